@@ -1,0 +1,30 @@
+// A small number for each living thread, so that per-thread parts of a shared structure are an array.
+//
+// Cost: one thread-local read after a thread's first call; the first call takes a lock once.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::detail {
+
+/// Threads beyond this many at once have no slot; every structure that uses slots has a slower way for them.
+inline constexpr std::uint32_t thread_slots_max = 512;
+
+/// What a thread without a slot has in place of one.
+inline constexpr std::uint32_t no_thread_slot = ~std::uint32_t{0};
+
+/// Not yet asked for.
+inline constexpr std::uint32_t unknown_thread_slot = no_thread_slot - 1;
+
+inline thread_local constinit std::uint32_t cached_thread_slot = unknown_thread_slot;
+
+/// Takes a slot for the calling thread; given back when the thread ends. Defined in src/base/thread_slot.cpp.
+std::uint32_t acquire_thread_slot() noexcept;
+
+/// The calling thread's slot, below `thread_slots_max`, or `no_thread_slot`. No two living threads share one.
+inline std::uint32_t this_thread_slot() noexcept {
+  const std::uint32_t slot = cached_thread_slot;
+  return slot != unknown_thread_slot ? slot : acquire_thread_slot();
+}
+
+}  // namespace weft::detail
