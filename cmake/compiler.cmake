@@ -1,0 +1,16 @@
+# Warnings and sanitizers. They belong to Weft's own targets (through weft_warnings) and never to its users.
+add_library(weft_warnings INTERFACE)
+target_compile_options(weft_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(WEFT_WERROR)
+  target_compile_options(weft_warnings INTERFACE -Werror)
+endif()
+
+if(WEFT_SANITIZE)
+  # Everything must be instrumented alike, so these go to all targets.
+  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WEFT_SANITIZE})
+  if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # GCC warns of each atomic_thread_fence, which it does not model. No synchronization of ours rests on one alone.
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()

@@ -1,0 +1,33 @@
+# The library, its headers, the programs for users and the documentation; no tests, no private headers.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS weft EXPORT weft-targets)
+install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+
+configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+write_basic_package_version_file(weft-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+
+# Whoever links the static library links what it uses, too.
+if(BUILD_SHARED_LIBS)
+  set(WEFT_PC_REQUIRES "Requires.private: fmt")
+else()
+  set(WEFT_PC_REQUIRES "Requires: fmt")
+endif()
+configure_file(cmake/weft.pc.in weft.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+get_property(programs GLOBAL PROPERTY WEFT_PROGRAM_NAMES)
+if(programs)
+  install(TARGETS ${programs})
+endif()
+foreach(documentation README.md docs)
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${documentation})
+    install(DIRECTORY ${documentation}/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  elseif(EXISTS ${PROJECT_SOURCE_DIR}/${documentation})
+    install(FILES ${documentation} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  endif()
+endforeach()
