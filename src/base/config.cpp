@@ -1,0 +1,210 @@
+#include "base/config.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "weft/error.hpp"
+
+namespace weft::base {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view prefix = "WEFT_";
+constexpr std::uint64_t count_max = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t KiB = 1024;
+constexpr std::uint64_t MiB = KiB * KiB;
+constexpr std::uint64_t GiB = KiB * MiB;
+
+constexpr std::array boot_names{"auto"sv, "single"sv, "file"sv, "pmi1"sv};
+constexpr std::array log_names{"error"sv, "warn"sv, "info"sv, "debug"sv};
+constexpr std::array cma_names{"auto"sv, "off"sv};
+
+[[noreturn]] void refuse(const setting& row, std::string_view text, std::string_view why) {
+  throw error{errc::configuration,
+              fmt::format("environment variable {}='{}' {}; allowed: {}", row.name, text, why, allowed_values(row))};
+}
+
+// Digits, then (sizes only) nothing, B, KiB, MiB or GiB.
+std::uint64_t parse_number(const setting& row, std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc::result_out_of_range) refuse(row, text, "is out of range");
+  if (problem != std::errc{}) refuse(row, text, "is not a number");
+  const std::string_view suffix{end, static_cast<std::size_t>(text.data() + text.size() - end)};
+  std::uint64_t unit = 1;
+  if (!suffix.empty()) {
+    if (row.type != "bytes") refuse(row, text, "is not a whole number");
+    if (suffix == "KiB") unit = KiB;
+    else if (suffix == "MiB") unit = MiB;
+    else if (suffix == "GiB") unit = GiB;
+    else if (suffix != "B") refuse(row, text, "has an unknown unit");
+  }
+  if (value > std::numeric_limits<std::uint64_t>::max() / unit) refuse(row, text, "is out of range");
+  value *= unit;
+  if (value < row.least || value > row.most) refuse(row, text, "is out of range");
+  if (row.power_of_two && (value & (value - 1)) != 0) refuse(row, text, "is not a power of two");
+  if (row.multiple_of != 0 && value % row.multiple_of != 0) refuse(row, text, "is not such a multiple");
+  return value;
+}
+
+template <auto Field>
+using field_type = std::remove_reference_t<decltype(std::declval<settings&>().*Field)>;
+
+template <class T>
+struct unwrapped {
+  using type = T;
+};
+template <class T>
+struct unwrapped<std::optional<T>> {
+  using type = T;
+};
+
+// A number, set or optional.
+template <auto Field>
+constexpr setting number(std::string_view name, std::string_view type, std::uint64_t least, std::uint64_t most,
+                         std::string_view meaning) {
+  using value = typename unwrapped<field_type<Field>>::type;
+  setting row{name, type, meaning, least, most, 0, false, {}, nullptr, nullptr};
+  row.assign = [](const setting& self, settings& into, std::string_view text) {
+    into.*Field = static_cast<value>(parse_number(self, text));
+  };
+  row.show = [](const setting&, const settings& from) -> std::string {
+    if constexpr (std::is_same_v<field_type<Field>, value>) return fmt::format("{}", from.*Field);
+    else return from.*Field ? fmt::format("{}", *(from.*Field)) : std::string{};
+  };
+  return row;
+}
+
+constexpr setting power_of_two(setting row) {
+  row.power_of_two = true;
+  return row;
+}
+
+constexpr setting multiple_of(std::uint64_t divisor, setting row) {
+  row.multiple_of = divisor;
+  return row;
+}
+
+// An enumeration whose enumerators are 0, 1, 2 ... in the order of `names`.
+template <auto Field>
+constexpr setting choice(std::string_view name, std::span<const std::string_view> names, std::string_view meaning) {
+  setting row{name, "choice", meaning, 0, 0, 0, false, names, nullptr, nullptr};
+  row.assign = [](const setting& self, settings& into, std::string_view text) {
+    const auto found = std::find(self.names.begin(), self.names.end(), text);
+    if (found == self.names.end()) refuse(self, text, "is not one of the choices");
+    into.*Field = static_cast<field_type<Field>>(found - self.names.begin());
+  };
+  row.show = [](const setting& self, const settings& from) {
+    return std::string{self.names[static_cast<std::size_t>(from.*Field)]};
+  };
+  return row;
+}
+
+template <auto Field>
+constexpr setting text(std::string_view name, std::string_view meaning) {
+  setting row{name, "text", meaning, 0, 0, 0, false, {}, nullptr, nullptr};
+  row.assign = [](const setting&, settings& into, std::string_view value) { into.*Field = value; };
+  row.show = [](const setting&, const settings& from) { return from.*Field; };
+  return row;
+}
+
+using s = settings;
+constexpr std::array table{
+    choice<&s::boot>("WEFT_BOOT", boot_names, "how ranks find each other; auto looks at the launcher's environment"),
+    text<&s::boot_dir>("WEFT_BOOT_DIR", "file boot: a private directory shared by the ranks of the job"),
+    number<&s::rank>("WEFT_RANK", "count", 0, (1U << 24) - 1, "file boot: this process's rank"),
+    number<&s::size>("WEFT_SIZE", "count", 1, 1U << 24, "file boot: the number of ranks"),
+    number<&s::boot_timeout_s>("WEFT_BOOT_TIMEOUT_S", "seconds", 1, 86400, "how long a step of the start-up may take"),
+    choice<&s::log>("WEFT_LOG", log_names, "what is told on standard error: this level and those before it"),
+    number<&s::packet_count>("WEFT_PACKET_COUNT", "count", 64, 1U << 24, "packets in a runtime's pool"),
+    multiple_of(64, number<&s::packet_bytes>("WEFT_PACKET_BYTES", "bytes", 512, 16 * MiB, "bytes in a packet")),
+    power_of_two(number<&s::ring_cells>("WEFT_RING_CELLS", "count", 8, 1U << 20,
+                                        "64-byte cells in a shared-memory ring between two devices")),
+    number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 1U << 12, "devices that a rank may have at a time"),
+    choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory"),
+    number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
+                                     "memory for messages that nobody has asked for yet"),
+    number<&s::operations_max>("WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,
+                               "operations of a device that may be under way at a time"),
+    number<&s::backlog_max>("WEFT_BACKLOG_MAX", "count", 1, 1U << 24, "operations that may wait in a device's backlog"),
+    number<&s::foreign_packets_max>("WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24,
+                                    "packets of peers that a rank keeps before delivery copies"),
+    number<&s::queue_capacity>("WEFT_QUEUE_CAPACITY", "count", 1, 1U << 28, "entries of a bounded completion queue"),
+    number<&s::launcher_pid>("WEFT_LAUNCHER_PID", "count", 1, count_max, "set by weft-run: its process id"),
+    number<&s::run_terminal_columns>("WEFT_RUN_TERMINAL_COLUMNS", "count", 1, 1U << 16,
+                                     "set by weft-run for rank 0: the width of the terminal its messages end on"),
+    number<&s::test_ranks>("WEFT_TEST_RANKS", "count", 1, 1U << 16, "set by the tests: the ranks a test must find"),
+};
+
+// Levenshtein's distance, for "did you mean".
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t above = row[j + 1];
+      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] == b[j] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+[[noreturn]] void refuse_unknown(std::string_view name) {
+  const auto nearest = std::min_element(table.begin(), table.end(), [&](const setting& a, const setting& b) {
+    return distance(name, a.name) < distance(name, b.name);
+  });
+  throw error{errc::configuration,
+              fmt::format("environment variable {} is unknown to Weft; did you mean {}? (all names that start with "
+                          "WEFT_ are Weft's; weft-info --config lists them)",
+                          name, nearest->name)};
+}
+
+}  // namespace
+
+std::span<const setting> setting_table() noexcept { return table; }
+
+std::string allowed_values(const setting& row) {
+  if (row.type == "choice") return fmt::format("{}", fmt::join(row.names, ", "));
+  if (row.type == "text") return "text that is not empty";
+  std::string words = fmt::format("a whole number from {} to {}", row.least, row.most);
+  if (row.type == "bytes") words += " (bytes, or with a unit as in 8KiB, 1MiB, 2GiB)";
+  if (row.type == "seconds") words += " (seconds)";
+  if (row.power_of_two) words += ", a power of two";
+  if (row.multiple_of != 0) words += fmt::format(", a multiple of {}", row.multiple_of);
+  return words;
+}
+
+settings parse_settings(const char* const* environment) {
+  settings result;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry{*environment};
+    if (!entry.starts_with(prefix)) continue;
+    const std::size_t equals = entry.find('=');
+    const std::string_view name = entry.substr(0, equals);
+    const std::string_view value = equals == entry.npos ? std::string_view{} : entry.substr(equals + 1);
+    const auto row = std::find_if(table.begin(), table.end(), [&](const setting& r) { return r.name == name; });
+    if (row == table.end()) refuse_unknown(name);
+    if (value.empty()) refuse(*row, value, "is empty");
+    row->assign(*row, result, value);
+  }
+  return result;
+}
+
+const settings& process_settings() {
+  static const settings parsed = parse_settings(::environ);
+  return parsed;
+}
+
+}  // namespace weft::base

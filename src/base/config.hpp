@@ -1,0 +1,67 @@
+// Every WEFT_* environment variable: one field in `settings`, with its default, and one row in the table of config.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft::base {
+
+enum class boot_method : std::uint8_t { automatic, single, file, pmi1 };
+enum class log_level : std::uint8_t { error, warn, info, debug };
+enum class cma_mode : std::uint8_t { automatic, off };
+
+/// The typed values. To add a variable: a field here with its default, a row in config.cpp with the same name.
+struct settings {
+  boot_method boot = boot_method::automatic;
+  std::string boot_dir;
+  std::optional<std::uint32_t> rank;
+  std::optional<std::uint32_t> size;
+  std::uint32_t boot_timeout_s = 60;
+  log_level log = log_level::warn;
+  std::uint32_t packet_count = 4096;
+  std::size_t packet_bytes = 8192;
+  std::uint32_t ring_cells = 256;
+  std::uint32_t devices_max = 64;
+  cma_mode shm_cma = cma_mode::automatic;
+  std::size_t unexpected_bytes_max = std::size_t{64} << 20;
+  std::uint32_t operations_max = 1024;
+  std::uint32_t backlog_max = 4096;
+  std::uint32_t foreign_packets_max = 1024;
+  std::uint32_t queue_capacity = 4096;
+  std::optional<std::uint32_t> launcher_pid;
+  std::optional<std::uint32_t> run_terminal_columns;
+  std::optional<std::uint32_t> test_ranks;
+};
+
+/// One row of the table: what `weft-info --config` prints and what the parser obeys.
+struct setting {
+  std::string_view name;     ///< WEFT_...
+  std::string_view type;     ///< count, bytes, seconds, choice, text
+  std::string_view meaning;  ///< one sentence
+  std::uint64_t least;       ///< numbers: the smallest value allowed
+  std::uint64_t most;        ///< numbers: the largest value allowed
+  std::uint64_t multiple_of;               ///< numbers: 0, or what must divide the value
+  bool power_of_two;                       ///< numbers: whether only powers of two are allowed
+  std::span<const std::string_view> names;  ///< choices: what may be written, in the order of the enumerators
+  void (*assign)(const setting& row, settings& into, std::string_view text);
+  std::string (*show)(const setting& row, const settings& from);  ///< the value as one would write it; "" if unset
+};
+
+[[nodiscard]] std::span<const setting> setting_table() noexcept;
+
+/// What a row accepts, in words: `8192, 8KiB ...: from 512 to 1048576`.
+[[nodiscard]] std::string allowed_values(const setting& row);
+
+/// Reads the WEFT_* variables of an environment block (NAME=VALUE strings, then a null pointer).
+/// **Errors** configuration: a WEFT_* name that is not in the table, or a value that is ill-formed or out of range.
+[[nodiscard]] settings parse_settings(const char* const* environment);
+
+/// This process's settings, read from its environment by the first call.
+/// **Threads** any. **Errors** those of `parse_settings`, at every call.
+[[nodiscard]] const settings& process_settings();
+
+}  // namespace weft::base

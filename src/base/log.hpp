@@ -1,0 +1,70 @@
+// Messages for people on standard error: levels, the rank in front, each line by one write so that ranks don't mix.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/config.hpp"
+
+namespace weft::base {
+
+/// Whether messages of a level are wanted (WEFT_LOG). With settings that can't be read: errors and warnings are.
+[[nodiscard]] bool log_enabled(log_level level) noexcept;
+
+/// What stands in front of every line from now on: `weft 2/4: `. Called once the rank is known. **Threads** any.
+void set_log_identity(std::uint32_t rank, std::uint32_t size) noexcept;
+
+/// Writes one line (a newline is added), whether or not its level is wanted. **Threads** any.
+void write_log_line(log_level level, std::string_view text) noexcept;
+
+template <class... Args>
+void log(log_level level, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  if (!log_enabled(level)) return;
+  try {
+    write_log_line(level, fmt::format(format, std::forward<Args>(args)...));
+  } catch (...) {  // out of memory while telling of it: the bare words are better than nothing
+    const fmt::string_view words = format;
+    write_log_line(level, {words.data(), words.size()});
+  }
+}
+
+template <class... Args>
+void log_error(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  log<Args...>(log_level::error, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_warn(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  log<Args...>(log_level::warn, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_info(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  log<Args...>(log_level::info, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_debug(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  log<Args...>(log_level::debug, format, std::forward<Args>(args)...);
+}
+
+/// For what is said once however often it happens: `static base::said_once said; log_once(said, log_level::warn, ...)`.
+class said_once {
+ public:
+  /// True for exactly one caller. **Threads** any.
+  [[nodiscard]] bool first() noexcept {
+    // [stat] decides only who speaks; nothing is read on the strength of it
+    return !said_.load(std::memory_order_relaxed) && !said_.exchange(true, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<bool> said_{false};
+};
+
+template <class... Args>
+void log_once(said_once& said, log_level level, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  if (log_enabled(level) && said.first()) log<Args...>(level, format, std::forward<Args>(args)...);
+}
+
+}  // namespace weft::base
