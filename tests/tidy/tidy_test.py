@@ -1,0 +1,176 @@
+"""Each check of tools/tidy.py finds what it is for, and leaves alone what is right."""
+
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("WEFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tools"))
+sys.dont_write_bytecode = True
+import tidy  # noqa: E402
+
+PUBLISH = """#include <atomic>
+// [ring.publish] release -> [ring.poll]: carries the payload.
+slot.sequence.store(1, std::memory_order_release);
+"""
+POLL = """#include <atomic>
+// [ring.poll] acquire <- [ring.publish]: nothing may be read before.
+auto seen = slot.sequence.load(std::memory_order_acquire);
+"""
+
+
+class Checks(unittest.TestCase):
+    def findings(self, **files):
+        """Runs all checks over `files`, whose names have `__` for `/` and end in `_hpp` or `_cpp`."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            names = []
+            for name, text in files.items():
+                file = name.replace("__", "/")[:-4] + "." + name[-3:]
+                path = root / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+                (path.parent / "README.md").write_text("# here\n")
+                names += [file, str(Path(file).parent / "README.md")]
+            return [str(finding) for finding in tidy.check(root, names)]
+
+    def assert_one(self, expected, **files):
+        found = self.findings(**files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(expected, found[0])
+
+
+class Layers(Checks):
+    def test_a_layer_may_use_those_before_it_and_public_headers(self):
+        text = '#include "weft/error.hpp"\n#include "boot/a.hpp"\n#include "net/link.hpp"\n#include <vector>\n'
+        self.assertEqual(self.findings(src__core__a_cpp=text), [])
+
+    def test_a_layer_may_not_use_those_after_it(self):
+        self.assert_one("src/boot/a.cpp:2: includes net/link.hpp", src__boot__a_cpp='\n#include "net/link.hpp"\n')
+
+    def test_an_unknown_layer_is_named(self):
+        self.assert_one("unknown layer 'rpc'", src__rpc__a_cpp='#include "net/link.hpp"\n')
+
+    def test_a_transport_may_not_use_another(self):
+        self.assert_one("'shm' may not use transport 'ofi'", src__net__shm__a_cpp='#include "net/ofi/a.hpp"\n')
+
+    def test_a_transport_uses_itself_and_the_contract(self):
+        self.assertEqual(self.findings(src__net__shm__a_cpp='#include "net/shm/a.hpp"\n#include "net/link.hpp"\n'), [])
+
+    def test_only_the_table_names_transports(self):
+        self.assertEqual(self.findings(src__net__transports_cpp='#include "net/shm/a.hpp"\n'), [])
+        self.assert_one("only src/net/transports.cpp", src__net__other_cpp='#include "net/shm/a.hpp"\n')
+        self.assert_one("nothing above net/ names a transport", src__core__a_cpp='#include "net/shm/a.hpp"\n')
+
+    def test_a_public_header_includes_neither_private_headers_nor_private_libraries(self):
+        self.assert_one("a public header may include only", include__weft__a_hpp='#include "boot/a.hpp"\n')
+        self.assert_one("library that its user need not have", include__weft__a_hpp='#include <fmt/core.h>\n')
+
+    def test_support_for_tests_may_use_everything_and_is_used_by_nothing(self):
+        self.assertEqual(self.findings(src__test__a_cpp='#include "net/shm/a.hpp"\n#include "core/a.hpp"\n'), [])
+        self.assert_one("only tests may use", src__core__a_cpp='#include "weft/test/local_job.hpp"\n')
+
+    def test_going_up_by_dots_is_found(self):
+        self.assert_one("not through '../'", src__core__a_cpp='#include "../base/a.hpp"\n')
+
+
+class Atomics(Checks):
+    def test_partners_that_name_each_other_are_right(self):
+        self.assertEqual(self.findings(src__base__a_cpp=PUBLISH, src__core__b_cpp=POLL), [])
+
+    def test_a_label_without_its_partner_is_found(self):
+        self.assert_one("[ring.publish] names [ring.poll], which no comment defines", src__base__a_cpp=PUBLISH)
+
+    def test_a_partner_that_does_not_name_back_is_found(self):
+        peek = POLL.replace("ring.poll", "ring.peek")
+        self.assert_one("[ring.peek] names [ring.publish], but src/base/a.cpp:2 does not name it",
+                        src__base__a_cpp=PUBLISH + POLL + peek)
+
+    def test_several_partners_are_separated_by_commas(self):
+        text = PUBLISH.replace("-> [ring.poll]", "-> [ring.poll], [ring.peek]")
+        text += POLL + POLL.replace("ring.poll", "ring.peek")
+        self.assertEqual(self.findings(src__base__a_cpp=text), [])
+
+    def test_two_partners_that_point_the_same_way_are_found(self):
+        found = self.findings(src__base__a_cpp=PUBLISH + POLL.replace("<-", "->"))
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("same direction", found[0])
+
+    def test_a_label_of_two_files_is_found(self):
+        self.assert_one("is a label of src/base/a.cpp:2 already",
+                        src__base__a_cpp=PUBLISH + POLL, src__base__b_cpp=PUBLISH)
+
+    def test_an_access_without_comment_is_found(self):
+        text = "#include <atomic>\n\nint c;\nauto a = b.load(std::memory_order_acquire);\n"
+        self.assert_one("src/base/a.cpp:4: acquire access without", src__base__a_cpp=text)
+
+    def test_an_access_of_another_order_than_its_comment_is_found(self):
+        text = PUBLISH + POLL.replace("memory_order_acquire", "memory_order_seq_cst")
+        self.assert_one("seq_cst access without", src__base__a_cpp=text)
+
+    def test_one_comment_does_not_serve_two_accesses(self):
+        text = PUBLISH + "slot.other.store(1, std::memory_order_release);\n" + POLL
+        self.assert_one("src/base/a.cpp:4: release access without", src__base__a_cpp=text)
+
+    def test_an_access_over_several_lines_has_its_comment_above(self):
+        text = PUBLISH.replace("store(1, ", "store(\n    value_of(\n        position),\n    ") + POLL
+        self.assertEqual(self.findings(src__base__a_cpp=text), [])
+
+    def test_relaxed_accesses_say_why_or_that_they_count(self):
+        text = "#include <atomic>\n// relaxed: a hint.\na.load(std::memory_order_relaxed);\n"
+        text += "b.load(std::memory_order_relaxed);\n"
+        self.assertEqual(self.findings(src__base__a_cpp=text), [])
+        text = "#include <atomic>\na.fetch_add(1, std::memory_order_relaxed);  // [stat]\n"
+        self.assertEqual(self.findings(src__base__a_cpp=text), [])
+        text = "#include <atomic>\na.load(std::memory_order_relaxed);\n"
+        self.assert_one("relaxed access without", src__base__a_cpp=text)
+
+    def test_calls_without_their_order_are_found(self):
+        for call in ("a.load()", "a->store(1)", "a.fetch_add(\n  1)", "a.compare_exchange_weak(b, c)", "a.exchange(1)"):
+            with self.subTest(call):
+                self.assert_one("without its memory order", src__base__a_cpp=f"#include <atomic>\nint b = {call};\n")
+
+    def test_calls_of_other_things_are_left_alone(self):
+        text = "#include <atomic>\nconfig.load(path);\nreturn peers.store();\n"
+        self.assertEqual(self.findings(src__base__a_cpp=text), [])
+        self.assertEqual(self.findings(src__boot__a_cpp="#include <atomic>\nboot.exchange(bytes);\n"), [])
+
+    def test_operators_on_atomics_are_found(self):
+        for use in ("++count_;", "count_ += 2;", "count_ = 1;", "other.count_--;"):
+            with self.subTest(use):
+                text = f"#include <atomic>\nstd::atomic<int> count_{{0}};\nvoid f() {{\n{use}\n}}\n"
+                self.assert_one("src/base/a.cpp:4: operator on the atomic count_", src__base__a_cpp=text)
+
+    def test_comparing_is_no_assignment(self):
+        text = "#include <atomic>\nstd::atomic<int> count_;\nbool b = copy_of(count_) == 1;\n"
+        self.assertEqual(self.findings(src__base__a_cpp=text), [])
+
+
+class Files(Checks):
+    def test_a_long_file_is_found(self):
+        self.assert_one("601 lines", src__base__a_cpp="\n" * 601)
+
+    def test_a_folder_without_readme_and_a_long_readme_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "perf").mkdir()
+            (root / "perf/a.cpp").write_text("")
+            self.assertIn("perf/README.md:1: missing", str(tidy.check(root, ["perf/a.cpp"])[0]))
+            (root / "perf/README.md").write_text("\n" * 11)
+            self.assertIn("perf/README.md:11: 11 lines", str(tidy.check(root, ["perf/README.md", "perf/a.cpp"])[0]))
+
+    def test_an_unformatted_file_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / ".clang-format").write_text((SOURCE / ".clang-format").read_text())
+            (root / "a.cpp").write_text("int a;\nint   b;\n")
+            found = tidy.format_findings(root, ["a.cpp"], fix=False)
+            self.assertEqual([str(finding)[:8] for finding in found], ["a.cpp:2:"])
+            tidy.format_findings(root, ["a.cpp"], fix=True)
+            self.assertEqual((root / "a.cpp").read_text(), "int a;\nint b;\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
