@@ -1,0 +1,30 @@
+// What lock-free parts need beside atomics: memory, the lock of their slow paths, and a word to the explorer.
+//
+// The policy of atomics chooses it: this is the real machine's, and the model tests specialize it for theirs.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+
+#include "weft/detail/atomics.hpp"
+#include "weft/detail/zeroed_memory.hpp"
+
+namespace weft::detail {
+
+template <class Atomics>
+struct atomics_support {
+  /// The lock of slow paths (growth, registration); fast paths take none.
+  using mutex = std::mutex;
+
+  /// Zero bytes, aligned to a cache line, no page of them touched where they are many; nullptr if there are none left.
+  [[nodiscard]] static void* allocate_zeroed(std::size_t bytes) noexcept { return detail::allocate_zeroed(bytes); }
+
+  /// Gives back what `allocate_zeroed` gave, with the same size; nullptr is ignored.
+  static void release_zeroed(void* memory, std::size_t bytes) noexcept { detail::release_zeroed(memory, bytes); }
+
+  /// Says that what this thread last read, speculatively and relaxed, from the atomics in these bytes counts after all:
+  /// whoever writes them next must come after that read. Nothing to do here; the explorer checks it.
+  static void confirm_read(const void* /*shared*/, std::size_t /*bytes*/) noexcept {}
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,173 @@
+// From 32-bit ids that the user gives to objects: the names by which peers call completions and matching engines.
+//
+// Who: any thread may call any member at any time; construction and destruction are alone.
+//
+// Progress: find and look_up are wait-free: one probe where ids are small and dense, a few otherwise; insert and
+// withdraw take a lock. An id serves once: withdrawn, it leaves a tombstone for good, so that a message for it can be
+// told from one that came before its registration.
+//
+// Linearization: at the store of the entry's key, and at its load. A reader that holds an older table while the newest
+// is written reads what was true when it loaded the table. Old tables are kept, because a reader may still be in one;
+// doubling makes them as large together as the newest. What a pointer found here refers to may be withdrawn at the next
+// moment: keeping it alive until nobody can still hold it is the caller's business. Model test:
+// tests/model/table_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "weft/detail/atomics.hpp"
+#include "weft/detail/atomics_support.hpp"
+
+namespace weft::detail {
+
+enum class presence : std::uint8_t { unknown, present, withdrawn };
+
+/// What a table knows about an id; `object` is null unless it is present.
+struct id_entry {
+  presence state;
+  void* object;
+};
+
+template <class Atomics = std_atomics>
+class id_table {
+ public:
+  /// Room for `capacity` ids before the first growth; nothing is allocated before the first insertion.
+  explicit id_table(std::size_t capacity = 32) noexcept {
+    while (first_slots_ < 2 * capacity) first_slots_ *= 2;
+  }
+  id_table(const id_table&) = delete;
+  id_table& operator=(const id_table&) = delete;
+  ~id_table() {
+    // [id_table.destruct] relaxed <- [id_table.grow]: alone.
+    table* newest = newest_.load(std::memory_order_relaxed);
+    while (newest != nullptr) {
+      table* older = newest->older;
+      support::release_zeroed(newest, bytes_of(newest->mask + 1));
+      newest = older;
+    }
+  }
+
+  /// The object of `id`; nullptr if the id is unknown or withdrawn.
+  [[nodiscard]] void* find(std::uint32_t id) const noexcept { return look_up(id).object; }
+
+  [[nodiscard]] presence state(std::uint32_t id) const noexcept { return look_up(id).state; }
+
+  [[nodiscard]] id_entry look_up(std::uint32_t id) const noexcept {
+    // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
+    table* current = newest_.load(std::memory_order_acquire);
+    if (current == nullptr) return {presence::unknown, nullptr};
+    for (std::uint32_t probe = 0;; ++probe) {
+      entry& seen = current->entries()[place(id, probe, current->mask)];
+      // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible. A free entry ends
+      // the search: entries fill up in the order of probing and never become free again.
+      const std::uint64_t key = seen.key.load(std::memory_order_acquire);
+      if (key == 0) return {presence::unknown, nullptr};
+      if (static_cast<std::uint32_t>(key) != id) continue;
+      if (key >> 32 != present_mark) return {presence::withdrawn, nullptr};
+      // [id_table.object] relaxed <- [id_table.fill]: written once, before the key.
+      return {presence::present, seen.object.load(std::memory_order_relaxed)};
+    }
+  }
+
+  /// False: the id is present or was withdrawn. Throws std::bad_alloc.
+  [[nodiscard]] bool insert(std::uint32_t id, void* object) {
+    const std::lock_guard<mutex> lock(mutex_);
+    if (look_up(id).state != presence::unknown) return false;
+    table& target = with_room_for_one_more();
+    fill(target, id, present_mark, object);
+    ++used_;
+    return true;
+  }
+
+  /// False: the id is not present.
+  bool withdraw(std::uint32_t id) noexcept {
+    const std::lock_guard<mutex> lock(mutex_);
+    if (look_up(id).state != presence::present) return false;
+    // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
+    table* current = newest_.load(std::memory_order_relaxed);
+    for (std::uint32_t probe = 0;; ++probe) {
+      entry& seen = current->entries()[place(id, probe, current->mask)];
+      // [id_table.mine] relaxed <- [id_table.publish]: under the lock.
+      if (static_cast<std::uint32_t>(seen.key.load(std::memory_order_relaxed)) != id) continue;
+      // [id_table.withdraw] release -> [id_table.probe], [id_table.copy]: what was done before is visible to whoever
+      // finds the id withdrawn.
+      seen.key.store(withdrawn_mark << 32 | id, std::memory_order_release);
+      return true;
+    }
+  }
+
+ private:
+  using support = atomics_support<Atomics>;
+  using mutex = typename support::mutex;
+
+  // All zeros: free. The key is the id and a mark, so that every id, zero too, is told from a free entry.
+  struct entry {
+    typename Atomics::template atomic<std::uint64_t> key;
+    typename Atomics::template atomic<void*> object;
+  };
+  static_assert(sizeof(entry) == 16, "zeroed memory is used as atomics");
+  static constexpr std::uint64_t present_mark = 1;
+  static constexpr std::uint64_t withdrawn_mark = 2;
+
+  struct alignas(16) table {
+    std::size_t mask;
+    table* older;
+    entry* entries() noexcept { return reinterpret_cast<entry*>(this + 1); }
+  };
+  static_assert(sizeof(table) == 16, "entries follow");
+
+  static std::size_t bytes_of(std::size_t slots) noexcept { return sizeof(table) + slots * sizeof(entry); }
+
+  // Small dense ids are found where they say; those that collide there go on from a scattered place, so that ids in
+  // regular steps don't pile up.
+  static std::size_t place(std::uint32_t id, std::uint32_t probe, std::size_t mask) noexcept {
+    if (probe == 0) return id & mask;
+    const std::uint64_t scattered = (id + std::uint64_t{1}) * 0x9e3779b97f4a7c15u >> 32;
+    return (scattered + probe) & mask;
+  }
+
+  // Under the lock, as is everything below. At most half of the entries are used, so that every search ends.
+  table& with_room_for_one_more() {
+    // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
+    table* old = newest_.load(std::memory_order_relaxed);
+    if (old != nullptr && 2 * (used_ + 1) <= old->mask + 1) return *old;
+    const std::size_t slots = old == nullptr ? first_slots_ : 2 * (old->mask + 1);
+    void* memory = support::allocate_zeroed(bytes_of(slots));
+    if (memory == nullptr) throw std::bad_alloc();
+    table* grown = new (memory) table{slots - 1, old};
+    for (std::size_t i = 0; old != nullptr && i <= old->mask; ++i) {
+      entry& from = old->entries()[i];
+      // [id_table.copy] relaxed <- [id_table.publish], [id_table.withdraw]: under the lock.
+      const std::uint64_t key = from.key.load(std::memory_order_relaxed);
+      if (key == 0) continue;
+      // [id_table.object] relaxed <- [id_table.fill]: under the lock.
+      fill(*grown, static_cast<std::uint32_t>(key), key >> 32, from.object.load(std::memory_order_relaxed));
+    }
+    // [id_table.grow] release -> [id_table.current], [id_table.newest], [id_table.destruct]: carries the copies.
+    newest_.store(grown, std::memory_order_release);
+    return *grown;
+  }
+
+  static void fill(table& target, std::uint32_t id, std::uint64_t mark, void* object) noexcept {
+    for (std::uint32_t probe = 0;; ++probe) {
+      entry& free = target.entries()[place(id, probe, target.mask)];
+      // [id_table.mine] relaxed <- [id_table.publish]: under the lock.
+      if (free.key.load(std::memory_order_relaxed) != 0) continue;
+      // [id_table.fill] relaxed -> [id_table.object]: the key publishes it.
+      free.object.store(object, std::memory_order_relaxed);
+      // [id_table.publish] release -> [id_table.probe], [id_table.mine], [id_table.copy]: carries the object.
+      free.key.store(mark << 32 | id, std::memory_order_release);
+      return;
+    }
+  }
+
+  std::size_t first_slots_ = 2;
+  std::size_t used_ = 0;
+  typename Atomics::template atomic<table*> newest_{nullptr};
+  mutex mutex_;
+};
+
+}  // namespace weft::detail

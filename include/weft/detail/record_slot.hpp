@@ -1,0 +1,51 @@
+// One slot of a queue: a sequence number and a record stored inline as words.
+//
+// The words are atomic because a consumer copies them before it knows whether they are its own: it may read while the
+// next lap's producer writes, and then its claim fails and the copy is thrown away. Relaxed throughout; the sequence
+// number orders what counts. Cost: plain loads and stores.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "weft/detail/atomics.hpp"
+
+namespace weft::detail {
+
+/// A record of 56 bytes and its sequence number fill one cache line exactly.
+template <class Record, class Atomics>
+struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes : 8) record_slot {
+  static_assert(std::is_trivially_copyable_v<Record>, "records are copied as words");
+  static_assert(sizeof(Record) % 8 == 0 && sizeof(Record) > 0, "a record is a whole number of 8-byte words");
+
+  using word = typename Atomics::template atomic<std::uint64_t>;
+  static_assert(sizeof(word) == 8 && alignof(word) <= 8, "zeroed memory is used as atomics");
+  static constexpr std::size_t word_count = sizeof(Record) / 8;
+
+  word sequence;
+  word words[word_count];
+
+  /// By the producer that holds the slot.
+  void write(const Record& record) noexcept {
+    std::uint64_t copy[word_count];
+    std::memcpy(copy, &record, sizeof(Record));
+    for (std::size_t i = 0; i < word_count; ++i) {
+      // [record_slot.write] relaxed -> [record_slot.read]: the release of `sequence` that follows publishes it.
+      words[i].store(copy[i], std::memory_order_relaxed);
+    }
+  }
+
+  /// By any consumer, at any time; what it reads counts only if its claim on the position succeeds afterwards.
+  void read(Record& record) const noexcept {
+    std::uint64_t copy[word_count];
+    for (std::size_t i = 0; i < word_count; ++i) {
+      // [record_slot.read] relaxed <- [record_slot.write]: the acquire of `sequence` before it makes it fresh enough.
+      copy[i] = words[i].load(std::memory_order_relaxed);
+    }
+    std::memcpy(&record, copy, sizeof(Record));
+  }
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,18 @@
+// Memory that starts as zeros and costs nothing until it is touched.
+//
+// Queues and tables are laid out so that all zeros means empty: a large capacity then costs address space, not memory
+// and not start-up time. An atomic integer is used in such memory without being constructed: it has the size of the
+// integer (asserted where it is used), and zero is its zero.
+#pragma once
+
+#include <cstddef>
+
+namespace weft::detail {
+
+/// Zero bytes, aligned to a cache line; nullptr if there are none left. Defined in src/base/zeroed_memory.cpp.
+[[nodiscard]] void* allocate_zeroed(std::size_t bytes) noexcept;
+
+/// Gives back what `allocate_zeroed` gave, with the same size; nullptr is ignored.
+void release_zeroed(void* memory, std::size_t bytes) noexcept;
+
+}  // namespace weft::detail

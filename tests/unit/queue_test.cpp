@@ -1,0 +1,210 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "weft/detail/bounded_queue.hpp"
+#include "weft/detail/unbounded_queue.hpp"
+
+namespace {
+
+using weft::detail::bounded_queue;
+using weft::detail::cached_thread_slot;
+using weft::detail::no_thread_slot;
+using weft::detail::unbounded_queue;
+
+struct record {
+  std::uint64_t producer;
+  std::uint64_t number;
+  std::uint64_t filling[5];
+
+  static record make(std::uint64_t producer, std::uint64_t number) {
+    record made{producer, number, {}};
+    for (std::uint64_t i = 0; i < 5; ++i) made.filling[i] = number * 7 + producer + i;
+    return made;
+  }
+  bool whole() const {
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      if (filling[i] != number * 7 + producer + i) return false;
+    }
+    return true;
+  }
+};
+static_assert(sizeof(record) == 56);
+
+constexpr std::uint64_t attempts_max = std::uint64_t{1} << 34;
+
+// Every record arrives once and whole, and each consumer sees those of one producer in order. Bounded by attempts, so
+// that a loss is a failure and not a hang.
+template <class Queue>
+void exchange(Queue& queue, std::uint64_t producers, std::uint64_t consumers, std::uint64_t per_producer) {
+  std::atomic<std::uint64_t> popped{0};
+  std::vector<std::atomic<std::uint8_t>> seen(producers * per_producer);
+  std::atomic<std::uint64_t> errors{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t producer = 0; producer < producers; ++producer) {
+    threads.emplace_back([&, producer] {
+      for (std::uint64_t number = 0; number < per_producer; ++number) {
+        std::uint64_t attempt = 0;
+        while (!queue.try_push(record::make(producer, number))) {
+          if (++attempt == attempts_max) return void(++errors);
+          std::this_thread::yield();
+        }
+      }
+    });
+  }
+  for (std::uint64_t consumer = 0; consumer < consumers; ++consumer) {
+    threads.emplace_back([&] {
+      std::vector<std::uint64_t> next(producers, 0);
+      for (std::uint64_t attempt = 0; popped.load(std::memory_order_relaxed) < producers * per_producer; ++attempt) {
+        if (attempt == attempts_max) return void(++errors);
+        record out;
+        if (!queue.try_pop(out)) {
+          std::this_thread::yield();
+          continue;
+        }
+        popped.fetch_add(1, std::memory_order_relaxed);
+        if (!out.whole() || out.producer >= producers || out.number >= per_producer ||
+            out.number < next[out.producer] || seen[out.producer * per_producer + out.number].fetch_add(1) != 0) {
+          ++errors;
+          continue;
+        }
+        next[out.producer] = out.number + 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(errors.load(), 0u);
+  EXPECT_EQ(popped.load(), producers * per_producer);
+  record out;
+  EXPECT_FALSE(queue.try_pop(out));
+}
+
+TEST(bounded_queue, answers_nothing_ready_while_it_is_empty) {
+  bounded_queue<record> queue(4);
+  record out;
+  EXPECT_FALSE(queue.try_pop(out));
+  EXPECT_EQ(queue.approximate_size(), 0u);
+}
+
+TEST(bounded_queue, holds_exactly_its_capacity_lap_after_lap) {
+  for (std::size_t capacity : {1u, 2u, 3u, 8u, 100u}) {
+    bounded_queue<record> queue(capacity);
+    for (std::uint64_t lap = 0; lap < 1000; ++lap) {
+      for (std::uint64_t i = 0; i < capacity; ++i) ASSERT_TRUE(queue.try_push(record::make(lap, i)));
+      ASSERT_FALSE(queue.try_push(record::make(lap, capacity)));
+      ASSERT_EQ(queue.approximate_size(), capacity);
+      record out;
+      for (std::uint64_t i = 0; i < capacity; ++i) {
+        ASSERT_TRUE(queue.try_pop(out));
+        ASSERT_TRUE(out.whole());
+        ASSERT_EQ(out.producer, lap);
+        ASSERT_EQ(out.number, i);
+      }
+      ASSERT_FALSE(queue.try_pop(out));
+    }
+  }
+}
+
+TEST(bounded_queue, capacity_one_does_not_alias_full_and_empty) {
+  bounded_queue<record> queue(1, 0);
+  record out;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    EXPECT_FALSE(queue.try_pop(out));
+    EXPECT_TRUE(queue.try_push(record::make(0, i)));
+    EXPECT_FALSE(queue.try_push(record::make(0, i)));
+    EXPECT_TRUE(queue.try_pop(out));
+    EXPECT_EQ(out.number, i);
+  }
+}
+
+TEST(bounded_queue, capacity_zero_is_always_full) {
+  bounded_queue<record> queue(0);
+  EXPECT_FALSE(queue.try_push(record::make(0, 0)));
+}
+
+TEST(bounded_queue, refuses_a_capacity_beyond_memory) {
+  EXPECT_THROW(bounded_queue<record>(~std::size_t{0}), std::bad_alloc);
+  EXPECT_THROW(bounded_queue<record>(std::size_t{1} << 40), std::bad_alloc);
+}
+
+TEST(bounded_queue, is_exact_for_a_thread_without_a_slot) {
+  bounded_queue<record> queue(3, 0);
+  std::thread([&] {
+    cached_thread_slot = no_thread_slot;
+    for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(queue.try_push(record::make(0, i)));
+    EXPECT_FALSE(queue.try_push(record::make(0, 3)));
+  }).join();
+  EXPECT_EQ(queue.approximate_size(), 3u);
+}
+
+TEST(bounded_queue, loses_and_duplicates_nothing_among_threads) {
+  for (std::size_t capacity : {1u, 3u, 64u}) {
+    bounded_queue<record> queue(capacity);
+    exchange(queue, 3, 3, 5000);
+  }
+}
+
+TEST(bounded_queue, loses_nothing_when_threads_without_a_slot_join_in) {
+  bounded_queue<record> queue(2, 4);
+  std::atomic<std::uint64_t> sum{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t producer = 0; producer < 4; ++producer) {
+    threads.emplace_back([&, producer] {
+      if (producer % 2 == 0) cached_thread_slot = no_thread_slot;
+      for (std::uint64_t number = 1; number <= 3000; ++number) {
+        while (!queue.try_push(record::make(producer, number))) {
+          record out;
+          if (queue.try_pop(out)) sum += out.whole() ? out.number : 0;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  record out;
+  while (queue.try_pop(out)) sum += out.whole() ? out.number : 0;
+  EXPECT_EQ(sum.load(), 4u * 3000u * 3001u / 2u);
+}
+
+TEST(unbounded_queue, keeps_order_over_many_segments) {
+  unbounded_queue<record> queue(4);
+  record out;
+  EXPECT_FALSE(queue.try_pop(out));
+  for (std::uint64_t i = 0; i < 1001; ++i) ASSERT_TRUE(queue.try_push(record::make(1, i)));
+  for (std::uint64_t i = 0; i < 1001; ++i) {
+    ASSERT_TRUE(queue.try_pop(out));
+    ASSERT_TRUE(out.whole());
+    ASSERT_EQ(out.number, i);
+  }
+  EXPECT_FALSE(queue.try_pop(out));
+}
+
+TEST(unbounded_queue, uses_segments_again_rather_than_more_memory) {
+  unbounded_queue<record> queue(4);
+  record out;
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < 10000; ++i) {
+    ASSERT_TRUE(queue.try_push(record::make(1, i)));
+    if (i % 8 != 7) continue;
+    for (; next <= i; ++next) {
+      ASSERT_TRUE(queue.try_pop(out));
+      ASSERT_EQ(out.number, next);
+    }
+    ASSERT_FALSE(queue.try_pop(out));
+  }
+  EXPECT_LE(queue.segment_count(), 4u);
+}
+
+TEST(unbounded_queue, loses_and_duplicates_nothing_among_threads) {
+  for (std::uint32_t slots : {2u, 16u, 256u}) {
+    unbounded_queue<record> queue(slots);
+    exchange(queue, 3, 3, 5000);
+  }
+}
+
+}  // namespace
