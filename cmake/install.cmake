@@ -17,6 +17,8 @@ if(BUILD_SHARED_LIBS)
 else()
   set(WEFT_PC_REQUIRES "Requires: fmt")
 endif()
+# Relative to the file itself, so that the tree can be installed or moved anywhere.
+file(RELATIVE_PATH WEFT_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/weft.pc.in weft.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -1,0 +1,89 @@
+"""Installs the build into an empty folder, looks at what is there, and builds a project outside against it."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(os.environ["WEFT_BUILD_DIR"])
+SOURCE = Path(os.environ["WEFT_SOURCE_DIR"])
+COMPILER = os.environ.get("WEFT_CXX", "c++")
+
+
+def run(*command, **options):
+    """The output of a command; an error with all it printed if it fails."""
+    result = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, timeout=120, **options)
+    if result.returncode != 0:
+        raise AssertionError(f"{shlex.join(str(part) for part in command)} failed:\n{result.stdout}")
+    return result.stdout
+
+
+class InstallTree(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.prefix = Path(cls.folder.name) / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.installed = sorted(str(path.relative_to(cls.prefix)) for path in cls.prefix.rglob("*") if path.is_file())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def work(self, name):
+        path = Path(self.folder.name) / name
+        path.mkdir()
+        return path
+
+    def test_a_project_that_finds_the_package_by_cmake_builds_and_runs(self):
+        work = self.work("by_cmake")
+        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_CXX_COMPILER={COMPILER}")
+        run("cmake", "--build", work)
+        self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
+
+    def test_a_project_that_finds_the_package_by_pkg_config_builds_and_runs(self):
+        work = self.work("by_pkg_config")
+        paths = ":".join(str(path.parent) for path in self.prefix.rglob("weft.pc"))
+        environment = dict(os.environ, PKG_CONFIG_PATH=paths)
+        flags = shlex.split(run("pkg-config", "--cflags", "--libs", "weft", env=environment))
+        version = run("pkg-config", "--modversion", "weft", env=environment)
+        self.assertRegex(version, r"^\d+\.\d+\.\d+\n$")
+        libraries = [flag[2:] for flag in flags if flag.startswith("-L")]
+        run(COMPILER, SOURCE / "tests/install/outside/main.cpp", "-o", work / "outside", *flags,
+            *[f"-Wl,-rpath,{library}" for library in libraries])
+        self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
+
+    def alone(self, program):
+        """Without what a launcher around this test may have set."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "WEFT_"))}
+        return run(program, env=environment)
+
+    def test_every_public_header_is_installed_and_no_other(self):
+        public = sorted(str(path.relative_to(SOURCE)) for path in (SOURCE / "include").rglob("*.hpp"))
+        self.assertEqual([file for file in self.installed if file.endswith(".hpp")], public)
+
+    def test_only_programs_for_users_are_installed(self):
+        expected = {"weft-run", "weft-info", "weft-kmer", "weft-perf"}
+        programs = {file[len("bin/"):] for file in self.installed if file.startswith("bin/")}
+        self.assertLessEqual(programs, expected)
+
+    def test_nothing_else_is_installed(self):
+        allowed = ("include/weft/", "bin/weft-", "share/doc/weft/", "lib/")
+        for file in self.installed:
+            self.assertTrue(file.startswith(allowed), file)
+            self.assertNotRegex(file, r"gtest|test-support|-lib\.a|_test")
+
+    def test_nothing_installed_names_the_build_tree(self):
+        for file in self.installed:
+            if file.endswith((".cmake", ".pc")):
+                text = (self.prefix / file).read_text()
+                self.assertNotIn(str(SOURCE), text, file)
+                self.assertNotIn("weft_warnings", text, file)
+
+
+if __name__ == "__main__":
+    unittest.main()
