@@ -10,6 +10,7 @@ from pathlib import Path
 BUILD = Path(os.environ["WEFT_BUILD_DIR"])
 SOURCE = Path(os.environ["WEFT_SOURCE_DIR"])
 COMPILER = os.environ.get("WEFT_CXX", "c++")
+GENERATOR = os.environ.get("WEFT_GENERATOR", "Ninja")
 
 
 def run(*command, **options):
@@ -40,7 +41,7 @@ class InstallTree(unittest.TestCase):
 
     def test_a_project_that_finds_the_package_by_cmake_builds_and_runs(self):
         work = self.work("by_cmake")
-        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, "-G", GENERATOR, f"-DCMAKE_PREFIX_PATH={self.prefix}",
             f"-DCMAKE_CXX_COMPILER={COMPILER}")
         run("cmake", "--build", work)
         self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
