@@ -41,8 +41,8 @@ class InstallTree(unittest.TestCase):
 
     def test_a_project_that_finds_the_package_by_cmake_builds_and_runs(self):
         work = self.work("by_cmake")
-        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, "-G", GENERATOR, f"-DCMAKE_PREFIX_PATH={self.prefix}",
-            f"-DCMAKE_CXX_COMPILER={COMPILER}")
+        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, "-G", GENERATOR,
+            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}")
         run("cmake", "--build", work)
         self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
 
