@@ -43,10 +43,14 @@ std::uint64_t parse_number(const setting& row, std::string_view text) {
   std::uint64_t unit = 1;
   if (!suffix.empty()) {
     if (row.type != "bytes") refuse(row, text, "is not a whole number");
-    if (suffix == "KiB") unit = KiB;
-    else if (suffix == "MiB") unit = MiB;
-    else if (suffix == "GiB") unit = GiB;
-    else if (suffix != "B") refuse(row, text, "has an unknown unit");
+    if (suffix == "KiB")
+      unit = KiB;
+    else if (suffix == "MiB")
+      unit = MiB;
+    else if (suffix == "GiB")
+      unit = GiB;
+    else if (suffix != "B")
+      refuse(row, text, "has an unknown unit");
   }
   if (value > std::numeric_limits<std::uint64_t>::max() / unit) refuse(row, text, "is out of range");
   value *= unit;
@@ -78,8 +82,10 @@ constexpr setting number(std::string_view name, std::string_view type, std::uint
     into.*Field = static_cast<value>(parse_number(self, text));
   };
   row.show = [](const setting&, const settings& from) -> std::string {
-    if constexpr (std::is_same_v<field_type<Field>, value>) return fmt::format("{}", from.*Field);
-    else return from.*Field ? fmt::format("{}", *(from.*Field)) : std::string{};
+    if constexpr (std::is_same_v<field_type<Field>, value>)
+      return fmt::format("{}", from.*Field);
+    else
+      return from.*Field ? fmt::format("{}", *(from.*Field)) : std::string{};
   };
   return row;
 }

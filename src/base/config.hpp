@@ -39,13 +39,13 @@ struct settings {
 
 /// One row of the table: what `weft-info --config` prints and what the parser obeys.
 struct setting {
-  std::string_view name;     ///< WEFT_...
-  std::string_view type;     ///< count, bytes, seconds, choice, text
-  std::string_view meaning;  ///< one sentence
-  std::uint64_t least;       ///< numbers: the smallest value allowed
-  std::uint64_t most;        ///< numbers: the largest value allowed
-  std::uint64_t multiple_of;               ///< numbers: 0, or what must divide the value
-  bool power_of_two;                       ///< numbers: whether only powers of two are allowed
+  std::string_view name;                    ///< WEFT_...
+  std::string_view type;                    ///< count, bytes, seconds, choice, text
+  std::string_view meaning;                 ///< one sentence
+  std::uint64_t least;                      ///< numbers: the smallest value allowed
+  std::uint64_t most;                       ///< numbers: the largest value allowed
+  std::uint64_t multiple_of;                ///< numbers: 0, or what must divide the value
+  bool power_of_two;                        ///< numbers: whether only powers of two are allowed
   std::span<const std::string_view> names;  ///< choices: what may be written, in the order of the enumerators
   void (*assign)(const setting& row, settings& into, std::string_view text);
   std::string (*show)(const setting& row, const settings& from);  ///< the value as one would write it; "" if unset

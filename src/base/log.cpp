@@ -53,8 +53,10 @@ void write_log_line(log_level level, std::string_view text) noexcept {
   std::array<char, 1024> line;  // lines of usual length need no heap
   char* end = line.data();
   const auto size = static_cast<std::uint32_t>(who);
-  if (size > 1) end = fmt::format_to(end, "weft {}/{}: {}: ", who >> 32, size, name);
-  else end = fmt::format_to(end, "weft: {}: ", name);
+  if (size > 1)
+    end = fmt::format_to(end, "weft {}/{}: {}: ", who >> 32, size, name);
+  else
+    end = fmt::format_to(end, "weft: {}: ", name);
   const auto room = static_cast<std::size_t>(line.data() + line.size() - end) - 1;
   if (text.size() <= room) {
     end = std::copy(text.begin(), text.end(), end);

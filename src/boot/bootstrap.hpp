@@ -1,6 +1,7 @@
 // Who am I, how many are we, exchange of small values, and a barrier: what is needed before there is a network.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,7 +14,8 @@ namespace weft::boot {
 inline constexpr std::size_t value_bytes_max = 4096;
 
 /// One rank's end of a bootstrap. It is process-wide; several runtimes share it under names of their own (a prefix of
-/// their keys). Keys are made of [a-z0-9._-], at most 100 characters; every rank may use the same key, and puts a key once.
+/// their keys). Keys are made of [a-z0-9._-], at most 100 characters; every rank may use the same key, and puts a key
+/// once.
 class bootstrap {
  public:
   bootstrap() = default;
@@ -38,6 +40,15 @@ class bootstrap {
   /// **Blocking** at most WEFT_BOOT_TIMEOUT_S. **Threads** one at a time.
   /// **Errors** boot_failed, naming what is missing and, where it is known, which ranks.
   virtual void fence() = 0;
+
+  /// How many runtimes have been made over this bootstrap before; all ranks make theirs in the same order.
+  [[nodiscard]] std::uint32_t next_runtime() noexcept {
+    // [boot.runtimes] relaxed: only tells the runtimes of one rank apart.
+    return runtimes_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint32_t> runtimes_{0};
 };
 
 /// This process's bootstrap, found from the environment by the first call and left at the end of the process.

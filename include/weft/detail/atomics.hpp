@@ -10,6 +10,24 @@
 
 namespace weft::detail {
 
+/// Copies a few bytes in words, without a call: for payloads that ride in a cache line.
+inline void copy_inline(void* target, const void* source, std::size_t bytes) noexcept {
+  auto* to = static_cast<std::byte*>(target);
+  const auto* from = static_cast<const std::byte*>(source);
+  for (; bytes >= 8; bytes -= 8, to += 8, from += 8) std::memcpy(to, from, 8);
+  if ((bytes & 4) != 0) {
+    std::memcpy(to, from, 4);
+    to += 4;
+    from += 4;
+  }
+  if ((bytes & 2) != 0) {
+    std::memcpy(to, from, 2);
+    to += 2;
+    from += 2;
+  }
+  if ((bytes & 1) != 0) *to = *from;
+}
+
 /// The real machine: std::atomic for what is synchronized, memcpy for what an atomic elsewhere publishes.
 struct std_atomics {
   template <class T>
@@ -23,6 +41,14 @@ struct std_atomics {
   /// Copies bytes that another thread published out of shared memory.
   static void read_plain(void* target, const void* shared, std::size_t bytes) noexcept {
     std::memcpy(target, shared, bytes);
+  }
+
+  /// The same for at most a cache line of payload.
+  static void write_inline(void* shared, const void* source, std::size_t bytes) noexcept {
+    copy_inline(shared, source, bytes);
+  }
+  static void read_inline(void* target, const void* shared, std::size_t bytes) noexcept {
+    copy_inline(target, shared, bytes);
   }
 
   /// A hint to the core that this thread waits for another one.

@@ -1,0 +1,152 @@
+// Completion objects and the records that they are signalled with (yan2025-lci, 4.2.6 and 5.1.4).
+//
+// Cost: a record is one cache line, moved by copying it; a signal is one virtual call and what the object does.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "weft/detail/raw_record.hpp"
+
+namespace weft {
+
+class runtime;
+namespace core {
+class runtime_state;
+struct operation_state;
+}  // namespace core
+
+/// What completed: operation, peer, tag, bytes, context and error. A record of an arrived message owns its payload,
+/// which is given back when the record is destroyed, by any thread.
+class [[nodiscard]] completion_record {
+ public:
+  /// For transports and protocols: takes over what `raw` refers to.
+  explicit completion_record(const detail::raw_record& raw) noexcept : raw_{raw} {}
+
+  completion_record(completion_record&& other) noexcept : raw_{other.raw_} { other.detach(); }
+  completion_record& operator=(completion_record&& other) noexcept {
+    if (this != &other) {
+      release();
+      raw_ = other.raw_;
+      other.detach();
+    }
+    return *this;
+  }
+  completion_record(const completion_record&) = delete;
+  completion_record& operator=(const completion_record&) = delete;
+  ~completion_record() { release(); }
+
+  /// Which operation this is the completion of.
+  [[nodiscard]] weft::operation operation() const noexcept { return raw_.what; }
+  /// The rank at the other end: a message's source, a post's target.
+  [[nodiscard]] std::uint32_t peer() const noexcept { return raw_.peer; }
+  /// The rank that a message came from.
+  [[nodiscard]] std::uint32_t source() const noexcept { return raw_.peer; }
+  [[nodiscard]] std::uint64_t tag() const noexcept { return raw_.tag; }
+
+  /// The payload of a message, or the buffer of a completed post.
+  ///
+  /// **Buffer**: valid until the record is moved from or destroyed; up to 40 bytes lie in the record itself.
+  [[nodiscard]] std::span<const std::byte> data() const noexcept {
+    if (raw_.place == detail::payload_place::in_record) return {raw_.payload, raw_.inline_bytes};
+    const auto where = raw_.referred();
+    return {static_cast<const std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return data().size(); }
+
+  /// The same bytes, writable: a message's payload belongs to its record alone. Empty for the buffer of a post.
+  [[nodiscard]] std::span<std::byte> mutable_data() noexcept {
+    if (raw_.place == detail::payload_place::in_record) return {raw_.payload, raw_.inline_bytes};
+    const auto where = raw_.referred();
+    if (raw_.place == detail::payload_place::borrowed) return {};
+    return {static_cast<std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
+  }
+
+  /// What the poster gave as `.context`; null for messages.
+  [[nodiscard]] void* context() const noexcept {
+    return raw_.place == detail::payload_place::borrowed ? raw_.referred().context : nullptr;
+  }
+
+  /// `errc::none`, or why the operation failed.
+  [[nodiscard]] errc error() const noexcept { return raw_.error; }
+
+  /// For completion objects that store records: gives up ownership, leaving the caller with the bytes.
+  [[nodiscard]] detail::raw_record take() noexcept {
+    const detail::raw_record out = raw_;
+    detach();
+    return out;
+  }
+  /// For transports and protocols: forgets the payload, which stays where it was.
+  void detach() noexcept {
+    raw_.place = detail::payload_place::in_record;
+    raw_.inline_bytes = 0;
+  }
+
+ private:
+  void release() noexcept {
+    if (raw_.place != detail::payload_place::owned) return;
+    const auto where = raw_.referred();
+    where.owner->release(where.data, static_cast<std::size_t>(where.bytes));
+    detach();
+  }
+
+  detail::raw_record raw_;
+};
+static_assert(sizeof(completion_record) == 56);
+
+/// The base of everything that can be signalled: handler, queue, counter, synchronizer, and the user's own.
+///
+/// Completion objects neither copy nor move. One that is destroyed while operations or registrations still name it
+/// ends the process with a message. The runtime that it was made with outlives it.
+class completion {
+ public:
+  /// What a signal is answered with.
+  enum class answer : std::uint8_t {
+    taken,  ///< the record has been consumed
+    full,   ///< no room: the record is untouched and the caller keeps it and comes back
+  };
+
+  completion(const completion&) = delete;
+  completion& operator=(const completion&) = delete;
+  completion(completion&&) = delete;
+  completion& operator=(completion&&) = delete;
+
+  /// Takes `record`, or answers `full` and leaves it as it was: then the device stops consuming what comes after it
+  /// from the same peer until there is room, so that nothing is lost and nothing grows.
+  ///
+  /// **Blocking**: may not block. **Threads**: called by any thread in progress or in a post, several at once.
+  /// **Errors**: may not throw.
+  [[nodiscard]] virtual answer signal(completion_record&& record) noexcept = 0;
+
+  /// How many posted operations will still signal this object.
+  [[nodiscard]] std::uint32_t outstanding() const noexcept {
+    return outstanding_.load(std::memory_order_relaxed);  // [stat]
+  }
+
+  [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
+
+ protected:
+  explicit completion(weft::runtime& owner) noexcept;
+  virtual ~completion();
+
+ private:
+  friend class core::runtime_state;
+  friend struct core::operation_state;
+
+  weft::runtime* runtime_;
+  std::atomic<std::uint32_t> outstanding_{0};
+  std::atomic<std::uint32_t> registrations_{0};
+};
+
+/// The name by which peers address a registered completion object.
+struct remote_completion {
+  std::uint32_t id = 0;
+};
+
+/// Ids from here on are the library's own.
+inline constexpr std::uint32_t remote_completion_ids_max = 0xffff'ff00;
+
+}  // namespace weft

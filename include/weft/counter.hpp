@@ -1,0 +1,41 @@
+// A completion object that counts its signals.
+//
+// Cost: a signal is one fetch-and-add.
+#pragma once
+
+#include "weft/completion.hpp"
+
+namespace weft {
+
+/// Counts completions; payloads of messages are given back unread. **Source**: yan2025-lci, 5.1.4.
+class counter final : public completion {
+ public:
+  explicit counter(weft::runtime& owner) noexcept : completion{owner} {}
+
+  /// Signals so far, failed ones included. What was written before a signal may be read by whoever sees it counted.
+  ///
+  /// **Blocking**: never. **Threads**: any.
+  [[nodiscard]] std::uint64_t value() const noexcept {
+    // [counter.value] acquire <- [counter.signal]: what completed before the count is visible to who sees the count.
+    return value_.load(std::memory_order_acquire);
+  }
+
+  /// Signals so far that carried an error.
+  [[nodiscard]] std::uint64_t failed() const noexcept {
+    return failed_.load(std::memory_order_relaxed);  // [stat]
+  }
+
+  [[nodiscard]] answer signal(completion_record&& record) noexcept override {
+    const completion_record consumed{std::move(record)};
+    if (consumed.error() != errc::none) failed_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+    // [counter.signal] release -> [counter.value]: the completed operation's effects.
+    value_.fetch_add(1, std::memory_order_release);
+    return answer::taken;
+  }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint64_t> failed_{0};
+};
+
+}  // namespace weft

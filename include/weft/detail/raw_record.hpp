@@ -1,0 +1,64 @@
+// The bytes of a completion record as they pass through rings and queues: trivially copyable, without ownership.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "weft/error.hpp"
+
+namespace weft {
+
+/// What completed.
+enum class operation : std::uint8_t {
+  none = 0,
+  message,         ///< an active message arrived here
+  active_message,  ///< an active message posted here is complete
+};
+
+namespace detail {
+
+/// Whoever gets the memory of a delivered payload back: a packet pool, a peer, an allocator.
+class payload_owner {
+ public:
+  virtual void release(void* data, std::size_t bytes) noexcept = 0;
+
+ protected:
+  ~payload_owner() = default;
+};
+
+/// Bytes that ride in a descriptor, a cell and a record, without memory of their own.
+inline constexpr std::size_t inline_bytes_max = 40;
+
+/// Where the payload of a record lies.
+enum class payload_place : std::uint8_t { in_record, owned, borrowed };
+
+/// A record of 56 bytes, so that a queue's slot with its sequence number is one cache line.
+struct raw_record {
+  struct reference {
+    void* data;
+    std::uint64_t bytes;
+    payload_owner* owner;  // null where the payload is borrowed
+    void* context;
+  };
+
+  std::uint32_t peer = 0;
+  operation what = operation::none;
+  payload_place place = payload_place::in_record;
+  std::uint8_t inline_bytes = 0;
+  errc error = errc::none;
+  std::uint64_t tag = 0;
+  alignas(8) std::byte payload[inline_bytes_max];
+
+  // The payload area, where it does not hold the bytes themselves.
+  [[nodiscard]] reference referred() const noexcept {
+    reference out;
+    std::memcpy(&out, payload, sizeof out);
+    return out;
+  }
+  void refer(const reference& in) noexcept { std::memcpy(payload, &in, sizeof in); }
+};
+static_assert(sizeof(raw_record) == 56);
+
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,114 @@
+// The runtime: who am I, how many are we, and what everything else is made from (yan2025-lci, 4.2.2).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/completion.hpp"
+#include "weft/device.hpp"
+
+namespace weft {
+
+namespace boot {
+class bootstrap;
+}
+namespace test {
+class local_job;
+}
+
+struct register_completion_options {
+  /// The name that peers use; below `remote_completion_ids_max`, never used before in this runtime.
+  std::uint32_t id = 0;
+  /// Where the bytes of messages longer than a packet are put; null: memory of the library's own.
+  buffer_allocator* allocator = nullptr;
+};
+
+/// Keeps a completion object registered; peers' messages for its id are counted and dropped once it is gone.
+class [[nodiscard]] registration {
+ public:
+  registration() noexcept = default;
+  registration(registration&& other) noexcept;
+  registration& operator=(registration&& other) noexcept;
+  registration(const registration&) = delete;
+  registration& operator=(const registration&) = delete;
+
+  /// Withdraws the id. **Blocking**: until no thread is signalling the object (not from inside a handler that another
+  /// thread waits for).
+  ~registration();
+
+  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+
+ private:
+  friend class runtime;
+  registration(core::runtime_state* owner, completion* target, std::uint32_t id) noexcept
+      : owner_{owner}, target_{target}, id_{id} {}
+  void withdraw() noexcept;
+
+  core::runtime_state* owner_ = nullptr;
+  completion* target_ = nullptr;
+  std::uint32_t id_ = 0;
+};
+
+/// Sizes that are fixed when a runtime is made; readable afterwards.
+struct runtime_attributes {
+  std::uint32_t packet_count;      ///< packets in the pool
+  std::uint32_t packet_bytes;      ///< payload of a packet: longer messages are fetched by their target
+  std::uint32_t inject_bytes_max;  ///< messages up to this size ride in their descriptor
+  std::uint32_t operations_max;    ///< long operations under way at once
+  std::uint32_t devices_max;       ///< devices at once
+};
+
+/// What a runtime has counted since it was made. Statistics: each figure is exact, together they are no snapshot.
+struct runtime_counters {
+  std::uint64_t messages_dropped = 0;     ///< for a completion that had been withdrawn
+  std::uint64_t messages_refused = 0;     ///< malformed headers
+  std::uint64_t messages_unexpected = 0;  ///< waited for their id to be registered
+};
+
+/// One of the processes (or threads of a `test::local_job`) that communicate. Several runtimes may live in one
+/// process; all ranks make theirs in the same order.
+///
+/// It outlives every object made from it: destroying it earlier ends the process with a message that says so.
+class runtime {
+ public:
+  /// Reads the launcher's environment; alone it is rank 0 of 1. Collective over the ranks of the job.
+  ///
+  /// **Blocking**: until all ranks have come, at most `WEFT_BOOT_TIMEOUT_S`.
+  /// **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`, each with what to do about it.
+  runtime();
+  ~runtime();
+
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  [[nodiscard]] std::uint32_t rank() const noexcept;
+  [[nodiscard]] std::uint32_t size() const noexcept;
+
+  /// Device 0, shared by all threads; it lives as long as the runtime.
+  [[nodiscard]] device& default_device() noexcept;
+
+  /// Lets peers name `target` by `options.id`. Messages that came for that id before are delivered by progress.
+  ///
+  /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved, in use, or
+  /// was used before.
+  [[nodiscard]] registration register_completion(completion& target, const register_completion_options& options);
+
+  /// Returns once every rank has called it; makes progress on the default device meanwhile.
+  ///
+  /// **Blocking**: until all ranks have come. **Threads**: one thread of a rank at a time, not inside a handler.
+  void barrier();
+
+  [[nodiscard]] const runtime_attributes& attributes() const noexcept;
+  [[nodiscard]] runtime_counters counters() const noexcept;
+
+ private:
+  friend class completion;
+  friend class device;
+  friend class test::local_job;
+  friend class completion_queue;
+  explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap);
+
+  std::unique_ptr<core::runtime_state> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,13 @@
+// All of Weft's public interface. Each header below can also be included alone.
+#pragma once
+
+#include "weft/buffer.hpp"
+#include "weft/completion.hpp"
+#include "weft/completion_queue.hpp"
+#include "weft/counter.hpp"
+#include "weft/device.hpp"
+#include "weft/error.hpp"
+#include "weft/handler.hpp"
+#include "weft/runtime.hpp"
+#include "weft/status.hpp"
+#include "weft/synchronizer.hpp"

@@ -1,0 +1,160 @@
+// The public classes, joined to what they are made of; wrong calls are found here.
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "core/runtime_state.hpp"
+#include "weft/completion_queue.hpp"
+#include "weft/runtime.hpp"
+#include "weft/synchronizer.hpp"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse_post(std::uint32_t peer, std::uint32_t size, remote_completion to, const_buffer_ref bytes) {
+  if (peer >= size) {
+    throw error{errc::invalid_argument,
+                fmt::format("post_am: there is no rank {}; the job has ranks 0 to {}", peer, size - 1)};
+  }
+  if (to.id > remote_completion_ids_max) {
+    throw error{errc::invalid_argument,
+                fmt::format("post_am to rank {}: completion id {} is reserved for the library", peer, to.id)};
+  }
+  throw error{errc::invalid_argument,
+              fmt::format("post_am to rank {}: the buffer is null but has {} bytes", peer, bytes.bytes())};
+}
+
+[[noreturn]] void refuse_synchronizer(const char* call, const char* why) {
+  throw error{errc::invalid_state, fmt::format("synchronizer::{}: {}", call, why)};
+}
+
+}  // namespace
+
+completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner.state_->object_made(); }
+
+completion::~completion() { runtime_->state_->object_gone(*this); }
+
+runtime::runtime() : runtime{boot::process_bootstrap()} {}
+
+runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap)
+    : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap))} {
+  state_->start();
+}
+
+runtime::~runtime() = default;
+
+std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
+std::uint32_t runtime::size() const noexcept { return state_->size(); }
+device& runtime::default_device() noexcept { return state_->default_device(); }
+const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
+runtime_counters runtime::counters() const noexcept { return state_->counters(); }
+
+registration runtime::register_completion(completion& target, const register_completion_options& options) {
+  if (&target.runtime() != this) {
+    throw error{errc::invalid_argument, "register_completion: the completion object was made from another runtime"};
+  }
+  state_->register_completion(target, options.id, options.allocator);
+  return registration{state_.get(), &target, options.id};
+}
+
+void runtime::barrier() { state_->barrier().wait(default_device(), rank(), size()); }
+
+registration::registration(registration&& other) noexcept
+    : owner_{std::exchange(other.owner_, nullptr)}, target_{other.target_}, id_{other.id_} {}
+
+registration& registration::operator=(registration&& other) noexcept {
+  if (this != &other) {
+    withdraw();
+    owner_ = std::exchange(other.owner_, nullptr);
+    target_ = other.target_;
+    id_ = other.id_;
+  }
+  return *this;
+}
+
+registration::~registration() { withdraw(); }
+
+void registration::withdraw() noexcept {
+  if (owner_ != nullptr) std::exchange(owner_, nullptr)->withdraw(*target_, id_);
+}
+
+device::device(weft::runtime& owner, const device_options& options)
+    : runtime_{&owner}, state_{&owner.state_->open_device(options.shared)} {}
+
+device::~device() { runtime_->state_->close_device(*state_); }
+
+std::uint32_t device::index() const noexcept { return state_->index(); }
+bool device::is_shared() const noexcept { return state_->is_shared(); }
+
+status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
+                       const post_am_options& options) {
+  const std::uint32_t size = runtime_->state_->size();
+  if (peer >= size || to.id > remote_completion_ids_max || (bytes.address() == nullptr && bytes.bytes() != 0))
+      [[unlikely]] {
+    refuse_post(peer, size, to, bytes);
+  }
+  return state_->post_am(peer, to.id, bytes, local, options);
+}
+
+bool device::progress() noexcept { return state_->progress(); }
+
+completion_queue::completion_queue(weft::runtime& owner, const completion_queue_options& options) : completion{owner} {
+  if (options.unbounded) {
+    unbounded_.emplace();
+  } else {
+    bounded_.emplace(options.capacity != 0 ? options.capacity : owner.state_->queue_capacity());
+  }
+}
+
+completion_queue::~completion_queue() {
+  while (pop()) {
+  }
+}
+
+completion::answer completion_queue::signal(completion_record&& record) noexcept {
+  const detail::raw_record raw = record.take();
+  const bool pushed = bounded_ ? bounded_->try_push(raw) : unbounded_->try_push(raw);
+  if (pushed) return answer::taken;
+  record = completion_record{raw};
+  return answer::full;
+}
+
+synchronizer::synchronizer(weft::runtime& owner, const synchronizer_options& options)
+    : completion{owner}, expected_{options.expected} {
+  if (expected_ == 0) throw error{errc::invalid_argument, "synchronizer: it has to expect at least one signal"};
+  records_ = std::make_unique<std::optional<completion_record>[]>(expected_);
+}
+
+synchronizer::~synchronizer() = default;
+
+std::optional<completion_record> synchronizer::take(std::uint32_t index) {
+  if (!is_ready()) refuse_synchronizer("take", "not all signals have come yet; ask is_ready() first");
+  if (index >= expected_) {
+    throw error{errc::invalid_argument,
+                fmt::format("synchronizer::take: there is no record {}, only {}", index, expected_)};
+  }
+  return std::exchange(records_[index], std::nullopt);
+}
+
+void synchronizer::reset() {
+  if (!is_ready()) refuse_synchronizer("reset", "not all signals have come yet; ask is_ready() first");
+  for (std::uint32_t index = 0; index < expected_; ++index) records_[index].reset();
+  // [synchronizer.rewind] relaxed: published by the store below.
+  arrived_.store(0, std::memory_order_relaxed);
+  // [synchronizer.reset] release -> [synchronizer.claim]: the emptied records.
+  claimed_.store(0, std::memory_order_release);
+}
+
+completion::answer synchronizer::signal(completion_record&& record) noexcept {
+  // [synchronizer.look] relaxed: a wrong guess makes the exchange fail.
+  std::uint32_t place = claimed_.load(std::memory_order_relaxed);
+  do {
+    if (place == expected_) return answer::full;
+    // [synchronizer.claim] acquire <- [synchronizer.reset]: the place is empty.
+  } while (!claimed_.compare_exchange_weak(place, place + 1, std::memory_order_acquire, std::memory_order_relaxed));
+  records_[place].emplace(std::move(record));
+  // [synchronizer.arrive] release -> [synchronizer.ready]: the record and what completed before it.
+  arrived_.fetch_add(1, std::memory_order_release);
+  return answer::taken;
+}
+
+}  // namespace weft

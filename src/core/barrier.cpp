@@ -1,0 +1,40 @@
+#include "core/barrier.hpp"
+
+#include <bit>
+
+#include "base/backoff.hpp"
+
+namespace weft::core {
+
+completion::answer barrier::signal(completion_record&& record) noexcept {
+  const completion_record consumed{std::move(record)};
+  const std::uint64_t turn = consumed.tag() / rounds_max % 2;
+  // [barrier.arrive] release -> [barrier.wait]: what the other ranks did before.
+  arrived_[turn][consumed.tag() % rounds_max].fetch_add(1, std::memory_order_release);
+  return answer::taken;
+}
+
+void barrier::wait(device& through, std::uint32_t rank, std::uint32_t size) {
+  const auto rounds = static_cast<std::uint32_t>(std::bit_width(size - 1));
+  base::backoff waiting;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    const auto to = static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
+    while (through.post_am(to, {id}, {}, *this, {.tag = turn_ * rounds_max + round, .device = 0}).is_retry()) {
+      if (!through.progress()) waiting.pause();
+    }
+    std::atomic<std::uint32_t>& mine = arrived_[turn_][round];
+    // [barrier.wait] acquire <- [barrier.arrive]: what the other ranks did before.
+    while (mine.load(std::memory_order_acquire) == 0) {
+      if (through.progress()) {
+        waiting.reset();
+      } else {
+        waiting.pause();
+      }
+    }
+    // [barrier.next] relaxed: the same round of the barrier after next counts on from here.
+    mine.fetch_sub(1, std::memory_order_relaxed);
+  }
+  turn_ ^= 1;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,33 @@
+// The barrier over all ranks: dissemination, in as many rounds as the number of ranks has bits.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "weft/completion.hpp"
+#include "weft/device.hpp"
+
+namespace weft::core {
+
+class barrier final : public completion {
+ public:
+  /// The id under which it is registered on all ranks.
+  static constexpr std::uint32_t id = remote_completion_ids_max;
+
+  explicit barrier(weft::runtime& owner) noexcept : completion{owner} {}
+
+  /// What `runtime::barrier` promises. Posts and polls on `through`.
+  void wait(device& through, std::uint32_t rank, std::uint32_t size);
+
+  [[nodiscard]] answer signal(completion_record&& record) noexcept override;
+
+ private:
+  static constexpr std::uint32_t rounds_max = 32;
+
+  // A rank that is one barrier ahead may already signal the next one, but never the one after it.
+  std::array<std::array<std::atomic<std::uint32_t>, rounds_max>, 2> arrived_{};
+  std::uint32_t turn_ = 0;
+};
+
+}  // namespace weft::core

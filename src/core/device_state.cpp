@@ -1,0 +1,48 @@
+#include "core/device_state.hpp"
+
+#include <fmt/format.h>
+
+#include "core/runtime_state.hpp"
+#include "weft/error.hpp"
+
+namespace weft::core {
+
+device_state::device_state(runtime_state& runtime, std::uint32_t index, bool shared)
+    : runtime_{&runtime}, index_{index}, shared_{shared}, ways_(runtime.size()), gate_{shared} {
+  for (const auto& transport : runtime.transports()) {
+    endpoints_.push_back(transport->open(index, shared));
+    for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
+      if (ways_[rank] == nullptr && transport->reaches(rank)) ways_[rank] = endpoints_.back().get();
+    }
+  }
+  for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
+    if (ways_[rank] == nullptr) {
+      throw error{errc::transport_failed,
+                  fmt::format("rank {} has no way to rank {}: they can't share memory (another machine or network "
+                              "namespace), and no network transport is there",
+                              runtime.rank(), rank)};
+    }
+  }
+}
+
+device_state::~device_state() = default;
+
+void device_state::adopt(device_state& gone) {
+  gate_.enter();
+  for (const auto& endpoint : endpoints_) endpoint->adopt(gone.index_);
+  operation_state* operation = gone.backlog_.take_all();
+  while (operation != nullptr) {
+    operation_state* const behind = operation->behind;
+    backlog_.add(*operation);
+    operation = behind;
+  }
+  gate_.leave();
+}
+
+void device_state::release(std::uint32_t index) noexcept {
+  gate_.enter();
+  for (const auto& endpoint : endpoints_) endpoint->release(index);
+  gate_.leave();
+}
+
+}  // namespace weft::core

@@ -1,0 +1,101 @@
+// A device as the library sees it: what posts, polls, and continues long messages.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/backlog.hpp"
+#include "core/poll_gate.hpp"
+#include "core/wire.hpp"
+#include "net/transport.hpp"
+#include "weft/device.hpp"
+
+namespace weft::core {
+
+class runtime_state;
+struct remote_entry;
+
+class device_state final : private net::arrival_sink {
+ public:
+  device_state(runtime_state& runtime, std::uint32_t index, bool shared);
+  ~device_state();
+
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] bool is_shared() const noexcept { return shared_; }
+  [[nodiscard]] poll_gate& gate() noexcept { return gate_; }
+
+  /// What `device::post_am` promises; the arguments have been checked.
+  [[nodiscard]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
+                               const post_am_options& options);
+  bool progress() noexcept;
+
+  /// A small message of the library's own.
+  template <class Body>
+  [[nodiscard]] net::post_result inject(std::uint32_t peer, std::uint32_t device, const net::header& what,
+                                        const Body& body) noexcept {
+    static_assert(sizeof(Body) <= detail::inline_bytes_max);
+    return ways_[peer]->try_inject(peer, device, what, &body, sizeof body);
+  }
+
+  /// Whether the calling thread is inside this device's progress, in a handler.
+  [[nodiscard]] bool is_polled_by_this_thread() const noexcept;
+
+  /// Serves what arrives for a device that is gone, and finishes what it had under way. Not for the hot path.
+  void adopt(device_state& gone);
+  /// Stops serving slot `index`, which is about to have a device again.
+  void release(std::uint32_t index) noexcept;
+
+ private:
+  // Posting (post_am.cpp).
+  [[nodiscard]] status try_post(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
+                                const post_am_options& options) noexcept;
+  [[nodiscard]] status post_offer(std::uint32_t peer, const net::header& what, const_buffer_ref bytes,
+                                  completion& local, const post_am_options& options) noexcept;
+  [[nodiscard]] status post_and_signal(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
+                                       const post_am_options& options);
+  [[nodiscard]] status post_later(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
+                                  const post_am_options& options);
+  [[nodiscard]] net::post_result post_eager(std::uint32_t peer, std::uint32_t device, const net::header& what,
+                                            const_buffer_ref bytes, shortage& reason) noexcept;
+
+  // Arrivals (arrive.cpp).
+  [[nodiscard]] bool on_message(const net::arrival& message) noexcept override;
+  [[nodiscard]] bool on_active_message(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_offer(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_finished(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_copy_request(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_chunk(const net::arrival& message) noexcept;
+  enum class fate : std::uint8_t { deliver, kept, no_room, unwanted };
+  struct target {
+    fate what;
+    remote_entry* entry;
+  };
+  // What is to become of `message`, by the id that it names. Kept: until somebody registers the id.
+  [[nodiscard]] target target_of(const net::arrival& message) noexcept;
+
+  // Long messages (long_message.cpp). True: done with the operation, or somebody else continues it.
+  [[nodiscard]] bool advance(operation_state& operation) noexcept;
+  [[nodiscard]] bool post_again(operation_state& operation) noexcept;
+  [[nodiscard]] bool stream(operation_state& operation) noexcept;
+  [[nodiscard]] bool request_copy(operation_state& operation) noexcept;
+  [[nodiscard]] bool fetch(operation_state& operation) noexcept;
+  [[nodiscard]] bool announce(operation_state& operation) noexcept;
+  [[nodiscard]] bool signal(operation_state& operation) noexcept;
+  unsigned advance_backlog() noexcept;
+  void take_up(operation_state& operation, step next) noexcept;
+
+  [[nodiscard]] net::endpoint& way(std::uint32_t peer) noexcept { return *ways_[peer]; }
+
+  runtime_state* runtime_;
+  std::uint32_t index_;
+  bool shared_;
+  std::vector<std::unique_ptr<net::endpoint>> endpoints_;  // in the order in which they are polled
+  std::vector<net::endpoint*> ways_;                       // for each rank
+  poll_gate gate_;
+  backlog backlog_;
+};
+
+}  // namespace weft::core

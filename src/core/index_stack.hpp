@@ -1,0 +1,75 @@
+// A lock-free stack of small indices: what is free in a fixed array.
+//
+// Progress: lock-free. Who calls what: any thread anything. Linearization: the successful exchange of `head_`.
+// Reuse: `head_` counts every exchange beside the index, so one that was taken and put back in between is noticed
+// until 2^32 exchanges pass within one call. The links lie outside of what is managed: a reader that is too late
+// reads a stale link, never somebody else's bytes. Model test: tests/model/index_stack_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "weft/detail/atomics.hpp"
+
+namespace weft::core {
+
+template <class Atomics = detail::std_atomics>
+class basic_index_stack {
+ public:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  /// For indices below `count`; begins empty.
+  explicit basic_index_stack(std::uint32_t count)
+      : links_{std::make_unique<typename Atomics::template atomic<std::uint32_t>[]>(count)} {}
+
+  void push(std::uint32_t index) noexcept {
+    // [stack.look] relaxed: a wrong guess makes the exchange below fail.
+    std::uint64_t seen = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      // [stack.link] relaxed: published by the exchange.
+      links_[index].store(index_of(seen), std::memory_order_relaxed);
+      // [stack.push] release -> [stack.pop], [stack.peek]: the link, and what the last user wrote under this index.
+      if (head_.compare_exchange_weak(seen, next_head(seen, index), std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+        return;
+      }
+    }
+  }
+
+  /// The index pushed last, or `none`.
+  [[nodiscard]] std::uint32_t pop() noexcept {
+    // [stack.peek] acquire <- [stack.push]: the link of the index on top.
+    std::uint64_t seen = head_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint32_t top = index_of(seen);
+      if (top == none) return none;
+      // [stack.next] relaxed: stale only if the head has changed, and then the exchange fails.
+      const std::uint32_t below = links_[top].load(std::memory_order_relaxed);
+      // [stack.pop] acquire <- [stack.push]: the link of the index on top, and what lies under it.
+      if (head_.compare_exchange_weak(seen, next_head(seen, below), std::memory_order_acquire,
+                                      std::memory_order_acquire)) {
+        return top;
+      }
+    }
+  }
+
+  [[nodiscard]] bool looks_empty() const noexcept {
+    // [stack.empty] relaxed: a hint.
+    return index_of(head_.load(std::memory_order_relaxed)) == none;
+  }
+
+ private:
+  // Low half: index + 1, so that zero is empty. High half: exchanges so far.
+  static std::uint32_t index_of(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head) - 1; }
+  static std::uint64_t next_head(std::uint64_t seen, std::uint32_t index) noexcept {
+    return ((seen >> 32) + 1) << 32 | static_cast<std::uint32_t>(index + 1);
+  }
+
+  std::unique_ptr<typename Atomics::template atomic<std::uint32_t>[]> links_;
+  alignas(detail::cache_line_bytes) typename Atomics::template atomic<std::uint64_t> head_{0};
+};
+
+using index_stack = basic_index_stack<>;
+
+}  // namespace weft::core

@@ -1,0 +1,159 @@
+// The steps of a long message after its offer is out, and what else waits in a backlog. Each step does a bounded
+// piece of work and answers true once this device has nothing more to do for the operation.
+//
+// The receiver copies straight from the sender's memory where the transport can (fetch, then announce); otherwise the
+// sender streams packets (request_copy, then stream). yan2025-lci, 5.3: the zero-copy protocol.
+#include <algorithm>
+#include <cstring>
+
+#include "core/device_state.hpp"
+#include "core/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+// Bytes copied from a peer's memory in one call of progress: some tens of microseconds.
+constexpr std::uint64_t fetch_bytes_max = std::uint64_t{512} << 10;
+
+// Packets of one long message that are sent in one call of progress.
+constexpr unsigned chunks_at_once = 8;
+
+completion_record record_of(const operation_state& operation) noexcept {
+  detail::raw_record raw;
+  raw.peer = operation.peer;
+  raw.tag = operation.tag;
+  raw.error = operation.error;
+  raw.what = operation.is_arrival ? operation::message : operation::active_message;
+  raw.place = operation.is_arrival ? detail::payload_place::owned : detail::payload_place::borrowed;
+  raw.refer({operation.buffer, operation.bytes, operation.is_arrival ? operation.owner : nullptr, operation.context});
+  return completion_record{raw};
+}
+
+}  // namespace
+
+void device_state::take_up(operation_state& operation, step next) noexcept {
+  operation.reach(next);
+  backlog_.add(operation);
+}
+
+bool device_state::advance(operation_state& operation) noexcept {
+  // [operation.resume] relaxed: the backlog has carried the operation here.
+  switch (operation.next.load(std::memory_order_relaxed)) {
+    case step::post: return post_again(operation);
+    case step::stream: return stream(operation);
+    case step::request_copy: return request_copy(operation);
+    case step::fetch: return fetch(operation);
+    case step::announce: return announce(operation);
+    case step::signal: return signal(operation);
+    case step::free:
+    case step::wait_for_answer:
+    case step::wait_for_chunks: break;
+  }
+  return true;
+}
+
+bool device_state::post_again(operation_state& operation) noexcept {
+  const const_buffer_ref bytes{operation.buffer, static_cast<std::size_t>(operation.bytes)};
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  if (operation.bytes <= runtime_->packets().packet_bytes()) {
+    shortage reason = shortage::none;
+    const net::header what{
+        .kind = static_cast<std::uint8_t>(wire::active_message), .id = operation.id, .tag = operation.tag};
+    if (post_eager(operation.peer, operation.device, what, bytes, reason) != net::post_result::ok) return false;
+    operation.reach(step::signal);
+    return signal(operation);
+  }
+  const net::header what{.kind = static_cast<std::uint8_t>(wire::offer), .id = operation.id, .tag = operation.tag};
+  const offer_body body{reinterpret_cast<std::uint64_t>(operation.buffer), operation.bytes, ticket};
+  operation.reach(step::wait_for_answer);
+  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
+  operation.reach(step::post);
+  return false;
+}
+
+bool device_state::stream(operation_state& operation) noexcept {
+  packet_pool& packets = runtime_->packets();
+  std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);  // [stat] the sender's alone
+  for (unsigned i = 0; i < chunks_at_once && sent < operation.bytes; ++i) {
+    const std::uint32_t packet = packets.try_get();
+    if (packet == packet_pool::none) return false;
+    const auto bytes =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
+    std::memcpy(packets.data(packet), operation.buffer + sent, bytes);
+    const net::header what{.kind = static_cast<std::uint8_t>(wire::chunk),
+                           .id = static_cast<std::uint32_t>(sent),
+                           .sequence = static_cast<std::uint32_t>(sent >> 32),
+                           .tag = operation.remote_ticket};
+    if (way(operation.peer).try_send(operation.peer, operation.device, what, packet, bytes) != net::post_result::ok) {
+      packets.put(packet);
+      return false;
+    }
+    sent += bytes;
+    operation.moved.store(sent, std::memory_order_relaxed);  // [stat] the sender's alone
+  }
+  if (sent < operation.bytes) return false;
+  operation.reach(step::signal);
+  return signal(operation);
+}
+
+bool device_state::request_copy(operation_state& operation) noexcept {
+  const copy_request_body body{operation.remote_ticket,
+                               operation.ticket.load(std::memory_order_relaxed)};  // [stat] ours until it is out
+  operation.reach(step::wait_for_chunks);
+  const net::header what{.kind = static_cast<std::uint8_t>(wire::copy_request)};
+  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
+  operation.reach(step::request_copy);
+  return false;
+}
+
+bool device_state::fetch(operation_state& operation) noexcept {
+  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [stat] the fetching device's alone
+  const std::uint64_t bytes = std::min(operation.bytes - done, fetch_bytes_max);
+  switch (way(operation.peer)
+              .read_remote(operation.peer, operation.buffer + done, operation.remote_address + done,
+                           static_cast<std::size_t>(bytes))) {
+    case net::copy_result::done:
+      operation.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the fetching device's alone
+      if (done + bytes < operation.bytes) return false;
+      break;
+    case net::copy_result::unavailable:
+      operation.moved.store(0, std::memory_order_relaxed);  // [stat] no chunk is under way yet
+      return request_copy(operation);
+    case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
+    case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
+  }
+  return announce(operation);
+}
+
+bool device_state::announce(operation_state& operation) noexcept {
+  if (operation.error != errc::peer_failed) {
+    const finished_body body{operation.remote_ticket, static_cast<std::uint64_t>(operation.error)};
+    const net::header what{.kind = static_cast<std::uint8_t>(wire::finished)};
+    if (inject(operation.peer, operation.device, what, body) != net::post_result::ok) {
+      operation.reach(step::announce);
+      return false;
+    }
+  }
+  if (operation.target == nullptr) {
+    runtime_->operations().put(operation);
+    return true;
+  }
+  operation.reach(step::signal);
+  return signal(operation);
+}
+
+bool device_state::signal(operation_state& operation) noexcept {
+  completion& object = *operation.target;
+  completion_record record = record_of(operation);
+  // Before the signal: whoever sees it may destroy the object.
+  operation.signalled(object);
+  if (object.signal(std::move(record)) == completion::answer::full) {
+    record.detach();  // the payload stays with the operation
+    operation.will_signal(object);
+    return false;
+  }
+  runtime_->operations().put(operation);
+  return true;
+}
+
+}  // namespace weft::core

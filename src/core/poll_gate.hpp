@@ -1,0 +1,63 @@
+// Lets one thread at a time poll a device, and lets others find out that nobody is polling any more.
+//
+// Cost to the poller: one exchange on a shared device; two plain stores on a device of one's own. Whoever withdraws
+// something that a poller may be using pays the rest: a fence in every thread (membarrier) and a wait for each gate.
+#pragma once
+
+#include <atomic>
+
+#include "base/backoff.hpp"
+
+namespace weft::core {
+
+class alignas(detail::cache_line_bytes) poll_gate {
+ public:
+  explicit poll_gate(bool shared) noexcept : shared_{shared} {}
+
+  [[nodiscard]] bool try_enter() noexcept {
+    if (shared_) {
+      // [gate.look] relaxed: a hint only, so that contenders read the line instead of taking it.
+      if (inside_.load(std::memory_order_relaxed)) return false;
+      // [gate.enter] acquire <- [gate.leave]: what the last poller did.
+      return !inside_.exchange(true, std::memory_order_acquire);
+    }
+    // [gate.own_look] relaxed: only this thread writes here; a handler that polls again finds itself inside.
+    if (inside_.load(std::memory_order_relaxed)) return false;
+    // [gate.own_enter] relaxed: ordered before what follows by the fence of whoever waits in `wait_until_left`.
+    inside_.store(true, std::memory_order_relaxed);
+    // [gate.own_fence] seq_cst -> [gate.fence_all]: for the compiler; the waiter's membarrier is the fence for the
+    // core.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return true;
+  }
+
+  void leave() noexcept {
+    // [gate.leave] release -> [gate.enter], [gate.wait]: what this poller did.
+    inside_.store(false, std::memory_order_release);
+  }
+
+  /// Returns once a poller that was inside when `fence_all_threads` was through has left.
+  void wait_until_left() const noexcept {
+    base::backoff waiting;
+    // [gate.wait] acquire <- [gate.leave]: the poller is done with what was withdrawn.
+    while (inside_.load(std::memory_order_acquire)) waiting.pause();
+  }
+
+  /// Enters, however long it takes: for set-up and tear-down, never for messages.
+  void enter() noexcept {
+    base::backoff waiting;
+    while (!try_enter()) waiting.pause();
+  }
+
+ private:
+  const bool shared_;
+  std::atomic<bool> inside_{false};
+};
+
+/// Registers the process for `fence_all_threads`; called once per runtime, before any device is made.
+void prepare_fences() noexcept;
+
+/// Every thread of this process passes a full fence before this returns.
+void fence_all_threads() noexcept;
+
+}  // namespace weft::core

@@ -1,0 +1,188 @@
+#include "core/runtime_state.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "base/config.hpp"
+#include "base/log.hpp"
+#include "net/transports.hpp"
+
+namespace weft::core {
+
+void misuse(const char* what) noexcept {
+  base::log_error("wrong use: {}", what);
+  std::abort();
+}
+
+void* allocator_owner::allocate(std::size_t bytes, std::uint32_t source, std::uint64_t tag) noexcept {
+  if (allocator_ != nullptr) return allocator_->allocate(bytes, source, tag);
+  return ::operator new (bytes, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
+}
+
+void allocator_owner::release(void* data, std::size_t bytes) noexcept {
+  if (allocator_ != nullptr) {
+    allocator_->deallocate(data, bytes);
+  } else {
+    ::operator delete (data, std::align_val_t{detail::cache_line_bytes});
+  }
+}
+
+runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap)
+    : interface_{&interface},
+      bootstrap_{std::move(bootstrap)},
+      rank_{bootstrap_->rank()},
+      size_{bootstrap_->size()},
+      queue_capacity_{base::process_settings().queue_capacity},
+      own_packet_memory_{nullptr, nullptr},
+      operations_{base::process_settings().operations_max},
+      unexpected_{base::process_settings().unexpected_bytes_max} {
+  const base::settings& settings = base::process_settings();
+  prepare_fences();
+  const net::transport_context context{*bootstrap_, settings, fmt::format("runtime{}", bootstrap_->next_runtime())};
+  transports_ = net::make_transports(context);
+  make_packets(settings);
+  attributes_ = {.packet_count = settings.packet_count,
+                 .packet_bytes = static_cast<std::uint32_t>(settings.packet_bytes),
+                 .inject_bytes_max = detail::inline_bytes_max,
+                 .operations_max = settings.operations_max,
+                 .devices_max = settings.devices_max};
+  devices_.resize(settings.devices_max);
+  adopted_.resize(settings.devices_max);
+}
+
+void runtime_state::start() {
+  default_device_ = std::make_unique<device>(*interface_);
+  barrier_ = std::make_unique<core::barrier>(*interface_);
+  register_internal(*barrier_, barrier::id);
+  bootstrap_->fence();  // every rank's device 0 takes messages from here on
+}
+
+runtime_state::~runtime_state() {
+  barrier_.reset();
+  default_device_.reset();
+  for (const auto& left : devices_) {
+    if (left) misuse("a runtime is destroyed before a device that was made from it");
+  }
+  if (objects_.load(std::memory_order_relaxed) != 0) {  // [stat]
+    misuse("a runtime is destroyed before a completion object that was made from it");
+  }
+}
+
+void runtime_state::make_packets(const base::settings& settings) {
+  std::byte* memory = nullptr;
+  net::transport* lender = nullptr;
+  for (const auto& transport : transports_) {
+    if ((memory = transport->packet_memory()) != nullptr) {
+      lender = transport.get();
+      break;
+    }
+  }
+  if (memory == nullptr) {
+    // Untouched pages cost nothing: a rank that is alone has room for packets that it may never need.
+    const std::size_t bytes = net::packet_stride(settings.packet_bytes) * settings.packet_count;
+    memory = static_cast<std::byte*>(std::aligned_alloc(detail::cache_line_bytes, bytes));
+    if (memory == nullptr) {
+      throw error{errc::out_of_memory, fmt::format("no memory for {} packets of {} bytes; lower WEFT_PACKET_COUNT",
+                                                   settings.packet_count, settings.packet_bytes)};
+    }
+    own_packet_memory_ = {memory, [](std::byte* mine) { std::free(mine); }};
+  }
+  packets_ =
+      std::make_unique<packet_pool>(memory, settings.packet_count, static_cast<std::uint32_t>(settings.packet_bytes));
+  if (lender != nullptr) packets_->reclaim_from(*lender);
+  for (const auto& transport : transports_) transport->use_packets(*packets_);
+}
+
+runtime_counters runtime_state::counters() const noexcept {
+  runtime_counters out;
+  out.messages_dropped = dropped_.load(std::memory_order_relaxed);  // [stat]
+  out.messages_refused = refused_.load(std::memory_order_relaxed);  // [stat]
+  for (const auto& transport : transports_) out.messages_refused += transport->messages_refused();
+  out.messages_unexpected = unexpected_.kept();
+  return out;
+}
+
+remote_entry& runtime_state::add_entry(completion& target, buffer_allocator* allocator) {
+  return entries_.emplace_back(remote_entry{&target, allocator_owner{allocator}});
+}
+
+void runtime_state::register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator) {
+  if (id >= remote_completion_ids_max) {
+    throw error{errc::invalid_argument,
+                fmt::format("register_completion: id {} is reserved for the library; ids are below {}", id,
+                            remote_completion_ids_max)};
+  }
+  {
+    const std::scoped_lock lock{registering_};
+    if (!remote_completions_.insert(id, &add_entry(target, allocator))) {
+      entries_.pop_back();
+      throw error{
+          errc::invalid_argument,
+          fmt::format("register_completion: id {} {} on rank {}; ids are never used twice", id,
+                      remote_completions_.state(id) == detail::presence::present ? "is in use" : "was withdrawn",
+                      rank_)};
+    }
+    target.registrations_.fetch_add(1, std::memory_order_relaxed);  // [stat] checked when the object goes
+  }
+  unexpected_.registered(id);
+}
+
+void runtime_state::register_internal(completion& target, std::uint32_t id) {
+  const std::scoped_lock lock{registering_};
+  static_cast<void>(remote_completions_.insert(id, &add_entry(target, nullptr)));
+  unexpected_.registered(id);
+}
+
+void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
+  {
+    const std::scoped_lock lock{registering_};
+    remote_completions_.withdraw(id);
+  }
+  // A poller that found the entry before is inside its gate still, or has left it: after the fence we see which.
+  fence_all_threads();
+  const std::scoped_lock lock{devices_mutex_};
+  for (const auto& device : devices_) {
+    if (device && !device->is_polled_by_this_thread()) device->gate().wait_until_left();
+  }
+  target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+}
+
+void runtime_state::object_gone(const completion& object) noexcept {
+  if (object.outstanding_.load(std::memory_order_relaxed) != 0) {  // [stat]
+    misuse("a completion object is destroyed while operations that will signal it are under way");
+  }
+  if (object.registrations_.load(std::memory_order_relaxed) != 0) {  // [stat]
+    misuse("a completion object is destroyed before its registration: declare the registration after the object");
+  }
+  objects_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+}
+
+device_state& runtime_state::open_device(bool shared) {
+  const std::scoped_lock lock{devices_mutex_};
+  for (std::uint32_t index = 0; index < devices_.size(); ++index) {
+    if (devices_[index]) continue;
+    if (adopted_[index]) devices_[0]->release(index);
+    adopted_[index] = false;
+    devices_[index] = std::make_unique<device_state>(*this, index, shared);
+    return *devices_[index];
+  }
+  throw error{errc::invalid_state, fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX allows",
+                                               rank_, devices_.size())};
+}
+
+void runtime_state::close_device(device_state& gone) noexcept {
+  const std::scoped_lock lock{devices_mutex_};
+  const std::uint32_t index = gone.index();
+  for (const auto& transport : transports_) transport->close(index);
+  if (index != 0) {
+    devices_[0]->adopt(gone);
+    adopted_[index] = true;
+  }
+  devices_[index].reset();
+}
+
+}  // namespace weft::core

@@ -1,0 +1,115 @@
+// What a runtime is made of.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "boot/bootstrap.hpp"
+#include "core/barrier.hpp"
+#include "core/device_state.hpp"
+#include "core/operation_state.hpp"
+#include "core/packet_pool.hpp"
+#include "core/unexpected.hpp"
+#include "net/transport.hpp"
+#include "weft/detail/id_table.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::core {
+
+/// Gives memory of a user's allocator, or of the library's own, back through a record.
+class allocator_owner final : public detail::payload_owner {
+ public:
+  explicit allocator_owner(buffer_allocator* allocator) noexcept : allocator_{allocator} {}
+  [[nodiscard]] void* allocate(std::size_t bytes, std::uint32_t source, std::uint64_t tag) noexcept;
+  void release(void* data, std::size_t bytes) noexcept override;
+
+ private:
+  buffer_allocator* allocator_;
+};
+
+/// A registered completion object. Entries live as long as the runtime: records may outlive a registration.
+struct remote_entry {
+  completion* target;
+  allocator_owner owner;
+};
+
+class runtime_state {
+ public:
+  runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap);
+  ~runtime_state();
+
+  /// Makes what needs the interface: the default device and the barrier. Collective; called once.
+  void start();
+
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  [[nodiscard]] const runtime_attributes& attributes() const noexcept { return attributes_; }
+  [[nodiscard]] runtime_counters counters() const noexcept;
+  [[nodiscard]] device& default_device() noexcept { return *default_device_; }
+  [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
+  [[nodiscard]] std::uint32_t queue_capacity() const noexcept { return queue_capacity_; }
+
+  // Registered completion objects.
+  void register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator);
+  void withdraw(completion& target, std::uint32_t id) noexcept;
+  void register_internal(completion& target, std::uint32_t id);
+
+  // Completion objects that live; checked when the runtime goes.
+  void object_made() noexcept { objects_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
+  void object_gone(const completion& object) noexcept;
+
+  // Devices.
+  [[nodiscard]] device_state& open_device(bool shared);
+  void close_device(device_state& gone) noexcept;
+
+  // For devices.
+  [[nodiscard]] packet_pool& packets() noexcept { return *packets_; }
+  [[nodiscard]] operation_pool& operations() noexcept { return operations_; }
+  [[nodiscard]] unexpected_messages& unexpected() noexcept { return unexpected_; }
+  [[nodiscard]] const detail::id_table<>& remote_completions() const noexcept { return remote_completions_; }
+  [[nodiscard]] std::vector<std::unique_ptr<net::transport>>& transports() noexcept { return transports_; }
+  void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
+  void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
+
+ private:
+  [[nodiscard]] remote_entry& add_entry(completion& target, buffer_allocator* allocator);
+  void make_packets(const base::settings& settings);
+
+  runtime* interface_;
+  std::shared_ptr<boot::bootstrap> bootstrap_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  runtime_attributes attributes_{};
+  std::uint32_t queue_capacity_;
+
+  std::vector<std::unique_ptr<net::transport>> transports_;
+  std::unique_ptr<std::byte, void (*)(std::byte*)> own_packet_memory_;
+  std::unique_ptr<packet_pool> packets_;
+  operation_pool operations_;
+  unexpected_messages unexpected_;
+
+  std::mutex registering_;
+  std::deque<remote_entry> entries_;
+  detail::id_table<> remote_completions_;
+
+  std::mutex devices_mutex_;
+  std::vector<std::unique_ptr<device_state>> devices_;  // by index; null where there is none
+  std::vector<bool> adopted_;                           // by index; served by device 0
+
+  std::atomic<std::uint32_t> objects_{0};
+  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+
+  std::unique_ptr<device> default_device_;
+  std::unique_ptr<core::barrier> barrier_;
+};
+
+/// Ends the process with a line that says which rule of use was broken. For what can't be an exception.
+[[noreturn]] void misuse(const char* what) noexcept;
+
+}  // namespace weft::core

@@ -1,0 +1,224 @@
+#include "net/shm/handshake.hpp"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/config.hpp"
+#include "base/log.hpp"
+#include "net/shm/rendezvous_socket.hpp"
+#include "weft/error.hpp"
+
+namespace weft::net::shm {
+namespace {
+
+using secret = std::array<unsigned char, 16>;
+
+// What a rank tells the others through the bootstrap.
+struct invitation {
+  secret machine;   // the same for ranks that can reach each other's sockets
+  secret process;   // the same for ranks of one process
+  secret segment;   // names the segment in this process, and the socket
+  secret password;  // what a visitor has to know
+};
+
+// What a visitor says first, with its segment's descriptor.
+struct greeting {
+  secret password;
+  std::uint32_t rank;
+};
+
+secret random_secret() {
+  secret out;
+  if (getrandom(out.data(), out.size(), 0) != static_cast<ssize_t>(out.size())) {
+    throw error{errc::transport_failed, "the system has no random numbers to name a segment with (getrandom)"};
+  }
+  return out;
+}
+
+// Boot id and network namespace: abstract sockets reach no further.
+secret this_machine() {
+  secret out{};
+  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
+    char line[64] = {};
+    const std::size_t got = std::fread(line, 1, sizeof line - 1, file);
+    std::fclose(file);
+    for (std::size_t i = 0; i < got; ++i) out[i % 8] = static_cast<unsigned char>(out[i % 8] * 31 + line[i]);
+  }
+  struct stat facts {};
+  if (stat("/proc/self/ns/net", &facts) == 0) std::memcpy(out.data() + 8, &facts.st_ino, 8);
+  return out;
+}
+
+// Segments of this process, for ranks that are its threads.
+struct local_segments {
+  std::mutex mutex;
+  std::map<secret, std::byte*> by_name;
+};
+
+local_segments& locals() {
+  static local_segments& instance = *new local_segments;
+  return instance;
+}
+
+const secret& this_process() {
+  static const secret value = random_secret();
+  return value;
+}
+
+std::string socket_name(const secret& segment) {
+  std::string out = "weft-";
+  for (const unsigned char byte : segment) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+class meeting {
+ public:
+  meeting(const transport_context& context, std::byte* own, const unique_fd& own_file, std::size_t bytes,
+          std::vector<std::unique_ptr<peer>>& peers)
+      : context_{context},
+        own_file_{own_file},
+        bytes_{bytes},
+        peers_{peers},
+        deadline_{std::chrono::steady_clock::now() + std::chrono::seconds{context.settings.boot_timeout_s}} {
+    mine_ = {this_machine(), this_process(), random_secret(), random_secret()};
+    {
+      local_segments& here = locals();
+      const std::scoped_lock lock{here.mutex};
+      here.by_name.emplace(mine_.segment, own);
+    }
+    listener_ = listen_at(socket_name(mine_.segment), static_cast<int>(context.boot.size()));
+    const std::string key = context.name + ".shm";
+    context.boot.put(key, std::string{reinterpret_cast<const char*>(&mine_), sizeof mine_});
+    context.boot.fence();
+    read_invitations(key);
+  }
+
+  // Lower ranks are visited in their order, then higher ones are received: rank 0 only receives, so nobody waits in
+  // a circle.
+  void hold() {
+    const std::uint32_t self = context_.boot.rank();
+    for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+      if (rank == self) continue;
+      if (theirs_[rank].process == mine_.process) {
+        attach_local(rank);
+      } else if (theirs_[rank].machine != mine_.machine) {
+        continue;
+      } else if (rank < self) {
+        visit(rank);
+      } else {
+        ++expected_;
+      }
+    }
+    while (expected_ > 0) receive();
+    context_.boot.fence();  // everybody has mapped everything
+  }
+
+ private:
+  void read_invitations(const std::string& key) {
+    theirs_.resize(peers_.size());
+    for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+      const std::string bytes = context_.boot.get(rank, key);
+      if (bytes.size() != sizeof(invitation)) {
+        throw error{errc::transport_failed,
+                    fmt::format("rank {} published an invitation of {} bytes where {} were expected: do all ranks use "
+                                "the same version of Weft?",
+                                rank, bytes.size(), sizeof(invitation))};
+      }
+      std::memcpy(&theirs_[rank], bytes.data(), sizeof(invitation));
+    }
+  }
+
+  void attach_local(std::uint32_t rank) {
+    local_segments& here = locals();
+    const std::scoped_lock lock{here.mutex};
+    const auto found = here.by_name.find(theirs_[rank].segment);
+    if (found == here.by_name.end()) {
+      throw error{errc::transport_failed,
+                  fmt::format("the segment of rank {}, a thread of this process, is gone", rank)};
+    }
+    peers_[rank]->attach(found->second, segment{}, unique_fd{}, true, static_cast<std::uint32_t>(getpid()));
+  }
+
+  void visit(std::uint32_t rank) {
+    try {
+      unique_fd socket = connect_to(socket_name(theirs_[rank].segment), deadline_);
+      const std::uint32_t process = process_behind(socket);
+      send_with_descriptor(socket, greeting{theirs_[rank].password, context_.boot.rank()}, own_file_, deadline_);
+      greeting answer;
+      const unique_fd file = receive_with_descriptor(socket, answer, deadline_);
+      if (answer.rank != rank || answer.password != mine_.password) {
+        throw error{errc::transport_failed, "somebody else answered"};
+      }
+      admit(rank, file, std::move(socket), process);
+    } catch (const error& reason) {
+      throw error{reason.code(), fmt::format("rank {} can't share memory with rank {}: {}", context_.boot.rank(), rank,
+                                             reason.what())};
+    }
+  }
+
+  // Takes one visitor in, or sends a stranger away.
+  void receive() {
+    unique_fd socket;
+    try {
+      socket = accept_at(listener_, deadline_);
+    } catch (const error& reason) {
+      throw error{reason.code(), fmt::format("rank {} waited in vain for {} of the ranks on its machine: {}",
+                                             context_.boot.rank(), expected_, reason.what())};
+    }
+    try {
+      const std::uint32_t process = process_behind(socket);
+      greeting said;
+      const unique_fd file = receive_with_descriptor(socket, said, deadline_);
+      const std::uint32_t rank = said.rank;
+      if (said.password != mine_.password || rank >= peers_.size() || rank <= context_.boot.rank() ||
+          peers_[rank]->is_attached() || theirs_[rank].machine != mine_.machine) {
+        throw error{errc::transport_failed, "not one of this job's ranks"};
+      }
+      send_with_descriptor(socket, greeting{theirs_[rank].password, context_.boot.rank()}, own_file_, deadline_);
+      admit(rank, file, std::move(socket), process);
+      --expected_;
+    } catch (const error& reason) {
+      base::log_warn("a visitor at the socket for shared segments was sent away: {}", reason.what());
+    }
+  }
+
+  void admit(std::uint32_t rank, const unique_fd& file, unique_fd socket, std::uint32_t process) {
+    segment mapped = segment::map(file, bytes_);
+    std::byte* base = mapped.memory();
+    peers_[rank]->attach(base, std::move(mapped), std::move(socket), false, process);
+  }
+
+  const transport_context& context_;
+  const unique_fd& own_file_;
+  std::size_t bytes_;
+  std::vector<std::unique_ptr<peer>>& peers_;
+  deadline deadline_;
+  invitation mine_;
+  std::vector<invitation> theirs_;
+  unique_fd listener_;
+  std::size_t expected_ = 0;
+};
+
+}  // namespace
+
+void meet_peers(const transport_context& context, std::byte* own, const unique_fd& own_file, std::size_t bytes,
+                std::vector<std::unique_ptr<peer>>& peers) {
+  meeting{context, own, own_file, bytes, peers}.hold();
+}
+
+void forget_segment(std::byte* own) noexcept {
+  local_segments& here = locals();
+  const std::scoped_lock lock{here.mutex};
+  std::erase_if(here.by_name, [&](const auto& entry) { return entry.second == own; });
+}
+
+}  // namespace weft::net::shm

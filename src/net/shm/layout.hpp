@@ -1,0 +1,86 @@
+// Where things lie in a rank's segment. All ranks compute the same offsets from the same shape.
+//
+// The segment is sparse: only pages that are used take memory, so room is laid out for every pair of devices.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "net/cell_ring.hpp"
+#include "net/transport.hpp"
+
+namespace weft::net::shm {
+
+/// What all ranks of a job have to agree on.
+struct shape {
+  std::uint32_t ranks = 0;
+  std::uint32_t devices_max = 0;
+  std::uint32_t ring_cells = 0;
+  std::uint32_t packet_count = 0;
+  std::uint64_t packet_bytes = 0;
+
+  friend bool operator==(const shape&, const shape&) = default;
+};
+
+inline constexpr std::uint64_t segment_magic = 0x3147'4553'5446'4557;  // "WEFTSEG1"
+inline constexpr std::size_t page_bytes = 4096;
+
+/// The first page of a segment. Written by its owner before anybody maps it, but for `live`.
+struct segment_header {
+  std::uint64_t magic;
+  std::uint32_t rank;
+  std::uint32_t process_id;
+  shm::shape shape;
+  std::uint64_t probe_address;  // of eight bytes in the owner's own memory,
+  std::uint64_t probe_value;    // which hold this
+  // Owner's line: bit d is set while device d takes messages.
+  alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> live;
+};
+
+/// One direction of returned packets: written by one peer, emptied by the owner. Zero is an empty place, else index
+/// + 1.
+using return_entry = std::atomic<std::uint32_t>;
+
+struct layout {
+  explicit layout(const shape& of) noexcept : shape{of} {
+    return_entries = std::bit_ceil(of.packet_count + 1);
+    ring_stride = ring_bytes(of.ring_cells);
+    connects = page_bytes;
+    returns = page_up(connects + sizeof(std::uint64_t) * of.devices_max * of.ranks);
+    rings = page_up(returns + sizeof(return_entry) * return_entries * of.ranks);
+    packets = page_up(rings + ring_stride * of.devices_max * of.ranks * of.devices_max);
+    bytes = page_up(packets + packet_stride(of.packet_bytes) * of.packet_count);
+  }
+
+  /// The word in which rank `source` says which of its devices have a ring to the owner's device `device`.
+  [[nodiscard]] std::size_t connect(std::uint32_t device, std::uint32_t source) const noexcept {
+    return connects + sizeof(std::uint64_t) * (std::size_t{device} * shape.ranks + source);
+  }
+  /// The places in which rank `peer` returns the owner's packets.
+  [[nodiscard]] std::size_t return_ring(std::uint32_t peer) const noexcept {
+    return returns + sizeof(return_entry) * return_entries * peer;
+  }
+  /// The ring from device `source_device` of rank `source` to the owner's device `device`.
+  [[nodiscard]] std::size_t ring(std::uint32_t device, std::uint32_t source,
+                                 std::uint32_t source_device) const noexcept {
+    return rings + ring_stride * ((std::size_t{device} * shape.ranks + source) * shape.devices_max + source_device);
+  }
+
+  shm::shape shape;
+  std::size_t return_entries;
+  std::size_t ring_stride;
+  std::size_t connects;
+  std::size_t returns;
+  std::size_t rings;
+  std::size_t packets;
+  std::size_t bytes;
+
+ private:
+  static std::size_t page_up(std::size_t bytes) noexcept { return (bytes + page_bytes - 1) & ~(page_bytes - 1); }
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+}  // namespace weft::net::shm

@@ -1,0 +1,65 @@
+#include "net/shm/peer.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/log.hpp"
+#include "net/shm/cross_memory.hpp"
+#include "weft/error.hpp"
+
+namespace weft::net::shm {
+
+void peer::attach(std::byte* base, segment mapped, unique_fd connection, bool same_process, std::uint32_t process_id) {
+  segment_header seen;
+  std::memcpy(static_cast<void*>(&seen), base, offsetof(segment_header, live));
+  if (seen.magic != segment_magic || seen.rank != rank_ || seen.shape != layout_->shape) {
+    throw error{errc::transport_failed,
+                fmt::format("rank {} finds a segment of rank {} that does not fit its own settings: give all ranks the "
+                            "same WEFT_* settings and the same version of Weft",
+                            self_, rank_)};
+  }
+  base_ = base;
+  mapped_ = std::move(mapped);
+  connection_ = std::move(connection);
+  same_process_ = same_process;
+  process_id_ = process_id;
+}
+
+void peer::release(void* data, std::size_t /*bytes*/) noexcept {
+  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(data) - base_) - layout_->packets;
+  const auto index = static_cast<std::uint32_t>(offset / packet_stride(layout_->shape.packet_bytes));
+  auto* entries = reinterpret_cast<return_entry*>(base_ + layout_->return_ring(self_));
+  // There are more places than packets, so the place is empty: the packet that was in it has come back to its owner,
+  // and from there to us, before the place's turn came round.
+  // [shm.return_turn] relaxed: only tells our threads' places apart; the store below carries the data.
+  const std::uint32_t position = returned_.fetch_add(1, std::memory_order_relaxed);
+  // [shm.return] release -> [shm.reclaim]: we have read the packet to the end.
+  entries[position & (layout_->return_entries - 1)].store(index + 1, std::memory_order_release);
+}
+
+copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept {
+  if (!can_read_) return copy_result::unavailable;
+  if (same_process_) {
+    std::memcpy(target, reinterpret_cast<const void*>(remote), bytes);
+    return copy_result::done;
+  }
+  return read_process(static_cast<pid_t>(process_id_), target, remote, bytes);
+}
+
+void peer::probe(bool wanted) noexcept {
+  can_read_ = wanted;
+  if (!wanted) return;
+  std::uint64_t value = 0;
+  const segment_header& there = header();
+  if (read(&value, there.probe_address, sizeof value) == copy_result::done && value == there.probe_value) return;
+  can_read_ = false;
+  static base::said_once said;
+  base::log_once(
+      said, base::log_level::warn,
+      "the kernel forbids reading the memory of rank {}: long messages are copied through packets (ptrace is "
+      "restricted by seccomp, Yama, or a different user; WEFT_SHM_CMA=off silences this)",
+      rank_);
+}
+
+}  // namespace weft::net::shm

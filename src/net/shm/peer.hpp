@@ -1,0 +1,82 @@
+// Another rank as this one sees it: its segment, its packets, its memory.
+//
+// Cost of giving a packet back: one fetch-and-add in this process and one store to a line of the peer's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "net/shm/layout.hpp"
+#include "net/shm/segment.hpp"
+
+namespace weft::net::shm {
+
+/// **Threads**: every member may be called by any thread once `attach` is through.
+class peer final : public detail::payload_owner {
+ public:
+  peer(std::uint32_t self, std::uint32_t rank, const layout& where) noexcept
+      : layout_{&where}, self_{self}, rank_{rank} {}
+
+  /// Sees the peer through its segment. `mapped` is empty for a rank of this process, whose own mapping is used.
+  /// **Errors**: transport_failed where the segment's header is not what all ranks agreed on.
+  void attach(std::byte* base, segment mapped, unique_fd connection, bool same_process, std::uint32_t process_id);
+
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] bool is_attached() const noexcept { return base_ != nullptr; }
+
+  /// Which of the peer's devices take messages.
+  [[nodiscard]] std::uint64_t live_devices() const noexcept {
+    // [device.live] acquire <- [device.open]: the device's slot serves its rings.
+    return header().live.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
+    return *reinterpret_cast<ring_control*>(base_ + layout_->ring(device, self_, own_device));
+  }
+  /// Tells the peer's device that there is a ring from our device to it. The ring must be all set.
+  void connect(std::uint32_t device, std::uint32_t own_device) const noexcept {
+    auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + layout_->connect(device, self_));
+    // [shm.connect] release -> [shm.look]: the ring may be polled.
+    word.fetch_or(std::uint64_t{1} << own_device, std::memory_order_release);
+  }
+
+  /// The peer's packet `index`; the index must have been checked.
+  [[nodiscard]] std::byte* packet(std::uint32_t index) const noexcept {
+    return base_ + layout_->packets + index * packet_stride(layout_->shape.packet_bytes);
+  }
+
+  /// Packets of the peer's that are held here.
+  [[nodiscard]] std::uint32_t held() const noexcept {
+    // [stat] the quota is approximate: threads may pass it by one each.
+    return taken_.load(std::memory_order_relaxed) - returned_.load(std::memory_order_relaxed);  // [stat]
+  }
+  void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }    // [stat]
+  void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
+
+  /// Gives one of the peer's packets back.
+  void release(void* data, std::size_t bytes) noexcept override;
+
+  /// Copies from the peer's memory; `unavailable` where the kernel forbids it, which is found out once.
+  [[nodiscard]] copy_result read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept;
+
+  /// Finds out whether the peer's memory can be read. Called once, when all ranks are attached.
+  void probe(bool wanted) noexcept;
+  [[nodiscard]] bool can_read() const noexcept { return can_read_; }
+
+ private:
+  [[nodiscard]] segment_header& header() const noexcept { return *reinterpret_cast<segment_header*>(base_); }
+
+  const layout* layout_;
+  std::byte* base_ = nullptr;
+  std::uint32_t self_;
+  std::uint32_t rank_;
+  std::uint32_t process_id_ = 0;
+  bool same_process_ = false;
+  bool can_read_ = false;
+  segment mapped_;
+  unique_fd connection_;  // its hang-up announces the peer's death
+  alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> taken_{0};
+  std::atomic<std::uint32_t> returned_{0};  // also the position of the next return
+};
+
+}  // namespace weft::net::shm

@@ -1,0 +1,140 @@
+#include "net/shm/rendezvous_socket.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "weft/error.hpp"
+
+namespace weft::net::shm {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  throw error{errc::transport_failed, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
+sockaddr_un address_of(const std::string& name, socklen_t& length) {
+  sockaddr_un out{};
+  out.sun_family = AF_UNIX;
+  // A leading zero byte: the abstract namespace, which leaves no file behind.
+  std::memcpy(out.sun_path + 1, name.data(), std::min(name.size(), sizeof out.sun_path - 1));
+  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return out;
+}
+
+void wait_for(int fd, short events, deadline until) {
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd entry{fd, events, 0};
+    const int ready = left.count() > 0 ? ::poll(&entry, 1, static_cast<int>(left.count())) : 0;
+    if (ready > 0) return;
+    if (ready == 0) throw error{errc::transport_failed, "nobody there within WEFT_BOOT_TIMEOUT_S"};
+    if (errno != EINTR) fail("waiting for a socket");
+  }
+}
+
+unique_fd new_socket() {
+  unique_fd out{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (!out) fail("making a Unix socket");
+  return out;
+}
+
+}  // namespace
+
+unique_fd listen_at(const std::string& name, int visitors_max) {
+  unique_fd out = new_socket();
+  socklen_t length = 0;
+  const sockaddr_un address = address_of(name, length);
+  if (::bind(out.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) fail("naming a Unix socket");
+  if (::listen(out.get(), visitors_max) != 0) fail("listening on a Unix socket");
+  return out;
+}
+
+unique_fd accept_at(const unique_fd& listener, deadline until) {
+  for (;;) {
+    wait_for(listener.get(), POLLIN, until);
+    unique_fd out{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (out) return out;
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) fail("accepting on a Unix socket");
+  }
+}
+
+unique_fd connect_to(const std::string& name, deadline until) {
+  unique_fd out = new_socket();
+  socklen_t length = 0;
+  const sockaddr_un address = address_of(name, length);
+  while (::connect(out.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    // A full queue of visitors: try again shortly, until the deadline.
+    if (errno != EAGAIN && errno != EINTR) fail("connecting to its socket");
+    if (std::chrono::steady_clock::now() > until) fail("connecting to its socket");
+    ::poll(nullptr, 0, 1);
+  }
+  return out;
+}
+
+std::uint32_t process_behind(const unique_fd& socket) {
+  ucred who{};
+  socklen_t length = sizeof who;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) fail("asking who is at the other end");
+  if (who.uid != ::geteuid()) {
+    throw error{errc::transport_failed, fmt::format("the other end belongs to user {}: refused", who.uid)};
+  }
+  return static_cast<std::uint32_t>(who.pid);
+}
+
+void send_bytes(const unique_fd& socket, const void* bytes, std::size_t count, const unique_fd& file, deadline until) {
+  iovec part{const_cast<void*>(bytes), count};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  const int fd = file.get();
+  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+  for (;;) {
+    wait_for(socket.get(), POLLOUT, until);
+    const ssize_t sent = ::sendmsg(socket.get(), &message, MSG_NOSIGNAL);
+    if (sent == static_cast<ssize_t>(count)) return;
+    if (sent >= 0 || (errno != EAGAIN && errno != EINTR)) fail("sending a segment");
+  }
+}
+
+unique_fd receive_bytes(const unique_fd& socket, void* bytes, std::size_t count, deadline until) {
+  iovec part{bytes, count};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = -1;
+  do {
+    wait_for(socket.get(), POLLIN, until);
+    got = ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && (errno == EAGAIN || errno == EINTR));
+  unique_fd file;
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (got >= 0 && rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
+      rights->cmsg_len == CMSG_LEN(sizeof(int))) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+    file = unique_fd{fd};
+  }
+  if (got != static_cast<ssize_t>(count) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || !file) {
+    throw error{errc::transport_failed, got == 0 ? "it hung up" : "it sent something else than a segment"};
+  }
+  return file;
+}
+
+}  // namespace weft::net::shm

@@ -1,0 +1,43 @@
+// Unix sockets in the abstract namespace, over which descriptors are handed to processes of the same user only.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "net/shm/segment.hpp"
+
+namespace weft::net::shm {
+
+using deadline = std::chrono::steady_clock::time_point;
+
+// All of them throw weft::error transport_failed with the system's reason, at the latest at the deadline.
+
+/// A socket that visitors connect to; its name disappears with it.
+[[nodiscard]] unique_fd listen_at(const std::string& name, int visitors_max);
+[[nodiscard]] unique_fd accept_at(const unique_fd& listener, deadline until);
+[[nodiscard]] unique_fd connect_to(const std::string& name, deadline until);
+
+/// The process at the other end, as this one's process namespace numbers it. Refuses one of another user.
+[[nodiscard]] std::uint32_t process_behind(const unique_fd& socket);
+
+void send_bytes(const unique_fd& socket, const void* bytes, std::size_t count, const unique_fd& file, deadline until);
+[[nodiscard]] unique_fd receive_bytes(const unique_fd& socket, void* bytes, std::size_t count, deadline until);
+
+/// Sends a small value together with a descriptor.
+template <class Value>
+void send_with_descriptor(const unique_fd& socket, const Value& value, const unique_fd& file, deadline until) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  send_bytes(socket, &value, sizeof value, file, until);
+}
+
+/// Receives a value of exactly this size and the descriptor that came with it.
+template <class Value>
+[[nodiscard]] unique_fd receive_with_descriptor(const unique_fd& socket, Value& value, deadline until) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  return receive_bytes(socket, &value, sizeof value, until);
+}
+
+}  // namespace weft::net::shm

@@ -1,0 +1,41 @@
+// A device's share of shared memory: posts into rings of peers, polls the rings that peers opened to its slots.
+//
+// Cost of a post: one cache line, and one exchange on a shared device. Cost of a quiet poll: a line for each ring and
+// one for every eight ranks, all in this core's cache.
+#pragma once
+
+#include <vector>
+
+#include "net/shm/shm_transport.hpp"
+
+namespace weft::net::shm {
+
+class shm_endpoint final : public endpoint {
+ public:
+  shm_endpoint(shm_transport& owner, slot& own, bool shared)
+      : owner_{&owner}, own_{&own}, shared_{shared}, served_{&own} {}
+
+  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+                                       const void* payload, std::uint32_t bytes) noexcept override;
+  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
+                                     std::uint32_t bytes) noexcept override;
+  unsigned poll(arrival_sink& sink, unsigned budget) noexcept override;
+  [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
+                                        std::size_t bytes) noexcept override;
+  void adopt(std::uint32_t index) override { served_.push_back(&owner_->slot_at(index)); }
+  void release(std::uint32_t index) noexcept override { std::erase(served_, &owner_->slot_at(index)); }
+
+ private:
+  [[nodiscard]] post_result push(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
+                                 std::uint32_t bytes, bool carries_packet) noexcept;
+  unsigned drain(incoming& from, arrival_sink& sink, unsigned budget) noexcept;
+  [[nodiscard]] bool deliver_packet(peer& source, arrival& message, const cell_content& content,
+                                    arrival_sink& sink) noexcept;
+
+  shm_transport* owner_;
+  slot* own_;
+  bool shared_;
+  std::vector<slot*> served_;
+};
+
+}  // namespace weft::net::shm

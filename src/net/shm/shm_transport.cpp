@@ -1,0 +1,114 @@
+#include "net/shm/shm_transport.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/config.hpp"
+#include "net/shm/cross_memory.hpp"
+#include "net/shm/handshake.hpp"
+#include "net/shm/shm_endpoint.hpp"
+
+namespace weft::net::shm {
+namespace {
+
+// As many device slots as asked for, but no more address space for rings than this, for all segments together.
+constexpr std::size_t ring_space_max = std::size_t{1} << 41;
+
+shape shape_of(const transport_context& context) {
+  shape out{context.boot.size(), context.settings.devices_max, context.settings.ring_cells,
+            context.settings.packet_count, context.settings.packet_bytes};
+  out.devices_max = std::clamp(out.devices_max, 1U, slots_max);
+  const auto space = [&] {
+    return ring_bytes(out.ring_cells) * out.devices_max * out.devices_max * out.ranks * out.ranks;
+  };
+  while (out.devices_max > 1 && space() > ring_space_max) out.devices_max /= 2;
+  return out;
+}
+
+std::uint64_t random_word() noexcept {
+  std::uint64_t out = 0;
+  if (getrandom(&out, sizeof out, 0) != sizeof out) out = static_cast<std::uint64_t>(getpid()) * 0x9e37'79b9'7f4a'7c15;
+  return out;
+}
+
+}  // namespace
+
+shm_transport::shm_transport(const transport_context& context)
+    : self_{context.boot.rank()},
+      layout_{shape_of(context)},
+      probe_word_{random_word()},
+      foreign_packets_max_{context.settings.foreign_packets_max},
+      lent_to_{std::make_unique<std::atomic<std::uint32_t>[]>(layout_.shape.packet_count)},
+      reclaimed_(context.boot.size()) {
+  unique_fd file;
+  std::tie(segment_, file) = segment::create(layout_.bytes);
+  segment_header& own = header();
+  own.magic = segment_magic;
+  own.rank = self_;
+  own.process_id = static_cast<std::uint32_t>(getpid());
+  own.shape = layout_.shape;
+  own.probe_address = reinterpret_cast<std::uint64_t>(&probe_word_);
+  own.probe_value = probe_word_;
+
+  for (std::uint32_t rank = 0; rank < context.boot.size(); ++rank) {
+    peers_.push_back(std::make_unique<peer>(self_, rank, layout_));
+  }
+  allow_launcher_to_read(context.settings.launcher_pid.value_or(static_cast<std::uint32_t>(getppid())));
+  meet_peers(context, base(), file, layout_.bytes, peers_);
+  const bool wanted = context.settings.shm_cma != base::cma_mode::off;
+  for (auto& other : peers_) {
+    if (other->is_attached()) other->probe(wanted);
+  }
+}
+
+shm_transport::~shm_transport() { forget_segment(base()); }
+
+std::unique_ptr<endpoint> shm_transport::open(std::uint32_t index, bool shared) {
+  if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index);
+  auto made = std::make_unique<shm_endpoint>(*this, *slots_[index], shared);
+  // [device.open] release -> [device.live]: the slot is there and somebody serves it.
+  header().live.fetch_or(std::uint64_t{1} << index, std::memory_order_release);
+  return made;
+}
+
+void shm_transport::close(std::uint32_t index) noexcept {
+  // [device.close] relaxed: messages that still come are served by whoever adopts the slot.
+  header().live.fetch_and(~(std::uint64_t{1} << index), std::memory_order_relaxed);
+}
+
+unsigned shm_transport::reclaim_packets() noexcept {
+  if (!reclaiming_.try_enter()) return 0;
+  unsigned found = 0;
+  for (std::uint32_t rank = 0; rank < reclaimed_.size(); ++rank) {
+    if (peers_[rank]->is_attached()) found += reclaim_from(rank);
+  }
+  reclaiming_.leave();
+  return found;
+}
+
+unsigned shm_transport::reclaim_from(std::uint32_t rank) noexcept {
+  auto* entries = reinterpret_cast<return_entry*>(base() + layout_.return_ring(rank));
+  unsigned found = 0;
+  for (std::uint32_t& position = reclaimed_[rank]; found < layout_.shape.packet_count; ++position, ++found) {
+    return_entry& entry = entries[position & (layout_.return_entries - 1)];
+    // [shm.reclaim] acquire <- [shm.return]: the peer has read the packet to the end.
+    const std::uint32_t value = entry.load(std::memory_order_acquire);
+    if (value == 0) break;
+    // [shm.empty] relaxed: the peer writes here again only after it got one of the packets again, which this precedes.
+    entry.store(0, std::memory_order_relaxed);
+    const std::uint32_t index = value - 1;
+    std::uint32_t holder = rank + 1;
+    // [shm.settle] relaxed: only the peer that the packet was lent to can return it, and once.
+    if (index >= layout_.shape.packet_count ||
+        !lent_to_[index].compare_exchange_strong(holder, 0, std::memory_order_relaxed)) {
+      count_refused();
+      continue;
+    }
+    packets_->put(index);
+  }
+  return found;
+}
+
+}  // namespace weft::net::shm

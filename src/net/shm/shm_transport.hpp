@@ -1,0 +1,76 @@
+// A runtime's share of shared memory: its segment, its peers, its slots, and the packets that peers hold.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/try_lock.hpp"
+#include "net/shm/layout.hpp"
+#include "net/shm/peer.hpp"
+#include "net/shm/segment.hpp"
+#include "net/shm/slot.hpp"
+#include "net/transport.hpp"
+
+namespace weft::net::shm {
+
+class shm_transport final : public transport {
+ public:
+  /// Makes the segment and meets the peers on this machine; collective. **Errors**: transport_failed, out_of_memory.
+  explicit shm_transport(const transport_context& context);
+  ~shm_transport() override;
+
+  [[nodiscard]] const char* name() const noexcept override { return "shm"; }
+  [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override {
+    return peer != self_ && peers_[peer]->is_attached();
+  }
+  [[nodiscard]] std::byte* packet_memory() noexcept override { return base() + layout_.packets; }
+  void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
+  unsigned reclaim_packets() noexcept override;
+  [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t index, bool shared) override;
+  void close(std::uint32_t index) noexcept override;
+
+  // For endpoints.
+  [[nodiscard]] slot& slot_at(std::uint32_t index) noexcept { return *slots_[index]; }
+  [[nodiscard]] peer& peer_at(std::uint32_t rank) noexcept { return *peers_[rank]; }
+  [[nodiscard]] const layout& where() const noexcept { return layout_; }
+  [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
+  [[nodiscard]] std::uint32_t foreign_packets_max() const noexcept { return foreign_packets_max_; }
+  void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
+
+  /// Notes that `packet` is with `peer` from now on; only that peer can return it.
+  void lend(std::uint32_t packet, std::uint32_t peer) noexcept {
+    // [shm.lend] relaxed: whoever returns the packet has received it from this thread.
+    lent_to_[packet].store(peer + 1, std::memory_order_relaxed);
+  }
+  void unlend(std::uint32_t packet) noexcept {
+    // [shm.unlend] relaxed: the packet is still this thread's.
+    lent_to_[packet].store(0, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::uint64_t messages_refused() const noexcept override {
+    return refused_.load(std::memory_order_relaxed);  // [stat]
+  }
+
+ private:
+  [[nodiscard]] std::byte* base() const noexcept { return segment_.memory(); }
+  [[nodiscard]] segment_header& header() const noexcept { return *reinterpret_cast<segment_header*>(base()); }
+  unsigned reclaim_from(std::uint32_t rank) noexcept;
+
+  std::uint32_t self_;
+  layout layout_;
+  segment segment_;
+  std::uint64_t probe_word_;  // what peers read to find out whether they can
+  std::vector<std::unique_ptr<peer>> peers_;
+  std::array<std::unique_ptr<slot>, slots_max> slots_;
+  packet_store* packets_ = nullptr;
+  std::uint32_t foreign_packets_max_;
+  std::unique_ptr<std::atomic<std::uint32_t>[]> lent_to_;  // for each packet: the rank that has it, plus 1
+  base::try_lock reclaiming_;
+  std::vector<std::uint32_t> reclaimed_;  // for each rank: position of its next return
+  std::atomic<std::uint64_t> refused_{0};
+};
+
+}  // namespace weft::net::shm

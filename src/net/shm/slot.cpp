@@ -1,0 +1,79 @@
+#include "net/shm/slot.hpp"
+
+#include <bit>
+#include <new>
+
+namespace weft::net::shm {
+namespace {
+
+// The `wanted`-th device among those whose bits are set, counted from 0.
+std::uint32_t nth_live(std::uint64_t live, std::uint32_t wanted) noexcept {
+  for (; wanted > 0; --wanted) live &= live - 1;
+  return static_cast<std::uint32_t>(std::countr_zero(live));
+}
+
+}  // namespace
+
+slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index)
+    : peers_{&peers},
+      base_{base},
+      layout_{&where},
+      index_{index},
+      routes_(peers.size()),
+      connects_{reinterpret_cast<const std::atomic<std::uint64_t>*>(base + where.connect(index, 0))},
+      connected_(peers.size()) {}
+
+outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
+  const std::uint64_t live = (*peers_)[to]->live_devices();
+  if (live == 0) return nullptr;  // the peer has only just begun, or is at its end
+  std::uint32_t wanted = device == any_device ? index_ : device;
+  if (wanted >= slots_max || (live >> wanted & 1) == 0) {
+    wanted = nth_live(live, wanted % static_cast<std::uint32_t>(std::popcount(live)));
+  }
+  outgoing* found = make_way(to, wanted);
+  if (device == any_device && found != nullptr) {
+    route& cached = routes_[to];
+    // [shm.reroute_way] release -> [shm.route_way]: the ring is made.
+    cached.way.store(found, std::memory_order_release);
+    // [shm.reroute] release -> [shm.route]: after the way, so that nobody takes an older one for these devices.
+    cached.live.store(live, std::memory_order_release);
+  }
+  return found;
+}
+
+outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
+  const std::scoped_lock lock{making_};
+  std::unique_ptr<outgoing>& place = routes_[to].ways[device];
+  if (!place) {
+    const peer& target = *(*peers_)[to];
+    place.reset(new (std::nothrow) outgoing{target.ring_control_at(device, index_), layout_->shape.ring_cells});
+    if (place) target.connect(device, index_);
+  }
+  return place.get();
+}
+
+void slot::look_for_sources() noexcept {
+  for (std::uint32_t rank = 0; rank < connected_.size(); ++rank) {
+    // [shm.look] acquire <- [shm.connect]: the ring is set up.
+    const std::uint64_t now = connects_[rank].load(std::memory_order_acquire);
+    if (now != connected_[rank]) add_sources(rank, now & ~connected_[rank]);
+  }
+}
+
+void slot::add_sources(std::uint32_t source, std::uint64_t devices) {
+  peer& from = *(*peers_)[source];
+  for (; devices != 0; devices &= devices - 1) {
+    const auto device = static_cast<std::uint32_t>(std::countr_zero(devices));
+    if (device < layout_->shape.devices_max && from.is_attached()) {
+      auto& control = *reinterpret_cast<ring_control*>(base_ + layout_->ring(index_, source, device));
+      try {
+        sources_.emplace_back(from, control, layout_->shape.ring_cells);
+      } catch (const std::bad_alloc&) {
+        return;  // looked for again by the next idle poll
+      }
+    }
+    connected_[source] |= std::uint64_t{1} << device;
+  }
+}
+
+}  // namespace weft::net::shm

@@ -1,0 +1,147 @@
+// The contract between the core and the transports. README.md in this folder states it in words.
+//
+// Cost: one virtual call for a post, one for a poll, one for each message that arrives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "boot/bootstrap.hpp"
+#include "weft/detail/atomics.hpp"
+#include "weft/detail/raw_record.hpp"
+
+namespace weft::base {
+struct settings;
+}
+
+namespace weft::net {
+
+/// What a message carries besides its payload; transports pass it on unread.
+struct header {
+  std::uint8_t kind = 0;       // which protocol step this is (core/wire.hpp)
+  std::uint8_t flags = 0;      // kept for the protocols
+  std::uint32_t id = 0;        // remote completion, later matching engine
+  std::uint32_t sequence = 0;  // number within (source, engine) for ordered engines; 0 elsewhere
+  std::uint64_t tag = 0;
+};
+
+enum class post_result : std::uint8_t {
+  ok,    // the message is on its way; a packet now belongs to the transport
+  full,  // no room on the way to that peer: nothing happened
+  busy,  // another thread is posting there at this moment: nothing happened
+};
+
+/// A message as a transport hands it over. Payload and packet belong to the transport until `take` moves them.
+struct arrival {
+  std::uint32_t source = 0;
+  net::header header;
+  const std::byte* payload = nullptr;
+  std::uint32_t bytes = 0;
+  detail::payload_owner* owner = nullptr;  // null: the payload is in the descriptor and valid during the call only
+};
+
+/// Where arrivals go.
+class arrival_sink {
+ public:
+  /// True: consumed, and where there is an owner the payload is now the sink's to release. False: no room; the
+  /// transport keeps the message, and whatever came after it from the same peer, for a later poll.
+  [[nodiscard]] virtual bool on_message(const arrival& message) noexcept = 0;
+
+ protected:
+  ~arrival_sink() = default;
+};
+
+/// The packet pool as transports see it: fixed-size buffers by index.
+class packet_store {
+ public:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  /// A packet, or `none` when there is none to be had.
+  [[nodiscard]] virtual std::uint32_t try_get() noexcept = 0;
+  virtual void put(std::uint32_t index) noexcept = 0;
+  [[nodiscard]] virtual std::byte* data(std::uint32_t index) const noexcept = 0;
+  /// Who takes a packet of this pool back by its address.
+  [[nodiscard]] virtual detail::payload_owner& owner() noexcept = 0;
+
+ protected:
+  ~packet_store() = default;
+};
+
+/// What became of a direct copy from a peer's memory.
+enum class copy_result : std::uint8_t {
+  done,
+  unavailable,  // not possible between these two: send the bytes as messages
+  bad_address,  // the memory is not there
+  peer_gone,
+};
+
+/// No particular device of the peer: the one with the sender's own index, modulo how many there are.
+inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
+
+/// One device's share of a transport. Posting is safe from several threads where the endpoint is shared; polling,
+/// adopting and releasing are the device's to serialize.
+class endpoint {
+ public:
+  virtual ~endpoint() = default;
+
+  /// Sends at most `detail::inline_bytes_max` bytes, which may be overwritten on return.
+  [[nodiscard]] virtual post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+                                               const void* payload, std::uint32_t bytes) noexcept = 0;
+
+  /// Sends the first `bytes` bytes of packet `packet`, which belongs to the transport if the answer is ok.
+  [[nodiscard]] virtual post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what,
+                                             std::uint32_t packet, std::uint32_t bytes) noexcept = 0;
+
+  /// Hands arrivals to `sink`, at most about `budget` a peer; returns how many were consumed.
+  virtual unsigned poll(arrival_sink& sink, unsigned budget) noexcept = 0;
+
+  /// Copies `bytes` bytes from `remote` in the memory of `peer`.
+  [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
+                                                std::size_t bytes) noexcept = 0;
+
+  /// Serves the arrivals of a device that is gone, from now until `release`.
+  virtual void adopt(std::uint32_t slot) = 0;
+  virtual void release(std::uint32_t slot) noexcept = 0;
+};
+
+/// One runtime's share of a transport: knows the peers it reaches, makes endpoints, takes packets back.
+class transport {
+ public:
+  virtual ~transport() = default;
+
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+  [[nodiscard]] virtual bool reaches(std::uint32_t peer) const noexcept = 0;
+
+  /// Memory for `packet_count` packets that peers of this transport can read, or null where any memory will do.
+  [[nodiscard]] virtual std::byte* packet_memory() noexcept { return nullptr; }
+
+  /// The pool to send from and to copy into; called once, before any endpoint is made.
+  virtual void use_packets(packet_store& packets) noexcept = 0;
+
+  /// Puts packets that peers are done with back into the pool; returns how many. Threads: any.
+  virtual unsigned reclaim_packets() noexcept { return 0; }
+
+  [[nodiscard]] virtual std::unique_ptr<endpoint> open(std::uint32_t slot, bool shared) = 0;
+  /// Messages dropped because what a peer wrote could not be.
+  [[nodiscard]] virtual std::uint64_t messages_refused() const noexcept { return 0; }
+
+  /// Device `slot` is gone: peers choose another one from now on.
+  virtual void close(std::uint32_t slot) noexcept = 0;
+};
+
+/// What a transport is made from. `name` tells the runtimes of one process apart in the bootstrap.
+struct transport_context {
+  boot::bootstrap& boot;
+  const base::settings& settings;
+  std::string name;
+};
+
+/// The distance from one packet to the next: an odd number of cache lines, so that packets don't share cache sets.
+[[nodiscard]] constexpr std::size_t packet_stride(std::size_t packet_bytes) noexcept {
+  const std::size_t lines = (packet_bytes + detail::cache_line_bytes - 1) / detail::cache_line_bytes;
+  return (lines | 1) * detail::cache_line_bytes;
+}
+
+}  // namespace weft::net

@@ -1,0 +1,35 @@
+// Waits of tests: every one has a bound, far above what any machine needs, and makes progress meanwhile.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+#include "weft/weft.hpp"
+
+namespace weft::test {
+
+/// Makes progress on `dev` until `done()` or the bound; answers whether it is done.
+template <class Condition>
+[[nodiscard]] bool eventually(device& dev, Condition done) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (!done()) {
+    if (!dev.progress()) std::this_thread::yield();
+    if (std::chrono::steady_clock::now() > until) return false;
+  }
+  return true;
+}
+
+/// Posts again while the answer is *retry*; true if the last one was *posted*. Throws past the bound.
+inline bool post_until_taken(device& dev, std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
+                             completion& local, const post_am_options& options = {}) {
+  bool posted = false;
+  const bool taken = eventually(dev, [&] {
+    const status s = dev.post_am(peer, to, bytes, local, options);
+    posted = s.is_posted();
+    return !s.is_retry();
+  });
+  if (!taken) throw error{errc::transport_failed, "a post was answered with retry for a minute"};
+  return posted;
+}
+
+}  // namespace weft::test
