@@ -63,7 +63,9 @@ class device {
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                  const post_am_options& options = {});
 
-  /// Moves communication on: delivers what has arrived, continues long messages, posts what waits in the backlog.
+  /// Moves communication on: delivers what has arrived, continues long messages, posts what waits in the backlog. A
+  /// device that has been quiet for a while looks after the default device as well, where messages for devices that
+  /// are not there yet, or no longer, arrive.
   ///
   /// **Blocking**: never; if another thread is at it on this device, returns at once. **Threads**: as for posting.
   /// **Returns**: whether it moved something. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7.

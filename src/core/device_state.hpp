@@ -95,6 +95,7 @@ class device_state final : private net::arrival_sink {
   std::vector<std::unique_ptr<net::endpoint>> endpoints_;  // in the order in which they are polled
   std::vector<net::endpoint*> ways_;                       // for each rank
   poll_gate gate_;
+  unsigned quiet_calls_ = 0;  // in a row; inside the gate
   backlog backlog_;
 };
 

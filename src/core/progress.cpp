@@ -10,6 +10,10 @@ namespace {
 // Messages taken from one peer before the next one has its turn.
 constexpr unsigned arrivals_per_peer = 16;
 
+// After so many quiet calls in a row, a device looks after device 0 once: messages for a device that is not there yet,
+// or no longer, go there, and a program that polls only devices of its own would never see them.
+constexpr unsigned quiet_calls_max = 64;
+
 // The devices whose progress this thread is inside of: a handler may make progress on another one.
 struct polling {
   const device_state* device;
@@ -34,8 +38,12 @@ bool device_state::progress() noexcept {
   if (!backlog_.is_empty()) moved += advance_backlog();
   if (runtime_->unexpected().has_ready()) moved += runtime_->unexpected().deliver(*this);
   for (const auto& endpoint : endpoints_) moved += endpoint->poll(*this, arrivals_per_peer);
+  quiet_calls_ = moved != 0 ? 0 : quiet_calls_ + 1;
+  const bool look_elsewhere = index_ != 0 && quiet_calls_ == quiet_calls_max;
+  if (look_elsewhere) quiet_calls_ = 0;
   innermost = frame.outer;
   gate_.leave();
+  if (look_elsewhere) return runtime_->default_state().progress();
   return moved != 0;
 }
 

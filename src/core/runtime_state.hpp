@@ -51,6 +51,7 @@ class runtime_state {
   [[nodiscard]] const runtime_attributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] runtime_counters counters() const noexcept;
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
+  [[nodiscard]] device_state& default_state() noexcept { return *devices_[0]; }
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
   [[nodiscard]] std::uint32_t queue_capacity() const noexcept { return queue_capacity_; }
 

@@ -1,0 +1,247 @@
+// Many threads, sizes around every threshold, contents checked byte by byte, ranks as threads over one mapping.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+
+namespace {
+
+using weft::test::eventually;
+
+constexpr std::array<std::size_t, 14> sizes{0, 1, 8, 39, 40, 41, 48, 1000, 8191, 8192, 8193, 20000, 65536, 600000};
+
+// The byte at `index` of a message that is told apart by `seed`.
+std::byte byte_of(std::uint64_t seed, std::size_t index) {
+  return static_cast<std::byte>((seed * 0x9e3779b97f4a7c15 + index * 0x2545f4914f6cdd1d) >> 56);
+}
+
+struct load {
+  std::uint32_t ranks;
+  std::uint32_t threads;
+  bool shared_device;
+  std::uint32_t messages;  // of each thread, to a peer chosen at random
+};
+
+std::ostream& operator<<(std::ostream& out, const load& of) {
+  return out << of.ranks << "_ranks_" << of.threads << "_threads_" << (of.shared_device ? "shared" : "dedicated");
+}
+
+// One rank's counts of what was sent to it and what arrived.
+struct tally {
+  std::atomic<std::uint64_t> sent_to{0};
+  std::atomic<std::uint64_t> arrived{0};
+  std::atomic<std::uint64_t> sum_sent{0};
+  std::atomic<std::uint64_t> sum_arrived{0};
+};
+
+// A message under way whose buffer has to stay until it is complete.
+struct outgoing {
+  std::vector<std::byte> bytes;
+};
+
+class worker {
+ public:
+  worker(weft::runtime& rt, weft::device& dev, weft::completion_queue& inbox, std::vector<tally>& tallies,
+         const load& what, std::uint32_t thread)
+      : rt_{rt},
+        dev_{dev},
+        inbox_{inbox},
+        tallies_{tallies},
+        load_{what},
+        completed_{rt, {.capacity = 64}},
+        random_{rt.rank() * 1000 + thread} {}
+
+  void run() {
+    for (std::uint32_t i = 0; i < load_.messages; ++i) {
+      send_one();
+      serve();
+    }
+    ASSERT_TRUE(eventually(dev_, [&] {
+      serve();
+      return under_way_ == 0;
+    }));
+  }
+
+  void serve() {
+    for (int i = 0; i < 4; ++i) {
+      auto got = inbox_.pop();
+      if (!got) break;
+      check(*got);
+      // Some records are kept for a while, so that packets stay with their receivers.
+      if (random_() % 8 == 0) kept_.push_back(std::move(*got));
+      if (kept_.size() > 50) kept_.erase(kept_.begin(), kept_.begin() + 25);
+    }
+    while (auto done = completed_.pop()) {
+      ASSERT_EQ(done->error(), weft::errc::none);
+      delete static_cast<outgoing*>(done->context());
+      --under_way_;
+    }
+  }
+
+ private:
+  void send_one() {
+    const auto peer = static_cast<std::uint32_t>(random_() % load_.ranks);
+    auto message = std::make_unique<outgoing>();
+    const std::uint64_t seed = random_();
+    message->bytes.resize(sizes[random_() % sizes.size()]);
+    for (std::size_t i = 0; i < message->bytes.size(); ++i) message->bytes[i] = byte_of(seed, i);
+    weft::status s = weft::status::retry(weft::shortage::none);
+    ASSERT_TRUE(eventually(dev_, [&] {
+      s = dev_.post_am(peer, {1}, message->bytes, completed_, {.tag = seed, .context = message.get()});
+      if (s.is_retry()) serve();
+      return !s.is_retry();
+    }));
+    tallies_[peer].sent_to.fetch_add(1);
+    tallies_[peer].sum_sent.fetch_add(seed);
+    if (s.is_posted()) {
+      ++under_way_;
+      static_cast<void>(message.release());
+    }
+    dev_.progress();
+  }
+
+  void check(const weft::completion_record& got) {
+    const auto data = got.data();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < data.size(); ++i) wrong += data[i] != byte_of(got.tag(), i);
+    ASSERT_EQ(wrong, 0U) << "of " << data.size() << " bytes";
+    ASSERT_TRUE(std::ranges::find(sizes, data.size()) != sizes.end()) << data.size();
+    tally& mine = tallies_[rt_.rank()];
+    mine.arrived.fetch_add(1);
+    mine.sum_arrived.fetch_add(got.tag());
+  }
+
+  weft::runtime& rt_;
+  weft::device& dev_;
+  weft::completion_queue& inbox_;
+  std::vector<tally>& tallies_;
+  const load& load_;
+  weft::completion_queue completed_;
+  std::mt19937_64 random_;
+  std::vector<weft::completion_record> kept_;
+  std::uint64_t under_way_ = 0;
+};
+
+class active_messages_of_all_sizes : public testing::TestWithParam<load> {};
+
+TEST_P(active_messages_of_all_sizes, arrive_once_and_whole) {
+  const load what = GetParam();
+  std::vector<tally> tallies(what.ranks);
+  std::atomic<std::uint32_t> sending{what.ranks * what.threads};
+  weft::test::local_job{what.ranks}.run([&](weft::runtime& rt) {
+    weft::completion_queue inbox{rt, {.capacity = 128}};
+    const auto arrivals = rt.register_completion(inbox, {.id = 1});
+    rt.barrier();
+    std::vector<std::thread> threads;
+    for (std::uint32_t t = 0; t < what.threads; ++t) {
+      threads.emplace_back([&, t] {
+        std::optional<weft::device> own;
+        if (!what.shared_device) own.emplace(rt, weft::device_options{.shared = false});
+        weft::device& dev = own ? *own : rt.default_device();
+        worker me{rt, dev, inbox, tallies, what, t};
+        me.run();
+        sending.fetch_sub(1);
+        tally& mine = tallies[rt.rank()];
+        EXPECT_TRUE(eventually(dev, [&] {
+          me.serve();
+          rt.default_device().progress();  // what went to devices that have gone by now
+          return sending.load() == 0 && mine.arrived.load() == mine.sent_to.load();
+        }));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    rt.barrier();
+    EXPECT_FALSE(inbox.pop().has_value());
+    EXPECT_EQ(rt.counters().messages_refused, 0U);
+    EXPECT_EQ(rt.counters().messages_dropped, 0U);
+  });
+  for (const tally& each : tallies) {
+    EXPECT_EQ(each.arrived.load(), each.sent_to.load());
+    EXPECT_EQ(each.sum_arrived.load(), each.sum_sent.load());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(loads, active_messages_of_all_sizes,
+                         testing::Values(load{1, 4, true, 400}, load{1, 4, false, 400}, load{2, 1, true, 1000},
+                                         load{2, 1, false, 1000}, load{2, 4, true, 400}, load{2, 4, false, 400},
+                                         load{4, 2, true, 200}, load{4, 2, false, 200}),
+                         testing::PrintToStringParamName());
+
+// Devices come and go while messages are under way to them.
+TEST(devices, may_come_and_go_while_messages_are_under_way) {
+  constexpr std::uint32_t rounds = 60, threads = 3, each = 20;
+  std::array<std::atomic<std::uint64_t>, 2> sent_to{}, arrived{};
+  std::atomic<std::uint32_t> sending{2 * threads};
+  weft::test::local_job{2}.run([&](weft::runtime& rt) {
+    weft::counter sent{rt};
+    weft::handler count{rt, [&](weft::completion_record&& m) {
+                          EXPECT_EQ(m.bytes(), m.tag());
+                          arrived[rt.rank()].fetch_add(1);
+                        }};
+    const auto arrivals = rt.register_completion(count, {.id = 1});
+    rt.barrier();
+    std::vector<std::thread> workers;
+    for (std::uint32_t t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        const std::vector<std::byte> payload(sizes[t * 4]);
+        for (std::uint32_t round = 0; round < rounds; ++round) {
+          weft::device dev{rt, {.shared = round % 2 == 0}};
+          for (std::uint32_t i = 0; i < each; ++i) {
+            EXPECT_TRUE(eventually(dev, [&] {
+              rt.default_device().progress();
+              return !dev.post_am(1 - rt.rank(), {1}, payload, sent, {.tag = payload.size()}).is_retry();
+            }));
+            sent_to[1 - rt.rank()].fetch_add(1);
+          }
+        }
+        sending.fetch_sub(1);
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    EXPECT_TRUE(eventually(rt.default_device(), [&] {
+      return sending.load() == 0 && arrived[rt.rank()].load() == sent_to[rt.rank()].load();
+    }));
+    rt.barrier();
+  });
+}
+
+// Ids are registered and withdrawn while peers keep sending to them.
+TEST(registrations, may_be_withdrawn_while_messages_arrive) {
+  std::atomic<bool> finished{false};
+  weft::test::local_job{2}.run([&](weft::runtime& rt) {
+    weft::counter sent{rt};
+    std::atomic<std::uint32_t> current{1};
+    if (rt.rank() == 0) {
+      std::thread poller{[&] {
+        while (!finished.load()) {
+          if (!rt.default_device().progress()) std::this_thread::yield();
+        }
+      }};
+      for (std::uint32_t id = 1; id <= 200; ++id) {
+        weft::counter inbox{rt};
+        const auto arrivals = rt.register_completion(inbox, {.id = id});
+        EXPECT_TRUE(eventually(rt.default_device(), [&] { return inbox.value() > 0; })) << id;
+      }
+      finished.store(true);
+      poller.join();
+    } else {
+      const std::uint64_t word = 1;
+      for (std::uint32_t id = 1; !finished.load(); id = id % 200 + 1) {
+        static_cast<void>(rt.default_device().post_am(0, {id}, std::span{&word, 1}, sent));
+        rt.default_device().progress();
+      }
+    }
+  });
+}
+
+}  // namespace
