@@ -17,8 +17,8 @@ import unittest
 from pathlib import Path
 from typing import NamedTuple
 
-SOURCE = Path(os.environ.get("WEFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
-COMPILER = os.environ.get("WEFT_CXX", "c++")
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+COMPILER = os.environ.get("TEST_CXX", "c++")
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-unused-result", "-pthread"]
 BLOCK = re.compile(r"((?:^<!--(?:(?!-->).)*-->\s*\n)*)^```(?:cpp|c\+\+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")

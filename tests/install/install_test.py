@@ -7,10 +7,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BUILD = Path(os.environ["WEFT_BUILD_DIR"])
-SOURCE = Path(os.environ["WEFT_SOURCE_DIR"])
-COMPILER = os.environ.get("WEFT_CXX", "c++")
-GENERATOR = os.environ.get("WEFT_GENERATOR", "Ninja")
+BUILD = Path(os.environ["TEST_BUILD_DIR"])
+SOURCE = Path(os.environ["TEST_SOURCE_DIR"])
+COMPILER = os.environ.get("TEST_CXX", "c++")
+GENERATOR = os.environ.get("TEST_GENERATOR", "Ninja")
 
 
 def run(*command, **options):

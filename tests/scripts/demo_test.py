@@ -8,8 +8,8 @@ import unittest
 import xml.etree.ElementTree
 from pathlib import Path
 
-SOURCE = Path(os.environ.get("WEFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
-BUILD = Path(os.environ.get("WEFT_BUILD_DIR", SOURCE / "build"))
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 
 
 def run(*command, **options):
@@ -57,7 +57,7 @@ class Spectrum(unittest.TestCase):
 class Demo(unittest.TestCase):
     def test_the_demo_finds_the_known_histogram_from_any_directory(self):
         with tempfile.TemporaryDirectory() as folder:
-            result = run(SOURCE / "scripts/demo", cwd=folder, env=dict(os.environ, WEFT_NO_SETUP="1"))
+            result = run(SOURCE / "scripts/demo", cwd=folder, env=dict(os.environ, SETUP_DONE="1"))
             self.assertEqual(os.listdir(folder), [])
         self.assertEqual(result.returncode, 0, result.stdout)
         lines = (BUILD / "demo/out.histo").read_text().splitlines()

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SOURCE = Path(os.environ.get("WEFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 
 DPKG_QUERY = """#!/bin/sh
 for last; do :; done

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SOURCE = Path(os.environ.get("WEFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tools"))
 sys.dont_write_bytecode = True
 import tidy  # noqa: E402
