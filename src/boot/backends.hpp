@@ -19,11 +19,30 @@ namespace weft::boot {
 [[nodiscard]] std::vector<std::shared_ptr<bootstrap>> make_local_job(std::uint32_t ranks,
                                                                      std::chrono::milliseconds timeout);
 
+struct pmi1_options {
+  int fd = -1;  ///< a connected stream socket; the bootstrap takes it over and closes it
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::chrono::milliseconds timeout{60000};
+};
+/// Speaks the PMI-1 wire protocol. **Errors** boot_failed: no such socket, a server that answers something else.
+[[nodiscard]] std::shared_ptr<bootstrap> make_pmi1(const pmi1_options& options);
+
+struct file_options {
+  std::string directory;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::chrono::milliseconds timeout{60000};
+};
+/// Meets the others in a private directory; returns when all are there. **Errors** boot_failed.
+[[nodiscard]] std::shared_ptr<bootstrap> make_file(const file_options& options);
+
 // What all kinds check alike. **Errors** invalid_argument.
 void check_key(std::string_view key);
 void check_value(std::string_view key, std::string_view bytes);
 void check_rank(std::uint32_t rank, std::uint32_t size);
 [[noreturn]] void throw_no_value(const bootstrap& from, std::uint32_t rank, std::string_view key);
+[[noreturn]] void throw_put_twice(const bootstrap& to, std::string_view key);
 
 /// `0, 3, 5-9 and 12 more`: which ranks, readable even if they are many.
 [[nodiscard]] std::string list_of_ranks(const std::vector<std::uint32_t>& sorted);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,8 +15,7 @@ namespace weft::boot {
 inline constexpr std::size_t value_bytes_max = 4096;
 
 /// One rank's end of a bootstrap. It is process-wide; several runtimes share it under names of their own (a prefix of
-/// their keys). Keys are made of [a-z0-9._-], at most 100 characters; every rank may use the same key, and puts a key
-/// once.
+/// their keys). Keys are made of [a-z0-9._-], at most 48 characters; every rank may use the same key, and puts it once.
 class bootstrap {
  public:
   bootstrap() = default;

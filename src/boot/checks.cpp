@@ -8,7 +8,7 @@
 namespace weft::boot {
 
 void check_key(std::string_view key) {
-  static constexpr std::size_t key_bytes_max = 100;
+  static constexpr std::size_t key_bytes_max = 48;
   const bool good = !key.empty() && key.size() <= key_bytes_max && std::all_of(key.begin(), key.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
   });
@@ -37,6 +37,11 @@ void throw_no_value(const bootstrap& from, std::uint32_t rank, std::string_view 
               fmt::format("bootstrap {}: rank {} of {} finds no value of rank {} under key '{}': it was not put before "
                           "a fence that both have passed",
                           from.name(), from.rank(), from.size(), rank, key)};
+}
+
+void throw_put_twice(const bootstrap& to, std::string_view key) {
+  throw error{errc::invalid_argument, fmt::format("bootstrap {}: rank {} of {} puts key '{}' a second time", to.name(),
+                                                  to.rank(), to.size(), key)};
 }
 
 std::string list_of_ranks(const std::vector<std::uint32_t>& sorted) {

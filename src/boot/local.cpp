@@ -19,9 +19,11 @@ class local_board {
 
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(arrived_.size()); }
 
-  void put(std::uint32_t rank, std::string_view key, std::string_view bytes) {
+  // False if the key is there already.
+  bool put(std::uint32_t rank, std::string_view key, std::string_view bytes) {
     const std::lock_guard lock{mutex_};
-    staged_.insert_or_assign({rank, std::string{key}}, std::string{bytes});
+    const std::pair place{rank, std::string{key}};
+    return !published_.contains(place) && staged_.emplace(place, bytes).second;
   }
 
   bool get(std::uint32_t rank, std::string_view key, std::string& bytes) {
@@ -56,8 +58,7 @@ class local_board {
   using table = std::map<std::pair<std::uint32_t, std::string>, std::string>;
 
   void open() {
-    staged_.merge(published_);  // a key put twice: the later value is the one in staged_
-    published_ = std::exchange(staged_, {});
+    published_.merge(staged_);
     arrived_.assign(arrived_.size(), false);
     count_ = 0;
     ++round_;
@@ -93,7 +94,7 @@ class local final : public bootstrap {
 
   void put(std::string_view key, std::string_view bytes) override {
     check_value(key, bytes);
-    board_->put(rank_, key, bytes);
+    if (!board_->put(rank_, key, bytes)) throw_put_twice(*this, key);
   }
 
   std::string get(std::uint32_t rank, std::string_view key) override {

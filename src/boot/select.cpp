@@ -1,13 +1,47 @@
-#include <mutex>
+#include <unistd.h>
 
+#include <exception>
+
+#include "base/config.hpp"
 #include "base/log.hpp"
 #include "boot/backends.hpp"
+#include "boot/environment.hpp"
 
 namespace weft::boot {
+namespace {
+
+std::shared_ptr<bootstrap> make_process_bootstrap() {
+  const base::settings& settings = base::process_settings();
+  const job_description job = describe_job(::environ, settings);
+  const std::chrono::seconds timeout{settings.boot_timeout_s};
+  base::set_log_identity(job.rank, job.size);
+  base::log_debug("boot: rank {} of {}", job.rank, job.size);
+  switch (job.method) {
+    case base::boot_method::pmi1: return make_pmi1({job.pmi_fd, job.rank, job.size, timeout});
+    case base::boot_method::file: return make_file({settings.boot_dir, job.rank, job.size, timeout});
+    case base::boot_method::automatic:
+    case base::boot_method::single: break;
+  }
+  return make_single();
+}
+
+}  // namespace
 
 std::shared_ptr<bootstrap> process_bootstrap() {
-  static const std::shared_ptr<bootstrap> only = make_single();
-  return only;
+  // Once a process, for better or worse: launchers allow one introduction. Leaving happens with the last static.
+  struct outcome {
+    std::shared_ptr<bootstrap> made;
+    std::exception_ptr problem;
+  };
+  static const outcome once = []() noexcept -> outcome {
+    try {
+      return {make_process_bootstrap(), nullptr};
+    } catch (...) {
+      return {nullptr, std::current_exception()};
+    }
+  }();
+  if (once.problem) std::rethrow_exception(once.problem);
+  return once.made;
 }
 
 }  // namespace weft::boot

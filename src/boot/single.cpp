@@ -1,7 +1,6 @@
 // Alone. Values still become visible only by a fence, so that a program tried alone behaves as it will in company.
 #include <map>
 #include <mutex>
-#include <utility>
 
 #include "boot/backends.hpp"
 
@@ -17,7 +16,7 @@ class single final : public bootstrap {
   void put(std::string_view key, std::string_view bytes) override {
     check_value(key, bytes);
     const std::lock_guard lock{mutex_};
-    staged_.insert_or_assign(std::string{key}, std::string{bytes});
+    if (published_.find(key) != published_.end() || !staged_.emplace(key, bytes).second) throw_put_twice(*this, key);
   }
 
   std::string get(std::uint32_t rank, std::string_view key) override {
@@ -31,8 +30,7 @@ class single final : public bootstrap {
 
   void fence() override {
     const std::lock_guard lock{mutex_};
-    staged_.merge(published_);  // a key put twice: the later value is the one in staged_
-    published_ = std::exchange(staged_, {});
+    published_.merge(staged_);
   }
 
  private:

@@ -1,0 +1,242 @@
+#include "weft-run/job.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace weft::run {
+namespace {
+
+constexpr std::size_t read_bytes = std::size_t{64} << 10;
+
+sigset_t forwarded_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH}) {
+    ::sigaddset(&set, signal);
+  }
+  return set;
+}
+
+bool same_file(int a, int b) {
+  struct stat first {};
+  struct stat second {};
+  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+bool is_terminal(int fd) { return ::isatty(fd) == 1; }
+
+std::uint32_t columns_of(int fd) {
+  if (!is_terminal(fd)) return 0;
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80U;
+}
+
+program_plan make_plan(const options& chosen, const inherited_state& inherited) {
+  program_plan plan;
+  plan.ranks = chosen.ranks;
+  plan.terminal_columns = columns_of(STDERR_FILENO);
+  plan.launcher = ::getpid();
+  plan.inherited = inherited;
+  return plan;
+}
+
+}  // namespace
+
+job::job(const options& chosen, const inherited_state& inherited, const binding& bind, char** argv)
+    : options_{chosen},
+      output_{STDOUT_FILENO, is_terminal(STDOUT_FILENO)},
+      errors_own_{STDERR_FILENO, is_terminal(STDERR_FILENO)},
+      errors_{same_file(STDOUT_FILENO, STDERR_FILENO) ? &output_ : &errors_own_},
+      server_{chosen.ranks},
+      input_{descriptor{}},
+      ranks_left_{chosen.ranks} {
+  const sigset_t signals = forwarded_signals();
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);  // before there are ranks: none shall be missed
+  launched_ = launch(chosen, make_plan(chosen, inherited), bind, argv);
+  input_ = input_pump{std::move(launched_.input)};
+  signals_ = descriptor{::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
+  epoll_ = descriptor{::epoll_create1(EPOLL_CLOEXEC)};
+  watch(launched_.control.get(), EPOLLIN, source::control, 0);
+  watch(signals_.get(), EPOLLIN, source::signals, 0);
+  streams_.reserve(std::size_t{2} * chosen.ranks);
+  for (std::uint32_t rank = 0; rank < chosen.ranks; ++rank) {
+    launcher_ends& ends = launched_.ranks[rank];
+    const std::string prefix = chosen.prefix ? fmt::format("[{}] ", rank) : std::string{};
+    streams_.push_back({std::move(ends.output), {output_, 2 * rank, prefix}});
+    streams_.push_back({std::move(ends.errors), {*errors_, 2 * rank + 1, prefix}});
+    watch(ends.pmi.get(), EPOLLIN, source::pmi, rank);
+  }
+  streams_open_ = streams_.size();
+  if (chosen.timeout_s > 0) {
+    timeout_at_ = clock::now() + std::chrono::duration_cast<clock::duration>(
+                                     std::chrono::duration<double>{std::min(chosen.timeout_s, 1e8)});
+  }
+}
+
+int job::run() {
+  while (!over()) {
+    refresh_watches();
+    wait_for_events();
+    report_first_failure();
+    check_deadlines();
+    flush(output_);
+    flush(*errors_);
+  }
+  return exit_code_.value_or(0);
+}
+
+bool job::over() const {
+  if (!all_gone_) return false;
+  const bool gave_up = give_up_at_ && clock::now() >= *give_up_at_;
+  if (streams_open_ > 0 && !gave_up) return false;
+  return (output_.empty() && errors_->empty()) || (gave_up && signals_seen_ > 1);
+}
+
+void job::watch(int fd, std::uint32_t events, source what, std::uint32_t index) {
+  epoll_event wanted{};
+  wanted.events = events;
+  wanted.data.u64 = static_cast<std::uint64_t>(what) << 32 | index;
+  // Regular files can't be watched; they are always ready, which flush() finds out by itself.
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted);
+}
+
+void job::unwatch(int fd) { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+// Who has to wait for whom may have changed: a rank's output for a full sink, the terminal for rank 0.
+void job::refresh_watches() {
+  const auto set = [&](bool& watched, bool wanted, int fd, std::uint32_t events, source what, std::uint32_t index) {
+    if (watched == wanted) return;
+    if (wanted)
+      watch(fd, events, what, index);
+    else
+      unwatch(fd);
+    watched = wanted;
+  };
+  set(sink_watched_[0], !output_.empty(), STDOUT_FILENO, EPOLLOUT, source::sink, 0);
+  set(sink_watched_[1], !errors_own_.empty(), STDERR_FILENO, EPOLLOUT, source::sink, 1);
+  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
+    stream& s = streams_[i];
+    if (s.fd.open()) set(s.watched, !s.lines.target().full(), s.fd.get(), EPOLLIN, source::stream, i);
+  }
+  if (!input_.open()) return;
+  set(input_watched_, input_.wants_input(), STDIN_FILENO, EPOLLIN, source::input, 0);
+  set(input_room_watched_, input_.wants_output(), input_.target(), EPOLLOUT, source::input_room, 0);
+}
+
+int job::milliseconds_to_wait() const {
+  std::optional<clock::time_point> next;
+  for (const auto& deadline : {timeout_at_, kill_at_, give_up_at_}) {
+    if (deadline && (!next || *deadline < *next)) next = deadline;
+  }
+  if (give_up_at_ && next == give_up_at_ && clock::now() >= *next) return -1;  // only a slow reader is left to wait for
+  // A terminal may bring us to its foreground without telling.
+  const int idle = input_.open() && !input_watched_ ? 500 : -1;
+  if (!next) return idle;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now()).count();
+  const int bounded = static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
+  return idle < 0 ? bounded : std::min(idle, bounded);
+}
+
+void job::wait_for_events() {
+  std::array<epoll_event, 64> ready;
+  const int n = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), milliseconds_to_wait());
+  for (int i = 0; i < n; ++i) {
+    const std::uint64_t tag = ready[static_cast<std::size_t>(i)].data.u64;
+    dispatch(static_cast<source>(tag >> 32), static_cast<std::uint32_t>(tag));
+  }
+}
+
+void job::dispatch(source what, std::uint32_t index) {
+  switch (what) {
+    case source::control: return read_events();
+    case source::signals: return read_signals();
+    case source::input: return input_.read_some();
+    case source::input_room: return input_.write_some();
+    case source::sink: return flush(index == 0 ? output_ : errors_own_);
+    case source::stream: return read_stream(index);
+    case source::pmi: return serve_pmi(index);
+  }
+}
+
+void job::read_stream(std::uint32_t index) {
+  stream& s = streams_[index];
+  if (!s.fd.open() || s.lines.target().full()) return;
+  static const std::unique_ptr<char[]> bytes{new char[read_bytes]};
+  const ssize_t n = ::read(s.fd.get(), bytes.get(), read_bytes);
+  if (n > 0) {
+    s.lines.append({bytes.get(), static_cast<std::size_t>(n)});
+    flush(s.lines.target());
+  } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+    s.lines.finish();
+    s.fd.close();
+    --streams_open_;
+  }
+}
+
+// What a rank has said so far, before something is said about it.
+void job::drain_rank(std::uint32_t rank) {
+  for (const std::uint32_t index : {2 * rank, 2 * rank + 1}) {
+    stream& s = streams_[index];
+    for (int turns = 0; turns < 64 && s.fd.open() && !s.lines.target().full(); ++turns) {
+      int waiting = 0;
+      if (::ioctl(s.fd.get(), FIONREAD, &waiting) != 0 || waiting == 0) break;
+      read_stream(index);
+    }
+  }
+}
+
+void job::flush(sink& to) {
+  const int problem = to.flush();
+  if (problem == 0) return;
+  // Whoever reads our output has gone: the ranks learn it as they would from a pipe of their own.
+  for (stream& s : streams_) {
+    if (&s.lines.target() != &to || !s.fd.open()) continue;
+    s.fd.close();
+    --streams_open_;
+  }
+  if (problem != EPIPE) fail(exit_launcher, fmt::format("can't write output: {}", std::strerror(problem)));
+}
+
+void job::serve_pmi(std::uint32_t rank) {
+  const descriptor& socket = launched_.ranks[rank].pmi;
+  std::array<char, 4096> bytes;
+  ssize_t n = 0;
+  while (socket.open() && (n = ::recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0) {
+    complain(server_.receive(rank, {bytes.data(), static_cast<std::size_t>(n)}));
+    send_pmi_replies();
+    if (const auto code = server_.abort_code()) {
+      fail(std::clamp(*code & 255, 1, 255), fmt::format("rank {} asked for the end of the job", rank));
+    }
+  }
+  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) launched_.ranks[rank].pmi.close();
+}
+
+void job::send_pmi_replies() {
+  for (const std::uint32_t rank : server_.take_ranks_with_replies()) {
+    const std::string replies = server_.take_replies(rank);
+    const descriptor& socket = launched_.ranks[rank].pmi;
+    if (!socket.open()) continue;
+    const ssize_t n = ::send(socket.get(), replies.data(), replies.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n == static_cast<ssize_t>(replies.size()) || (n < 0 && errno == EPIPE)) continue;
+    complain(fmt::format("rank {} does not read the replies to its PMI-1 requests", rank));
+  }
+}
+
+void job::read_signals() {
+  signalfd_siginfo signal{};
+  while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal)
+    take_signal(static_cast<int>(signal.ssi_signo));
+}
+
+}  // namespace weft::run

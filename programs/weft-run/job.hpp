@@ -1,0 +1,100 @@
+// A running job: its event loop, and what ends it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft-run/input.hpp"
+#include "weft-run/launch.hpp"
+#include "weft-run/messages.hpp"
+#include "weft-run/options.hpp"
+#include "weft-run/output.hpp"
+#include "weft-run/pmi_server.hpp"
+
+namespace weft::run {
+
+class job {
+ public:
+  /// Starts the ranks. **Errors** weft::error.
+  job(const options& chosen, const inherited_state& inherited, const binding& bind, char** argv);
+
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+
+  /// Serves them until none is left. **Returns** weft-run's exit code.
+  [[nodiscard]] int run();
+
+  /// A line of weft-run's own among the output.
+  void say(const std::string& text);
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  struct stream {
+    descriptor fd;
+    line_gatherer lines;
+    bool watched = false;
+  };
+  enum class source : std::uint32_t { control, signals, input, input_room, sink, stream, pmi };
+
+  // job.cpp: the loop
+  void watch(int fd, std::uint32_t events, source what, std::uint32_t index);
+  void unwatch(int fd);
+  void wait_for_events();
+  void dispatch(source what, std::uint32_t index);
+  [[nodiscard]] int milliseconds_to_wait() const;
+  void refresh_watches();
+  void read_stream(std::uint32_t index);
+  void drain_rank(std::uint32_t rank);
+  void flush(sink& to);
+  void serve_pmi(std::uint32_t rank);
+  void send_pmi_replies();
+  void read_signals();
+  [[nodiscard]] bool over() const;
+
+  // job_end.cpp: what ends a job
+  void read_events();
+  void rank_ended(std::uint32_t rank, int status);
+  void start_failed(std::uint32_t rank, int problem);
+  void guardian_gone();
+  void take_signal(int signal);
+  void check_deadlines();
+  void fail(int exit_code, const std::string& text);
+  void complain(const std::optional<std::string>& complaint);
+  void report_first_failure();
+  void signal_ranks(int signal);
+
+  options options_;
+  sink output_;
+  sink errors_own_;
+  sink* errors_;  // output_ itself, where both are the same file
+  launched_job launched_;
+  pmi_server server_;
+  input_pump input_;
+  descriptor epoll_;
+  descriptor signals_;
+  std::vector<stream> streams_;  // 2 r: standard output of rank r; 2 r + 1: standard error
+  std::size_t streams_open_ = 0;
+  std::uint32_t ranks_left_;
+
+  struct failure {
+    std::uint32_t rank;
+    int status;
+  };
+  std::vector<failure> failures_;  // of this turn of the loop
+  std::optional<int> exit_code_;
+  bool ending_ = false;
+  bool all_gone_ = false;
+  int signals_seen_ = 0;
+  std::optional<clock::time_point> timeout_at_;
+  std::optional<clock::time_point> kill_at_;
+  std::optional<clock::time_point> give_up_at_;  // waiting for output
+  bool input_watched_ = false;
+  bool input_room_watched_ = false;
+  bool sink_watched_[2] = {false, false};
+};
+
+}  // namespace weft::run

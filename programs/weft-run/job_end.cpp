@@ -1,0 +1,150 @@
+// What ends a job: a rank that fails, a signal, the time, or the last rank's end.
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "weft-run/job.hpp"
+
+namespace weft::run {
+namespace {
+
+int exit_code_of(int status) { return WIFSIGNALED(status) ? exit_signal + WTERMSIG(status) : WEXITSTATUS(status); }
+
+std::string describe(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("failed: exit code {}", WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  return fmt::format("was killed by signal {} ({}){}", signal, ::strsignal(signal),
+                     WCOREDUMP(status) ? ", core dumped" : "");
+}
+
+}  // namespace
+
+void job::say(const std::string& text) {
+  if (options_.quiet) return;
+  errors_->take(sink::own_voice, {}, fmt::format("weft-run: {}\n", text));
+  flush(*errors_);
+}
+
+// Ends the job, unless it is ending already: the first reason counts.
+void job::fail(int exit_code, const std::string& text) {
+  if (ending_) return;
+  ending_ = true;
+  exit_code_ = exit_code;
+  say(text);
+  signal_ranks(SIGTERM);
+  signal_ranks(SIGCONT);
+  kill_at_ =
+      clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{options_.grace_s});
+}
+
+void job::complain(const std::optional<std::string>& complaint) {
+  if (complaint) fail(exit_launcher, *complaint);
+}
+
+void job::signal_ranks(int signal) {
+  if (launched_.control.open()) (void)send_message(launched_.control.get(), order{signal});
+}
+
+void job::read_events() {
+  event news{};
+  while (launched_.control.open()) {
+    switch (receive_message(launched_.control.get(), news)) {
+      case received::nothing: return;
+      case received::hang_up: return guardian_gone();
+      case received::message: break;
+    }
+    switch (news.what) {
+      case event::kind::start_failed: start_failed(news.rank, news.value); break;
+      case event::kind::ended: rank_ended(news.rank, news.value); break;
+      case event::kind::all_gone:
+        all_gone_ = true;
+        give_up_at_ = clock::now() + std::chrono::seconds{2};
+        if (news.value > 0) say(fmt::format("{} processes of the job could not be killed", news.value));
+        break;
+    }
+  }
+}
+
+void job::rank_ended(std::uint32_t rank, int status) {
+  --ranks_left_;
+  if (exit_code_of(status) != 0) {
+    failures_.push_back({rank, status});
+    return;
+  }
+  serve_pmi(rank);  // what it said before it went
+  complain(server_.rank_ended(rank));
+}
+
+// Several ranks may be found dead at once, in no order of time. One that a signal killed is more likely the cause than
+// one that noticed and gave up.
+void job::report_first_failure() {
+  if (failures_.empty()) return;
+  const auto killed =
+      std::find_if(failures_.begin(), failures_.end(), [](const failure& f) { return WIFSIGNALED(f.status); });
+  const failure first = killed == failures_.end() ? failures_.front() : *killed;
+  failures_.clear();
+  if (ending_) return;
+  drain_rank(first.rank);
+  fail(exit_code_of(first.status), fmt::format("rank {} {}", first.rank, describe(first.status)));
+}
+
+void job::start_failed(std::uint32_t rank, int problem) {
+  fail(problem == ENOENT ? exit_not_found : exit_not_executable,
+       fmt::format("rank {} could not be started: {}: {}", rank, options_.command.front(), std::strerror(problem)));
+}
+
+void job::guardian_gone() {
+  launched_.control.close();
+  ::waitpid(launched_.guardian, nullptr, 0);
+  if (all_gone_) return;
+  // The kernel has killed the ranks along with it; what they had started is ours now.
+  fail(exit_launcher, "the guardian process has died; ending the job");
+  const auto deadline = clock::now() + std::chrono::seconds{10};
+  while (kill_descendants() > 0 && clock::now() < deadline) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+  all_gone_ = true;
+  give_up_at_ = clock::now() + std::chrono::seconds{2};
+}
+
+void job::take_signal(int signal) {
+  switch (signal) {
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+      if (++signals_seen_ > 1) {
+        if (!exit_code_) exit_code_ = exit_signal + signal;
+        ending_ = true;
+        signal_ranks(SIGKILL);
+      } else {
+        signal_ranks(signal);
+        signal_ranks(SIGCONT);
+      }
+      break;
+    case SIGTSTP:
+      signal_ranks(SIGTSTP);
+      ::raise(SIGSTOP);
+      break;
+    default: signal_ranks(signal);
+  }
+}
+
+void job::check_deadlines() {
+  const auto now = clock::now();
+  if (timeout_at_ && now >= *timeout_at_) {
+    timeout_at_.reset();
+    if (!all_gone_) fail(exit_timeout, fmt::format("the job took longer than {} s; ending it", options_.timeout_s));
+  }
+  if (kill_at_ && now >= *kill_at_) {
+    kill_at_.reset();
+    signal_ranks(SIGKILL);
+  }
+}
+
+}  // namespace weft::run

@@ -1,0 +1,139 @@
+#include "weft-run/launch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "weft-run/guardian.hpp"
+#include "weft/error.hpp"
+
+namespace weft::run {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  const char* const hint = errno == EMFILE || errno == ENFILE ? "; raise the limit of open files (ulimit -n)" : "";
+  throw error{errc::boot_failed, fmt::format("can't {}: {}{}", what, std::strerror(errno), hint)};
+}
+
+struct ends_of_pair {
+  descriptor ours;
+  descriptor theirs;
+};
+
+void make_non_blocking(const descriptor& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
+
+// A pipe that the ranks write (or read) blocking, and we do not.
+ends_of_pair make_pipe(bool we_read) {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) fail("make a pipe");
+  ends_of_pair pair{descriptor{fds[we_read ? 0 : 1]}, descriptor{fds[we_read ? 1 : 0]}};
+  make_non_blocking(pair.ours);
+  return pair;
+}
+
+ends_of_pair make_socket_pair(int type) {
+  std::array<int, 2> fds{};
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds.data()) != 0) fail("make a socket pair");
+  return {descriptor{fds[0]}, descriptor{fds[1]}};
+}
+
+descriptor open_nothing() {
+  descriptor nothing{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  if (!nothing.open()) fail("open /dev/null");
+  return nothing;
+}
+
+// A terminal's input has to be passed on: a rank is no member of the terminal's foreground group, and may not read it.
+void connect_input(launched_job& job, rank_ends& theirs) {
+  if (::isatty(STDIN_FILENO) == 1) {
+    auto [ours, reader] = make_pipe(false);
+    job.input = std::move(ours);
+    theirs.input = std::move(reader);
+  } else {
+    theirs.input = descriptor{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)};
+    if (!theirs.input.open()) fail("pass on standard input");
+  }
+}
+
+rank_ends connect_rank(launched_job& job, std::uint32_t rank) {
+  rank_ends theirs;
+  launcher_ends ours;
+  if (rank == 0)
+    connect_input(job, theirs);
+  else
+    theirs.input = open_nothing();
+  auto output = make_pipe(true);
+  auto errors = make_pipe(true);
+  auto pmi = make_socket_pair(SOCK_STREAM);
+  make_non_blocking(pmi.ours);
+  theirs.output = std::move(output.theirs);
+  theirs.errors = std::move(errors.theirs);
+  theirs.pmi = std::move(pmi.theirs);
+  job.ranks.push_back({std::move(output.ours), std::move(errors.ours), std::move(pmi.ours)});
+  return theirs;
+}
+
+// `ps` shall show what this process is; and `pkill -f weft-run` shall not end it along with weft-run.
+void rename_process(char** argv) {
+  char* const begin = argv[0];
+  char* end = begin;
+  for (char** argument = argv; *argument == end || *argument == begin; ++argument) {
+    end = *argument + std::strlen(*argument) + 1;
+    if (argument[1] == nullptr) break;
+  }
+  std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+  std::strncpy(begin, "weft-guardian", static_cast<std::size_t>(end - begin) - 1);
+}
+
+}  // namespace
+
+inherited_state prepare_process() {
+  for (int fd = 0; fd <= 2;) {
+    if (::fcntl(fd, F_GETFD) >= 0)
+      ++fd;
+    else if (::open("/dev/null", O_RDWR) != fd)
+      ::_exit(exit_launcher);
+  }
+  inherited_state state;
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignore, &state.pipe);
+  ::sigaction(SIGTTIN, &ignore, &state.terminal_input);
+  ::sigaction(SIGTTOU, &ignore, &state.terminal_output);
+  ::sigprocmask(SIG_SETMASK, nullptr, &state.mask);
+  ::getrlimit(RLIMIT_NOFILE, &state.files);
+  rlimit wide = state.files;
+  wide.rlim_cur = wide.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &wide);
+  // Should the guardian be killed, what it guarded comes to us.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return state;
+}
+
+launched_job launch(const options& chosen, program_plan plan, const binding& bind, char** argv) {
+  launched_job job;
+  std::vector<rank_ends> theirs;
+  for (std::uint32_t rank = 0; rank < chosen.ranks; ++rank) theirs.push_back(connect_rank(job, rank));
+  auto control = make_socket_pair(SOCK_SEQPACKET);
+  job.guardian = ::fork();
+  if (job.guardian < 0) fail("start a process");
+  if (job.guardian == 0) {
+    job = launched_job{};  // our ends belong to weft-run alone: their hang-up is a message
+    control.ours.close();
+    plan.command = chosen.command;
+    plan.environment = chosen.environment;
+    rename_process(argv);
+    run_guardian(plan, bind, std::move(theirs), std::move(control.theirs));
+  }
+  job.control = std::move(control.ours);
+  return job;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,54 @@
+// What weft-run and its guardian tell each other, a datagram each over a socket pair. The pair's hang-up is a message,
+// too: the other one has died.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+namespace weft::run {
+
+/// weft-run -> guardian: send this signal to all ranks that are left.
+struct order {
+  std::int32_t signal;
+};
+
+/// guardian -> weft-run.
+struct event {
+  enum class kind : std::int32_t {
+    start_failed,  ///< of `rank`; value: the errno of the exec; no more are started
+    ended,         ///< `rank`; value: as waitpid tells it
+    all_gone,      ///< no rank and no descendant is left; value: how many could not be killed
+  };
+  kind what;
+  std::uint32_t rank;
+  std::int32_t value;
+};
+
+/// False if the other end is gone.
+template <class T>
+bool send_message(int fd, const T& message) noexcept {
+  static_assert(std::is_trivially_copyable_v<T>);
+  for (;;) {
+    if (::send(fd, &message, sizeof message, MSG_NOSIGNAL) == sizeof message) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
+enum class received : std::uint8_t { message, nothing, hang_up };
+
+/// Never waits.
+template <class T>
+received receive_message(int fd, T& message) noexcept {
+  for (;;) {
+    const ssize_t n = ::recv(fd, &message, sizeof message, MSG_DONTWAIT);
+    if (n == sizeof message) return received::message;
+    if (n < 0 && errno == EINTR) continue;
+    return n < 0 && errno == EAGAIN ? received::nothing : received::hang_up;
+  }
+}
+
+}  // namespace weft::run

@@ -1,0 +1,119 @@
+#include "weft-run/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+namespace weft::run {
+namespace {
+
+constexpr const char* version = "weft-run 0.1.0";
+
+class help_format final : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: weft-run -n N [options] program [arguments...]\n";
+  }
+};
+
+std::string check_assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0) return {};
+  return "'" + text + "' is not of the form NAME=VALUE";
+}
+
+std::string check_bind(const std::string& text) {
+  if (parse_bind(text)) return {};
+  return "'" + text + "' is not none, hwthread, core, socket or numa, or one of these and a count as in core:2";
+}
+
+}  // namespace
+
+std::optional<bind_rule> parse_bind(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  bind_rule rule;
+  if (name == "none")
+    rule.object = bind_object::none;
+  else if (name == "hwthread")
+    rule.object = bind_object::hwthread;
+  else if (name == "core")
+    rule.object = bind_object::core;
+  else if (name == "socket")
+    rule.object = bind_object::socket;
+  else if (name == "numa")
+    rule.object = bind_object::numa;
+  else
+    return std::nullopt;
+  if (colon != std::string::npos) {
+    const std::string count = text.substr(colon + 1);
+    if (count.empty() || count.size() > 4 || count.find_first_not_of("0123456789") != std::string::npos) {
+      return std::nullopt;
+    }
+    rule.each = static_cast<std::uint32_t>(std::stoul(count));
+    if (rule.each == 0 || rule.object == bind_object::none) return std::nullopt;
+  }
+  return rule;
+}
+
+std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
+  options result;
+  std::string bind = "none";
+  CLI::App app{
+      "Starts a program as several ranks on this machine.\n"
+      "The job ends with the first rank that fails, and with its exit code.",
+      "weft-run"};
+  app.formatter(std::make_shared<help_format>());
+  app.add_option("-n,--ranks", result.ranks, "how many processes to start")
+      ->required()
+      ->check(CLI::Range(1U, ranks_max))
+      ->option_text("N");
+  app.add_flag("--prefix", result.prefix, "put the rank in front of every line of output");
+  app.add_option("--bind", bind,
+                 "pin each rank: none (the default), hwthread, core, socket, numa; core:2 is two cores each")
+      ->check(check_bind)
+      ->option_text("WHAT");
+  app.add_option("--timeout", result.timeout_s, "end the job after so many seconds (exit code 124)")
+      ->check(CLI::Range(0.001, 1e9))
+      ->option_text("SECONDS");
+  app.add_option("--grace", result.grace_s, "between asking ranks to end and killing them (5)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->option_text("SECONDS");
+  // Options with values collect greedily; each -x takes one.
+  app.add_option("-x,--env", result.environment, "set a variable for the program; may be repeated")
+      ->allow_extra_args(false)
+      ->check(check_assignment)
+      ->option_text("NAME=VALUE");
+  app.add_flag("-q,--quiet", result.quiet, "say nothing of one's own about ranks that fail");
+  app.set_version_flag("--version", version);
+  app.prefix_command();
+  app.footer("Signals are passed on to the ranks; a second interrupt kills them. Standard input goes to rank 0.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    const bool asked = problem.get_exit_code() == 0;
+    if (asked)
+      (void)app.exit(problem);
+    else
+      std::fprintf(stderr, "weft-run: %s (see weft-run --help)\n", problem.what());
+    exit_code = asked ? 0 : exit_usage;
+    return std::nullopt;
+  }
+  result.bind = *parse_bind(bind);
+  result.command = app.remaining();
+  if (!result.command.empty() && result.command.front() == "--")
+    result.command.erase(result.command.begin());
+  else if (!result.command.empty() && result.command.front().starts_with('-')) {
+    std::fprintf(stderr, "weft-run: unknown option %s (see weft-run --help)\n", result.command.front().c_str());
+    exit_code = exit_usage;
+    return std::nullopt;
+  }
+  if (result.command.empty()) {
+    std::fprintf(stderr, "weft-run: which program is to be started? (see weft-run --help)\n");
+    exit_code = exit_usage;
+    return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,44 @@
+// The command line of weft-run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::run {
+
+inline constexpr std::uint32_t ranks_max = 4096;
+inline constexpr int exit_usage = 2;      ///< a wrong command line or environment
+inline constexpr int exit_launcher = 1;   ///< the job could not be run, for a reason that is no rank's
+inline constexpr int exit_timeout = 124;  ///< as timeout(1)
+inline constexpr int exit_not_executable = 126;
+inline constexpr int exit_not_found = 127;
+inline constexpr int exit_signal = 128;  ///< plus the signal, as a shell says it
+
+enum class bind_object : std::uint8_t { none, hwthread, core, socket, numa };
+
+struct bind_rule {
+  bind_object object = bind_object::none;
+  std::uint32_t each = 1;  ///< so many of them for a rank
+};
+
+struct options {
+  std::uint32_t ranks = 0;
+  bool prefix = false;
+  bool quiet = false;
+  bind_rule bind;
+  double timeout_s = 0;                  ///< 0: none
+  double grace_s = 5;                    ///< between asking ranks to end and killing them
+  std::vector<std::string> environment;  ///< NAME=VALUE
+  std::vector<std::string> command;
+};
+
+/// Options after the program's name belong to the program. **Returns** nothing where weft-run is to exit with
+/// `exit_code` at once: help was asked for, or the command line is wrong (and it has said why).
+[[nodiscard]] std::optional<options> parse_options(int argc, char** argv, int& exit_code);
+
+/// `none`, `core`, `core:2` and so on. Nothing comes back for anything else.
+[[nodiscard]] std::optional<bind_rule> parse_bind(const std::string& text);
+
+}  // namespace weft::run

@@ -1,0 +1,67 @@
+// The output of many ranks on one descriptor, line by line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft::run {
+
+/// Where lines go: weft-run's standard output or standard error. Keeps what can't be written yet, and says when that is
+/// so much that the ranks have to wait.
+class sink {
+ public:
+  static constexpr std::size_t held_bytes_max = std::size_t{256} << 10;
+  static constexpr std::uint32_t own_voice = ~0U;  ///< the stream of weft-run's own messages
+
+  /// `fd` is not owned. `terminal`: a carriage return ends what may be shown.
+  sink(int fd, bool terminal) noexcept : fd_{fd}, terminal_{terminal} {}
+
+  /// Takes whole lines, or a part of a line where that can't wait. A line that another stream has left unfinished is
+  /// ended first, so that two streams never share one.
+  void take(std::uint32_t stream, std::string_view prefix, std::string_view text);
+
+  /// Writes what the descriptor accepts now. **Returns** 0, or the errno that ends all writing (EPIPE, ENOSPC).
+  [[nodiscard]] int flush() noexcept;
+
+  [[nodiscard]] bool terminal() const noexcept { return terminal_; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] bool empty() const noexcept { return written_ == held_.size(); }
+  [[nodiscard]] bool full() const noexcept { return held_.size() - written_ >= held_bytes_max; }
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+
+ private:
+  enum class place : std::uint8_t { line_start, inside_line, returned };
+
+  int fd_;
+  bool terminal_;
+  bool closed_ = false;
+  place at_ = place::line_start;
+  std::uint32_t last_ = own_voice;
+  std::string held_;
+  std::size_t written_ = 0;
+};
+
+/// One rank's standard output or error: gathers bytes into lines of bounded length.
+class line_gatherer {
+ public:
+  static constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
+
+  line_gatherer(sink& to, std::uint32_t stream, std::string prefix)
+      : to_{&to}, stream_{stream}, prefix_{std::move(prefix)} {}
+
+  /// Passes on all whole lines. A line longer than the bound goes on in parts.
+  void append(std::string_view bytes);
+  /// The stream has ended: passes on a last line without newline as it is.
+  void finish();
+  [[nodiscard]] sink& target() const noexcept { return *to_; }
+
+ private:
+  sink* to_;
+  std::uint32_t stream_;
+  std::string prefix_;
+  std::string begun_;
+};
+
+}  // namespace weft::run

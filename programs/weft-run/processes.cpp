@@ -1,0 +1,150 @@
+#include "weft-run/processes.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string_view>
+
+namespace weft::run {
+namespace {
+
+// What another launcher, or the file boot, may have left in our environment: it would contradict ours.
+bool belongs_to_another_job(std::string_view entry) {
+  static constexpr std::array<std::string_view, 9> prefixes{"PMI_",       "PMIX_",      "OMPI_COMM_WORLD_",
+                                                            "MPI_LOCAL",  "WEFT_BOOT=", "WEFT_BOOT_DIR=",
+                                                            "WEFT_RANK=", "WEFT_SIZE=", "WEFT_RUN_"};
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return entry.starts_with(p); });
+}
+
+void set_environment(const program_plan& plan, std::uint32_t rank, int pmi_fd) {
+  std::vector<std::string> stale;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text{*entry};
+    if (belongs_to_another_job(text)) stale.emplace_back(text.substr(0, text.find('=')));
+  }
+  for (const std::string& name : stale) ::unsetenv(name.c_str());
+  const auto set = [](const char* name, auto value) { ::setenv(name, fmt::format("{}", value).c_str(), 1); };
+  set("PMI_FD", pmi_fd);
+  set("PMI_RANK", rank);
+  set("PMI_SIZE", plan.ranks);
+  set("WEFT_LAUNCHER_PID", plan.launcher);
+  if (rank == 0 && plan.terminal_columns > 0) set("WEFT_RUN_TERMINAL_COLUMNS", plan.terminal_columns);
+  for (const std::string& assignment : plan.environment) {
+    const std::size_t equals = assignment.find('=');
+    ::setenv(assignment.substr(0, equals).c_str(), assignment.c_str() + equals + 1, 1);
+  }
+}
+
+bool keep_open_as(int from, int to) {
+  if (from == to) return ::fcntl(from, F_SETFD, 0) == 0;
+  return ::dup2(from, to) == to;
+}
+
+// In the child. Comes back only if something failed, with errno set.
+void become_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
+                 pid_t parent) {
+  ::setpgid(0, 0);
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
+  if (::getppid() != parent) ::_exit(exit_launcher);  // it died before the kernel knew our wish
+  if (!bind.apply(rank)) return;
+  set_environment(plan, rank, ends.pmi.get());
+  if (!keep_open_as(ends.input.get(), STDIN_FILENO) || !keep_open_as(ends.output.get(), STDOUT_FILENO) ||
+      !keep_open_as(ends.errors.get(), STDERR_FILENO) || !keep_open_as(ends.pmi.get(), ends.pmi.get())) {
+    return;
+  }
+  std::vector<char*> arguments;
+  for (const std::string& argument : plan.command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::setrlimit(RLIMIT_NOFILE, &plan.inherited.files);
+  ::sigaction(SIGPIPE, &plan.inherited.pipe, nullptr);
+  ::sigaction(SIGTTIN, &plan.inherited.terminal_input, nullptr);
+  ::sigaction(SIGTTOU, &plan.inherited.terminal_output, nullptr);
+  ::sigprocmask(SIG_SETMASK, &plan.inherited.mask, nullptr);
+  ::execvp(arguments[0], arguments.data());
+}
+
+}  // namespace
+
+pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends) {
+  // The pipe is closed by a successful exec; a failed one writes its errno into it.
+  std::array<int, 2> report{};
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) return -1;
+  const descriptor report_in{report[0]};
+  descriptor report_out{report[1]};
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    become_rank(plan, bind, rank, ends, parent);
+    const int problem = errno;
+    (void)!::write(report_out.get(), &problem, sizeof problem);
+    ::_exit(exit_not_found);
+  }
+  if (child < 0) return -1;
+  ::setpgid(child, child);  // by both, so that neither has to wait for the other
+  report_out.close();
+  int problem = 0;
+  ssize_t n = 0;
+  do {
+    n = ::read(report_in.get(), &problem, sizeof problem);
+  } while (n < 0 && errno == EINTR);
+  if (n != sizeof problem) return child;
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  errno = problem;
+  return -1;
+}
+
+namespace {
+
+// parent -> children, of all processes that /proc shows.
+std::multimap<pid_t, pid_t> read_family_tree() {
+  std::multimap<pid_t, pid_t> children;
+  DIR* const directory = ::opendir("/proc");
+  if (directory == nullptr) return children;
+  while (const dirent* entry = ::readdir(directory)) {
+    const pid_t pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (pid <= 0) continue;
+    std::FILE* const file = std::fopen(fmt::format("/proc/{}/stat", pid).c_str(), "re");
+    if (file == nullptr) continue;
+    std::array<char, 512> text{};
+    const std::size_t n = std::fread(text.data(), 1, text.size() - 1, file);
+    std::fclose(file);
+    // `pid (name) state parent ...`, where the name may contain anything, brackets too.
+    const std::string_view line{text.data(), n};
+    const std::size_t name_end = line.rfind(')');
+    if (name_end == line.npos || name_end + 4 >= line.size()) continue;
+    const char state = line[name_end + 2];
+    const auto parent = static_cast<pid_t>(std::strtol(text.data() + name_end + 4, nullptr, 10));
+    if (state != 'Z' && state != 'X') children.emplace(parent, pid);
+  }
+  ::closedir(directory);
+  return children;
+}
+
+}  // namespace
+
+std::size_t kill_descendants() noexcept {
+  try {
+    const auto tree = read_family_tree();
+    std::vector<pid_t> found{::getpid()};
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto [first, last] = tree.equal_range(found[i]);
+      for (auto child = first; child != last; ++child) found.push_back(child->second);
+    }
+    for (std::size_t i = 1; i < found.size(); ++i) ::kill(found[i], SIGKILL);
+    return found.size() - 1;
+  } catch (...) {
+    return 0;
+  }
+}
+
+}  // namespace weft::run

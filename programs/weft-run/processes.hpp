@@ -1,0 +1,51 @@
+// Starting one rank, and finding everything that descends from a process.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft-run/binding.hpp"
+#include "weft-run/descriptor.hpp"
+
+namespace weft::run {
+
+/// How signals and limits were when weft-run was started; the ranks shall find them so.
+struct inherited_state {
+  sigset_t mask{};
+  struct sigaction pipe {};
+  struct sigaction terminal_input {};
+  struct sigaction terminal_output {};
+  rlimit files{};
+};
+
+/// The ends of a rank's connections that become the rank's.
+struct rank_ends {
+  descriptor input;
+  descriptor output;
+  descriptor errors;
+  descriptor pmi;
+};
+
+/// What all ranks have in common.
+struct program_plan {
+  std::uint32_t ranks = 0;
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  ///< NAME=VALUE, from the command line
+  std::uint32_t terminal_columns = 0;    ///< of the terminal that weft-run's messages go to; 0: there is none
+  pid_t launcher = 0;
+  inherited_state inherited;
+};
+
+/// Starts the rank as a child, in a process group of its own, to be killed by the kernel when the caller dies.
+/// **Returns** its pid; or -1 with errno set to why it, or the exec in it, failed.
+[[nodiscard]] pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank,
+                               const rank_ends& ends);
+
+/// Kills every living descendant of the caller. **Returns** how many it found.
+[[nodiscard]] std::size_t kill_descendants() noexcept;
+
+}  // namespace weft::run
