@@ -9,6 +9,7 @@ if(WEFT_PROGRAMS)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
   pkg_check_modules(htslib REQUIRED IMPORTED_TARGET htslib)
+  pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
   pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 endif()
 

@@ -1,7 +1,7 @@
 # programs/<name>.cpp and programs/<name>/, apps/<name>/, perf/*.cpp and examples/*.cpp.
 add_library(weft_program INTERFACE)
 target_link_libraries(weft_program INTERFACE weft weft_warnings fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json
-  PkgConfig::hwloc PkgConfig::htslib PkgConfig::xxhash ZLIB::ZLIB Threads::Threads)
+  PkgConfig::hwloc PkgConfig::htslib PkgConfig::isal PkgConfig::xxhash ZLIB::ZLIB Threads::Threads)
 target_include_directories(weft_program INTERFACE ${PROJECT_SOURCE_DIR}/src)
 
 file(GLOB entries CONFIGURE_DEPENDS programs/*.cpp programs/*/*.cpp apps/*/*.cpp)

@@ -1,0 +1,51 @@
+// The input files: what they are, and who reads which part of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kmer/fastx.hpp"
+
+namespace weft_kmer {
+
+enum class file_kind : std::uint8_t {
+  plain,   ///< can be read from anywhere
+  bgzip,   ///< can be read from any block on
+  gzip,    ///< has to be read from its beginning
+  stream,  ///< a pipe or standard input: can be read once
+};
+
+struct input_file {
+  std::string path;
+  file_kind kind = file_kind::plain;
+  std::uint64_t bytes = 0;                  ///< of the file as it lies there; 0 for a stream
+  text_format format = text_format::fastq;  ///< unknown for a stream
+};
+
+/// The text "<path>: <what>", and "<path>: record <number>: <what>".
+[[nodiscard]] std::string describe_error(const std::string& path, const std::string& what);
+[[nodiscard]] std::string describe_error(const std::string& path, std::uint64_t record, const std::string& what);
+
+/// Looks at a file. Errors: job_error for one that is missing, empty, a directory, or neither FASTA nor FASTQ.
+[[nodiscard]] input_file examine_input(const std::string& path);
+
+/// The format that text with this first letter has. Errors: stream_error where it has neither.
+[[nodiscard]] text_format format_of(char first_letter);
+
+/// The bytes from `begin` to `end` of a file: all of it, unless it can be split.
+struct input_share {
+  std::size_t file = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// What `rank` reads: its part of each file that can be split, and whole ones so that ranks have about the same to do.
+/// All ranks compute the same plan. Streams are read by rank 0.
+[[nodiscard]] std::vector<input_share> plan_shares(const std::vector<input_file>& files, unsigned rank, unsigned ranks);
+
+/// About how many k-mers a share has, judged by its file's first records.
+[[nodiscard]] std::uint64_t estimate_kmers(const input_file& file, const input_share& share, unsigned k);
+
+}  // namespace weft_kmer

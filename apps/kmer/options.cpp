@@ -1,0 +1,58 @@
+#include "kmer/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+#include "kmer/input_error.hpp"
+#include "kmer/kmer.hpp"
+
+namespace weft_kmer {
+
+command_line read_command_line(int argc, const char* const* argv) {
+  command_line line;
+  count_options& count = line.count;
+  bool quiet = false;
+  CLI::App app{"Counts the k-mers of sequencing reads, with all processes and threads that it is given.", "weft-kmer"};
+  app.require_subcommand(1);
+  CLI::App* command = app.add_subcommand("count", "Counts the k-mers of FASTA and FASTQ files.");
+  command->add_option("-k", count.k, "bases in a k-mer, 1 to " + std::to_string(k_max))->capture_default_str();
+  command->add_option("--threads", count.threads, "threads of each process (default: all processors, shared evenly)")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag("--strand", count.strand, "count a k-mer and its reverse complement apart");
+  command->add_flag("--exact", count.exact, "one pass that keeps k-mers seen once (default: two passes with filters)");
+  command->add_option("--counts", count.counts_path, "write each k-mer, a tab and its count to this file");
+  command->add_option("--histogram", count.histogram_path, "write how many k-mers have each count to this file");
+  command->add_option("--min-count", count.count_min, "leave k-mers seen less often out of the files")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--no-progress", quiet, "no progress bar, even on a terminal");
+  command->add_option("files", count.inputs, "FASTA or FASTQ, plain, gzip or bgzip; - is standard input")->required();
+  try {
+    app.parse(argc, argv);
+    if (count.k < 1 || count.k > k_max) {
+      throw CLI::ValidationError{"-k",
+                                 "k has to be from 1 to " + std::to_string(k_max) + ", not " + std::to_string(count.k)};
+    }
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream text;
+    line.exit_code = app.exit(e, text, text) == 0 ? 0 : 2;
+    line.text = text.str();
+  }
+  count.show_progress = !quiet;
+  return line;
+}
+
+void check_options(const count_options& options, unsigned ranks) {
+  const auto stdins = std::count(options.inputs.begin(), options.inputs.end(), "-");
+  if (stdins > 1) throw job_error{"standard input (-) can be read once only"};
+  if (stdins == 1 && ranks > 1) {
+    throw job_error{"standard input (-) can be read by one process only, and this job has " + std::to_string(ranks) +
+                    ": give it a file, or run one process with more threads"};
+  }
+  if (!options.counts_path.empty() && options.counts_path == options.histogram_path) {
+    throw job_error{options.counts_path + ": --counts and --histogram name the same file"};
+  }
+}
+
+}  // namespace weft_kmer

@@ -1,0 +1,34 @@
+// What the user asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft_kmer {
+
+struct count_options {
+  unsigned k = 31;
+  unsigned threads = 0;  ///< of each rank; 0: as many as there are processors for it
+  bool strand = false;   ///< a k-mer and its reverse complement are two
+  bool exact = false;    ///< one pass, which keeps the k-mers seen once
+  bool show_progress = true;
+  std::uint64_t count_min = 1;  ///< outputs leave out k-mers that were seen less often
+  std::string counts_path;      ///< empty: not wanted
+  std::string histogram_path;   ///< empty: not wanted
+  std::vector<std::string> inputs;
+};
+
+struct command_line {
+  count_options count;
+  int exit_code = -1;  ///< not negative: there is nothing to do but to print `text` and to exit
+  std::string text;
+};
+
+/// Understands the arguments of `weft-kmer`. Never exits or prints.
+[[nodiscard]] command_line read_command_line(int argc, const char* const* argv);
+
+/// Checks what depends on the job. Errors: job_error.
+void check_options(const count_options& options, unsigned ranks);
+
+}  // namespace weft_kmer

@@ -1,0 +1,57 @@
+// An output that is there as a whole or not at all: it is written beside its place under another name, and gets its own
+// name in the end. What is no file (a pipe, a terminal) is written to directly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kmer/byte_stream.hpp"
+
+namespace weft_kmer {
+
+/// Made by one thread of one rank for all.
+class output_file {
+ public:
+  /// Errors: job_error where nothing can be written to `path`.
+  explicit output_file(const std::string& path);
+  output_file(const output_file&) = delete;
+  output_file& operator=(const output_file&) = delete;
+  /// Removes what was written, unless it has been committed.
+  ~output_file();
+
+  /// What makes the name under which other processes find what is being written.
+  [[nodiscard]] std::uint64_t suffix() const noexcept { return suffix_; }
+
+  void write(std::string_view text);
+  /// Gives the file its name. Errors: job_error.
+  void commit();
+
+ private:
+  std::string path_;
+  std::uint64_t suffix_ = 0;  // 0: written to directly
+  std::string written_path_;
+  file_descriptor file_;
+  bool committed_ = false;
+};
+
+/// A part of an output file, written by anybody. Buffered.
+class output_part {
+ public:
+  /// `suffix`: of the output file; where it is 0 the parts have to be written one after the other.
+  output_part(const std::string& path, std::uint64_t suffix, std::uint64_t offset);
+
+  /// Room for so many bytes, to be filled. Errors: job_error.
+  [[nodiscard]] char* reserve(std::size_t bytes);
+  void flush();
+
+ private:
+  std::string path_;
+  bool direct_;
+  std::uint64_t offset_;
+  std::string buffer_;
+  file_descriptor file_;
+};
+
+}  // namespace weft_kmer

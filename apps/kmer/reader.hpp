@@ -1,0 +1,43 @@
+// A rank's share of the input in one pass, handed out to its threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kmer/chunk_source.hpp"
+#include "kmer/input_file.hpp"
+
+namespace weft_kmer {
+
+/// **Threads**: any number; each has a `turn` of its own.
+class reader {
+ public:
+  /// Which source a thread looks at first: the one that it had last. Begin with the thread's number.
+  using turn = std::size_t;
+
+  /// Takes those of `shares` for which `wanted` is true. Errors: job_error.
+  template <typename Wanted>
+  reader(const std::vector<input_file>& files, const std::vector<input_share>& shares, unsigned k, Wanted&& wanted) {
+    for (const input_share& share : shares) {
+      if (wanted(files[share.file])) add(files[share.file], share, k);
+    }
+  }
+
+  struct result {
+    chunk_answer answer;
+    chunk_source* source = nullptr;  ///< of the chunk
+  };
+
+  /// The next chunk of any file. Errors: job_error.
+  [[nodiscard]] result next(turn& mine, text_chunk& chunk);
+
+  [[nodiscard]] std::uint64_t bytes_consumed() const noexcept;
+
+ private:
+  void add(const input_file& file, const input_share& share, unsigned k);
+
+  std::vector<std::unique_ptr<chunk_source>> sources_;
+};
+
+}  // namespace weft_kmer

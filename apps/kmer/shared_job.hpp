@@ -1,0 +1,42 @@
+// What the threads of a rank share while they count.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kmer/count_job.hpp"
+#include "kmer/kmer.hpp"
+#include "kmer/reader.hpp"
+
+namespace weft_kmer {
+
+struct shared_job {
+  /// Looks at the inputs. What is wrong with them goes to `failure`, for the ranks to agree on.
+  shared_job(exchange& link, const count_options& wanted);
+
+  exchange* link;
+  const count_options* options;
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  std::string failure;  ///< before any thread started
+  std::vector<input_file> files;
+  std::vector<input_share> shares;
+  std::uint64_t share_bytes = 0;     ///< of this rank, in one pass
+  std::uint64_t job_bytes = 0;       ///< of all ranks, in all passes
+  std::uint64_t kmers_expected = 0;  ///< in this rank's share, streams left out
+  std::unique_ptr<reader> spooled;   ///< streams that several passes need
+  std::vector<std::unique_ptr<reader>> passes;
+  job_report report;           ///< at rank 0, filled by its first thread
+  std::string failure_agreed;  ///< the same; empty: none
+};
+
+/// What each thread runs. `Word` holds a k-mer. Returns: whether all went well everywhere.
+template <typename Word>
+[[nodiscard]] bool count_with(shared_job& job, unsigned thread);
+
+extern template bool count_with<narrow>(shared_job&, unsigned);
+extern template bool count_with<wide>(shared_job&, unsigned);
+
+}  // namespace weft_kmer

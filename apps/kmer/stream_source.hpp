@@ -1,0 +1,45 @@
+// Chunks of a file that has to be read from its beginning. The threads take turns: one at a time reads, inflates and
+// cuts the next chunk; then it parses and sends while another takes its turn.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "kmer/byte_stream.hpp"
+#include "kmer/chunk_source.hpp"
+#include "kmer/text_window.hpp"
+
+namespace weft_kmer {
+
+class stream_source final : public chunk_source, private text_window {
+ public:
+  /// The file is opened by the first `next`. `chunk_bytes`: of text.
+  stream_source(std::string path, unsigned k, std::size_t chunk_bytes = std::size_t{256} << 10);
+
+  [[nodiscard]] chunk_answer next(text_chunk& chunk) override;
+  [[nodiscard]] std::string explain(const text_chunk& chunk, const record_error& error) const override;
+  [[nodiscard]] std::uint64_t bytes_consumed() const noexcept override {
+    return bytes_consumed_.load(std::memory_order_relaxed);  // [stat]
+  }
+
+ private:
+  [[nodiscard]] bool extend() override;
+  void open();
+  void cut_chunk(text_chunk& chunk);
+  [[nodiscard]] std::uint64_t records_in(std::string_view text) const noexcept;
+
+  const std::string path_;
+  const unsigned k_;
+  const std::size_t chunk_bytes_;
+  std::mutex turn_;
+  std::optional<byte_stream> stream_;
+  text_format format_ = text_format::fastq;
+  bool at_line_begin_ = true;
+  std::uint64_t records_before_ = 0;
+  bool ended_ = false;
+  std::atomic<std::uint64_t> bytes_consumed_{0};
+};
+
+}  // namespace weft_kmer

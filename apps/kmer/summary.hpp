@@ -1,0 +1,12 @@
+// What the user reads in the end.
+#pragma once
+
+#include <string>
+
+#include "kmer/count_job.hpp"
+
+namespace weft_kmer {
+
+[[nodiscard]] std::string summary_of(const job_report& report, const count_options& options);
+
+}  // namespace weft_kmer
