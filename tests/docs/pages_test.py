@@ -89,7 +89,7 @@ class Pages(unittest.TestCase):
 
     def test_files_that_are_named_in_text_are_there(self):
         for page in PAGES:
-            for path in re.findall(r"`((?:src|include|tests|tools|scripts|examples)/[\w./-]+)`", page.read_text()):
+            for path in re.findall(r"`((?:src|include|apps|programs|tests|tools|scripts|examples)/[\w./-]+)`", page.read_text()):
                 self.assertTrue((SOURCE / path).exists(), f"{page.name}: {path}")
 
 
