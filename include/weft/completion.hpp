@@ -23,6 +23,9 @@ struct operation_state;
 /// which is given back when the record is destroyed, by any thread.
 class [[nodiscard]] completion_record {
  public:
+  /// A record of nothing.
+  completion_record() noexcept = default;
+
   /// For transports and protocols: takes over what `raw` refers to.
   explicit completion_record(const detail::raw_record& raw) noexcept : raw_{raw} {}
 
@@ -73,13 +76,9 @@ class [[nodiscard]] completion_record {
   /// `errc::none`, or why the operation failed.
   [[nodiscard]] errc error() const noexcept { return raw_.error; }
 
-  /// For completion objects that store records: gives up ownership, leaving the caller with the bytes.
-  [[nodiscard]] detail::raw_record take() noexcept {
-    const detail::raw_record out = raw_;
-    detach();
-    return out;
-  }
-  /// For transports and protocols: forgets the payload, which stays where it was.
+  /// For those who store and fill records: the bytes. Whoever copies them takes over the payload and detaches it here.
+  [[nodiscard]] detail::raw_record& raw() noexcept { return raw_; }
+  /// Forgets the payload, which stays where it was.
   void detach() noexcept {
     raw_.place = detail::payload_place::in_record;
     raw_.inline_bytes = 0;

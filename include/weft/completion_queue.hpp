@@ -33,9 +33,13 @@ class completion_queue final : public completion {
   /// **Buffer**: an arrived message owns its packet, given back when the record goes; records that are kept for long
   /// make the pool short (`WEFT_FOREIGN_PACKETS_MAX` bounds it, then delivery copies).
   [[nodiscard]] std::optional<completion_record> pop() noexcept {
-    detail::raw_record raw;
-    if (bounded_ ? !bounded_->try_pop(raw) : !unbounded_->try_pop(raw)) return std::nullopt;
-    return completion_record{raw};
+    std::optional<completion_record> out;
+    detail::raw_record& raw = out.emplace().raw();
+    if (bounded_ ? !bounded_->try_pop(raw) : !unbounded_->try_pop(raw)) {
+      out->detach();  // a failed pop leaves the bytes of a record that is another thread's
+      out.reset();
+    }
+    return out;
   }
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
@@ -44,6 +48,8 @@ class completion_queue final : public completion {
   [[nodiscard]] std::size_t capacity() const noexcept { return bounded_ ? bounded_->capacity() : 0; }
 
  private:
+  [[nodiscard]] answer signal_unbounded(completion_record& record) noexcept;
+
   std::optional<detail::bounded_queue<detail::raw_record>> bounded_;
   std::optional<detail::unbounded_queue<detail::raw_record>> unbounded_;
 };

@@ -38,12 +38,18 @@ class [[nodiscard]] status {
   /// Nothing happened.
   [[nodiscard]] static constexpr status retry(shortage reason) noexcept { return status{state::retry, reason, 0}; }
 
-  [[nodiscard]] constexpr bool is_done() const noexcept { return state_ == state::done; }
-  [[nodiscard]] constexpr bool is_posted() const noexcept { return state_ == state::posted; }
-  [[nodiscard]] constexpr bool is_retry() const noexcept { return state_ == state::retry; }
+  [[nodiscard]] constexpr bool is_done() const noexcept {
+    return (code_ & 0xff) == static_cast<std::uint64_t>(state::done);
+  }
+  [[nodiscard]] constexpr bool is_posted() const noexcept {
+    return (code_ & 0xff) == static_cast<std::uint64_t>(state::posted);
+  }
+  [[nodiscard]] constexpr bool is_retry() const noexcept {
+    return (code_ & 0xff) == static_cast<std::uint64_t>(state::retry);
+  }
 
   /// Why it is `retry`.
-  [[nodiscard]] constexpr shortage reason() const noexcept { return reason_; }
+  [[nodiscard]] constexpr shortage reason() const noexcept { return static_cast<shortage>(code_ >> 8); }
 
   /// The name of a posted operation, unique among those under way on this rank; 0 where nothing is under way.
   [[nodiscard]] constexpr std::uint64_t ticket() const noexcept { return ticket_; }
@@ -52,11 +58,10 @@ class [[nodiscard]] status {
   enum class state : std::uint8_t { done, posted, retry };
 
   constexpr status(state what, shortage reason, std::uint64_t ticket) noexcept
-      : ticket_{ticket}, state_{what}, reason_{reason} {}
+      : ticket_{ticket}, code_{static_cast<std::uint64_t>(what) | static_cast<std::uint64_t>(reason) << 8} {}
 
   std::uint64_t ticket_;
-  state state_;
-  shortage reason_;
+  std::uint64_t code_;  // state and shortage in one word, which travels in a register
 };
 
 }  // namespace weft

@@ -87,10 +87,9 @@ bool device::is_shared() const noexcept { return state_->is_shared(); }
 
 status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                        const post_am_options& options) {
-  const std::uint32_t size = runtime_->state_->size();
-  if (peer >= size || to.id > remote_completion_ids_max || (bytes.address() == nullptr && bytes.bytes() != 0))
-      [[unlikely]] {
-    refuse_post(peer, size, to, bytes);
+  if (peer >= state_->rank_count() || to.id > remote_completion_ids_max ||
+      (bytes.address() == nullptr && bytes.bytes() != 0)) [[unlikely]] {
+    refuse_post(peer, state_->rank_count(), to, bytes);
   }
   return state_->post_am(peer, to.id, bytes, local, options);
 }
@@ -111,11 +110,18 @@ completion_queue::~completion_queue() {
 }
 
 completion::answer completion_queue::signal(completion_record&& record) noexcept {
-  const detail::raw_record raw = record.take();
-  const bool pushed = bounded_ ? bounded_->try_push(raw) : unbounded_->try_push(raw);
-  if (pushed) return answer::taken;
-  record = completion_record{raw};
-  return answer::full;
+  if (bounded_) [[likely]] {
+    if (!bounded_->try_push(record.raw())) return answer::full;
+    record.detach();  // the payload is the queue's now
+    return answer::taken;
+  }
+  return signal_unbounded(record);
+}
+
+completion::answer completion_queue::signal_unbounded(completion_record& record) noexcept {
+  if (!unbounded_->try_push(record.raw())) return answer::full;
+  record.detach();
+  return answer::taken;
 }
 
 synchronizer::synchronizer(weft::runtime& owner, const synchronizer_options& options)

@@ -25,9 +25,32 @@ void give_back(const net::arrival& message) noexcept {
 
 }  // namespace
 
+inline bool device_state::deliver(remote_entry& to, const net::arrival& message) noexcept {
+  completion_record record;
+  detail::raw_record& raw = record.raw();
+  raw.peer = message.source;
+  raw.what = operation::message;
+  raw.tag = message.header.tag;
+  if (message.owner == nullptr) {
+    raw.inline_bytes = static_cast<std::uint8_t>(message.bytes);
+    detail::copy_inline(raw.payload, message.payload, message.bytes);
+  } else {
+    raw.place = detail::payload_place::owned;
+    raw.refer({const_cast<std::byte*>(message.payload), message.bytes, message.owner, nullptr});
+  }
+  if (to.target->signal(std::move(record)) == completion::answer::taken) [[likely]]
+    return true;
+  record.detach();  // the transport keeps the payload
+  return false;
+}
+
 bool device_state::on_message(const net::arrival& message) noexcept {
+  if (message.header.kind == static_cast<std::uint32_t>(wire::active_message)) [[likely]] {
+    auto* entry = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(message.header.id));
+    return entry != nullptr ? deliver(*entry, message) : on_active_message(message);
+  }
   switch (static_cast<wire>(message.header.kind)) {
-    case wire::active_message: return on_active_message(message);
+    case wire::active_message: break;
     case wire::offer: return on_offer(message);
     case wire::finished: return on_finished(message);
     case wire::copy_request: return on_copy_request(message);
@@ -59,21 +82,7 @@ bool device_state::on_active_message(const net::arrival& message) noexcept {
     give_back(message);
     return true;
   }
-  detail::raw_record raw;
-  raw.peer = message.source;
-  raw.what = operation::message;
-  raw.tag = message.header.tag;
-  if (message.owner == nullptr) {
-    raw.inline_bytes = static_cast<std::uint8_t>(message.bytes);
-    detail::copy_inline(raw.payload, message.payload, message.bytes);
-  } else {
-    raw.place = detail::payload_place::owned;
-    raw.refer({const_cast<std::byte*>(message.payload), message.bytes, message.owner, nullptr});
-  }
-  completion_record record{raw};
-  if (to.entry->target->signal(std::move(record)) == completion::answer::taken) return true;
-  record.detach();  // the transport keeps the payload
-  return false;
+  return deliver(*to.entry, message);
 }
 
 bool device_state::on_offer(const net::arrival& message) noexcept {

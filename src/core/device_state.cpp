@@ -15,6 +15,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       if (ways_[rank] == nullptr && transport->reaches(rank)) ways_[rank] = endpoints_.back().get();
     }
   }
+  busy_ = endpoints_.back().get();
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (ways_[rank] == nullptr) {
       throw error{errc::transport_failed,

@@ -29,7 +29,16 @@ class device_state final : private net::arrival_sink {
 
   /// What `device::post_am` promises; the arguments have been checked.
   [[nodiscard]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
-                               const post_am_options& options);
+                               const post_am_options& options) {
+    if (bytes.bytes() > detail::inline_bytes_max || !options.allow_done || !options.allow_retry) [[unlikely]] {
+      return post_am_otherwise(peer, id, bytes, local, options);
+    }
+    const net::header what{.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .tag = options.tag};
+    const net::post_result result =
+        way(peer).try_inject(peer, options.device, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes()));
+    return result == net::post_result::ok ? status::done() : status::retry(shortage_of(result));
+  }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return static_cast<std::uint32_t>(ways_.size()); }
   bool progress() noexcept;
 
   /// A small message of the library's own.
@@ -40,9 +49,6 @@ class device_state final : private net::arrival_sink {
     return ways_[peer]->try_inject(peer, device, what, &body, sizeof body);
   }
 
-  /// Whether the calling thread is inside this device's progress, in a handler.
-  [[nodiscard]] bool is_polled_by_this_thread() const noexcept;
-
   /// Serves what arrives for a device that is gone, and finishes what it had under way. Not for the hot path.
   void adopt(device_state& gone);
   /// Stops serving slot `index`, which is about to have a device again.
@@ -50,6 +56,11 @@ class device_state final : private net::arrival_sink {
 
  private:
   // Posting (post_am.cpp).
+  [[nodiscard]] static shortage shortage_of(net::post_result result) noexcept {
+    return result == net::post_result::busy ? shortage::lock : shortage::ring;
+  }
+  [[nodiscard]] status post_am_otherwise(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
+                                         completion& local, const post_am_options& options);
   [[nodiscard]] status try_post(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
                                 const post_am_options& options) noexcept;
   [[nodiscard]] status post_offer(std::uint32_t peer, const net::header& what, const_buffer_ref bytes,
@@ -63,6 +74,7 @@ class device_state final : private net::arrival_sink {
 
   // Arrivals (arrive.cpp).
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept override;
+  [[nodiscard]] bool deliver(remote_entry& to, const net::arrival& message) noexcept;
   [[nodiscard]] bool on_active_message(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_offer(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_finished(const net::arrival& message) noexcept;
@@ -85,6 +97,7 @@ class device_state final : private net::arrival_sink {
   [[nodiscard]] bool announce(operation_state& operation) noexcept;
   [[nodiscard]] bool signal(operation_state& operation) noexcept;
   unsigned advance_backlog() noexcept;
+  bool poll_others(unsigned moved) noexcept;
   void take_up(operation_state& operation, step next) noexcept;
 
   [[nodiscard]] net::endpoint& way(std::uint32_t peer) noexcept { return *ways_[peer]; }
@@ -95,7 +108,10 @@ class device_state final : private net::arrival_sink {
   std::vector<std::unique_ptr<net::endpoint>> endpoints_;  // in the order in which they are polled
   std::vector<net::endpoint*> ways_;                       // for each rank
   poll_gate gate_;
-  unsigned quiet_calls_ = 0;  // in a row; inside the gate
+  // Inside the gate.
+  unsigned quiet_calls_ = 0;       // in a row
+  net::endpoint* busy_ = nullptr;  // the one that moved something last
+  unsigned skipped_ = 0;           // polls since all endpoints had their turn
   backlog backlog_;
 };
 

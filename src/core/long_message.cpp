@@ -58,12 +58,12 @@ bool device_state::post_again(operation_state& operation) noexcept {
   if (operation.bytes <= runtime_->packets().packet_bytes()) {
     shortage reason = shortage::none;
     const net::header what{
-        .kind = static_cast<std::uint8_t>(wire::active_message), .id = operation.id, .tag = operation.tag};
+        .kind = static_cast<std::uint32_t>(wire::active_message), .id = operation.id, .tag = operation.tag};
     if (post_eager(operation.peer, operation.device, what, bytes, reason) != net::post_result::ok) return false;
     operation.reach(step::signal);
     return signal(operation);
   }
-  const net::header what{.kind = static_cast<std::uint8_t>(wire::offer), .id = operation.id, .tag = operation.tag};
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::offer), .id = operation.id, .tag = operation.tag};
   const offer_body body{reinterpret_cast<std::uint64_t>(operation.buffer), operation.bytes, ticket};
   operation.reach(step::wait_for_answer);
   if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
@@ -80,7 +80,7 @@ bool device_state::stream(operation_state& operation) noexcept {
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
     std::memcpy(packets.data(packet), operation.buffer + sent, bytes);
-    const net::header what{.kind = static_cast<std::uint8_t>(wire::chunk),
+    const net::header what{.kind = static_cast<std::uint32_t>(wire::chunk),
                            .id = static_cast<std::uint32_t>(sent),
                            .sequence = static_cast<std::uint32_t>(sent >> 32),
                            .tag = operation.remote_ticket};
@@ -100,7 +100,7 @@ bool device_state::request_copy(operation_state& operation) noexcept {
   const copy_request_body body{operation.remote_ticket,
                                operation.ticket.load(std::memory_order_relaxed)};  // [stat] ours until it is out
   operation.reach(step::wait_for_chunks);
-  const net::header what{.kind = static_cast<std::uint8_t>(wire::copy_request)};
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::copy_request)};
   if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
   operation.reach(step::request_copy);
   return false;
@@ -128,7 +128,7 @@ bool device_state::fetch(operation_state& operation) noexcept {
 bool device_state::announce(operation_state& operation) noexcept {
   if (operation.error != errc::peer_failed) {
     const finished_body body{operation.remote_ticket, static_cast<std::uint64_t>(operation.error)};
-    const net::header what{.kind = static_cast<std::uint8_t>(wire::finished)};
+    const net::header what{.kind = static_cast<std::uint32_t>(wire::finished)};
     if (inject(operation.peer, operation.device, what, body) != net::post_result::ok) {
       operation.reach(step::announce);
       return false;

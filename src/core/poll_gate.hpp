@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/backoff.hpp"
+#include "weft/detail/thread_slot.hpp"
 
 namespace weft::core {
 
@@ -15,32 +16,37 @@ class alignas(detail::cache_line_bytes) poll_gate {
   explicit poll_gate(bool shared) noexcept : shared_{shared} {}
 
   [[nodiscard]] bool try_enter() noexcept {
-    if (shared_) {
-      // [gate.look] relaxed: a hint only, so that contenders read the line instead of taking it.
-      if (inside_.load(std::memory_order_relaxed)) return false;
-      // [gate.enter] acquire <- [gate.leave]: what the last poller did.
-      return !inside_.exchange(true, std::memory_order_acquire);
+    const std::uint32_t self = thread_number();
+    // [gate.look] relaxed: a hint on a shared device, so that contenders read the line instead of taking it; on a
+    // device of one's own only this thread writes here, and a handler that polls again finds itself inside.
+    if (inside_.load(std::memory_order_relaxed) != nobody) return false;
+    if (!shared_) {
+      // [gate.own_enter] relaxed: ordered before what follows by the fence of whoever waits in `wait_until_left`.
+      inside_.store(self, std::memory_order_relaxed);
+      // [gate.own_fence] seq_cst -> [gate.fence_all]: for the compiler; the waiter's membarrier is the core's fence.
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      return true;
     }
-    // [gate.own_look] relaxed: only this thread writes here; a handler that polls again finds itself inside.
-    if (inside_.load(std::memory_order_relaxed)) return false;
-    // [gate.own_enter] relaxed: ordered before what follows by the fence of whoever waits in `wait_until_left`.
-    inside_.store(true, std::memory_order_relaxed);
-    // [gate.own_fence] seq_cst -> [gate.fence_all]: for the compiler; the waiter's membarrier is the fence for the
-    // core.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    return true;
+    std::uint32_t expected = nobody;
+    // [gate.enter] acquire <- [gate.leave]: what the last poller did.
+    return inside_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
   void leave() noexcept {
     // [gate.leave] release -> [gate.enter], [gate.wait]: what this poller did.
-    inside_.store(false, std::memory_order_release);
+    inside_.store(nobody, std::memory_order_release);
   }
 
-  /// Returns once a poller that was inside when `fence_all_threads` was through has left.
+  /// Returns once a poller that was inside when `fence_all_threads` was through has left, unless it is the calling
+  /// thread itself, in a handler.
   void wait_until_left() const noexcept {
     base::backoff waiting;
-    // [gate.wait] acquire <- [gate.leave]: the poller is done with what was withdrawn.
-    while (inside_.load(std::memory_order_acquire)) waiting.pause();
+    for (;;) {
+      // [gate.wait] acquire <- [gate.leave]: the poller is done with what was withdrawn.
+      const std::uint32_t poller = inside_.load(std::memory_order_acquire);
+      if (poller == nobody || (poller == thread_number() && poller != numberless)) return;
+      waiting.pause();
+    }
   }
 
   /// Enters, however long it takes: for set-up and tear-down, never for messages.
@@ -50,8 +56,16 @@ class alignas(detail::cache_line_bytes) poll_gate {
   }
 
  private:
+  static constexpr std::uint32_t nobody = 0;
+  static constexpr std::uint32_t numberless = detail::thread_slots_max + 1;  // threads without a slot share it
+
+  [[nodiscard]] static std::uint32_t thread_number() noexcept {
+    const std::uint32_t slot = detail::this_thread_slot();
+    return slot < detail::thread_slots_max ? slot + 1 : numberless;
+  }
+
   const bool shared_;
-  std::atomic<bool> inside_{false};
+  std::atomic<std::uint32_t> inside_{nobody};
 };
 
 /// Registers the process for `fence_all_threads`; called once per runtime, before any device is made.

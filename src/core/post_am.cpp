@@ -12,11 +12,7 @@ namespace weft::core {
 namespace {
 
 net::header header_of(wire kind, std::uint32_t id, std::uint64_t tag) noexcept {
-  return {.kind = static_cast<std::uint8_t>(kind), .id = id, .tag = tag};
-}
-
-shortage shortage_of(net::post_result result) noexcept {
-  return result == net::post_result::busy ? shortage::lock : shortage::ring;
+  return {.kind = static_cast<std::uint32_t>(kind), .id = id, .tag = tag};
 }
 
 completion_record record_of(std::uint32_t peer, std::uint64_t tag, const_buffer_ref bytes, void* context) noexcept {
@@ -31,8 +27,8 @@ completion_record record_of(std::uint32_t peer, std::uint64_t tag, const_buffer_
 
 }  // namespace
 
-status device_state::post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
-                             const post_am_options& options) {
+status device_state::post_am_otherwise(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
+                                       const post_am_options& options) {
   if (!options.allow_done && bytes.bytes() <= runtime_->packets().packet_bytes()) {
     return post_and_signal(peer, id, bytes, local, options);
   }

@@ -14,34 +14,38 @@ constexpr unsigned arrivals_per_peer = 16;
 // or no longer, go there, and a program that polls only devices of its own would never see them.
 constexpr unsigned quiet_calls_max = 64;
 
-// The devices whose progress this thread is inside of: a handler may make progress on another one.
-struct polling {
-  const device_state* device;
-  const polling* outer;
-};
-thread_local constinit const polling* innermost = nullptr;
+// Polls of the busiest transport alone, before the others have their turn.
+constexpr unsigned skips_max = 16;
 
 }  // namespace
 
-bool device_state::is_polled_by_this_thread() const noexcept {
-  for (const polling* frame = innermost; frame != nullptr; frame = frame->outer) {
-    if (frame->device == this) return true;
-  }
-  return false;
-}
-
 bool device_state::progress() noexcept {
   if (!gate_.try_enter()) return false;
-  const polling frame{this, innermost};
-  innermost = &frame;
   unsigned moved = 0;
-  if (!backlog_.is_empty()) moved += advance_backlog();
-  if (runtime_->unexpected().has_ready()) moved += runtime_->unexpected().deliver(*this);
-  for (const auto& endpoint : endpoints_) moved += endpoint->poll(*this, arrivals_per_peer);
+  if (!backlog_.is_empty()) [[unlikely]]
+    moved += advance_backlog();
+  if (runtime_->unexpected().has_ready()) [[unlikely]]
+    moved += runtime_->unexpected().deliver(*this);
+  moved += busy_->poll(*this, arrivals_per_peer);
+  // The transport that moved something last comes first, and while it does the others are skipped, for a while.
+  if (moved == 0 || ++skipped_ == skips_max) return poll_others(moved);
+  gate_.leave();
+  return true;
+}
+
+// The rest of a call that has found little to do: the other transports, then now and then the default device.
+bool device_state::poll_others(unsigned moved) noexcept {
+  skipped_ = 0;
+  const net::endpoint* const polled = busy_;
+  for (const auto& endpoint : endpoints_) {
+    if (endpoint.get() == polled) continue;
+    const unsigned here = endpoint->poll(*this, arrivals_per_peer);
+    if (here != 0) busy_ = endpoint.get();
+    moved += here;
+  }
   quiet_calls_ = moved != 0 ? 0 : quiet_calls_ + 1;
   const bool look_elsewhere = index_ != 0 && quiet_calls_ == quiet_calls_max;
   if (look_elsewhere) quiet_calls_ = 0;
-  innermost = frame.outer;
   gate_.leave();
   if (look_elsewhere) return runtime_->default_state().progress();
   return moved != 0;

@@ -146,7 +146,7 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
   fence_all_threads();
   const std::scoped_lock lock{devices_mutex_};
   for (const auto& device : devices_) {
-    if (device && !device->is_polled_by_this_thread()) device->gate().wait_until_left();
+    if (device) device->gate().wait_until_left();
   }
   target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }

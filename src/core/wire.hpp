@@ -7,7 +7,7 @@
 namespace weft::core {
 
 /// `header::kind`. A message of a kind that is not listed is refused and counted.
-enum class wire : std::uint8_t {
+enum class wire : std::uint32_t {
   active_message = 1,  // id, tag and payload: inline or in a packet
   offer,               // id, tag; `offer_body`: a long message waits at its sender
   finished,            // `finished_body`: the sender's buffer is free

@@ -21,16 +21,23 @@
 
 namespace weft::net {
 
-/// What travels in a cell besides its sequence number.
-struct cell_content {
-  std::uint8_t kind = 0;
-  std::uint8_t flags = 0;
-  std::uint8_t inline_bytes = 0;    // payload in the cell, or
-  std::uint8_t carries_packet = 0;  // a packet_reference in its place
-  std::uint32_t id = 0;
-  std::uint32_t sequence = 0;
-  std::uint64_t tag = 0;
-  std::byte payload[detail::inline_bytes_max];
+/// The first word of a cell's content: what it is, and what its payload is.
+class cell_info {
+ public:
+  constexpr cell_info() noexcept = default;
+  constexpr cell_info(std::uint32_t kind, std::uint32_t bytes, bool carries_packet) noexcept
+      : word_{kind | bytes << 16 | std::uint32_t{carries_packet} << 24} {}
+
+  [[nodiscard]] constexpr std::uint32_t kind() const noexcept { return word_ & 0xffff; }
+  /// Bytes of payload in the cell; a peer may have written any number up to 255.
+  [[nodiscard]] constexpr std::uint32_t bytes() const noexcept { return word_ >> 16 & 0xff; }
+  /// The payload is in the cell, whole, and nothing needs a second look.
+  [[nodiscard]] constexpr bool is_plain() const noexcept { return word_ >> 16 <= detail::inline_bytes_max; }
+  /// The payload is a packet_reference.
+  [[nodiscard]] constexpr bool carries_packet() const noexcept { return word_ >> 24 != 0; }
+
+ private:
+  std::uint32_t word_ = 0;
 };
 
 /// The payload of a cell that hands over a packet.
@@ -39,13 +46,14 @@ struct packet_reference {
   std::uint32_t bytes;
 };
 
-/// Fields of a cell without the payload, in the order in which they lie.
-inline constexpr std::size_t cell_head_bytes = 20;
-
 template <class Atomics = detail::std_atomics>
 struct alignas(detail::cache_line_bytes) basic_cell {
   typename Atomics::template atomic<std::uint32_t> sequence{0};
-  std::byte content[60];
+  cell_info info;
+  std::uint32_t id;
+  std::uint32_t order;
+  std::uint64_t tag;
+  std::byte payload[detail::inline_bytes_max];
 };
 
 template <class Atomics = detail::std_atomics>
@@ -55,7 +63,7 @@ struct basic_ring_control {
 
 using cell = basic_cell<>;
 using ring_control = basic_ring_control<>;
-static_assert(sizeof(cell) == 64 && offsetof(cell, content) == 4);
+static_assert(sizeof(cell) == 64 && offsetof(cell, payload) == 24);
 static_assert(sizeof(ring_control) == 64);
 
 /// The bytes of a ring: control line and cells. All zero is an empty ring.
@@ -78,14 +86,12 @@ class basic_ring_sender {
                               bool carries_packet) noexcept {
     if (tail_ == limit_ && !refresh_credit()) return false;
     cell_type& slot = cells_[tail_ & mask_];
-    struct {
-      std::uint8_t kind, flags, inline_bytes, carries_packet;
-      std::uint32_t id, sequence;
-    } const fields{what.kind, what.flags, static_cast<std::uint8_t>(bytes), carries_packet, what.id, what.sequence};
-    static_assert(sizeof fields == 12);
-    Atomics::write_plain(slot.content, &fields, sizeof fields);
-    Atomics::write_plain(slot.content + 12, &what.tag, sizeof what.tag);
-    Atomics::write_inline(slot.content + cell_head_bytes, payload, bytes);
+    const cell_info info{what.kind, bytes, carries_packet};
+    Atomics::write_plain(&slot.info, &info, sizeof info);
+    Atomics::write_plain(&slot.id, &what.id, sizeof what.id);
+    Atomics::write_plain(&slot.order, &what.sequence, sizeof what.sequence);
+    Atomics::write_plain(&slot.tag, &what.tag, sizeof what.tag);
+    Atomics::write_inline(slot.payload, payload, bytes);
     ++tail_;
     // [ring.publish] release -> [ring.poll]: carries header and payload of the cell at this position.
     slot.sequence.store(tail_, std::memory_order_release);
@@ -117,56 +123,45 @@ class basic_ring_receiver {
   using cell_type = basic_cell<Atomics>;
 
   basic_ring_receiver(control_type& control, const cell_type* cells, std::uint32_t count) noexcept
-      : control_{&control}, cells_{cells}, mask_{count - 1} {}
+      : next_{cells}, control_{&control}, cells_{cells}, mask_{count - 1} {}
 
   /// Whether there is a cell to read.
   [[nodiscard]] bool has_cell() const noexcept {
     // [ring.poll] acquire <- [ring.publish]: on mismatch nothing in the cell may be read.
-    return cells_[head_ & mask_].sequence.load(std::memory_order_acquire) == head_ + 1;
+    return next_->sequence.load(std::memory_order_acquire) == awaited_;
   }
 
-  /// Copies the cell's fields, and its payload as far as its (copied and checked) size says, out of the ring. False
-  /// where the size can't be right; the content's size is 0 then.
-  [[nodiscard]] bool read(cell_content& out) const noexcept {
-    const cell_type& slot = cells_[head_ & mask_];
-    struct {
-      std::uint8_t kind, flags, inline_bytes, carries_packet;
-      std::uint32_t id, sequence;
-    } fields;
-    Atomics::read_plain(&fields, slot.content, sizeof fields);
-    Atomics::read_plain(&out.tag, slot.content + 12, sizeof out.tag);
-    out.kind = fields.kind;
-    out.flags = fields.flags;
-    out.inline_bytes = fields.inline_bytes;
-    out.carries_packet = fields.carries_packet;
-    out.id = fields.id;
-    out.sequence = fields.sequence;
-    if (fields.inline_bytes > detail::inline_bytes_max) {
-      out.inline_bytes = 0;
-      return false;
-    }
-    Atomics::read_inline(out.payload, slot.content + cell_head_bytes, fields.inline_bytes);
-    return true;
+  /// Copies what stands before the payload out of the ring and returns where the payload lies, which may be read until
+  /// `advance`. What `info` says of its size must be checked, on this copy.
+  [[nodiscard]] const std::byte* read(cell_info& info, header& what) const noexcept {
+    Atomics::read_plain(&info, &next_->info, sizeof info);
+    what.kind = info.kind();
+    Atomics::read_plain(&what.id, &next_->id, sizeof what.id);
+    Atomics::read_plain(&what.sequence, &next_->order, sizeof what.sequence);
+    Atomics::read_plain(&what.tag, &next_->tag, sizeof what.tag);
+    return next_->payload;
   }
 
   /// Leaves the cell behind; it may be overwritten from now on.
   void advance() noexcept {
-    ++head_;
-    if (head_ - returned_ > mask_ / 4) return_credit();
+    const std::uint32_t head = awaited_++;
+    next_ = cells_ + (head & mask_);
+    if (head - returned_ > mask_ / 4) return_credit(head);
   }
 
  private:
-  void return_credit() noexcept {
-    returned_ = head_;
+  void return_credit(std::uint32_t head) noexcept {
+    returned_ = head;
     // [ring.consume] release -> [ring.credit]: the cells up to here have been read.
-    control_->consumed.store(head_, std::memory_order_release);
+    control_->consumed.store(head, std::memory_order_release);
   }
 
+  const cell_type* next_;       // the next cell to read
+  std::uint32_t awaited_ = 1;   // its sequence number when it's there: its position + 1
+  std::uint32_t returned_ = 0;  // positions that the sender knows to be read
   control_type* control_;
   const cell_type* cells_;
   std::uint32_t mask_;
-  std::uint32_t head_ = 0;      // position of the next cell to read
-  std::uint32_t returned_ = 0;  // positions that the sender knows to be read
 };
 
 using ring_sender = basic_ring_sender<>;

@@ -20,8 +20,7 @@ namespace weft::net {
 
 /// What a message carries besides its payload; transports pass it on unread.
 struct header {
-  std::uint8_t kind = 0;       // which protocol step this is (core/wire.hpp)
-  std::uint8_t flags = 0;      // kept for the protocols
+  std::uint32_t kind = 0;      // which protocol step this is (core/wire.hpp); 16 bits travel
   std::uint32_t id = 0;        // remote completion, later matching engine
   std::uint32_t sequence = 0;  // number within (source, engine) for ordered engines; 0 elsewhere
   std::uint64_t tag = 0;

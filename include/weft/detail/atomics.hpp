@@ -12,6 +12,10 @@ namespace weft::detail {
 
 /// Copies a few bytes in words, without a call: for payloads that ride in a cache line.
 inline void copy_inline(void* target, const void* source, std::size_t bytes) noexcept {
+  if (bytes == 8) [[likely]] {
+    std::memcpy(target, source, 8);
+    return;
+  }
   auto* to = static_cast<std::byte*>(target);
   const auto* from = static_cast<const std::byte*>(source);
   for (; bytes >= 8; bytes -= 8, to += 8, from += 8) std::memcpy(to, from, 8);

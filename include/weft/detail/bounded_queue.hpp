@@ -55,12 +55,12 @@ class bounded_queue {
 
   /// False: full.
   [[nodiscard]] bool try_push(const Record& record) noexcept {
+    // A thread whose slot is known, which is every thread after its first push, needs no call.
+    if (cached_thread_slot >= thread_slots_max) [[unlikely]]
+      return try_push_first(record);
     std::uint64_t position;
-    if (!(this_thread_slot() != no_thread_slot ? take_ticket(position) : take_ticket_exactly(position))) return false;
-    slot& mine = slots_[position & mask_];
-    mine.write(record);
-    // [bounded_queue.publish] release -> [bounded_queue.poll]: carries the record of `position`.
-    mine.sequence.store(position + 1, std::memory_order_release);
+    if (!take_ticket(position)) return false;
+    put(position, record);
     return true;
   }
 
@@ -109,6 +109,20 @@ class bounded_queue {
   static std::uint64_t slot_count(std::size_t capacity, std::size_t threads_max) {
     if (capacity > std::size_t{1} << 40) throw std::bad_alloc();
     return std::bit_ceil(capacity + threads_max);
+  }
+
+  [[gnu::noinline]] bool try_push_first(const Record& record) noexcept {
+    std::uint64_t position;
+    if (!(this_thread_slot() != no_thread_slot ? take_ticket(position) : take_ticket_exactly(position))) return false;
+    put(position, record);
+    return true;
+  }
+
+  void put(std::uint64_t position, const Record& record) noexcept {
+    slot& mine = slots_[position & mask_];
+    mine.write(record);
+    // [bounded_queue.publish] release -> [bounded_queue.poll]: carries the record of `position`.
+    mine.sequence.store(position + 1, std::memory_order_release);
   }
 
   bool take_ticket(std::uint64_t& position) noexcept {

@@ -72,6 +72,18 @@ class id_table {
     }
   }
 
+  /// The object of `id` if the first probe finds it, as it does for small dense ids; nullptr says nothing.
+  [[nodiscard]] void* find_at_once(std::uint32_t id) const noexcept {
+    // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
+    table* current = newest_.load(std::memory_order_acquire);
+    if (current == nullptr) return nullptr;
+    entry& seen = current->entries()[place(id, 0, current->mask)];
+    // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible.
+    if (seen.key.load(std::memory_order_acquire) != (present_mark << 32 | id)) return nullptr;
+    // [id_table.object] relaxed <- [id_table.fill]: written once, before the key.
+    return seen.object.load(std::memory_order_relaxed);
+  }
+
   /// False: the id is present or was withdrawn. Throws std::bad_alloc.
   [[nodiscard]] bool insert(std::uint32_t id, void* object) {
     const std::lock_guard<mutex> lock(mutex_);

@@ -29,22 +29,25 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
 
   /// By the producer that holds the slot.
   void write(const Record& record) noexcept {
-    std::uint64_t copy[word_count];
-    std::memcpy(copy, &record, sizeof(Record));
+    const auto* from = reinterpret_cast<const std::byte*>(&record);
+#pragma GCC unroll 8
     for (std::size_t i = 0; i < word_count; ++i) {
+      std::uint64_t copy;
+      std::memcpy(&copy, from + 8 * i, 8);
       // [record_slot.write] relaxed -> [record_slot.read]: the release of `sequence` that follows publishes it.
-      words[i].store(copy[i], std::memory_order_relaxed);
+      words[i].store(copy, std::memory_order_relaxed);
     }
   }
 
   /// By any consumer, at any time; what it reads counts only if its claim on the position succeeds afterwards.
   void read(Record& record) const noexcept {
-    std::uint64_t copy[word_count];
+    auto* to = reinterpret_cast<std::byte*>(&record);
+#pragma GCC unroll 8
     for (std::size_t i = 0; i < word_count; ++i) {
       // [record_slot.read] relaxed <- [record_slot.write]: the acquire of `sequence` before it makes it fresh enough.
-      copy[i] = words[i].load(std::memory_order_relaxed);
+      const std::uint64_t copy = words[i].load(std::memory_order_relaxed);
+      std::memcpy(to + 8 * i, &copy, 8);
     }
-    std::memcpy(&record, copy, sizeof(Record));
   }
 };
 

@@ -50,17 +50,16 @@ class self_transport::self_endpoint final : public endpoint {
 
   unsigned drain(loop& ring, arrival_sink& sink, unsigned budget) noexcept {
     unsigned moved = 0;
-    cell_content content;
+    cell_info info;
+    arrival message;
+    message.source = owner_->rank_;
     for (; moved < budget && ring.receiver.has_cell(); ++moved) {
-      static_cast<void>(ring.receiver.read(content));
-      arrival message{owner_->rank_,
-                      {content.kind, content.flags, content.id, content.sequence, content.tag},
-                      content.payload,
-                      content.inline_bytes,
-                      nullptr};
-      if (content.carries_packet != 0) {
+      message.payload = ring.receiver.read(info, message.header);
+      message.bytes = info.bytes();
+      message.owner = nullptr;
+      if (info.carries_packet()) {
         packet_reference reference;
-        std::memcpy(&reference, content.payload, sizeof reference);
+        std::memcpy(&reference, message.payload, sizeof reference);
         message.payload = owner_->packets_->data(reference.index);
         message.bytes = reference.bytes;
         message.owner = &owner_->packets_->owner();

@@ -25,11 +25,8 @@ class peer final : public detail::payload_owner {
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] bool is_attached() const noexcept { return base_ != nullptr; }
 
-  /// Which of the peer's devices take messages.
-  [[nodiscard]] std::uint64_t live_devices() const noexcept {
-    // [device.live] acquire <- [device.open]: the device's slot serves its rings.
-    return header().live.load(std::memory_order_acquire);
-  }
+  /// Where the peer says which of its devices take messages.
+  [[nodiscard]] const std::atomic<std::uint64_t>& live_word() const noexcept { return header().live; }
   [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
     return *reinterpret_cast<ring_control*>(base_ + layout_->ring(device, self_, own_device));
   }

@@ -4,21 +4,29 @@
 
 namespace weft::net::shm {
 
-post_result shm_endpoint::push(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                               std::uint32_t bytes, bool carries_packet) noexcept {
-  outgoing* way = own_->way(peer, device);
-  if (way == nullptr) return post_result::full;
-  // A message that names a device shares no ring with another thread's on a device of one's own either: rings belong
-  // to a pair of devices.
-  if (shared_ && !way->sending.try_enter()) return post_result::busy;
-  const bool pushed = way->sender.try_push(what, payload, bytes, carries_packet);
-  if (shared_) way->sending.leave();
+template <bool CarriesPacket>
+inline post_result shm_endpoint::push(outgoing& way, const header& what, const void* payload,
+                                      std::uint32_t bytes) noexcept {
+  if (shared_ && !way.sending.try_enter()) return post_result::busy;
+  const bool pushed = way.sender.try_push(what, payload, bytes, CarriesPacket);
+  if (shared_) way.sending.leave();
   return pushed ? post_result::ok : post_result::full;
+}
+
+// First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
+template <bool CarriesPacket>
+[[gnu::noinline]] post_result shm_endpoint::push_anew(std::uint32_t peer, std::uint32_t device, const header& what,
+                                                      const void* payload, std::uint32_t bytes) noexcept {
+  outgoing* way = own_->find_way(peer, device);
+  return way == nullptr ? post_result::full : push<CarriesPacket>(*way, what, payload, bytes);
 }
 
 post_result shm_endpoint::try_inject(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
                                      std::uint32_t bytes) noexcept {
-  return push(peer, device, what, payload, bytes, false);
+  outgoing* way = own_->known_way(peer, device);
+  if (way == nullptr) [[unlikely]]
+    return push_anew<false>(peer, device, what, payload, bytes);
+  return push<false>(*way, what, payload, bytes);
 }
 
 post_result shm_endpoint::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
@@ -26,50 +34,56 @@ post_result shm_endpoint::try_send(std::uint32_t peer, std::uint32_t device, con
   // Lent before it is published: the peer may return it before the push is through.
   owner_->lend(packet, peer);
   const packet_reference reference{packet, bytes};
-  const post_result result = push(peer, device, what, &reference, sizeof reference, true);
+  outgoing* way = own_->known_way(peer, device);
+  const post_result result = way != nullptr ? push<true>(*way, what, &reference, sizeof reference)
+                                            : push_anew<true>(peer, device, what, &reference, sizeof reference);
   if (result != post_result::ok) owner_->unlend(packet);
   return result;
 }
 
 unsigned shm_endpoint::poll(arrival_sink& sink, unsigned budget) noexcept {
   unsigned moved = 0;
-  for (slot* served : served_) {
-    for (incoming& from : served->sources()) moved += drain(from, sink, budget);
-  }
-  if (moved == 0) {
-    for (slot* served : served_) served->look_for_sources();
-  }
-  return moved;
-}
-
-unsigned shm_endpoint::drain(incoming& from, arrival_sink& sink, unsigned budget) noexcept {
-  unsigned moved = 0;
-  cell_content content;
-  for (; moved < budget && from.receiver.has_cell(); ++moved) {
-    const bool well_formed = from.receiver.read(content);
-    arrival message{from.source->rank(),
-                    {content.kind, content.flags, content.id, content.sequence, content.tag},
-                    content.payload,
-                    content.inline_bytes,
-                    nullptr};
-    if (!well_formed) {
-      owner_->count_refused();
-    } else if (content.carries_packet != 0) {
-      if (!deliver_packet(*from.source, message, content, sink)) break;
-    } else if (!sink.on_message(message)) {
-      break;
+  arrival message;
+  for (incoming* const from : rings_) {
+    const unsigned enough = moved + budget;
+    message.source = from->rank;
+    for (; from->receiver.has_cell() && moved != enough; ++moved) {
+      cell_info info;
+      message.payload = from->receiver.read(info, message.header);
+      message.bytes = info.bytes();
+      if (!info.is_plain()) [[unlikely]] {
+        const bool consumed = deliver_special(*from->source, info, message, sink);
+        message.owner = nullptr;
+        if (!consumed) break;
+      } else if (!sink.on_message(message)) {
+        break;
+      }
+      from->receiver.advance();
     }
-    from.receiver.advance();
   }
+  if (moved == 0) look_for_rings();
   return moved;
 }
 
-bool shm_endpoint::deliver_packet(peer& source, arrival& message, const cell_content& content,
-                                  arrival_sink& sink) noexcept {
+void shm_endpoint::look_for_rings() noexcept {
+  bool found = false;
+  for (slot* served : served_) found |= served->look_for_sources();
+  if (found) list_rings();
+}
+
+void shm_endpoint::list_rings() noexcept {
+  rings_.clear();
+  for (slot* served : served_) {
+    for (incoming& ring : served->sources()) rings_.push_back(&ring);
+  }
+}
+
+// A cell that hands over a packet, or one that can't be.
+bool shm_endpoint::deliver_special(peer& source, cell_info info, arrival& message, arrival_sink& sink) noexcept {
   const shape& agreed = owner_->where().shape;
   packet_reference reference;
-  std::memcpy(&reference, content.payload, sizeof reference);
-  if (content.inline_bytes != sizeof reference || reference.index >= agreed.packet_count ||
+  std::memcpy(&reference, message.payload, sizeof reference);
+  if (!info.carries_packet() || info.bytes() != sizeof reference || reference.index >= agreed.packet_count ||
       reference.bytes > agreed.packet_bytes) {
     owner_->count_refused();
     return true;

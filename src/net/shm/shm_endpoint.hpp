@@ -12,8 +12,10 @@ namespace weft::net::shm {
 
 class shm_endpoint final : public endpoint {
  public:
-  shm_endpoint(shm_transport& owner, slot& own, bool shared)
-      : owner_{&owner}, own_{&own}, shared_{shared}, served_{&own} {}
+  shm_endpoint(shm_transport& owner, slot& own, bool shared) : owner_{&owner}, own_{&own}, shared_{shared} {
+    served_.push_back(&own);
+    list_rings();
+  }
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
                                        const void* payload, std::uint32_t bytes) noexcept override;
@@ -22,20 +24,31 @@ class shm_endpoint final : public endpoint {
   unsigned poll(arrival_sink& sink, unsigned budget) noexcept override;
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                         std::size_t bytes) noexcept override;
-  void adopt(std::uint32_t index) override { served_.push_back(&owner_->slot_at(index)); }
-  void release(std::uint32_t index) noexcept override { std::erase(served_, &owner_->slot_at(index)); }
+  void adopt(std::uint32_t index) override {
+    served_.push_back(&owner_->slot_at(index));
+    list_rings();
+  }
+  void release(std::uint32_t index) noexcept override {
+    std::erase(served_, &owner_->slot_at(index));
+    list_rings();
+  }
 
  private:
-  [[nodiscard]] post_result push(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                 std::uint32_t bytes, bool carries_packet) noexcept;
-  unsigned drain(incoming& from, arrival_sink& sink, unsigned budget) noexcept;
-  [[nodiscard]] bool deliver_packet(peer& source, arrival& message, const cell_content& content,
-                                    arrival_sink& sink) noexcept;
+  template <bool CarriesPacket>
+  [[nodiscard]] post_result push(outgoing& way, const header& what, const void* payload, std::uint32_t bytes) noexcept;
+  template <bool CarriesPacket>
+  [[nodiscard]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
+                                      std::uint32_t bytes) noexcept;
+  [[nodiscard]] bool deliver_special(peer& source, cell_info info, arrival& message, arrival_sink& sink) noexcept;
+
+  void list_rings() noexcept;
+  void look_for_rings() noexcept;
 
   shm_transport* owner_;
   slot* own_;
   bool shared_;
   std::vector<slot*> served_;
+  std::vector<incoming*> rings_;  // of all served slots
 };
 
 }  // namespace weft::net::shm

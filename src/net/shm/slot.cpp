@@ -21,10 +21,14 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
       index_{index},
       routes_(peers.size()),
       connects_{reinterpret_cast<const std::atomic<std::uint64_t>*>(base + where.connect(index, 0))},
-      connected_(peers.size()) {}
+      connected_(peers.size()) {
+  for (std::uint32_t rank = 0; rank < peers.size(); ++rank) {
+    if (peers[rank]->is_attached()) routes_[rank].peer_live = &peers[rank]->live_word();
+  }
+}
 
 outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
-  const std::uint64_t live = (*peers_)[to]->live_devices();
+  const std::uint64_t live = live_devices(routes_[to]);
   if (live == 0) return nullptr;  // the peer has only just begun, or is at its end
   std::uint32_t wanted = device == any_device ? index_ : device;
   if (wanted >= slots_max || (live >> wanted & 1) == 0) {
@@ -52,12 +56,14 @@ outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
   return place.get();
 }
 
-void slot::look_for_sources() noexcept {
+bool slot::look_for_sources() noexcept {
+  const std::size_t before = sources_.size();
   for (std::uint32_t rank = 0; rank < connected_.size(); ++rank) {
     // [shm.look] acquire <- [shm.connect]: the ring is set up.
     const std::uint64_t now = connects_[rank].load(std::memory_order_acquire);
     if (now != connected_[rank]) add_sources(rank, now & ~connected_[rank]);
   }
+  return sources_.size() != before;
 }
 
 void slot::add_sources(std::uint32_t source, std::uint64_t devices) {

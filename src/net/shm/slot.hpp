@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -30,9 +31,10 @@ struct alignas(detail::cache_line_bytes) outgoing {
 /// The receiving side of one ring.
 struct incoming {
   incoming(peer& from, ring_control& control, std::uint32_t cells) noexcept
-      : source{&from}, receiver{control, reinterpret_cast<const cell*>(&control + 1), cells} {}
+      : source{&from}, rank{from.rank()}, receiver{control, reinterpret_cast<const cell*>(&control + 1), cells} {}
 
   peer* source;
+  std::uint32_t rank;
   ring_receiver receiver;
 };
 
@@ -40,34 +42,41 @@ class slot {
  public:
   slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index);
 
-  /// The ring to the device of `to` that a message naming `device` goes to.
-  ///
-  /// The first message to a device makes the ring, which allocates; null if memory for that is not to be had.
-  /// **Threads**: any.
-  [[nodiscard]] outgoing* way(std::uint32_t to, std::uint32_t device) noexcept {
+  /// The ring to the device of `to` that a message naming no device goes to, if it is known and the peer's devices are
+  /// what they were; null otherwise. **Threads**: any.
+  [[nodiscard]] outgoing* known_way(std::uint32_t to, std::uint32_t device) noexcept {
     route& cached = routes_[to];
+    if (device != any_device) return nullptr;
     // [shm.route] acquire <- [shm.reroute]: the way that belongs to these live devices, or a newer one.
-    if (device == any_device && cached.live.load(std::memory_order_acquire) == (*peers_)[to]->live_devices()) {
-      // [shm.route_way] acquire <- [shm.reroute_way]: the ring is made.
-      return cached.way.load(std::memory_order_acquire);
-    }
-    return find_way(to, device);
+    if (cached.live.load(std::memory_order_acquire) != live_devices(cached)) return nullptr;
+    // [shm.route_way] acquire <- [shm.reroute_way]: the ring is made.
+    return cached.way.load(std::memory_order_acquire);
   }
 
-  /// Rings that peers have opened to this slot. **Threads**: the one that polls.
-  [[nodiscard]] std::vector<incoming>& sources() noexcept { return sources_; }
+  /// The same for any `device`, found anew. The first message to a device makes the ring, which allocates; null if
+  /// memory for that is not to be had, or the peer has no devices. **Threads**: any.
+  [[nodiscard]] outgoing* find_way(std::uint32_t to, std::uint32_t device) noexcept;
 
-  /// Looks for rings that peers have opened since the last look. **Threads**: the one that polls.
-  void look_for_sources() noexcept;
+  /// Rings that peers have opened to this slot. **Threads**: the one that polls.
+  [[nodiscard]] std::deque<incoming>& sources() noexcept { return sources_; }
+
+  /// Looks for rings that peers have opened since the last look; true if there are any. **Threads**: the one that
+  /// polls.
+  [[nodiscard]] bool look_for_sources() noexcept;
 
  private:
   struct alignas(detail::cache_line_bytes) route {
+    const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
     std::atomic<std::uint64_t> live{0};
     std::atomic<outgoing*> way{nullptr};
     std::array<std::unique_ptr<outgoing>, slots_max> ways;  // by the peer's device; under `making_`
   };
 
-  [[nodiscard]] outgoing* find_way(std::uint32_t to, std::uint32_t device) noexcept;
+  // Which of the peer's devices take messages.
+  [[nodiscard]] static std::uint64_t live_devices(const route& to) noexcept {
+    // [device.live] acquire <- [device.open]: the device's slot serves its rings.
+    return to.peer_live->load(std::memory_order_acquire);
+  }
   [[nodiscard]] outgoing* make_way(std::uint32_t to, std::uint32_t device) noexcept;
   void add_sources(std::uint32_t source, std::uint64_t devices);
 
@@ -79,7 +88,7 @@ class slot {
   std::mutex making_;
   const std::atomic<std::uint64_t>* connects_;  // of our segment: a word for each rank
   std::vector<std::uint64_t> connected_;        // what is in `sources_`
-  std::vector<incoming> sources_;
+  std::deque<incoming> sources_;                // stay where they are
 };
 
 }  // namespace weft::net::shm
