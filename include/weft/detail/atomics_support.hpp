@@ -22,6 +22,10 @@ struct atomics_support {
   /// Gives back what `allocate_zeroed` gave, with the same size; nullptr is ignored.
   static void release_zeroed(void* memory, std::size_t bytes) noexcept { detail::release_zeroed(memory, bytes); }
 
+  /// Says that another thread made this object known, so that it can't be null. The explorer checks it, as it plants
+  /// bugs that make it so.
+  static void must_exist(const void* /*object*/) noexcept {}
+
   /// Says that what this thread last read, speculatively and relaxed, from the atomics in these bytes counts after all:
   /// whoever writes them next must come after that read. Nothing to do here; the explorer checks it.
   static void confirm_read(const void* /*shared*/, std::size_t /*bytes*/) noexcept {}

@@ -17,10 +17,10 @@
 // ticket of one thread comes after a new check, which saw a tail beyond H + capacity and so, having passed, a head
 // beyond H. So p < H + capacity + T, where T is the number of threads that take tickets without exactness, those with a
 // thread slot; with at least capacity + T slots, H has passed the position p - slots that used p's slot before. The
-// holder of p knows it: tickets form a chain of acquire-release on the tail, each link after its thread's acquire of
-// the head. Threads without a slot take their ticket by compare-and-swap from the tail that they checked and never
-// exceed. A thread slot passes from thread to thread through a lock, so two threads in turn count as one.
-// Positions are 64 bits and never wrap; a sequence number is its position + 1, so that zeroed memory is empty.
+// holder of p knows it: tickets form a chain on the tail, released after their threads' acquire of the head. Threads
+// without a slot take their ticket by compare-and-swap from the tail that they checked and never exceed. A thread slot
+// passes from thread to thread through a lock, so two threads in turn count as one. Positions are 64 bits and never
+// wrap; a sequence number is its position + 1, so that zeroed memory is empty.
 //
 // Layout: what nobody writes, then the producers' line, then the consumers' line. Model test:
 // tests/model/queue_test.cpp.
@@ -66,23 +66,24 @@ class bounded_queue {
 
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
-    // [bounded_queue.front] relaxed <- [bounded_queue.claim]: only a hint; the claim decides.
-    std::uint64_t position = head_.load(std::memory_order_relaxed);
+    // [bounded_queue.front] acquire <- [bounded_queue.claim]: whoever claimed the record before knew of later ones; so
+    // does this thread now, and does not answer "nothing" where there was something all the time.
+    std::uint64_t position = head_.load(std::memory_order_acquire);
     for (;;) {
       slot& first = slots_[position & mask_];
       // [bounded_queue.poll] acquire <- [bounded_queue.publish]: on mismatch the words may be anything.
       if (first.sequence.load(std::memory_order_acquire) != position + 1) {
-        // [bounded_queue.front] relaxed <- [bounded_queue.claim]: unless others have moved on, there is nothing. If the
+        // [bounded_queue.front] acquire <- [bounded_queue.claim]: unless others have moved on, there is nothing. If the
         // slot was reused, the acquire above makes a newer head visible.
-        const std::uint64_t now = head_.load(std::memory_order_relaxed);
+        const std::uint64_t now = head_.load(std::memory_order_acquire);
         if (now == position) return false;
         position = now;
         continue;
       }
       first.read(record);
-      // [bounded_queue.claim] release -> [bounded_queue.passed], [bounded_queue.front]: the copy is made before the
-      // slot is free. A failure brings another thread's claim.
-      if (head_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_relaxed)) {
+      // [bounded_queue.claim] acq_rel -> [bounded_queue.passed], [bounded_queue.front]: the copy is made before the
+      // slot is free. A failure acquires, as a new look at the front would.
+      if (head_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_acquire)) {
         support::confirm_read(first.words, sizeof(Record));
         return true;
       }
@@ -126,22 +127,25 @@ class bounded_queue {
   }
 
   bool take_ticket(std::uint64_t& position) noexcept {
-    // [bounded_queue.look] relaxed <- [bounded_queue.ticket]: this thread sees its own last ticket at least.
+    // [bounded_queue.look] relaxed <- [bounded_queue.ticket], [bounded_queue.exact_ticket]: this thread sees its own
+    // last ticket at least.
     if (!has_room(tail_.load(std::memory_order_relaxed))) return false;
-    // [bounded_queue.ticket] acq_rel -> [bounded_queue.ticket], [bounded_queue.look]: passes on the heads seen so far.
+    // [bounded_queue.ticket] acq_rel <- [bounded_queue.exact_ticket], -> [bounded_queue.ticket], [bounded_queue.look]:
+    // passes on the heads seen so far.
     position = tail_.fetch_add(1, std::memory_order_acq_rel);
     return true;
   }
 
   bool take_ticket_exactly(std::uint64_t& position) noexcept {
-    // [bounded_queue.look] relaxed <- [bounded_queue.ticket]: the compare-and-swap finds out if it is old.
+    // [bounded_queue.look] relaxed <- [bounded_queue.ticket], [bounded_queue.exact_ticket]: the compare-and-swap finds
+    // out if it is old.
     position = tail_.load(std::memory_order_relaxed);
     do {
       if (!has_room(position)) return false;
-      // [bounded_queue.ticket] acq_rel -> [bounded_queue.ticket], [bounded_queue.look]: passes on the heads seen so
-      // far.
+      // [bounded_queue.exact_ticket] release -> [bounded_queue.ticket], [bounded_queue.look]: passes on the head that
+      // it saw; its own check is exact, so it needs no other's.
     } while (
-        !tail_.compare_exchange_weak(position, position + 1, std::memory_order_acq_rel, std::memory_order_relaxed));
+        !tail_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_relaxed));
     return true;
   }
 

@@ -20,7 +20,9 @@
 //    it is linked closed, behind a segment that is closed for good in that incarnation, and opened afterwards. So a
 //    ticket from a fetch-and-add that hits an open segment, whoever makes it and whatever it thought of the segment, is
 //    a position in the right place of the right list; a ticket of a closed segment is void.
-//  - Every other change is a compare-and-swap from a word with its incarnation, which never comes back.
+//  - Every other change is a compare-and-swap from a word with its incarnation, and incarnations never go back: a
+//  segment
+//    is set up for one only after it is linked, by whoever comes, and not by a thread that merely hopes to link it.
 //  - A segment leaves the list when all its records are claimed, so no ticket in it is outstanding, and after `last_`
 //  has
 //    moved beyond it; consumers that still copy from it fail to claim. Claims release, the leaving consumer acquires
@@ -82,7 +84,7 @@ class unbounded_queue {
       // [unbounded_queue.look] relaxed <- [unbounded_queue.ticket]: spares closed segments most fetch-and-adds.
       std::uint64_t ticket = target.tail.load(std::memory_order_relaxed);
       if (low(ticket) < slot_count_) {
-        // [unbounded_queue.ticket] acquire <- [unbounded_queue.open], -> [unbounded_queue.look]: the copies of the
+        // [unbounded_queue.ticket] acquire <- [unbounded_queue.begin], -> [unbounded_queue.look]: the copies of the
         // slot's last service are made.
         ticket = target.tail.fetch_add(1, std::memory_order_acquire);
         if (low(ticket) < slot_count_) {
@@ -104,14 +106,13 @@ class unbounded_queue {
       // [unbounded_queue.first] acquire <- [unbounded_queue.leave]: the segment's head is that of this incarnation.
       const std::uint64_t first = first_.load(std::memory_order_acquire);
       segment& source = at(low(first));
-      // [unbounded_queue.front] acquire <- [unbounded_queue.claim], [unbounded_queue.set_up]: at the end of the segment
-      // it collects the claims; of another incarnation, it makes a newer `first_` visible.
+      // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: at the end of the segment it collects the claims.
       std::uint64_t position = source.head.load(std::memory_order_acquire);
       while (incarnation(position) == incarnation(first) && low(position) < slot_count_) {
         slot& front = slots_of(source)[low(position)];
         // [unbounded_queue.poll] acquire <- [unbounded_queue.publish]: on mismatch the words may be anything.
         if (front.sequence.load(std::memory_order_acquire) != position) {
-          // [unbounded_queue.front] acquire <- [unbounded_queue.claim], [unbounded_queue.set_up]: as above.
+          // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: as above.
           const std::uint64_t now = source.head.load(std::memory_order_acquire);
           if (now == position) return false;
           position = now;
@@ -171,9 +172,9 @@ class unbounded_queue {
 
   segment& at(std::uint32_t index) noexcept {
     const auto block = static_cast<std::uint32_t>(std::bit_width(index + 1)) - 1;
-    // [unbounded_queue.at] acquire <- [unbounded_queue.block]: whoever names a segment knows of its block already; the
-    // acquire is for the zeros in it.
-    std::byte* base = static_cast<std::byte*>(blocks_[block].load(std::memory_order_acquire));
+    // [unbounded_queue.at] relaxed <- [unbounded_queue.block]: whoever names a segment knows of its block already.
+    std::byte* base = static_cast<std::byte*>(blocks_[block].load(std::memory_order_relaxed));
+    support::must_exist(base);
     return *reinterpret_cast<segment*>(base + segment_bytes_ * (index + 1 - (1u << block)));
   }
 
@@ -182,18 +183,15 @@ class unbounded_queue {
   /// The segment of `last` is closed: makes sure that it has a successor, and that `last_` moves there.
   bool append_after(std::uint64_t last) noexcept {
     segment& closed = at(low(last));
-    // [unbounded_queue.successor] acquire <- [unbounded_queue.link]: the segment behind it is set up.
+    // [unbounded_queue.successor] acquire <- [unbounded_queue.link]: the segment behind it is free and closed.
     std::uint64_t next = closed.next.load(std::memory_order_acquire);
     if (next == pack(incarnation(last), no_segment)) {
       const std::uint32_t index = take_segment();
       if (index == no_segment) return false;
-      segment& candidate = at(index);
-      // [unbounded_queue.set_up] release -> [unbounded_queue.front]: whoever finds it there finds `first_` moved on.
-      candidate.head.store(pack(incarnation(last) + 1, 0), std::memory_order_release);
-      // [unbounded_queue.set_up] release -> [unbounded_queue.successor]: and here, `last_`.
-      candidate.next.store(pack(incarnation(last) + 1, no_segment), std::memory_order_release);
-      // [unbounded_queue.link] acq_rel -> [unbounded_queue.successor]: carries the set-up, with the tail still closed.
-      if (closed.next.compare_exchange_strong(next, pack(incarnation(last), index), std::memory_order_acq_rel,
+      // Nothing in the new segment is touched before it is linked: `last` may be outdated, and the segment may have had
+      // the incarnation that would come next already.
+      // [unbounded_queue.link] acq_rel -> [unbounded_queue.successor]: carries the end of its last service.
+      if (closed.next.compare_exchange_strong(next, pack(incarnation(last), index), std::memory_order_release,
                                               std::memory_order_acquire)) {
         next = pack(incarnation(last), index);
       } else {
@@ -204,28 +202,34 @@ class unbounded_queue {
     return true;
   }
 
-  /// Opens the successor and moves `last_` to it; afterwards `last_` is beyond the segment of `last`, whoever did it.
+  /// Sets up the successor, opens it and moves `last_` to it; when it returns all this is done, whoever did it.
   void advance_last(std::uint64_t last, std::uint32_t successor) noexcept {
     const std::uint64_t service = incarnation(last) + 1;
     segment& opened = at(successor);
-    // [unbounded_queue.tail] relaxed <- [unbounded_queue.open], [unbounded_queue.closed]: an old one makes the
-    // compare-and-swap fail.
-    std::uint64_t tail = opened.tail.load(std::memory_order_relaxed);
-    while (incarnation(tail) < service) {
-      // [unbounded_queue.open] release -> [unbounded_queue.ticket], [unbounded_queue.tail]: carries what came with the
-      // link.
-      opened.tail.compare_exchange_weak(tail, pack(service, 0), std::memory_order_release, std::memory_order_relaxed);
-    }
+    raise(opened.head, pack(service, 0));
+    raise(opened.next, pack(service, no_segment));
+    raise(opened.tail, pack(service, 0));
     std::uint64_t expected = last;
     // [unbounded_queue.advance] release -> [unbounded_queue.last]: the segment is set up and open, or was.
     last_.compare_exchange_strong(expected, pack(service, successor), std::memory_order_release,
                                   std::memory_order_relaxed);
   }
 
+  // Begins an incarnation, unless that one or a later one has begun: incarnations never go back.
+  static void raise(word& target, std::uint64_t value) noexcept {
+    // [unbounded_queue.before] relaxed <- [unbounded_queue.begin], [unbounded_queue.closed]: the exchange checks it.
+    std::uint64_t seen = target.load(std::memory_order_relaxed);
+    while (incarnation(seen) < incarnation(value)) {
+      // [unbounded_queue.begin] release -> [unbounded_queue.ticket], [unbounded_queue.before]: carries the end of the
+      // last service, which came with the link.
+      target.compare_exchange_weak(seen, value, std::memory_order_release, std::memory_order_relaxed);
+    }
+  }
+
   /// All records in the segment of `first` are claimed: false if no other follows, else `first_` moves on.
   bool leave(std::uint64_t first) noexcept {
     segment& empty = at(low(first));
-    // [unbounded_queue.successor] acquire <- [unbounded_queue.link], [unbounded_queue.set_up]: as in `append_after`.
+    // [unbounded_queue.successor] acquire <- [unbounded_queue.link]: as in `append_after`.
     const std::uint64_t next = empty.next.load(std::memory_order_acquire);
     if (incarnation(next) != incarnation(first)) return true;
     if (low(next) == no_segment) return false;
@@ -279,19 +283,20 @@ class unbounded_queue {
       // [unbounded_queue.count] relaxed -> [unbounded_queue.made]: only hands out the number.
     } while (!made_.compare_exchange_weak(made, made + 1, std::memory_order_relaxed, std::memory_order_relaxed));
     const auto index = static_cast<std::uint32_t>(made);
-    // [unbounded_queue.closed] relaxed -> [unbounded_queue.tail]: published by the link; zero would mean open.
+    // [unbounded_queue.closed] relaxed -> [unbounded_queue.before]: published by the link; zero would mean open.
     at(index).tail.store(pack(0, slot_count_), std::memory_order_relaxed);
     return index;
   }
 
   bool make_block(std::uint32_t block) noexcept {
-    // [unbounded_queue.at] acquire <- [unbounded_queue.block]: another thread may have made it.
+    // [unbounded_queue.known] acquire <- [unbounded_queue.block]: another thread made it; it is all zeros.
     if (blocks_[block].load(std::memory_order_acquire) != nullptr) return true;
     void* memory = support::allocate_zeroed(block_bytes(block));
     if (memory == nullptr) return false;
     void* expected = nullptr;
-    // [unbounded_queue.block] acq_rel -> [unbounded_queue.at], [unbounded_queue.destruct]: carries the zeros.
-    if (!blocks_[block].compare_exchange_strong(expected, memory, std::memory_order_acq_rel,
+    // [unbounded_queue.block] acq_rel -> [unbounded_queue.known], [unbounded_queue.at], [unbounded_queue.destruct]:
+    // carries the zeros; a failure acquires those of another thread.
+    if (!blocks_[block].compare_exchange_strong(expected, memory, std::memory_order_release,
                                                 std::memory_order_acquire)) {
       support::release_zeroed(memory, block_bytes(block));
     }
