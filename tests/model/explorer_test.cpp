@@ -1,0 +1,309 @@
+// The explorer itself: litmus tests whose answers are known.
+#include "model/explorer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/atomics.hpp"
+
+namespace {
+
+using namespace weft::model;
+using order = std::memory_order;
+constexpr order relaxed = std::memory_order_relaxed;
+constexpr order acquire = std::memory_order_acquire;
+constexpr order release = std::memory_order_release;
+constexpr order acq_rel = std::memory_order_acq_rel;
+constexpr order seq_cst = std::memory_order_seq_cst;
+
+const search everything{.deviations_max = 50};
+
+class explorer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
+  }
+};
+
+// Each access has a line of its own, so that each is a site.
+void pass_message(order publishing, order polling) {
+  atomic<int> data{0};
+  atomic<int> flag{0};
+  threads(
+      [&] {
+        data.store(42, relaxed);
+        flag.store(1, publishing);
+      },
+      [&] {
+        if (flag.load(polling) == 1) check(data.load(relaxed) == 42, "the message is old");
+      });
+}
+
+TEST_F(explorer, message_passing_needs_both_release_and_acquire) {
+  const outcome right = explore({}, [] { pass_message(release, acquire); });
+  EXPECT_FALSE(right.failed) << right;
+  EXPECT_TRUE(right.complete);
+  EXPECT_TRUE(explore({}, [] { pass_message(relaxed, acquire); }).failed);
+  EXPECT_TRUE(explore({}, [] { pass_message(release, relaxed); }).failed);
+}
+
+TEST_F(explorer, a_failure_comes_with_what_replays_it) {
+  const auto body = [] { pass_message(relaxed, relaxed); };
+  const outcome found = explore({}, body);
+  ASSERT_TRUE(found.failed);
+  EXPECT_NE(found.trace.find("old by 1"), std::string::npos) << found.trace;
+  search again;
+  again.replay = found.replay;
+  const outcome replayed = explore(again, body);
+  EXPECT_TRUE(replayed.failed);
+  EXPECT_EQ(replayed.executions, 1u);
+  EXPECT_EQ(replayed.what, found.what);
+}
+
+TEST_F(explorer, a_random_search_finds_it_too_and_is_the_same_each_time) {
+  search how;
+  how.executions_max = 1;
+  how.random_executions_max = 1000;
+  const auto body = [] { pass_message(relaxed, relaxed); };
+  const outcome first = explore(how, body);
+  const outcome second = explore(how, body);
+  ASSERT_TRUE(first.failed);
+  EXPECT_EQ(first.replay, second.replay);
+  EXPECT_EQ(first.executions, second.executions);
+}
+
+bool both_zero;
+
+void buffer_stores(order storing, order loading) {
+  atomic<int> x{0};
+  atomic<int> y{0};
+  int seen_x = -1;
+  int seen_y = -1;
+  threads(
+      [&] {
+        x.store(1, storing);
+        seen_y = y.load(loading);
+      },
+      [&] {
+        y.store(1, storing);
+        seen_x = x.load(loading);
+      });
+  if (seen_x == 0 && seen_y == 0) both_zero = true;
+}
+
+TEST_F(explorer, store_buffering_is_seen_but_with_sequential_consistency) {
+  both_zero = false;
+  EXPECT_TRUE(explore(everything, [] { buffer_stores(seq_cst, seq_cst); }).complete);
+  EXPECT_FALSE(both_zero);
+  EXPECT_TRUE(explore(everything, [] { buffer_stores(release, acquire); }).complete);
+  EXPECT_TRUE(both_zero);
+}
+
+TEST_F(explorer, a_thread_never_reads_backwards_at_one_location) {
+  const outcome result = explore(everything, [] {
+    atomic<int> x{0};
+    threads(
+        [&] {
+          x.store(1, relaxed);
+          x.store(2, relaxed);
+        },
+        [&] {
+          const int first = x.load(relaxed);
+          const int second = x.load(relaxed);
+          check(first <= second, "older after newer");
+        });
+  });
+  EXPECT_FALSE(result.failed) << result;
+  EXPECT_TRUE(result.complete);
+}
+
+TEST_F(explorer, what_a_release_passes_on_includes_what_was_learnt_from_others) {
+  const auto chain = [](order middle) {
+    atomic<int> data{0};
+    atomic<int> first{0};
+    atomic<int> second{0};
+    threads(
+        [&] {
+          data.store(1, relaxed);
+          first.store(1, release);
+        },
+        [&] {
+          if (first.load(middle) == 1) second.store(1, release);
+        },
+        [&] {
+          if (second.load(acquire) == 1) check(data.load(relaxed) == 1, "the message is old");
+        });
+  };
+  EXPECT_FALSE(explore({}, [&] { chain(acquire); }).failed);
+  EXPECT_TRUE(explore({}, [&] { chain(relaxed); }).failed);
+}
+
+TEST_F(explorer, a_release_sequence_goes_on_through_exchanges_but_not_through_stores) {
+  const auto sequence = [](bool exchanging) {
+    atomic<int> data{0};
+    atomic<int> flag{0};
+    threads(
+        [&] {
+          data.store(1, relaxed);
+          flag.store(1, release);
+        },
+        [&] {
+          if (exchanging) {
+            int one = 1;
+            flag.compare_exchange_strong(one, 2, relaxed, relaxed);
+          } else if (flag.load(relaxed) == 1) {
+            flag.store(2, relaxed);
+          }
+        },
+        [&] {
+          if (flag.load(acquire) == 2) check(data.load(relaxed) == 1, "the message is old");
+        });
+  };
+  EXPECT_FALSE(explore({}, [&] { sequence(true); }).failed);
+  EXPECT_TRUE(explore({}, [&] { sequence(false); }).failed);
+}
+
+TEST_F(explorer, additions_are_atomic_and_a_torn_one_is_noticed) {
+  const auto count = [] {
+    atomic<int> counter{0};
+    const auto add = [&] { counter.fetch_add(1, relaxed); };
+    threads(add, add, add);
+    check(counter.load(relaxed) == 3, "an addition is lost");
+  };
+  const outcome right = explore({}, count);
+  EXPECT_FALSE(right.failed) << right;
+  search torn;
+  for (unsigned site : right.sites) {
+    if (site_table::instance().at(site).kind == access::modify) torn.planting = {bug::tear, site, nullptr};
+  }
+  EXPECT_TRUE(explore(torn, count).failed);
+}
+
+TEST_F(explorer, a_weak_exchange_may_fail_for_nothing) {
+  const auto once = [](bool weak) {
+    atomic<int> x{0};
+    threads([&] {
+      int zero = 0;
+      check(weak ? x.compare_exchange_weak(zero, 1, acq_rel, acquire) : x.compare_exchange_strong(zero, 1, acq_rel),
+            "failed for nothing");
+    });
+  };
+  EXPECT_FALSE(explore({}, [&] { once(false); }).failed);
+  EXPECT_TRUE(explore({}, [&] { once(true); }).failed);
+}
+
+TEST_F(explorer, a_race_on_plain_bytes_is_found_and_an_ordered_access_is_none) {
+  const auto pass = [](order publishing) {
+    atomic<int> flag{0};
+    alignas(8) char bytes[16] = {};
+    threads(
+        [&] {
+          model_atomics::write_plain(bytes, "fifteen letters", 16);
+          flag.store(1, publishing);
+        },
+        [&] {
+          char copy[16];
+          if (flag.load(acquire) == 1) model_atomics::read_plain(copy, bytes, 16);
+        });
+  };
+  EXPECT_FALSE(explore({}, [&] { pass(release); }).failed);
+  EXPECT_TRUE(explore({}, [&] { pass(relaxed); }).failed);
+}
+
+TEST_F(explorer, a_read_that_counts_must_come_before_the_next_write) {
+  const auto hand_over = [](order handing) {
+    using support = weft::detail::atomics_support<model_atomics>;
+    atomic<std::uint64_t> word{7};
+    atomic<int> mine{1};
+    threads(
+        [&] {
+          const std::uint64_t copy = word.load(relaxed);
+          mine.store(0, handing);
+          support::confirm_read(&word, sizeof word);
+          check(copy == 7, "overwritten");
+        },
+        [&] {
+          if (mine.load(acquire) == 0) word.store(8, relaxed);
+        });
+  };
+  EXPECT_FALSE(explore({}, [&] { hand_over(release); }).failed);
+  EXPECT_TRUE(explore({}, [&] { hand_over(relaxed); }).failed);
+}
+
+TEST_F(explorer, use_after_release_of_memory_is_found) {
+  using support = weft::detail::atomics_support<model_atomics>;
+  const outcome result = explore({}, [] {
+    auto* word = static_cast<atomic<int>*>(support::allocate_zeroed(64));
+    atomic<int> done{0};
+    threads([&] { done.store(word->load(relaxed) + 1, release); },
+            [&] {
+              if (done.load(acquire) == 0) return;
+              support::release_zeroed(word, 64);
+            },
+            [&] { word->load(relaxed); });
+  });
+  EXPECT_TRUE(result.failed);
+}
+
+TEST_F(explorer, memory_must_be_handed_over_before_it_is_used) {
+  using support = weft::detail::atomics_support<model_atomics>;
+  const auto hand_over = [](order loading) {
+    atomic<atomic<int>*> shared{nullptr};
+    threads([&] { shared.store(static_cast<atomic<int>*>(support::allocate_zeroed(64)), release); },
+            [&] {
+              atomic<int>* word = shared.load(loading);
+              if (word != nullptr) word->store(1, relaxed);
+            });
+    support::release_zeroed(shared.load(relaxed), 64);
+  };
+  EXPECT_FALSE(explore({}, [&] { hand_over(acquire); }).failed);
+  EXPECT_TRUE(explore({}, [&] { hand_over(relaxed); }).failed);
+}
+
+TEST_F(explorer, two_locks_in_two_orders_are_a_deadlock) {
+  const auto take = [](bool same_order) {
+    mutex a;
+    mutex b;
+    threads(
+        [&] {
+          const std::lock_guard<mutex> first(a);
+          const std::lock_guard<mutex> second(b);
+        },
+        [&] {
+          const std::lock_guard<mutex> first(same_order ? a : b);
+          const std::lock_guard<mutex> second(same_order ? b : a);
+        });
+  };
+  EXPECT_FALSE(explore({}, [&] { take(true); }).failed);
+  const outcome crossed = explore({}, [&] { take(false); });
+  EXPECT_NE(crossed.what.find("deadlock"), std::string::npos) << crossed;
+}
+
+TEST_F(explorer, a_wait_for_what_never_comes_is_found_and_one_that_ends_is_none) {
+  const auto wait = [](int awaited) {
+    atomic<int> flag{0};
+    threads([&] { flag.store(1, release); },
+            [&] {
+              while (flag.load(acquire) != awaited) await_change();
+            });
+  };
+  EXPECT_FALSE(explore({}, [&] { wait(1); }).failed);
+  EXPECT_TRUE(explore({}, [&] { wait(2); }).failed);
+}
+
+TEST_F(explorer, a_loop_without_end_is_found) {
+  const outcome result = explore({}, [] {
+    atomic<int> flag{0};
+    threads([&] {
+      while (flag.load(acquire) == 0) {
+      }
+    });
+  });
+  EXPECT_NE(result.what.find("no end"), std::string::npos) << result;
+}
+
+TEST_F(explorer, an_exception_in_a_thread_is_a_failure) {
+  const outcome result = explore({}, [] { threads([] { throw std::runtime_error("thrown"); }); });
+  EXPECT_NE(result.what.find("thrown"), std::string::npos) << result;
+}
+
+}  // namespace

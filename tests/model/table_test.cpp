@@ -1,0 +1,161 @@
+// The MPMC array and the table of ids under the explorer: readers never see less than what is there, nor anything else.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iostream>
+
+#include "model/atomics.hpp"
+#include "model/planting.hpp"
+#include "weft/detail/id_table.hpp"
+#include "weft/detail/mpmc_array.hpp"
+
+namespace {
+
+using namespace weft::model;
+using weft::detail::presence;
+
+constexpr std::memory_order relaxed = std::memory_order_relaxed;
+
+using array = weft::detail::mpmc_array<atomic<int>*, model_atomics>;
+using table = weft::detail::id_table<model_atomics>;
+
+class model_table : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
+  }
+};
+
+const search brief{.executions_max = 4000, .random_executions_max = 2000, .deviations_max = 3};
+
+// What an element refers to was written before it was appended; growth happens at the second, third and fifth.
+void array_grows_under_a_reader() {
+  array shared(1);
+  atomic<int> objects[5] = {0, 0, 0, 0, 0};
+  threads(
+      [&] {
+        for (int i = 0; i < 5; ++i) {
+          objects[i].store(i + 1, relaxed);
+          check(shared.append(&objects[i]) == static_cast<std::size_t>(i), "the wrong index");
+        }
+      },
+      [&] {
+        for (int round = 0; round < 2; ++round) {
+          const std::size_t size = shared.size();
+          for (std::size_t i = 0; i < size; ++i) {
+            const atomic<int>* element = shared.read(i);
+            check(element != nullptr, "an element below the size is not there");
+            check(element->load(relaxed) == static_cast<int>(i) + 1, "what the element refers to is old");
+          }
+        }
+      },
+      // Without asking for the size: there or not yet, but nothing in between.
+      [&] {
+        for (std::size_t i = 0; i < 5; ++i) {
+          const atomic<int>* element = shared.read(i);
+          check(element == nullptr || element->load(relaxed) == static_cast<int>(i) + 1, "an element in between");
+        }
+      });
+}
+
+void array_two_writers() {
+  array shared(1);
+  atomic<int> first{0};
+  atomic<int> second{0};
+  atomic<int> third{0};
+  threads([&] { shared.append(&first); },
+          [&] {
+            const std::size_t index = shared.append(&second);
+            third.store(3, relaxed);
+            shared.write(index, &third);
+            check(shared.read(index) == &third, "a write is lost");
+          },
+          [&] {
+            for (std::size_t i = 0; i < 2; ++i) {
+              const atomic<int>* element = shared.read(i);
+              check(element != &third || element->load(relaxed) == 3, "what the element refers to is old");
+            }
+          });
+  check(shared.size() == 2, "an element is lost");
+  check(
+      (shared.read(0) == &first && shared.read(1) == &third) || (shared.read(0) == &third && shared.read(1) == &first),
+      "an element is lost");
+}
+
+TEST_F(model_table, the_array_holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"grows under a reader", array_grows_under_a_reader, brief},
+                                      {"two writers", array_two_writers, brief}};
+  const planting_report report = plant_bugs(programs, {"/mpmc_array.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+// Ids that collide in every small table; it grows for each but the last.
+void ids_come_and_go() {
+  table shared(1);
+  atomic<int> objects[4] = {0, 0, 0, 0};
+  atomic<int> known{0};
+  constexpr std::uint32_t ids[4] = {0, 64, 128, 192};
+  threads(
+      [&] {
+        for (int i = 0; i < 4; ++i) {
+          objects[i].store(i + 1, relaxed);
+          check(shared.insert(ids[i], &objects[i]), "a new id is refused");
+          known.store(i + 1, std::memory_order_release);
+        }
+      },
+      [&] {
+        const int count = known.load(std::memory_order_acquire);
+        for (int i = 0; i < 4; ++i) {
+          const auto* found = static_cast<const atomic<int>*>(shared.find(ids[i]));
+          check(found != nullptr || i >= count, "an id is forgotten");
+          check(found == nullptr || found->load(relaxed) == i + 1, "the wrong object, or an old one");
+        }
+        check(shared.state(1) == presence::unknown, "an id from nowhere");
+      },
+      [&] {
+        const auto* found = static_cast<const atomic<int>*>(shared.find(ids[3]));
+        check(found == nullptr || found->load(relaxed) == 4, "the wrong object, or an old one");
+      });
+}
+
+void ids_are_withdrawn() {
+  table shared(1);
+  atomic<int> object{0};
+  atomic<int> reason{0};
+  check(shared.insert(5, &object), "a new id is refused");
+  threads(
+      [&] {
+        reason.store(1, relaxed);
+        check(shared.withdraw(5), "a present id is not");
+        check(!shared.insert(5, &object), "a withdrawn id is taken again");
+      },
+      [&] { check(shared.insert(7, &object), "a new id is refused"); },
+      [&] {
+        const weft::detail::id_entry seen = shared.look_up(5);
+        check(seen.state != presence::unknown, "an id is forgotten");
+        check((seen.object == &object) == (seen.state == presence::present), "an object without its id");
+        if (seen.state == presence::withdrawn) check(reason.load(relaxed) == 1, "withdrawn before its time");
+      });
+  check(shared.state(5) == presence::withdrawn && shared.state(7) == presence::present, "an id is lost");
+}
+
+void ids_are_given_once() {
+  table shared(1);
+  atomic<int> objects[2] = {0, 0};
+  bool given[2] = {false, false};
+  threads([&] { given[0] = shared.insert(9, &objects[0]); }, [&] { given[1] = shared.insert(9, &objects[1]); });
+  check(given[0] != given[1], "an id is given twice, or never");
+  check(shared.find(9) == &objects[given[0] ? 0 : 1], "the wrong object");
+}
+
+TEST_F(model_table, the_table_of_ids_holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"come and go", ids_come_and_go, brief},
+                                      {"withdrawn", ids_are_withdrawn, brief},
+                                      {"given once", ids_are_given_once, brief}};
+  const planting_report report = plant_bugs(programs, {"/id_table.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+}  // namespace
