@@ -189,7 +189,7 @@ class pmi1_client final : public bootstrap {
       else if (errno == EAGAIN) {
         if (!wait_for(POLLOUT, deadline)) fail(fmt::format("takes no request for {} s", seconds()));
       } else if (errno != EINTR) {
-        fail(fmt::format("is gone: {}", std::strerror(errno)));
+        fail_closed(errno);
       }
     }
   }
@@ -241,6 +241,10 @@ class pmi1_client final : public bootstrap {
   }
 
   double seconds() const { return static_cast<double>(timeout_.count()) / 1000; }
+
+  [[noreturn]] void fail_closed(int cause) {
+    fail(fmt::format("has closed the connection ({}); has another rank ended, or the launcher?", std::strerror(cause)));
+  }
 
   [[noreturn]] void fail(const std::string& what) {
     broken_ = true;
