@@ -64,7 +64,7 @@ class planter {
     const harmless* excuse = find_excuse(label, bug.kind);
     std::uint64_t executions = 0;
     // Most bugs are found quickly by one of the programs; none gets much of the budget before the others had a little.
-    for (const unsigned part : {32, 8, 1}) {
+    for (const unsigned part : {32u, 8u, 1u}) {
       for (const program& each : programs_) {
         search how = each.how;
         how.executions_max /= part;
