@@ -135,13 +135,12 @@ constexpr std::array table{
     multiple_of(64, number<&s::packet_bytes>("WEFT_PACKET_BYTES", "bytes", 512, 16 * MiB, "bytes in a packet")),
     power_of_two(number<&s::ring_cells>("WEFT_RING_CELLS", "count", 8, 1U << 20,
                                         "64-byte cells in a shared-memory ring between two devices")),
-    number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 1U << 12, "devices that a rank may have at a time"),
+    number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 64, "devices that a rank may have at a time"),
     choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory"),
     number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
                                      "memory for messages that nobody has asked for yet"),
     number<&s::operations_max>("WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,
                                "operations of a device that may be under way at a time"),
-    number<&s::backlog_max>("WEFT_BACKLOG_MAX", "count", 1, 1U << 24, "operations that may wait in a device's backlog"),
     number<&s::foreign_packets_max>("WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24,
                                     "packets of peers that a rank keeps before delivery copies"),
     number<&s::queue_capacity>("WEFT_QUEUE_CAPACITY", "count", 1, 1U << 28, "entries of a bounded completion queue"),
@@ -173,7 +172,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   });
   throw error{errc::configuration,
               fmt::format("environment variable {} is unknown to Weft; did you mean {}? (all names that start with "
-                          "WEFT_ are Weft's; weft-info --config lists them)",
+                          "WEFT_ are Weft's; docs/configuration.md lists them)",
                           name, nearest->name)};
 }
 

@@ -29,7 +29,6 @@ struct settings {
   cma_mode shm_cma = cma_mode::automatic;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
   std::uint32_t operations_max = 1024;
-  std::uint32_t backlog_max = 4096;
   std::uint32_t foreign_packets_max = 1024;
   std::uint32_t queue_capacity = 4096;
   std::optional<std::uint32_t> launcher_pid;
@@ -37,7 +36,7 @@ struct settings {
   std::optional<std::uint32_t> test_ranks;
 };
 
-/// One row of the table: what `weft-info --config` prints and what the parser obeys.
+/// One row of the table: what docs/configuration.md is made from and what the parser obeys.
 struct setting {
   std::string_view name;                    ///< WEFT_...
   std::string_view type;                    ///< count, bytes, seconds, choice, text

@@ -7,6 +7,7 @@
 
 #include "core/device_state.hpp"
 #include "core/runtime_state.hpp"
+#include "net/transports.hpp"
 
 namespace weft::core {
 namespace {
@@ -19,13 +20,13 @@ bool read_body(const net::arrival& message, Body& out) noexcept {
   return true;
 }
 
-void give_back(const net::arrival& message) noexcept {
+void give_back(net::arrival message) noexcept {
   if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
 }
 
 }  // namespace
 
-inline bool device_state::deliver(remote_entry& to, const net::arrival& message) noexcept {
+[[gnu::always_inline]] inline bool device_state::deliver(remote_entry& to, net::arrival message) noexcept {
   completion_record record;
   detail::raw_record& raw = record.raw();
   raw.peer = message.source;
@@ -44,13 +45,18 @@ inline bool device_state::deliver(remote_entry& to, const net::arrival& message)
   return false;
 }
 
-bool device_state::on_message(const net::arrival& message) noexcept {
+[[gnu::always_inline]] inline bool device_state::on_message(net::arrival message) noexcept {
   if (message.header.kind == static_cast<std::uint32_t>(wire::active_message)) [[likely]] {
     auto* entry = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(message.header.id));
-    return entry != nullptr ? deliver(*entry, message) : on_active_message(message);
+    if (entry != nullptr) [[likely]]
+      return deliver(*entry, message);
   }
+  return on_other_message(message);
+}
+
+[[gnu::noinline]] bool device_state::on_other_message(net::arrival message) noexcept {
   switch (static_cast<wire>(message.header.kind)) {
-    case wire::active_message: break;
+    case wire::active_message: return on_active_message(message);
     case wire::offer: return on_offer(message);
     case wire::finished: return on_finished(message);
     case wire::copy_request: return on_copy_request(message);
@@ -61,7 +67,7 @@ bool device_state::on_message(const net::arrival& message) noexcept {
   return true;
 }
 
-device_state::target device_state::target_of(const net::arrival& message) noexcept {
+device_state::target device_state::target_of(net::arrival message) noexcept {
   for (;;) {
     const detail::id_entry found = runtime_->remote_completions().look_up(message.header.id);
     if (found.state == detail::presence::present) return {fate::deliver, static_cast<remote_entry*>(found.object)};
@@ -74,7 +80,7 @@ device_state::target device_state::target_of(const net::arrival& message) noexce
   }
 }
 
-bool device_state::on_active_message(const net::arrival& message) noexcept {
+bool device_state::on_active_message(net::arrival message) noexcept {
   const target to = target_of(message);
   if (to.what != fate::deliver) {
     if (to.what == fate::no_room) return false;
@@ -85,7 +91,7 @@ bool device_state::on_active_message(const net::arrival& message) noexcept {
   return deliver(*to.entry, message);
 }
 
-bool device_state::on_offer(const net::arrival& message) noexcept {
+bool device_state::on_offer(net::arrival message) noexcept {
   offer_body body;
   if (!read_body(message, body) || body.bytes == 0) {
     runtime_->count_refused();
@@ -126,7 +132,7 @@ bool device_state::on_offer(const net::arrival& message) noexcept {
   return true;
 }
 
-bool device_state::on_finished(const net::arrival& message) noexcept {
+bool device_state::on_finished(net::arrival message) noexcept {
   finished_body body;
   operation_state* operation = nullptr;
   if (read_body(message, body))
@@ -143,7 +149,7 @@ bool device_state::on_finished(const net::arrival& message) noexcept {
   return true;
 }
 
-bool device_state::on_copy_request(const net::arrival& message) noexcept {
+bool device_state::on_copy_request(net::arrival message) noexcept {
   copy_request_body body;
   operation_state* operation = nullptr;
   if (read_body(message, body))
@@ -158,7 +164,7 @@ bool device_state::on_copy_request(const net::arrival& message) noexcept {
   return true;
 }
 
-bool device_state::on_chunk(const net::arrival& message) noexcept {
+bool device_state::on_chunk(net::arrival message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
   operation_state* operation = runtime_->operations().find(message.header.tag, message.source, step::wait_for_chunks);
   if (operation == nullptr || offset > operation->bytes || message.bytes > operation->bytes - offset) {
@@ -175,5 +181,17 @@ bool device_state::on_chunk(const net::arrival& message) noexcept {
   }
   return true;
 }
+
+// Here, where the endpoints' polls are compiled together with what an arrival does.
+void device_state::open_endpoints() {
+  for (const auto& transport : runtime_->transports()) {
+    endpoints_.push_back(net::open_endpoint<device_state>(*transport, index_, shared_));
+    for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
+      if (ways_[rank] == nullptr && transport->reaches(rank)) ways_[rank] = endpoints_.back().get();
+    }
+  }
+}
+
+bool unexpected_messages::hand_over(device_state& to, net::arrival message) noexcept { return to.on_message(message); }
 
 }  // namespace weft::core

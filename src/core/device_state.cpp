@@ -9,12 +9,7 @@ namespace weft::core {
 
 device_state::device_state(runtime_state& runtime, std::uint32_t index, bool shared)
     : runtime_{&runtime}, index_{index}, shared_{shared}, ways_(runtime.size()), gate_{shared} {
-  for (const auto& transport : runtime.transports()) {
-    endpoints_.push_back(transport->open(index, shared));
-    for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
-      if (ways_[rank] == nullptr && transport->reaches(rank)) ways_[rank] = endpoints_.back().get();
-    }
-  }
+  open_endpoints();
   busy_ = endpoints_.back().get();
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (ways_[rank] == nullptr) {
@@ -30,7 +25,7 @@ device_state::~device_state() = default;
 
 void device_state::adopt(device_state& gone) {
   gate_.enter();
-  for (const auto& endpoint : endpoints_) endpoint->adopt(gone.index_);
+  for (const auto& each : endpoints_) each->adopt(gone.index_);
   operation_state* operation = gone.backlog_.take_all();
   while (operation != nullptr) {
     operation_state* const behind = operation->behind;
@@ -42,7 +37,7 @@ void device_state::adopt(device_state& gone) {
 
 void device_state::release(std::uint32_t index) noexcept {
   gate_.enter();
-  for (const auto& endpoint : endpoints_) endpoint->release(index);
+  for (const auto& each : endpoints_) each->release(index);
   gate_.leave();
 }
 

@@ -18,8 +18,10 @@ namespace weft::core {
 class runtime_state;
 struct remote_entry;
 
-class device_state final : private net::arrival_sink {
+class device_state final {
  public:
+  using endpoint = net::endpoint<device_state>;
+
   device_state(runtime_state& runtime, std::uint32_t index, bool shared);
   ~device_state();
 
@@ -49,6 +51,9 @@ class device_state final : private net::arrival_sink {
     return ways_[peer]->try_inject(peer, device, what, &body, sizeof body);
   }
 
+  /// What an arriving message does; answers as transports want it (arrive.cpp).
+  [[nodiscard]] bool on_message(net::arrival message) noexcept;
+
   /// Serves what arrives for a device that is gone, and finishes what it had under way. Not for the hot path.
   void adopt(device_state& gone);
   /// Stops serving slot `index`, which is about to have a device again.
@@ -73,20 +78,21 @@ class device_state final : private net::arrival_sink {
                                             const_buffer_ref bytes, shortage& reason) noexcept;
 
   // Arrivals (arrive.cpp).
-  [[nodiscard]] bool on_message(const net::arrival& message) noexcept override;
-  [[nodiscard]] bool deliver(remote_entry& to, const net::arrival& message) noexcept;
-  [[nodiscard]] bool on_active_message(const net::arrival& message) noexcept;
-  [[nodiscard]] bool on_offer(const net::arrival& message) noexcept;
-  [[nodiscard]] bool on_finished(const net::arrival& message) noexcept;
-  [[nodiscard]] bool on_copy_request(const net::arrival& message) noexcept;
-  [[nodiscard]] bool on_chunk(const net::arrival& message) noexcept;
+  void open_endpoints();
+  [[nodiscard]] bool deliver(remote_entry& to, net::arrival message) noexcept;
+  [[nodiscard]] bool on_other_message(net::arrival message) noexcept;
+  [[nodiscard]] bool on_active_message(net::arrival message) noexcept;
+  [[nodiscard]] bool on_offer(net::arrival message) noexcept;
+  [[nodiscard]] bool on_finished(net::arrival message) noexcept;
+  [[nodiscard]] bool on_copy_request(net::arrival message) noexcept;
+  [[nodiscard]] bool on_chunk(net::arrival message) noexcept;
   enum class fate : std::uint8_t { deliver, kept, no_room, unwanted };
   struct target {
     fate what;
     remote_entry* entry;
   };
   // What is to become of `message`, by the id that it names. Kept: until somebody registers the id.
-  [[nodiscard]] target target_of(const net::arrival& message) noexcept;
+  [[nodiscard]] target target_of(net::arrival message) noexcept;
 
   // Long messages (long_message.cpp). True: done with the operation, or somebody else continues it.
   [[nodiscard]] bool advance(operation_state& operation) noexcept;
@@ -100,18 +106,18 @@ class device_state final : private net::arrival_sink {
   bool poll_others(unsigned moved) noexcept;
   void take_up(operation_state& operation, step next) noexcept;
 
-  [[nodiscard]] net::endpoint& way(std::uint32_t peer) noexcept { return *ways_[peer]; }
+  [[nodiscard]] endpoint& way(std::uint32_t peer) noexcept { return *ways_[peer]; }
 
   runtime_state* runtime_;
   std::uint32_t index_;
   bool shared_;
-  std::vector<std::unique_ptr<net::endpoint>> endpoints_;  // in the order in which they are polled
-  std::vector<net::endpoint*> ways_;                       // for each rank
+  std::vector<std::unique_ptr<endpoint>> endpoints_;  // in the order in which they are polled
+  std::vector<endpoint*> ways_;                       // for each rank
   poll_gate gate_;
   // Inside the gate.
-  unsigned quiet_calls_ = 0;       // in a row
-  net::endpoint* busy_ = nullptr;  // the one that moved something last
-  unsigned skipped_ = 0;           // polls since all endpoints had their turn
+  unsigned quiet_calls_ = 0;  // in a row
+  endpoint* busy_ = nullptr;  // the one that moved something last
+  unsigned skipped_ = 0;      // polls since all endpoints had their turn
   backlog backlog_;
 };
 

@@ -15,7 +15,7 @@ constexpr unsigned arrivals_per_peer = 16;
 constexpr unsigned quiet_calls_max = 64;
 
 // Polls of the busiest transport alone, before the others have their turn.
-constexpr unsigned skips_max = 16;
+constexpr unsigned skips_max = 64;
 
 }  // namespace
 
@@ -36,11 +36,11 @@ bool device_state::progress() noexcept {
 // The rest of a call that has found little to do: the other transports, then now and then the default device.
 bool device_state::poll_others(unsigned moved) noexcept {
   skipped_ = 0;
-  const net::endpoint* const polled = busy_;
-  for (const auto& endpoint : endpoints_) {
-    if (endpoint.get() == polled) continue;
-    const unsigned here = endpoint->poll(*this, arrivals_per_peer);
-    if (here != 0) busy_ = endpoint.get();
+  const endpoint* const polled = busy_;
+  for (const auto& other : endpoints_) {
+    if (other.get() == polled) continue;
+    const unsigned here = other->poll(*this, arrivals_per_peer);
+    if (here != 0) busy_ = other.get();
     moved += here;
   }
   quiet_calls_ = moved != 0 ? 0 : quiet_calls_ + 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -45,13 +46,15 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   const net::transport_context context{*bootstrap_, settings, fmt::format("runtime{}", bootstrap_->next_runtime())};
   transports_ = net::make_transports(context);
   make_packets(settings);
+  std::uint32_t devices_max = settings.devices_max;
+  for (const auto& transport : transports_) devices_max = std::min(devices_max, transport->devices_max());
   attributes_ = {.packet_count = settings.packet_count,
                  .packet_bytes = static_cast<std::uint32_t>(settings.packet_bytes),
                  .inject_bytes_max = detail::inline_bytes_max,
                  .operations_max = settings.operations_max,
-                 .devices_max = settings.devices_max};
-  devices_.resize(settings.devices_max);
-  adopted_.resize(settings.devices_max);
+                 .devices_max = devices_max};
+  devices_.resize(devices_max);
+  adopted_.resize(devices_max);
 }
 
 void runtime_state::start() {
@@ -170,8 +173,9 @@ device_state& runtime_state::open_device(bool shared) {
     devices_[index] = std::make_unique<device_state>(*this, index, shared);
     return *devices_[index];
   }
-  throw error{errc::invalid_state, fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX allows",
-                                               rank_, devices_.size())};
+  throw error{errc::invalid_state,
+              fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX and the number of ranks allow",
+                          rank_, devices_.size())};
 }
 
 void runtime_state::close_device(device_state& gone) noexcept {

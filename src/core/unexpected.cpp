@@ -45,7 +45,7 @@ void unexpected_messages::registered(std::uint32_t id) {
   ready_count_.store(ready_.size(), std::memory_order_relaxed);
 }
 
-unsigned unexpected_messages::deliver(net::arrival_sink& sink) noexcept {
+unsigned unexpected_messages::deliver(device_state& to) noexcept {
   for (unsigned moved = 0;; ++moved) {
     kept_message next{};
     {
@@ -57,7 +57,7 @@ unsigned unexpected_messages::deliver(net::arrival_sink& sink) noexcept {
     net::arrival out = next.what;
     out.payload = next.payload.get();
     out.owner = next.has_owner ? &heap() : nullptr;
-    const bool consumed = sink.on_message(out);
+    const bool consumed = hand_over(to, out);
     const std::scoped_lock lock{mutex_};
     if (!consumed) {
       ready_.push_front(std::move(next));  // room was just made by the pop

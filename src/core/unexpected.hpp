@@ -15,6 +15,8 @@
 
 namespace weft::core {
 
+class device_state;
+
 class unexpected_messages {
  public:
   explicit unexpected_messages(std::size_t bytes_max) noexcept : bytes_max_{bytes_max} {}
@@ -32,13 +34,15 @@ class unexpected_messages {
     return ready_count_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Hands ready messages to `sink` until it has no room; returns how many were consumed.
-  unsigned deliver(net::arrival_sink& sink) noexcept;
+  /// Hands ready messages to `to` until it has no room; returns how many were consumed.
+  unsigned deliver(device_state& to) noexcept;
 
   /// Messages that were ever kept.
   [[nodiscard]] std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }  // [stat]
 
  private:
+  static bool hand_over(device_state& to, net::arrival message) noexcept;
+
   struct kept_message {
     net::arrival what;
     std::unique_ptr<std::byte[]> payload;

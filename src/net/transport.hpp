@@ -1,6 +1,6 @@
 // The contract between the core and the transports. README.md in this folder states it in words.
 //
-// Cost: one virtual call for a post, one for a poll, one for each message that arrives.
+// Cost: one virtual call for a post and one for a poll.
 #pragma once
 
 #include <cstddef>
@@ -41,16 +41,11 @@ struct arrival {
   detail::payload_owner* owner = nullptr;  // null: the payload is in the descriptor and valid during the call only
 };
 
-/// Where arrivals go.
-class arrival_sink {
- public:
-  /// True: consumed, and where there is an owner the payload is now the sink's to release. False: no room; the
-  /// transport keeps the message, and whatever came after it from the same peer, for a later poll.
-  [[nodiscard]] virtual bool on_message(const arrival& message) noexcept = 0;
-
- protected:
-  ~arrival_sink() = default;
-};
+/// Where arrivals go: any class with
+///   bool on_message(arrival message) noexcept;
+/// True: consumed, and where there is an owner the payload is now the sink's to release. False: no room; the transport
+/// keeps the message, and whatever came after it from the same peer, for a later poll. The class is a parameter of the
+/// endpoints, so that what an arrival does is compiled into the poll.
 
 /// The packet pool as transports see it: fixed-size buffers by index.
 class packet_store {
@@ -81,6 +76,7 @@ inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
 
 /// One device's share of a transport. Posting is safe from several threads where the endpoint is shared; polling,
 /// adopting and releasing are the device's to serialize.
+template <class Sink>
 class endpoint {
  public:
   virtual ~endpoint() = default;
@@ -94,7 +90,7 @@ class endpoint {
                                              std::uint32_t packet, std::uint32_t bytes) noexcept = 0;
 
   /// Hands arrivals to `sink`, at most about `budget` a peer; returns how many were consumed.
-  virtual unsigned poll(arrival_sink& sink, unsigned budget) noexcept = 0;
+  virtual unsigned poll(Sink& sink, unsigned budget) noexcept = 0;
 
   /// Copies `bytes` bytes from `remote` in the memory of `peer`.
   [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
@@ -105,7 +101,8 @@ class endpoint {
   virtual void release(std::uint32_t slot) noexcept = 0;
 };
 
-/// One runtime's share of a transport: knows the peers it reaches, makes endpoints, takes packets back.
+/// One runtime's share of a transport: knows the peers it reaches, takes packets back, and makes endpoints by
+///   template <class Sink> std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
 class transport {
  public:
   virtual ~transport() = default;
@@ -122,7 +119,9 @@ class transport {
   /// Puts packets that peers are done with back into the pool; returns how many. Threads: any.
   virtual unsigned reclaim_packets() noexcept { return 0; }
 
-  [[nodiscard]] virtual std::unique_ptr<endpoint> open(std::uint32_t slot, bool shared) = 0;
+  /// Devices that a rank may have at a time with this transport.
+  [[nodiscard]] virtual std::uint32_t devices_max() const noexcept { return ~std::uint32_t{0}; }
+
   /// Messages dropped because what a peer wrote could not be.
   [[nodiscard]] virtual std::uint64_t messages_refused() const noexcept { return 0; }
 

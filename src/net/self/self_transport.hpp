@@ -16,17 +16,17 @@ namespace weft::net {
 
 class self_transport final : public transport {
  public:
+  static constexpr std::uint32_t ranks_min = 1;
+
   explicit self_transport(const transport_context& context);
   ~self_transport() override;
 
   [[nodiscard]] const char* name() const noexcept override { return "self"; }
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return peer == rank_; }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
-  [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t slot, bool shared) override;
+  template <class Sink>
+  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
   void close(std::uint32_t slot) noexcept override;
-
- private:
-  class self_endpoint;
 
   // The ring of a device slot. It outlives its device, so that nothing under way is lost.
   struct loop {
@@ -37,13 +37,21 @@ class self_transport final : public transport {
     ring_sender sender;
     ring_receiver receiver;
   };
+
+  // For endpoints.
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
+  [[nodiscard]] loop& loop_at(std::uint32_t slot) noexcept { return *slots_[slot].ring; }
+  /// The ring for a message that names `device`, sent from the device in slot `own`.
+  [[nodiscard]] loop& way(std::uint32_t device, std::uint32_t own) noexcept;
+  /// Makes the ring of a slot where it has none yet; messages may come from now on.
+  void begin(std::uint32_t slot);
+
+ private:
   struct device_ring {
     std::unique_ptr<loop> ring;
     std::atomic<bool> live{false};
   };
-
-  // The ring for a message that names `device`, sent from the device in `own`.
-  [[nodiscard]] loop& way(std::uint32_t device, std::uint32_t own) noexcept;
 
   std::uint32_t rank_;
   std::uint32_t ring_cells_;

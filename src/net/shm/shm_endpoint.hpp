@@ -1,54 +1,104 @@
-// A device's share of shared memory: posts into rings of peers, polls the rings that peers opened to its slots.
+// A device's endpoint for shared memory: posts through its port, polls the rings that peers opened to it.
 //
-// Cost of a post: one cache line, and one exchange on a shared device. Cost of a quiet poll: a line for each ring and
-// one for every eight ranks, all in this core's cache.
+// Cost of a quiet poll: a line for each ring and one for every eight ranks, all in this core's cache.
 #pragma once
 
-#include <vector>
+#include <cstring>
+#include <memory>
 
-#include "net/shm/shm_transport.hpp"
+#include "net/shm/shm_port.hpp"
 
 namespace weft::net::shm {
 
-class shm_endpoint final : public endpoint {
+template <class Sink>
+class shm_endpoint final : public endpoint<Sink> {
  public:
-  shm_endpoint(shm_transport& owner, slot& own, bool shared) : owner_{&owner}, own_{&own}, shared_{shared} {
-    served_.push_back(&own);
-    list_rings();
-  }
+  shm_endpoint(shm_transport& owner, slot& own, bool shared) : port_{owner, own, shared} {}
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
-                                       const void* payload, std::uint32_t bytes) noexcept override;
+                                       const void* payload, std::uint32_t bytes) noexcept override {
+    return port_.try_inject(peer, device, what, payload, bytes);
+  }
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
-                                     std::uint32_t bytes) noexcept override;
-  unsigned poll(arrival_sink& sink, unsigned budget) noexcept override;
+                                     std::uint32_t bytes) noexcept override {
+    return port_.try_send(peer, device, what, packet, bytes);
+  }
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
-                                        std::size_t bytes) noexcept override;
-  void adopt(std::uint32_t index) override {
-    served_.push_back(&owner_->slot_at(index));
-    list_rings();
+                                        std::size_t bytes) noexcept override {
+    return port_.read_remote(peer, target, remote, bytes);
   }
-  void release(std::uint32_t index) noexcept override {
-    std::erase(served_, &owner_->slot_at(index));
-    list_rings();
-  }
+  void adopt(std::uint32_t index) override { port_.adopt(index); }
+  void release(std::uint32_t index) noexcept override { port_.release(index); }
+  unsigned poll(Sink& sink, unsigned budget) noexcept override;
 
  private:
-  template <bool CarriesPacket>
-  [[nodiscard]] post_result push(outgoing& way, const header& what, const void* payload, std::uint32_t bytes) noexcept;
-  template <bool CarriesPacket>
-  [[nodiscard]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                      std::uint32_t bytes) noexcept;
-  [[nodiscard]] bool deliver_special(peer& source, cell_info info, arrival& message, arrival_sink& sink) noexcept;
+  [[nodiscard]] bool deliver_special(peer& source, cell_info info, header what, const std::byte* payload,
+                                     Sink& sink) noexcept;
 
-  void list_rings() noexcept;
-  void look_for_rings() noexcept;
-
-  shm_transport* owner_;
-  slot* own_;
-  bool shared_;
-  std::vector<slot*> served_;
-  std::vector<incoming*> rings_;  // of all served slots
+  shm_port port_;
 };
+
+template <class Sink>
+unsigned shm_endpoint<Sink>::poll(Sink& sink, unsigned budget) noexcept {
+  unsigned moved = 0;
+  for (incoming* const from : port_.rings()) {
+    const unsigned enough = moved + budget;
+    for (; from->receiver.has_cell() && moved != enough; ++moved) {
+      cell_info info;
+      header what;
+      const std::byte* const payload = from->receiver.read(info, what);
+      const bool consumed = info.is_plain() ? sink.on_message({from->rank, what, payload, info.bytes(), nullptr})
+                                            : deliver_special(*from->source, info, what, payload, sink);
+      if (!consumed) break;
+      from->receiver.advance();
+    }
+  }
+  if (moved == 0) port_.look_for_rings();
+  return moved;
+}
+
+// A cell that hands over a packet, or one that can't be.
+template <class Sink>
+[[gnu::noinline]] bool shm_endpoint<Sink>::deliver_special(peer& source, cell_info info, header what,
+                                                           const std::byte* payload, Sink& sink) noexcept {
+  arrival message{source.rank(), what, payload, info.bytes(), nullptr};
+  const shape& agreed = port_.owner().where().shape;
+  packet_reference reference;
+  std::memcpy(&reference, message.payload, sizeof reference);
+  if (!info.carries_packet() || info.bytes() != sizeof reference || reference.index >= agreed.packet_count ||
+      reference.bytes > agreed.packet_bytes) {
+    port_.owner().count_refused();
+    return true;
+  }
+  std::byte* foreign = source.packet(reference.index);
+  message.bytes = reference.bytes;
+  if (source.held() < port_.owner().foreign_packets_max()) {
+    message.payload = foreign;
+    message.owner = &source;
+    source.count_taken();
+    if (sink.on_message(message)) return true;
+    source.uncount_taken();
+    return false;
+  }
+  // The quota of the peer's packets is used up by records that the program keeps: from here on delivery copies.
+  packet_store& packets = port_.owner().packets();
+  const std::uint32_t own = packets.try_get();
+  if (own == packet_store::none) return false;
+  std::memcpy(packets.data(own), foreign, reference.bytes);
+  message.payload = packets.data(own);
+  message.owner = &packets.owner();
+  if (!sink.on_message(message)) {
+    packets.put(own);
+    return false;
+  }
+  source.count_taken();
+  source.release(foreign, reference.bytes);
+  return true;
+}
+
+template <class Sink>
+std::unique_ptr<endpoint<Sink>> shm_transport::open(std::uint32_t index, bool shared) {
+  return std::make_unique<shm_endpoint<Sink>>(*this, begin(index), shared);
+}
 
 }  // namespace weft::net::shm

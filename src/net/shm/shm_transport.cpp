@@ -8,7 +8,6 @@
 #include "base/config.hpp"
 #include "net/shm/cross_memory.hpp"
 #include "net/shm/handshake.hpp"
-#include "net/shm/shm_endpoint.hpp"
 
 namespace weft::net::shm {
 namespace {
@@ -65,12 +64,11 @@ shm_transport::shm_transport(const transport_context& context)
 
 shm_transport::~shm_transport() { forget_segment(base()); }
 
-std::unique_ptr<endpoint> shm_transport::open(std::uint32_t index, bool shared) {
+slot& shm_transport::begin(std::uint32_t index) {
   if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index);
-  auto made = std::make_unique<shm_endpoint>(*this, *slots_[index], shared);
-  // [device.open] release -> [device.live]: the slot is there and somebody serves it.
+  // [device.open] release -> [device.live]: the slot is there, and messages that come are served sooner or later.
   header().live.fetch_or(std::uint64_t{1} << index, std::memory_order_release);
-  return made;
+  return *slots_[index];
 }
 
 void shm_transport::close(std::uint32_t index) noexcept {

@@ -18,6 +18,8 @@ namespace weft::net::shm {
 
 class shm_transport final : public transport {
  public:
+  static constexpr std::uint32_t ranks_min = 2;
+
   /// Makes the segment and meets the peers on this machine; collective. **Errors**: transport_failed, out_of_memory.
   explicit shm_transport(const transport_context& context);
   ~shm_transport() override;
@@ -29,10 +31,14 @@ class shm_transport final : public transport {
   [[nodiscard]] std::byte* packet_memory() noexcept override { return base() + layout_.packets; }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   unsigned reclaim_packets() noexcept override;
-  [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t index, bool shared) override;
+  [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
+  template <class Sink>
+  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared);
   void close(std::uint32_t index) noexcept override;
 
   // For endpoints.
+  /// Makes the slot where there is none yet; messages may come for it from now on.
+  [[nodiscard]] slot& begin(std::uint32_t index);
   [[nodiscard]] slot& slot_at(std::uint32_t index) noexcept { return *slots_[index]; }
   [[nodiscard]] peer& peer_at(std::uint32_t rank) noexcept { return *peers_[rank]; }
   [[nodiscard]] const layout& where() const noexcept { return layout_; }

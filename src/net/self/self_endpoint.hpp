@@ -1,0 +1,85 @@
+// A device's share of the messages that a rank sends to itself.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "net/self/self_transport.hpp"
+
+namespace weft::net {
+
+template <class Sink>
+class self_endpoint final : public endpoint<Sink> {
+ public:
+  self_endpoint(self_transport& owner, std::uint32_t slot) : owner_{&owner}, slot_{slot}, served_{slot} {}
+
+  post_result try_inject(std::uint32_t, std::uint32_t device, const header& what, const void* payload,
+                         std::uint32_t bytes) noexcept override {
+    return push(device, what, payload, bytes, false);
+  }
+
+  post_result try_send(std::uint32_t, std::uint32_t device, const header& what, std::uint32_t packet,
+                       std::uint32_t bytes) noexcept override {
+    const packet_reference reference{packet, bytes};
+    return push(device, what, &reference, sizeof reference, true);
+  }
+
+  unsigned poll(Sink& sink, unsigned budget) noexcept override {
+    unsigned moved = 0;
+    for (const std::uint32_t slot : served_) moved += drain(owner_->loop_at(slot), sink, budget);
+    return moved;
+  }
+
+  copy_result read_remote(std::uint32_t, void* target, std::uint64_t remote, std::size_t bytes) noexcept override {
+    std::memcpy(target, reinterpret_cast<const void*>(remote), bytes);
+    return copy_result::done;
+  }
+
+  void adopt(std::uint32_t slot) override { served_.push_back(slot); }
+  void release(std::uint32_t slot) noexcept override { std::erase(served_, slot); }
+
+ private:
+  post_result push(std::uint32_t device, const header& what, const void* payload, std::uint32_t bytes,
+                   bool carries_packet) noexcept {
+    self_transport::loop& ring = owner_->way(device, slot_);
+    if (!ring.sending.try_enter()) return post_result::busy;
+    const bool pushed = ring.sender.try_push(what, payload, bytes, carries_packet);
+    ring.sending.leave();
+    return pushed ? post_result::ok : post_result::full;
+  }
+
+  unsigned drain(self_transport::loop& ring, Sink& sink, unsigned budget) noexcept {
+    unsigned moved = 0;
+    cell_info info;
+    arrival message;
+    message.source = owner_->rank();
+    for (; moved < budget && ring.receiver.has_cell(); ++moved) {
+      message.payload = ring.receiver.read(info, message.header);
+      message.bytes = info.bytes();
+      message.owner = nullptr;
+      if (info.carries_packet()) {
+        packet_reference reference;
+        std::memcpy(&reference, message.payload, sizeof reference);
+        message.payload = owner_->packets().data(reference.index);
+        message.bytes = reference.bytes;
+        message.owner = &owner_->packets().owner();
+      }
+      if (!sink.on_message(message)) break;
+      ring.receiver.advance();
+    }
+    return moved;
+  }
+
+  self_transport* owner_;
+  std::uint32_t slot_;
+  std::vector<std::uint32_t> served_;
+};
+
+template <class Sink>
+std::unique_ptr<endpoint<Sink>> self_transport::open(std::uint32_t slot, bool /*shared*/) {
+  begin(slot);
+  return std::make_unique<self_endpoint<Sink>>(*this, slot);
+}
+
+}  // namespace weft::net
