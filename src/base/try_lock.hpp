@@ -1,13 +1,15 @@
 // A lock that nobody waits for: a thread that does not get it does something else.
 //
 // Cost: one exchange to enter (a plain read where it is taken), one plain store to leave.
+// Progress: wait-free; entering may fail. Linearization: the exchange. Model test: tests/model/backlog_test.cpp.
 #pragma once
 
-#include <atomic>
+#include "weft/detail/atomics.hpp"
 
 namespace weft::base {
 
-class try_lock {
+template <class Atomics = detail::std_atomics>
+class basic_try_lock {
  public:
   [[nodiscard]] bool try_enter() noexcept {
     // [try_lock.look] relaxed: a hint only, so that contenders read a line instead of taking it.
@@ -22,7 +24,9 @@ class try_lock {
   }
 
  private:
-  std::atomic<bool> held_{false};
+  typename Atomics::template atomic<bool> held_{false};
 };
+
+using try_lock = basic_try_lock<>;
 
 }  // namespace weft::base

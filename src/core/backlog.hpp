@@ -5,21 +5,22 @@
 // only the thread that holds the device's poll gate takes them out. Intrusive: nothing is allocated.
 // Progress: adding is lock-free, taking wait-free. Linearization: the exchange of `added_`. Reuse: the taker empties
 // the stack as a whole, so no node can come back while an exchange looks at it.
+// Model test: tests/model/backlog_test.cpp.
 #pragma once
 
-#include <atomic>
-
 #include "core/operation_state.hpp"
+#include "weft/detail/atomics.hpp"
 
 namespace weft::core {
 
-class backlog {
+template <class Operation, class Atomics = detail::std_atomics>
+class basic_backlog {
  public:
-  void add(operation_state& operation) noexcept {
+  void add(Operation& operation) noexcept {
     // [backlog.look] relaxed: a wrong guess makes the exchange fail.
-    operation_state* top = added_.load(std::memory_order_relaxed);
+    Operation* top = added_.load(std::memory_order_relaxed);
     do {
-      operation.behind = top;
+      Atomics::write_plain(&operation.behind, &top, sizeof top);
       // [backlog.add] release -> [backlog.take]: the operation and its link.
     } while (!added_.compare_exchange_weak(top, &operation, std::memory_order_release, std::memory_order_relaxed));
   }
@@ -30,13 +31,14 @@ class backlog {
   }
 
   /// All operations, the longest waiting first; the backlog is empty then.
-  [[nodiscard]] operation_state* take_all() noexcept {
+  [[nodiscard]] Operation* take_all() noexcept {
     // [backlog.take] acquire <- [backlog.add]: the operations and their links.
-    operation_state* top = added_.exchange(nullptr, std::memory_order_acquire);
-    operation_state* in_order = nullptr;
+    Operation* top = added_.exchange(nullptr, std::memory_order_acquire);
+    Operation* in_order = nullptr;
     while (top != nullptr) {
-      operation_state* const below = top->behind;
-      top->behind = in_order;
+      Operation* below = nullptr;
+      Atomics::read_plain(&below, &top->behind, sizeof below);
+      Atomics::write_plain(&top->behind, &in_order, sizeof in_order);
       in_order = top;
       top = below;
     }
@@ -44,7 +46,9 @@ class backlog {
   }
 
  private:
-  alignas(detail::cache_line_bytes) std::atomic<operation_state*> added_{nullptr};
+  alignas(detail::cache_line_bytes) typename Atomics::template atomic<Operation*> added_{nullptr};
 };
+
+using backlog = basic_backlog<operation_state>;
 
 }  // namespace weft::core

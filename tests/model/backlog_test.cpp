@@ -1,0 +1,139 @@
+// The backlog and the lock that nobody waits for, under the explorer.
+#include "core/backlog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <iostream>
+
+#include "base/try_lock.hpp"
+#include "model/atomics.hpp"
+#include "model/planting.hpp"
+
+namespace {
+
+using namespace weft::model;
+
+struct operation {
+  operation* behind = nullptr;
+  std::uint64_t adder = 0;
+  std::uint64_t number = 0;
+};
+using backlog = weft::core::basic_backlog<operation, model_atomics>;
+using lock = weft::base::basic_try_lock<model_atomics>;
+
+class model_backlog : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
+  }
+};
+
+void add(backlog& to, operation& what, std::uint64_t adder, std::uint64_t number) {
+  model_atomics::write_plain(&what.adder, &adder, sizeof adder);
+  model_atomics::write_plain(&what.number, &number, sizeof number);
+  to.add(what);
+}
+
+// The longest waiting first: the operations of each adder come in the order in which it added them.
+class arrivals {
+ public:
+  void take(operation* first) {
+    for (; first != nullptr; first = first->behind) {
+      std::uint64_t adder = 0;
+      std::uint64_t number = 0;
+      model_atomics::read_plain(&adder, &first->adder, sizeof adder);
+      model_atomics::read_plain(&number, &first->number, sizeof number);
+      check(adder < last_.size() && number == last_[adder] + 1, "an operation lost, twice or out of order");
+      last_[adder] = number;
+      ++count_;
+    }
+  }
+  unsigned count() const { return count_; }
+
+ private:
+  std::array<std::uint64_t, 3> last_{};
+  unsigned count_ = 0;
+};
+
+void adders_and_a_taker() {
+  backlog waiting;
+  operation operations[5];
+  arrivals taken;
+  threads(
+      [&] {
+        for (unsigned i = 0; i < 3; ++i) add(waiting, operations[i], 1, i + 1);
+      },
+      [&] {
+        for (unsigned i = 0; i < 2; ++i) add(waiting, operations[3 + i], 2, i + 1);
+      },
+      [&] {
+        taken.take(waiting.take_all());
+        taken.take(waiting.take_all());
+      });
+  taken.take(waiting.take_all());
+  check(taken.count() == 5 && waiting.is_empty(), "an operation is lost");
+}
+
+// What was taken is added again, as progress does with what can't go on yet.
+void taken_and_added_again() {
+  backlog waiting;
+  operation operations[2];
+  unsigned taken = 0;
+  const auto work = [&](operation& own) {
+    std::uint64_t number = 1;
+    add(waiting, own, 1, number);
+  };
+  threads([&] { work(operations[0]); }, [&] { work(operations[1]); },
+          [&] {
+            for (int round = 0; round < 2; ++round) {
+              operation* first = waiting.take_all();
+              while (first != nullptr) {
+                operation* next = first->behind;
+                waiting.add(*first);
+                first = next;
+              }
+            }
+          });
+  for (operation* each = waiting.take_all(); each != nullptr; each = each->behind) ++taken;
+  check(taken == 2, "an operation is lost");
+}
+
+const search brief{.executions_max = 20000, .random_executions_max = 10000, .deviations_max = 4};
+
+TEST_F(model_backlog, holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"adders and a taker", adders_and_a_taker, brief},
+                                      {"taken and added again", taken_and_added_again, brief}};
+  const planting_report report = plant_bugs(programs, {"/backlog.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+void one_inside_at_a_time() {
+  lock door;
+  std::uint64_t room = 0;
+  unsigned visits = 0;
+  const auto visit = [&](std::uint64_t rounds) {
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      if (!door.try_enter()) continue;
+      std::uint64_t before = 0;
+      model_atomics::read_plain(&before, &room, sizeof before);
+      ++before;
+      model_atomics::write_plain(&room, &before, sizeof before);
+      ++visits;
+      door.leave();
+    }
+  };
+  threads([&] { visit(2); }, [&] { visit(2); }, [&] { visit(1); });
+  check(room == visits && visits >= 1, "a visit is lost");
+  check(door.try_enter() && !door.try_enter(), "open while somebody is inside, or closed while nobody is");
+}
+
+TEST_F(model_backlog, the_try_lock_holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"one inside at a time", one_inside_at_a_time, brief}};
+  const planting_report report = plant_bugs(programs, {"/try_lock.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+}  // namespace
