@@ -116,8 +116,11 @@ std::uint64_t estimate_kmers(const input_file& file, const input_share& share, u
     if (first.next(chunk) != chunk_answer::chunk) return 0;
     kmer_tally tally{.k = k};
     parse(chunk.piece(), k, tally);
-    const double per_byte = static_cast<double>(tally.kmers) / static_cast<double>(first.bytes_consumed());
-    return static_cast<std::uint64_t>(per_byte * static_cast<double>(share.end - share.begin));
+    const double text_bytes = static_cast<double>(chunk.own_bytes + first.text_bytes_pending());
+    const double kmers = static_cast<double>(tally.kmers) * text_bytes / static_cast<double>(chunk.own_bytes);
+    const double share_of_read =
+        static_cast<double>(share.end - share.begin) / static_cast<double>(first.bytes_consumed());
+    return static_cast<std::uint64_t>(kmers * share_of_read);
   } catch (const std::runtime_error&) {
     return 0;  // the pass that counts will say what is wrong, and where
   }

@@ -13,10 +13,10 @@ struct count_options {
   bool strand = false;   ///< a k-mer and its reverse complement are two
   bool exact = false;    ///< one pass, which keeps the k-mers seen once
   bool show_progress = true;
-  std::uint64_t count_min = 1;  ///< outputs leave out k-mers that were seen less often
-  std::string counts_path;      ///< empty: not wanted
-  std::string histogram_path;   ///< empty: not wanted
-  std::vector<std::string> inputs;
+  std::uint64_t count_min = 1;      ///< outputs leave out k-mers that were seen less often
+  std::string counts_path = {};     ///< empty: not wanted
+  std::string histogram_path = {};  ///< empty: not wanted
+  std::vector<std::string> inputs = {};
 };
 
 struct command_line {

@@ -23,6 +23,8 @@ class stream_source final : public chunk_source, private text_window {
   [[nodiscard]] std::uint64_t bytes_consumed() const noexcept override {
     return bytes_consumed_.load(std::memory_order_relaxed);  // [stat]
   }
+  /// Text that has been read for the next chunk. Not while another thread calls `next`.
+  [[nodiscard]] std::size_t text_bytes_pending() const noexcept { return text_.size(); }
 
  private:
   [[nodiscard]] bool extend() override;
