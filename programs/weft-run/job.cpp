@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -93,6 +94,7 @@ int job::run() {
     flush(output_);
     flush(*errors_);
   }
+  if (launched_.control.open()) ::waitpid(launched_.guardian, nullptr, 0);  // it has said that it is done
   return exit_code_.value_or(0);
 }
 

@@ -1,0 +1,549 @@
+"""weft-run with real processes: exit codes, output, signals, input, and nothing left behind."""
+
+import collections
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
+WEFT_RUN = str(BUILD / "bin/weft-run")
+STEPS = str(BUILD / "tests/process/boot_steps")
+LIMIT = 60  # seconds for anything; never reached where all is well
+
+# Many a test says what each rank does: $1 for rank 0, $2 for rank 1 ...
+BY_RANK = 'shift $PMI_RANK; eval "$1"'
+
+
+def environment(**more):
+    return dict({k: v for k, v in os.environ.items() if not k.startswith(("PMI", "WEFT_", "TEST_"))}, **more)
+
+
+def run(*arguments, stdin=subprocess.DEVNULL, env=None, **options):
+    return subprocess.run([WEFT_RUN, *map(str, arguments)], stdin=stdin, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=LIMIT, env=env or environment(), text=True, **options)
+
+
+def run_ranks(*what, options=(), **more):
+    return run("-n", len(what), *options, "sh", "-c", BY_RANK, "sh", *what, **more)
+
+
+def eventually(condition):
+    until = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def living(mark):
+    """Processes, zombies excepted, whose environment has the mark."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            if mark.encode() in Path("/proc", entry, "environ").read_bytes():
+                state = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()[0]
+                if state not in "ZX":
+                    found.append((entry, Path("/proc", entry, "cmdline").read_bytes()))
+        except OSError:
+            pass
+    return found
+
+
+class ExitCodes(unittest.TestCase):
+    def test_all_ranks_that_succeed_are_a_success(self):
+        result = run("-n", 3, "true")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def test_a_program_that_knows_nothing_of_pmi_may_be_run(self):
+        result = run("-n", 2, "echo", "a  b", "")
+        self.assertEqual((result.returncode, result.stdout), (0, "a  b \n" * 2))
+
+    def test_the_first_rank_that_fails_ends_the_job_with_its_exit_code(self):
+        result = run_ranks("sleep 1000", "exit 7", "sleep 1000")
+        self.assertEqual(result.returncode, 7)
+        self.assertEqual(result.stderr, "weft-run: rank 1 failed: exit code 7\n")
+
+    def test_a_rank_killed_by_a_signal_is_named_with_it(self):
+        result = run_ranks("sleep 1000", "sleep 1000", "kill -SEGV $$")
+        self.assertEqual(result.returncode, 128 + signal.SIGSEGV)
+        self.assertRegex(result.stderr, r"^weft-run: rank 2 was killed by signal 11 \(Segmentation fault\)")
+
+    def test_ranks_that_ignore_the_end_are_killed_after_the_grace(self):
+        result = run_ranks("trap '' TERM; echo >&2; while :; do sleep 1000; done", "read x < /dev/null; exit 3",
+                           options=["--grace", "0.2"])
+        self.assertEqual(result.returncode, 3)
+
+    def test_quiet_says_nothing(self):
+        result = run_ranks("exit 4", options=["-q"])
+        self.assertEqual((result.returncode, result.stderr), (4, ""))
+
+    def test_what_the_failing_rank_said_comes_before_the_line_about_it(self):
+        result = run_ranks("echo my last words >&2; exit 5", "sleep 1000")
+        self.assertEqual(result.stderr, "my last words\nweft-run: rank 0 failed: exit code 5\n")
+
+    def test_a_missing_program_is_127_and_one_that_cannot_run_is_126(self):
+        result = run("-n", 2, "/no/such/program")
+        self.assertEqual(result.returncode, 127)
+        self.assertEqual(result.stderr, "weft-run: rank 0 could not be started: /no/such/program: "
+                                        "No such file or directory\n")
+        self.assertEqual(run("-n", 2, "/etc/passwd").returncode, 126)
+
+    def test_the_time_is_up_after_the_timeout(self):
+        result = run("-n", 2, "--timeout", "0.2", "sleep", 1000)
+        self.assertEqual(result.returncode, 124)
+        self.assertIn("longer than 0.2 s", result.stderr)
+
+    def test_wrong_command_lines_are_2_and_say_why(self):
+        for arguments, words in [
+                (["-n", 0, "true"], "1 to 4096"), (["-n", 4097, "true"], "1 to 4096"), (["-n", "x", "true"], "x"),
+                (["-n", -1, "true"], "1 to 4096"), (["true"], "required"), (["-n", 2], "which program"),
+                (["-n", 2, "--bogus", "true"], "unknown option --bogus"), (["-n", 2, "-x", "A", "true"], "NAME=VALUE"),
+                (["-n", 2, "--bind", "moon", "true"], "'moon'"), (["-n", 2, "--bind", "core:0", "true"], "core:0"),
+                (["-n", 2, "--timeout", "soon", "true"], "soon")]:
+            result = run(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
+            self.assertIn(words, result.stderr)
+
+    def test_options_after_the_program_are_the_programs(self):
+        result = run("-n", 1, "echo", "-n", "3", "--version", "--help", "--", "-x")
+        self.assertEqual((result.returncode, result.stdout), (0, "3 --version --help -- -x"))
+        self.assertEqual(run("-n", 1, "--", "echo", "--prefix").stdout, "--prefix\n")
+
+    def test_help_and_version(self):
+        self.assertIn("weft-run -n N [options] program", run("--help").stdout)
+        self.assertRegex(run("--version").stdout, r"^weft-run \d+\.\d+\.\d+\n$")
+
+    def test_a_misspelt_variable_is_told_once(self):
+        result = run("-n", 3, "true", env=environment(WEFT_PAKET_COUNT="3"))
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr.count("did you mean WEFT_PACKET_COUNT?"), 1)
+
+
+class Environment(unittest.TestCase):
+    def test_ranks_learn_who_they_are_and_nothing_of_another_launcher(self):
+        foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x",
+                              WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3")
+        result = run("-n", 2, "-x", "ADDED=a=b", "env", env=foreign)
+        lines = collections.Counter(result.stdout.splitlines())
+        for line in ["PMI_RANK=0", "PMI_RANK=1"]:
+            self.assertEqual(lines[line], 1)
+        for line in ["PMI_SIZE=2", "ADDED=a=b"]:
+            self.assertEqual(lines[line], 2)
+        self.assertNotRegex(result.stdout, r"(?m)^(PMI_PORT|PMIX|OMPI|WEFT_BOOT|WEFT_RANK|WEFT_SIZE|MPI_LOCAL)")
+
+    def test_no_descriptor_but_the_ranks_own_is_inherited(self):
+        result = run("-n", 3, "sh", "-c", "ls /proc/self/fd | wc -l; echo $PMI_FD")
+        self.assertEqual(result.returncode, 0)
+        counts = [line for line in result.stdout.split()]
+        # 0, 1, 2, PMI_FD, and the one that ls reads the folder with
+        self.assertEqual(counts.count("5"), 3, result.stdout)
+
+    def test_binding_stays_within_what_is_allowed(self):
+        allowed = os.sched_getaffinity(0)
+        for what in ["core", "hwthread", "socket", "numa", "core:2"]:
+            result = run("-n", 2, "-q", "--bind", what, "sh", "-c", "grep Cpus_allowed_list /proc/self/status")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for line in result.stdout.splitlines():
+                bound = set()
+                for part in line.split()[1].split(","):
+                    first, _, last = part.partition("-")
+                    bound |= set(range(int(first), int(last or first) + 1))
+                self.assertTrue(bound <= allowed, (what, line))
+        self.assertIn("more ranks than objects", run("-n", len(allowed) + 1, "--bind", "hwthread", "true").stderr)
+
+
+class Output(unittest.TestCase):
+    def test_every_line_of_fast_writers_arrives_whole_once_and_in_its_ranks_order(self):
+        count = 100000
+        result = run("-n", 4, "sh", "-c", f'seq -f "$PMI_RANK %.0f abcdefghijklmnopqrstuvwxyz" 1 {count}')
+        self.assertEqual(result.returncode, 0)
+        seen = collections.Counter()
+        for line in result.stdout.splitlines():
+            rank, number, rest = line.split(" ")
+            seen[rank] += 1
+            self.assertEqual((int(number), rest), (seen[rank], "abcdefghijklmnopqrstuvwxyz"))
+        self.assertEqual(seen, {str(rank): count for rank in range(4)})
+
+    def test_both_streams_stay_apart_and_share_lines_nowhere_when_they_are_one(self):
+        script = "for i in 1 2 3 4 5 6 7 8 9; do printf 'out %s\\n' $i; printf 'err %s\\n' $i >&2; done"
+        apart = run("-n", 3, "sh", "-c", script)
+        self.assertEqual(apart.stdout.count("out"), 27)
+        self.assertEqual(apart.stderr.count("err"), 27)
+        together = subprocess.run([WEFT_RUN, "-n", "3", "sh", "-c", script], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=LIMIT, env=environment())
+        lines = together.stdout.splitlines()
+        self.assertEqual(len(lines), 54)
+        for line in lines:
+            self.assertRegex(line, r"^(out|err) \d$")
+
+    def test_the_prefix_is_the_rank(self):
+        result = run("-n", 2, "--prefix", "sh", "-c", "echo a; echo b; echo c >&2")
+        self.assertEqual(sorted(result.stdout.splitlines()), ["[0] a", "[0] b", "[1] a", "[1] b"])
+        self.assertEqual(sorted(result.stderr.splitlines()), ["[0] c", "[1] c"])
+
+    def test_a_last_line_without_newline_is_not_lost_and_not_shared(self):
+        self.assertEqual(run("-n", 1, "printf", "abc").stdout, "abc")
+        self.assertEqual(sorted(run("-n", 3, "printf", "abc").stdout.splitlines()), ["abc"] * 3)
+        self.assertEqual(run("-n", 1, "printf", "").stdout, "")
+
+    def test_bytes_are_passed_on_as_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = os.urandom(3_000_000)
+            path = Path(folder, "data")
+            path.write_bytes(data)
+            result = subprocess.run([WEFT_RUN, "-n", "1", "cat", path], stdout=subprocess.PIPE, timeout=LIMIT,
+                                    env=environment())
+            self.assertEqual(result.stdout, data)
+
+    def test_a_giant_line_goes_on_in_parts_and_nothing_is_lost(self):
+        result = run("-n", 2, "sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' $PMI_RANK; echo")
+        counts = collections.Counter(result.stdout)
+        self.assertEqual((counts["0"], counts["1"]), (5000000, 5000000))
+        for line in result.stdout.splitlines():
+            self.assertLessEqual(len(set(line)), 1)
+
+    def test_a_reader_that_goes_away_ends_the_job(self):
+        result = subprocess.run(["sh", "-c", f"{WEFT_RUN} -n 2 yes | head -n 1"], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, timeout=LIMIT, env=environment())
+        self.assertEqual(result.stdout, b"y\n")
+
+    def test_a_full_disk_is_told(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([WEFT_RUN, "-n", "2", "echo", "x"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    timeout=LIMIT, env=environment())
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("No space left", result.stderr)
+
+    def test_a_slow_reader_slows_the_ranks_and_loses_nothing(self):
+        job = subprocess.Popen([WEFT_RUN, "-n", "2", "seq", "1", "300000"], stdout=subprocess.PIPE, env=environment())
+        total = 0
+        with job.stdout as output:
+            for _ in range(20):
+                total += len(output.read(1000))
+                time.sleep(0.01)
+            total += len(output.read())
+        self.assertEqual(job.wait(LIMIT), 0)
+        self.assertEqual(total, 2 * sum(len(str(n)) + 1 for n in range(1, 300001)))
+
+
+class Input(unittest.TestCase):
+    def test_standard_input_is_rank_0s_alone(self):
+        result = subprocess.run([WEFT_RUN, "-n", "3", "--prefix", "cat"], input="one\ntwo\n", stdout=subprocess.PIPE,
+                                text=True, timeout=LIMIT, env=environment())
+        self.assertEqual((result.returncode, result.stdout), (0, "[0] one\n[0] two\n"))
+
+    def test_a_file_as_input_is_read_from_where_it_stands(self):
+        with tempfile.TemporaryFile("w+") as file:
+            file.write("first\nsecond\n")
+            file.flush()
+            os.lseek(file.fileno(), 6, os.SEEK_SET)
+            self.assertEqual(run("-n", 2, "cat", stdin=file).stdout, "second\n")
+
+
+class Terminal(unittest.TestCase):
+    """weft-run as the foreground job of a terminal of its own."""
+
+    def start(self, *arguments):
+        pid, self.terminal = pty.fork()
+        if pid == 0:
+            os.execve(WEFT_RUN, [WEFT_RUN, *arguments], environment(TERM="xterm"))
+        self.pid = pid
+        self.addCleanup(os.close, self.terminal)
+        self.text = ""
+
+    def expect(self, words):
+        until = time.monotonic() + LIMIT
+        while words not in self.text:
+            ready, _, _ = select.select([self.terminal], [], [], max(0, until - time.monotonic()))
+            self.assertTrue(ready, f"no {words!r} in {self.text!r}")
+            try:
+                self.text += os.read(self.terminal, 4096).decode()
+            except OSError:  # the last process has closed it
+                break
+        self.assertIn(words, self.text)
+
+    def code(self):
+        until = time.monotonic() + LIMIT
+        while time.monotonic() < until:
+            ready, _, _ = select.select([self.terminal], [], [], 0.01)
+            try:
+                if ready:
+                    self.text += os.read(self.terminal, 4096).decode()
+            except OSError:
+                pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+        self.fail("weft-run does not end")
+
+    def test_what_is_typed_reaches_rank_0(self):
+        self.start("-n", "2", "--prefix", "sh", "-c", "read x; echo got $x")
+        self.expect("[1] got")
+        os.write(self.terminal, b"hello\n")
+        self.expect("[0] got hello")
+        self.assertEqual(self.code(), 0)
+
+    def test_the_end_of_typing_reaches_rank_0(self):
+        self.start("-n", "1", "cat")
+        os.write(self.terminal, b"line\n\x04")
+        self.assertEqual(self.code(), 0)
+
+    def test_an_interrupt_reaches_the_ranks(self):
+        self.start("-n", "2", "sh", "-c", "echo ready; sleep 1000")
+        self.expect("ready\r\nready")
+        os.write(self.terminal, b"\x03")
+        self.assertEqual(self.code(), 130)
+
+    def test_rank_0_learns_how_wide_the_terminal_is(self):
+        self.start("-n", "2", "sh", "-c", "echo $PMI_RANK:${WEFT_RUN_TERMINAL_COLUMNS:-none}")
+        self.assertEqual(self.code(), 0)
+        self.assertRegex(self.text, r"0:\d+")
+        self.assertIn("1:none", self.text)
+        self.assertNotIn("WEFT_RUN_TERMINAL_COLUMNS", run("-n", 1, "env").stdout)
+
+    def test_a_progress_bar_is_shown_before_its_line_ends(self):
+        self.start("-n", "1", "sh", "-c", r"printf '50%%\r' >&2; read x; printf '100%%\n' >&2")
+        self.expect("50%")
+        os.write(self.terminal, b"\n")
+        self.expect("100%")
+        self.assertEqual(self.code(), 0)
+
+    def test_a_stopped_job_goes_on(self):
+        self.start("-n", "1", "sh", "-c", "echo ready; read x; echo got $x")
+        self.expect("ready")
+        os.kill(self.pid, signal.SIGTSTP)
+
+        def stopped():
+            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+            return pid and os.WIFSTOPPED(status)
+        self.assertTrue(eventually(stopped))
+        os.kill(self.pid, signal.SIGCONT)
+        os.write(self.terminal, b"on\n")
+        self.expect("got on")
+        self.assertEqual(self.code(), 0)
+
+
+class Pmi(unittest.TestCase):
+    def steps(self, *by_rank, **more):
+        return run_ranks(*(f"exec {STEPS} {steps}" for steps in by_rank), **more)
+
+    def test_ranks_meet(self):
+        result = self.steps(*["init fence"] * 3)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {rank} of 3 by pmi1" for rank in range(3)])
+
+    def test_a_rank_that_ends_well_without_a_word_fails_those_who_wait_for_it(self):
+        result = self.steps("init fence", "exit=0", "init fence")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "weft-run: rank 1 ended without ever making a Weft runtime.*wait for it")
+
+    def test_a_rank_that_takes_its_leave_early_fails_those_who_wait_for_it(self):
+        result = self.steps("init fence", "init exit=0")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("rank 1 took its leave", result.stderr)
+
+    def test_a_rank_that_ends_without_leave_fails_those_who_wait_for_it(self):
+        result = self.steps("init fence", "init quit=0")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("rank 1 ended without taking its leave", result.stderr)
+
+    def test_ending_without_leave_is_fine_where_nobody_waits(self):
+        self.assertEqual(self.steps("init fence quit=0", "init fence").returncode, 0)
+
+    def test_a_rank_that_crashes_is_what_is_told_though_others_notice(self):
+        result = self.steps("init fence fence", "init fence crash", "init fence fence")
+        self.assertEqual(result.returncode, 128 + signal.SIGKILL)
+        self.assertIn("rank 1 was killed by signal 9", result.stderr)
+
+    def test_a_fence_names_a_living_rank_that_does_not_come(self):
+        result = self.steps("init fence", "init stay", "init fence", env=environment(WEFT_BOOT_TIMEOUT_S="1"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("missing are ranks 1 ", result.stderr)
+
+    def test_a_program_that_talks_nonsense_ends_the_job_and_is_named(self):
+        write = "import os, time; os.write(int(os.environ['PMI_FD']), b'nonsense\\n'); time.sleep(1000)"
+        result = run_ranks("sleep 1000", f'exec {sys.executable} -c "{write}"')
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("rank 1 sent 'nonsense', which is no line of PMI-1", result.stderr)
+
+    def test_a_rank_that_has_lost_its_connection_is_an_error_and_no_job_of_one(self):
+        result = run("-n", 2, "env", "-u", "PMI_FD", STEPS, "init")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("PMI_SIZE=2", result.stderr)
+        result = run("-n", 2, "sh", "-c", f"PMI_FD=99 exec {STEPS} init")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("PMI_FD=99 is not an open socket", result.stderr)
+
+    def test_a_launcher_of_another_kind_is_an_error(self):
+        result = subprocess.run([STEPS, "init"], stderr=subprocess.PIPE, text=True, timeout=LIMIT,
+                                env=environment(OMPI_COMM_WORLD_SIZE="4", OMPI_COMM_WORLD_RANK="1", PMIX_RANK="1"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("OMPI_COMM_WORLD_SIZE=4", result.stderr)
+
+    def test_the_file_boot_needs_no_launcher(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ranks = [subprocess.Popen([STEPS, "init", "fence"], stdout=subprocess.PIPE, text=True,
+                                      env=environment(WEFT_BOOT_DIR=f"{folder}/job", WEFT_RANK=str(r), WEFT_SIZE="3"))
+                     for r in range(3)]
+            for r, rank in enumerate(ranks):
+                self.assertEqual(rank.communicate(timeout=LIMIT)[0], f"rank {r} of 3 by file\n")
+            self.assertEqual(os.listdir(folder), [])
+
+
+class Signals(unittest.TestCase):
+    def start(self, script, ranks=2, options=()):
+        job = subprocess.Popen([WEFT_RUN, "-n", str(ranks), *options, "sh", "-c", script], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment(), stdin=subprocess.DEVNULL)
+        for _ in range(ranks):
+            self.assertEqual(job.stdout.readline(), "ready\n")
+        return job
+
+    def test_signals_are_passed_on(self):
+        for name in ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2"]:
+            with self.subTest(name):
+                job = self.start(f"trap 'echo got; exit 0' {name}; echo ready; while :; do sleep 0.05; done")
+                job.send_signal(getattr(signal, "SIG" + name))
+                output, _ = job.communicate(timeout=LIMIT)
+                self.assertEqual((job.returncode, output), (0, "got\ngot\n"))
+
+    def test_ranks_that_a_passed_on_signal_kills_give_its_exit_code(self):
+        for name in ["INT", "TERM", "HUP", "QUIT"]:
+            with self.subTest(name):
+                number = getattr(signal, "SIG" + name)
+                job = self.start("echo ready; exec sleep 1000")
+                job.send_signal(number)
+                _, errors = job.communicate(timeout=LIMIT)
+                self.assertEqual(job.returncode, 128 + number)
+                self.assertRegex(errors, rf"^weft-run: rank \d was killed by signal {int(number)}")
+
+    def test_a_second_interrupt_kills(self):
+        job = self.start("trap 'echo got' INT; echo ready; while :; do sleep 0.05; done")
+        job.send_signal(signal.SIGINT)
+        self.assertEqual([job.stdout.readline(), job.stdout.readline()], ["got\n"] * 2)
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, 130)
+
+
+class NothingIsLeft(unittest.TestCase):
+    # Children, a child in a session of its own, and one whose parent has gone.
+    FAMILY = 'sleep 1000 & setsid sleep 1000 & (setsid sh -c "sleep 1000 & exit 0" &); echo ready; '
+
+    def setUp(self):
+        self.mark = "MARK=" + uuid.uuid4().hex
+
+    def start(self, script, *options, stdin=subprocess.DEVNULL):
+        name, value = self.mark.split("=")
+        return subprocess.Popen([WEFT_RUN, "-n", "2", *options, "sh", "-c", script], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, stdin=stdin, text=True,
+                                env=environment(**{name: value}))
+
+    def started(self, script, *options, **more):
+        job = self.start(script, *options, **more)
+        for _ in range(2):
+            self.assertEqual(job.stdout.readline(), "ready\n")
+        return job
+
+    def assert_nothing_is_left(self):
+        self.assertTrue(eventually(lambda: not living(self.mark)), living(self.mark))
+
+    def test_after_a_success(self):
+        with self.started(self.FAMILY + "exit 0") as job:
+            self.assertEqual(job.wait(LIMIT), 0)
+            self.assertEqual(living(self.mark), [], "gone already when weft-run ends")
+
+    def test_after_a_failure(self):
+        script = self.FAMILY + "test $PMI_RANK = 0 && read x && exit 3; wait"
+        with self.started(script, stdin=subprocess.PIPE) as job:
+            job.stdin.write("now\n")
+            job.stdin.flush()
+            self.assertEqual(job.wait(LIMIT), 3)
+            self.assertEqual(living(self.mark), [])
+
+    def test_after_the_timeout(self):
+        with self.started(self.FAMILY + "wait", "--timeout", "0.5") as job:
+            self.assertEqual(job.wait(LIMIT), 124)
+            self.assertEqual(living(self.mark), [])
+
+    def test_after_kill_9_of_weft_run(self):
+        with self.started(self.FAMILY + "trap '' TERM INT HUP; while :; do sleep 1; done") as job:
+            job.kill()
+            job.wait(LIMIT)
+            self.assert_nothing_is_left()
+
+    def test_after_kill_9_of_weft_run_at_any_moment(self):
+        for step in range(25):
+            job = self.start(self.FAMILY + "wait")
+            time.sleep(step * 0.001)
+            job.kill()
+            job.wait(LIMIT)
+            job.stdout.close()
+        self.assert_nothing_is_left()
+
+    def test_after_kill_9_of_the_guardian(self):
+        with self.started(self.FAMILY + "wait") as job:
+            guardian = [int(pid) for pid, command in living(self.mark) if command.startswith(b"weft-guardian")]
+            self.assertEqual(len(guardian), 1)
+            os.kill(guardian[0], signal.SIGKILL)
+            self.assertEqual(job.wait(LIMIT), 1)
+            self.assert_nothing_is_left()
+
+    def test_after_a_program_that_cannot_be_started(self):
+        name, value = self.mark.split("=")
+        self.assertEqual(run("-n", 3, "/no/such/program", env=environment(**{name: value})).returncode, 127)
+        self.assertEqual(living(self.mark), [])
+
+    def test_when_weft_run_is_stopped_and_killed(self):
+        with self.started(self.FAMILY + "wait") as job:
+            job.send_signal(signal.SIGSTOP)
+            job.kill()
+            job.wait(LIMIT)
+            self.assert_nothing_is_left()
+
+
+class ManyRanks(unittest.TestCase):
+    def test_more_ranks_than_there_are_descriptors_by_default(self):
+        result = run("-n", 300, "echo", "x")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("x"), 300)
+
+    def test_so_many_ranks_that_the_limit_is_met_are_refused_clearly(self):
+        result = subprocess.run(["sh", "-c", f"ulimit -n 64; exec {WEFT_RUN} -n 100 true"], stderr=subprocess.PIPE,
+                                text=True, timeout=LIMIT, env=environment())
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("ulimit -n", result.stderr)
+
+
+@unittest.skipUnless(shutil.which("mpiexec.hydra"), "no mpiexec.hydra")
+class Hydra(unittest.TestCase):
+    def test_ranks_meet(self):
+        result = subprocess.run(["mpiexec.hydra", "-n", "3", STEPS, "init", "fence"], stdout=subprocess.PIPE, text=True,
+                                timeout=LIMIT, env=environment())
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {rank} of 3 by pmi1" for rank in range(3)])
+
+    def test_weft_run_inside_hydra_is_a_job_of_its_own(self):
+        result = subprocess.run(["mpiexec.hydra", "-n", "2", WEFT_RUN, "-n", "2", STEPS, "init", "fence"],
+                                stdout=subprocess.PIPE, text=True, timeout=LIMIT, env=environment())
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(len(re.findall("of 2 by pmi1", result.stdout)), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
