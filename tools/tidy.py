@@ -16,7 +16,7 @@ from typing import NamedTuple
 # From the ground up: a layer includes itself and those before it.
 LAYERS = ["base", "boot", "net", "core", "coll", "fiber"]
 # The one file above a transport's own folder that may name transports.
-TRANSPORT_TABLE = "src/net/transports.cpp"
+TRANSPORT_TABLE = "src/net/transports.hpp"
 # What stands beside the layers: support for tests, which may use everything.
 FREE_FOLDERS = ["src/test", "include/weft/test"]
 # What a user's compiler must not need.

@@ -60,8 +60,8 @@ class Layers(Checks):
         self.assertEqual(self.findings(src__net__shm__a_cpp='#include "net/shm/a.hpp"\n#include "net/link.hpp"\n'), [])
 
     def test_only_the_table_names_transports(self):
-        self.assertEqual(self.findings(src__net__transports_cpp='#include "net/shm/a.hpp"\n'), [])
-        self.assert_one("only src/net/transports.cpp", src__net__other_cpp='#include "net/shm/a.hpp"\n')
+        self.assertEqual(self.findings(src__net__transports_hpp='#include "net/shm/a.hpp"\n'), [])
+        self.assert_one("only src/net/transports.hpp", src__net__other_cpp='#include "net/shm/a.hpp"\n')
         self.assert_one("nothing above net/ names a transport", src__core__a_cpp='#include "net/shm/a.hpp"\n')
 
     def test_a_public_header_includes_neither_private_headers_nor_private_libraries(self):
