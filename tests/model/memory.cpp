@@ -66,7 +66,6 @@ unsigned memory::make(const void* address, std::uint64_t value, unsigned born_by
   made.born_by = born_by;
   made.born_at = born_at;
   made.accessed.fill(0);
-  made.read.fill(0);
   made.confirmed.fill(0);
   made.gone = false;
   by_address_.set(address, static_cast<unsigned>(location_count_));
@@ -116,7 +115,6 @@ std::uint64_t memory::load(unsigned thread, unsigned index, std::uint32_t store,
   if (acquire && found.message >= 0) threads_[thread].join(messages_[static_cast<std::size_t>(found.message)]);
   std::uint32_t& seen = threads_[thread].seen_at(index);
   seen = std::max(seen, store);
-  place.read[thread] = now(thread);
   return found.value;
 }
 
@@ -130,7 +128,7 @@ void memory::store(unsigned thread, unsigned index, std::uint64_t value, bool re
   location& place = locations_[index];
   for (unsigned other = 0; other < threads_max; ++other) {
     if (!covers(thread, other, place.confirmed[other])) {
-      complain("a store that is not ordered after a read that counted", thread, other, place.address);
+      complain("a store that is not ordered after an access that counted", thread, other, place.address);
     }
   }
   std::int32_t message = continues >= 0 ? place.history[static_cast<std::size_t>(continues)].message : -1;
@@ -151,7 +149,7 @@ void memory::confirm(unsigned thread, const void* begin, std::size_t bytes) {
   const char* from = static_cast<const char*>(begin);
   for (std::size_t i = 0; i < bytes; ++i) {
     const unsigned index = by_address_.find(from + i);
-    if (index != address_table::none) locations_[index].confirmed[thread] = locations_[index].read[thread];
+    if (index != address_table::none) locations_[index].confirmed[thread] = locations_[index].accessed[thread];
   }
 }
 

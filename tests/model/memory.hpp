@@ -45,8 +45,7 @@ struct location {
   unsigned born_by;           // who constructed or allocated it, and when
   std::uint32_t born_at;
   std::array<std::uint32_t, threads_max> accessed;   // each thread's last access
-  std::array<std::uint32_t, threads_max> read;       // each thread's last load
-  std::array<std::uint32_t, threads_max> confirmed;  // each thread's last load that counts as a plain read
+  std::array<std::uint32_t, threads_max> confirmed;  // each thread's last access that counts as a plain one
   bool gone;
 };
 

@@ -9,11 +9,22 @@
 namespace weft::model {
 namespace {
 
+// The compiler may have been given a relative name, from a folder that is not the one where the test runs.
+std::string in_source_tree(const std::string& file) {
+#if defined(MODEL_SOURCE_DIR)
+  const std::size_t beyond_dots = file.find_first_not_of("./");
+  return std::string(MODEL_SOURCE_DIR "/") + (beyond_dots == std::string::npos ? "" : file.substr(beyond_dots));
+#else
+  return file;
+#endif
+}
+
 const std::vector<std::string>& lines_of(const std::string& file) {
   static std::map<std::string, std::vector<std::string>> read;
   auto [found, fresh] = read.try_emplace(file);
   if (fresh) {
     std::ifstream in(file);
+    if (!in) in.open(in_source_tree(file));
     for (std::string line; std::getline(in, line);) found->second.push_back(line);
   }
   return found->second;

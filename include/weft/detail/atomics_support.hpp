@@ -26,8 +26,8 @@ struct atomics_support {
   /// bugs that make it so.
   static void must_exist(const void* /*object*/) noexcept {}
 
-  /// Says that what this thread last read, speculatively and relaxed, from the atomics in these bytes counts after all:
-  /// whoever writes them next must come after that read. Nothing to do here; the explorer checks it.
+  /// Says that this thread's last access to the atomics in these bytes counts, a speculative or relaxed read say:
+  /// whoever writes them next must come after it. Nothing to do here; the explorer checks it.
   static void confirm_read(const void* /*shared*/, std::size_t /*bytes*/) noexcept {}
 };
 

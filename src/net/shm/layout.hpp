@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "net/cell_ring.hpp"
+#include "net/shm/return_ring.hpp"
 #include "net/transport.hpp"
 
 namespace weft::net::shm {
@@ -39,17 +40,13 @@ struct segment_header {
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> live;
 };
 
-/// One direction of returned packets: written by one peer, emptied by the owner. Zero is an empty place, else index
-/// + 1.
-using return_entry = std::atomic<std::uint32_t>;
-
 struct layout {
   explicit layout(const shape& of) noexcept : shape{of} {
     return_entries = std::bit_ceil(of.packet_count + 1);
     ring_stride = ring_bytes(of.ring_cells);
     connects = page_bytes;
     returns = page_up(connects + sizeof(std::uint64_t) * of.devices_max * of.ranks);
-    rings = page_up(returns + sizeof(return_entry) * return_entries * of.ranks);
+    rings = page_up(returns + sizeof(return_ring::entry) * return_entries * of.ranks);
     packets = page_up(rings + ring_stride * of.devices_max * of.ranks * of.devices_max);
     bytes = page_up(packets + packet_stride(of.packet_bytes) * of.packet_count);
   }
@@ -60,7 +57,7 @@ struct layout {
   }
   /// The places in which rank `peer` returns the owner's packets.
   [[nodiscard]] std::size_t return_ring(std::uint32_t peer) const noexcept {
-    return returns + sizeof(return_entry) * return_entries * peer;
+    return returns + sizeof(return_ring::entry) * return_entries * peer;
   }
   /// The ring from device `source_device` of rank `source` to the owner's device `device`.
   [[nodiscard]] std::size_t ring(std::uint32_t device, std::uint32_t source,

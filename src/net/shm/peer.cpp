@@ -29,13 +29,8 @@ void peer::attach(std::byte* base, segment mapped, unique_fd connection, bool sa
 void peer::release(void* data, std::size_t /*bytes*/) noexcept {
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(data) - base_) - layout_->packets;
   const auto index = static_cast<std::uint32_t>(offset / packet_stride(layout_->shape.packet_bytes));
-  auto* entries = reinterpret_cast<return_entry*>(base_ + layout_->return_ring(self_));
-  // There are more places than packets, so the place is empty: the packet that was in it has come back to its owner,
-  // and from there to us, before the place's turn came round.
-  // [shm.return_turn] relaxed: only tells our threads' places apart; the store below carries the data.
-  const std::uint32_t position = returned_.fetch_add(1, std::memory_order_relaxed);
-  // [shm.return] release -> [shm.reclaim]: we have read the packet to the end.
-  entries[position & (layout_->return_entries - 1)].store(index + 1, std::memory_order_release);
+  auto* entries = reinterpret_cast<return_ring::entry*>(base_ + layout_->return_ring(self_));
+  return_ring::put(entries, layout_->return_entries, returned_, index);
 }
 
 copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept {

@@ -87,15 +87,11 @@ unsigned shm_transport::reclaim_packets() noexcept {
 }
 
 unsigned shm_transport::reclaim_from(std::uint32_t rank) noexcept {
-  auto* entries = reinterpret_cast<return_entry*>(base() + layout_.return_ring(rank));
+  auto* entries = reinterpret_cast<return_ring::entry*>(base() + layout_.return_ring(rank));
   unsigned found = 0;
   for (std::uint32_t& position = reclaimed_[rank]; found < layout_.shape.packet_count; ++position, ++found) {
-    return_entry& entry = entries[position & (layout_.return_entries - 1)];
-    // [shm.reclaim] acquire <- [shm.return]: the peer has read the packet to the end.
-    const std::uint32_t value = entry.load(std::memory_order_acquire);
+    const std::uint32_t value = return_ring::take(entries, layout_.return_entries, position);
     if (value == 0) break;
-    // [shm.empty] relaxed: the peer writes here again only after it got one of the packets again, which this precedes.
-    entry.store(0, std::memory_order_relaxed);
     const std::uint32_t index = value - 1;
     std::uint32_t holder = rank + 1;
     // [shm.settle] relaxed: only the peer that the packet was lent to can return it, and once.
