@@ -48,6 +48,8 @@ class completion_queue final : public completion {
   [[nodiscard]] std::size_t capacity() const noexcept { return bounded_ ? bounded_->capacity() : 0; }
 
  private:
+  friend class core::runtime_state;
+
   [[nodiscard]] answer signal_unbounded(completion_record& record) noexcept;
 
   std::optional<detail::bounded_queue<detail::raw_record>> bounded_;

@@ -27,6 +27,16 @@ void give_back(net::arrival message) noexcept {
 }  // namespace
 
 [[gnu::always_inline]] inline bool device_state::deliver(remote_entry& to, net::arrival message) noexcept {
+  if (to.queue != nullptr && message.owner == nullptr) [[likely]] {
+    const std::uint64_t head =
+        detail::record_head(message.source, operation::message, detail::payload_place::in_record, message.bytes);
+    return to.queue->try_push_parts(head, message.header.tag, message.payload, (message.bytes + 7) / 8);
+  }
+  return deliver_record(to, message);
+}
+
+// To any completion object, of any size.
+[[gnu::noinline]] bool device_state::deliver_record(remote_entry& to, net::arrival message) noexcept {
   completion_record record;
   detail::raw_record& raw = record.raw();
   raw.peer = message.source;

@@ -80,6 +80,7 @@ class device_state final {
   // Arrivals (arrive.cpp).
   void open_endpoints();
   [[nodiscard]] bool deliver(remote_entry& to, net::arrival message) noexcept;
+  [[nodiscard]] bool deliver_record(remote_entry& to, net::arrival message) noexcept;
   [[nodiscard]] bool on_other_message(net::arrival message) noexcept;
   [[nodiscard]] bool on_active_message(net::arrival message) noexcept;
   [[nodiscard]] bool on_offer(net::arrival message) noexcept;

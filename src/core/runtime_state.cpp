@@ -110,7 +110,9 @@ runtime_counters runtime_state::counters() const noexcept {
 }
 
 remote_entry& runtime_state::add_entry(completion& target, buffer_allocator* allocator) {
-  return entries_.emplace_back(remote_entry{&target, allocator_owner{allocator}});
+  auto* queue = dynamic_cast<completion_queue*>(&target);
+  auto* slots = queue != nullptr && queue->bounded_ ? &*queue->bounded_ : nullptr;
+  return entries_.emplace_back(remote_entry{&target, slots, allocator_owner{allocator}});
 }
 
 void runtime_state::register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator) {

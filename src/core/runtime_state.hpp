@@ -16,6 +16,7 @@
 #include "core/packet_pool.hpp"
 #include "core/unexpected.hpp"
 #include "net/transport.hpp"
+#include "weft/completion_queue.hpp"
 #include "weft/detail/id_table.hpp"
 #include "weft/runtime.hpp"
 
@@ -35,6 +36,8 @@ class allocator_owner final : public detail::payload_owner {
 /// A registered completion object. Entries live as long as the runtime: records may outlive a registration.
 struct remote_entry {
   completion* target;
+  // The queue inside of `target`, where that is a bounded completion_queue: records are put together in its slots.
+  detail::bounded_queue<detail::raw_record>* queue;
   allocator_owner owner;
 };
 

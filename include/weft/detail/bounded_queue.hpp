@@ -64,6 +64,21 @@ class bounded_queue {
     return true;
   }
 
+  /// Pushes a record that is put together in its slot: its first two words, then `rest_words` words from `rest`.
+  [[nodiscard]] bool try_push_parts(std::uint64_t first, std::uint64_t second, const void* rest,
+                                    std::size_t rest_words) noexcept {
+    std::uint64_t position;
+    if (cached_thread_slot >= thread_slots_max) [[unlikely]] {
+      if (!take_first_ticket(position)) return false;
+    } else if (!take_ticket(position)) {
+      return false;
+    }
+    slot& mine = slots_[position & mask_];
+    mine.write_parts(first, second, rest, rest_words);
+    publish(mine, position);
+    return true;
+  }
+
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
     // [bounded_queue.front] acquire <- [bounded_queue.claim]: whoever claimed the record before knew of later ones; so
@@ -114,14 +129,23 @@ class bounded_queue {
 
   [[gnu::noinline]] bool try_push_first(const Record& record) noexcept {
     std::uint64_t position;
-    if (!(this_thread_slot() != no_thread_slot ? take_ticket(position) : take_ticket_exactly(position))) return false;
+    if (!take_first_ticket(position)) return false;
     put(position, record);
     return true;
+  }
+
+  // For a thread whose slot is not known yet, or that has none.
+  [[gnu::noinline]] bool take_first_ticket(std::uint64_t& position) noexcept {
+    return this_thread_slot() != no_thread_slot ? take_ticket(position) : take_ticket_exactly(position);
   }
 
   void put(std::uint64_t position, const Record& record) noexcept {
     slot& mine = slots_[position & mask_];
     mine.write(record);
+    publish(mine, position);
+  }
+
+  void publish(slot& mine, std::uint64_t position) noexcept {
     // [bounded_queue.publish] release -> [bounded_queue.poll]: carries the record of `position`.
     mine.sequence.store(position + 1, std::memory_order_release);
   }

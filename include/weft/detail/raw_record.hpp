@@ -1,6 +1,7 @@
 // The bytes of a completion record as they pass through rings and queues: trivially copyable, without ownership.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -59,6 +60,17 @@ struct raw_record {
   void refer(const reference& in) noexcept { std::memcpy(payload, &in, sizeof in); }
 };
 static_assert(sizeof(raw_record) == 56);
+
+/// The first word of a record without error, as it lies in memory.
+[[nodiscard]] constexpr std::uint64_t record_head(std::uint32_t peer, operation what, payload_place place,
+                                                  std::uint32_t inline_bytes) noexcept {
+  static_assert(std::endian::native == std::endian::little,
+                "the fields below are in the order of a little-endian word");
+  return peer | std::uint64_t{static_cast<std::uint8_t>(what)} << 32 |
+         std::uint64_t{static_cast<std::uint8_t>(place)} << 40 | std::uint64_t{inline_bytes} << 48;
+}
+static_assert(offsetof(raw_record, what) == 4 && offsetof(raw_record, place) == 5);
+static_assert(offsetof(raw_record, inline_bytes) == 6 && offsetof(raw_record, tag) == 8);
 
 }  // namespace detail
 }  // namespace weft

@@ -39,6 +39,21 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
     }
   }
 
+  /// The same from parts: two words, then `rest_words` words that lie at `rest`; what is behind them stays as it was.
+  void write_parts(std::uint64_t first, std::uint64_t second, const void* rest, std::size_t rest_words) noexcept {
+    const auto* from = static_cast<const std::byte*>(rest);
+    // [record_slot.write] relaxed -> [record_slot.read]: as above.
+    words[0].store(first, std::memory_order_relaxed);
+    // [record_slot.write] relaxed -> [record_slot.read]: as above.
+    words[1].store(second, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < rest_words; ++i) {
+      std::uint64_t copy;
+      std::memcpy(&copy, from + 8 * i, 8);
+      // [record_slot.write] relaxed -> [record_slot.read]: as above.
+      words[2 + i].store(copy, std::memory_order_relaxed);
+    }
+  }
+
   /// By any consumer, at any time; what it reads counts only if its claim on the position succeeds afterwards.
   void read(Record& record) const noexcept {
     auto* to = reinterpret_cast<std::byte*>(&record);

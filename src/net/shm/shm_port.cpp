@@ -4,37 +4,23 @@
 
 namespace weft::net::shm {
 
-template <bool CarriesPacket>
-inline post_result shm_port::push(outgoing& way, const header& what, const void* payload,
-                                  std::uint32_t bytes) noexcept {
-  if (shared_ && !way.sending.try_enter()) return post_result::busy;
-  const bool pushed = way.sender.try_push(what, payload, bytes, CarriesPacket);
-  if (shared_) way.sending.leave();
-  return pushed ? post_result::ok : post_result::full;
-}
-
 // First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
 template <bool CarriesPacket>
-[[gnu::noinline]] post_result shm_port::push_anew(std::uint32_t peer, std::uint32_t device, const header& what,
-                                                  const void* payload, std::uint32_t bytes) noexcept {
+post_result shm_port::push_anew(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
+                                std::uint32_t bytes) noexcept {
   outgoing* way = own_->find_way(peer, device);
   return way == nullptr ? post_result::full : push<CarriesPacket>(*way, what, payload, bytes);
 }
 
-post_result shm_port::try_inject(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                 std::uint32_t bytes) noexcept {
-  outgoing* way = own_->known_way(peer, device);
-  if (way == nullptr) [[unlikely]]
-    return push_anew<false>(peer, device, what, payload, bytes);
-  return push<false>(*way, what, payload, bytes);
-}
+template post_result shm_port::push_anew<false>(std::uint32_t peer, std::uint32_t device, const header& what,
+                                                const void* payload, std::uint32_t bytes) noexcept;
 
 post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                std::uint32_t bytes) noexcept {
   // Lent before it is published: the peer may return it before the push is through.
   owner_->lend(packet, peer);
   const packet_reference reference{packet, bytes};
-  outgoing* way = own_->known_way(peer, device);
+  outgoing* way = known_way(peer, device);
   const post_result result = way != nullptr ? push<true>(*way, what, &reference, sizeof reference)
                                             : push_anew<true>(peer, device, what, &reference, sizeof reference);
   if (result != post_result::ok) owner_->unlend(packet);

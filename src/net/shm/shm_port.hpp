@@ -12,13 +12,19 @@ namespace weft::net::shm {
 
 class shm_port {
  public:
-  shm_port(shm_transport& owner, slot& own, bool shared) : owner_{&owner}, own_{&own}, shared_{shared} {
+  shm_port(shm_transport& owner, slot& own, bool shared)
+      : owner_{&owner}, own_{&own}, routes_{own.routes()}, shared_{shared} {
     served_.push_back(&own);
     list_rings();
   }
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
-                                       const void* payload, std::uint32_t bytes) noexcept;
+                                       const void* payload, std::uint32_t bytes) noexcept {
+    outgoing* way = known_way(peer, device);
+    if (way == nullptr) [[unlikely]]
+      return push_anew<false>(peer, device, what, payload, bytes);
+    return push<false>(*way, what, payload, bytes);
+  }
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                      std::uint32_t bytes) noexcept;
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
@@ -39,16 +45,29 @@ class shm_port {
   void look_for_rings() noexcept;
 
  private:
+  // Null for a message that names a device: its way is looked up.
+  [[nodiscard]] outgoing* known_way(std::uint32_t peer, std::uint32_t device) const noexcept {
+    return device == any_device ? routes_[peer].known_way() : nullptr;
+  }
+
   template <bool CarriesPacket>
-  [[nodiscard]] post_result push(outgoing& way, const header& what, const void* payload, std::uint32_t bytes) noexcept;
+  [[nodiscard]] post_result push(outgoing& way, const header& what, const void* payload, std::uint32_t bytes) noexcept {
+    if (shared_ && !way.sending.try_enter()) return post_result::busy;
+    const bool pushed = way.sender.try_push(what, payload, bytes, CarriesPacket);
+    if (shared_) way.sending.leave();
+    return pushed ? post_result::ok : post_result::full;
+  }
+
+  // First contact, or the peer's devices have changed: apart, so that the fast path needs no registers saved.
   template <bool CarriesPacket>
-  [[nodiscard]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                      std::uint32_t bytes) noexcept;
+  [[nodiscard]] [[gnu::noinline]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what,
+                                                        const void* payload, std::uint32_t bytes) noexcept;
 
   void list_rings() noexcept;
 
   shm_transport* owner_;
   slot* own_;
+  route* routes_;  // of own_
   bool shared_;
   std::vector<slot*> served_;
   std::vector<incoming*> rings_;  // of all served slots

@@ -20,6 +20,7 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
       layout_{&where},
       index_{index},
       routes_(peers.size()),
+      ways_(peers.size()),
       connects_{reinterpret_cast<const std::atomic<std::uint64_t>*>(base + where.connect(index, 0))},
       connected_(peers.size()) {
   for (std::uint32_t rank = 0; rank < peers.size(); ++rank) {
@@ -28,7 +29,7 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
 }
 
 outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
-  const std::uint64_t live = live_devices(routes_[to]);
+  const std::uint64_t live = routes_[to].live_devices();
   if (live == 0) return nullptr;  // the peer has only just begun, or is at its end
   std::uint32_t wanted = device == any_device ? index_ : device;
   if (wanted >= slots_max || (live >> wanted & 1) == 0) {
@@ -47,7 +48,7 @@ outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
 
 outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
   const std::scoped_lock lock{making_};
-  std::unique_ptr<outgoing>& place = routes_[to].ways[device];
+  std::unique_ptr<outgoing>& place = ways_[to][device];
   if (!place) {
     const peer& target = *(*peers_)[to];
     place.reset(new (std::nothrow) outgoing{target.ring_control_at(device, index_), layout_->shape.ring_cells});

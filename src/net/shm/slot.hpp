@@ -38,23 +38,37 @@ struct incoming {
   ring_receiver receiver;
 };
 
+/// The way of messages that name no device, for one peer: one cache line, written when the peer's devices change.
+struct alignas(detail::cache_line_bytes) route {
+  const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
+  std::atomic<std::uint64_t> live{0};                     // what it was when the way was found
+  std::atomic<outgoing*> way{nullptr};
+
+  /// Which of the peer's devices take messages.
+  [[nodiscard]] std::uint64_t live_devices() const noexcept {
+    // [device.live] acquire <- [device.open]: the device's slot serves its rings.
+    return peer_live->load(std::memory_order_acquire);
+  }
+
+  /// The way, if it is known and the peer's devices are what they were; null otherwise. **Threads**: any.
+  [[nodiscard]] outgoing* known_way() const noexcept {
+    // [shm.route] acquire <- [shm.reroute]: the way that belongs to these live devices, or a newer one.
+    if (live.load(std::memory_order_acquire) != live_devices()) return nullptr;
+    // [shm.route_way] acquire <- [shm.reroute_way]: the ring is made.
+    return way.load(std::memory_order_acquire);
+  }
+};
+
 class slot {
  public:
   slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index);
 
-  /// The ring to the device of `to` that a message naming no device goes to, if it is known and the peer's devices are
-  /// what they were; null otherwise. **Threads**: any.
-  [[nodiscard]] outgoing* known_way(std::uint32_t to, std::uint32_t device) noexcept {
-    route& cached = routes_[to];
-    if (device != any_device) return nullptr;
-    // [shm.route] acquire <- [shm.reroute]: the way that belongs to these live devices, or a newer one.
-    if (cached.live.load(std::memory_order_acquire) != live_devices(cached)) return nullptr;
-    // [shm.route_way] acquire <- [shm.reroute_way]: the ring is made.
-    return cached.way.load(std::memory_order_acquire);
-  }
+  /// The known ways, by rank.
+  [[nodiscard]] route* routes() noexcept { return routes_.data(); }
 
-  /// The same for any `device`, found anew. The first message to a device makes the ring, which allocates; null if
-  /// memory for that is not to be had, or the peer has no devices. **Threads**: any.
+  /// The ring to the device of `to` that a message naming `device` goes to, found anew. The first message to a device
+  /// makes the ring, which allocates; null if memory for that is not to be had, or the peer has no devices.
+  /// **Threads**: any.
   [[nodiscard]] outgoing* find_way(std::uint32_t to, std::uint32_t device) noexcept;
 
   /// Rings that peers have opened to this slot. **Threads**: the one that polls.
@@ -65,18 +79,6 @@ class slot {
   [[nodiscard]] bool look_for_sources() noexcept;
 
  private:
-  struct alignas(detail::cache_line_bytes) route {
-    const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
-    std::atomic<std::uint64_t> live{0};
-    std::atomic<outgoing*> way{nullptr};
-    std::array<std::unique_ptr<outgoing>, slots_max> ways;  // by the peer's device; under `making_`
-  };
-
-  // Which of the peer's devices take messages.
-  [[nodiscard]] static std::uint64_t live_devices(const route& to) noexcept {
-    // [device.live] acquire <- [device.open]: the device's slot serves its rings.
-    return to.peer_live->load(std::memory_order_acquire);
-  }
   [[nodiscard]] outgoing* make_way(std::uint32_t to, std::uint32_t device) noexcept;
   void add_sources(std::uint32_t source, std::uint64_t devices);
 
@@ -85,6 +87,7 @@ class slot {
   const layout* layout_;
   std::uint32_t index_;
   std::vector<route> routes_;
+  std::vector<std::array<std::unique_ptr<outgoing>, slots_max>> ways_;  // by peer and its device; under `making_`
   std::mutex making_;
   const std::atomic<std::uint64_t>* connects_;  // of our segment: a word for each rank
   std::vector<std::uint64_t> connected_;        // what is in `sources_`
