@@ -119,6 +119,31 @@ void ids_come_and_go() {
       });
 }
 
+// The first probe alone: it may find nothing, but never something else.
+void ids_are_found_at_once() {
+  table shared(3);
+  atomic<int> objects[2] = {0, 0};
+  atomic<int> reason{0};
+  threads(
+      [&] {
+        for (int i = 0; i < 2; ++i) {
+          objects[i].store(i + 1, relaxed);
+          check(shared.insert(static_cast<std::uint32_t>(i), &objects[i]), "a new id is refused");
+        }
+        check(shared.find_at_once(1) == &objects[1], "a small dense id is not where it says");
+        reason.store(1, relaxed);
+        check(shared.withdraw(0), "a present id is not");
+      },
+      [&] {
+        for (std::uint32_t id = 0; id < 2; ++id) {
+          const auto* found = static_cast<const atomic<int>*>(shared.find_at_once(id));
+          check(found == nullptr || found->load(relaxed) == static_cast<int>(id) + 1,
+                "the wrong object, or an old one");
+        }
+      });
+  check(shared.find_at_once(0) == nullptr, "a withdrawn id is found");
+}
+
 void ids_are_withdrawn() {
   table shared(1);
   atomic<int> object{0};
@@ -151,6 +176,7 @@ void ids_are_given_once() {
 
 TEST_F(model_table, the_table_of_ids_holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"come and go", ids_come_and_go, brief},
+                                      {"found at once", ids_are_found_at_once, brief},
                                       {"withdrawn", ids_are_withdrawn, brief},
                                       {"given once", ids_are_given_once, brief}};
   const planting_report report = plant_bugs(programs, {"/id_table.hpp"});
