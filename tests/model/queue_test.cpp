@@ -18,8 +18,9 @@ using namespace weft::model;
 struct record {
   std::uint64_t number;
   std::uint64_t twin;
+  std::uint64_t triplet;
 };
-constexpr record make(std::uint64_t number) { return {number, ~number}; }
+constexpr record make(std::uint64_t number) { return {number, ~number, number * 3}; }
 
 using bounded = weft::detail::bounded_queue<record, model_atomics>;
 using unbounded = weft::detail::unbounded_queue<record, model_atomics>;
@@ -35,7 +36,7 @@ class model_queue : public ::testing::Test {
 class ledger {
  public:
   void found(const record& out) {
-    check(out.twin == ~out.number, "a torn record");
+    check(out.twin == ~out.number && out.triplet == out.number * 3, "a torn record");
     check(out.number > 0 && out.number < seen_.size() && !seen_[out.number], "a record twice, or none at all");
     seen_[out.number] = true;
     ++count_;
@@ -60,9 +61,16 @@ class order_of_arrival {
   std::array<std::uint64_t, 10> last_{};
 };
 
-template <class Queue>
-void push(Queue& queue, std::uint64_t number) {
+void push(unbounded& queue, std::uint64_t number) {
   while (!queue.try_push(make(number))) await_change();
+}
+
+// Whole, or in parts.
+void push(bounded& queue, std::uint64_t number) {
+  const record what = make(number);
+  while (number % 2 == 0 ? !queue.try_push(what) : !queue.try_push_parts(what.number, what.twin, &what.triplet, 1)) {
+    await_change();
+  }
 }
 
 template <class Queue>
@@ -218,6 +226,16 @@ TEST_F(model_queue, bounded_holds_and_no_planted_bug_goes_unnoticed) {
   const planting_report report = plant_bugs(programs, {"/bounded_queue.hpp", "/record_slot.hpp"}, {}, checks);
   std::cout << report;
   EXPECT_TRUE(report.right) << report;
+}
+
+// The slots beyond the capacity are needed, one for each thread that may overshoot.
+TEST_F(model_queue, bounded_breaks_where_the_spare_slots_are_missing) {
+  const outcome result = explore(wide, [] {
+    bounded queue(1, 0);
+    ledger all;
+    threads([&] { push(queue, 11); }, [&] { push(queue, 21); }, [&] { pop(queue, all, 2); });
+  });
+  EXPECT_TRUE(result.failed) << result;
 }
 
 void unbounded_one_each() {
