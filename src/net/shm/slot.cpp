@@ -29,7 +29,9 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
 }
 
 outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
-  const std::uint64_t live = routes_[to].live_devices();
+  const std::uint64_t seen = routes_[to].live_devices();
+  // The peer wrote this: devices that there is no room for in its segment are not believed.
+  const std::uint64_t live = seen & (~std::uint64_t{0} >> (slots_max - layout_->shape.devices_max));
   if (live == 0) return nullptr;  // the peer has only just begun, or is at its end
   std::uint32_t wanted = device == any_device ? index_ : device;
   if (wanted >= slots_max || (live >> wanted & 1) == 0) {
@@ -41,7 +43,7 @@ outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
     // [shm.reroute_way] release -> [shm.route_way]: the ring is made.
     cached.way.store(found, std::memory_order_release);
     // [shm.reroute] release -> [shm.route]: after the way, so that nobody takes an older one for these devices.
-    cached.live.store(live, std::memory_order_release);
+    cached.live.store(seen, std::memory_order_release);
   }
   return found;
 }
