@@ -72,7 +72,12 @@ template <class Sink>
   }
   std::byte* foreign = source.packet(reference.index);
   message.bytes = reference.bytes;
-  if (source.held() < port_.owner().foreign_packets_max()) {
+  packet_store& packets = port_.owner().packets();
+  std::uint32_t own = packet_store::none;
+  // Where the quota of the peer's packets is used up by records that the program keeps, delivery copies. With no packet
+  // to copy into, the quota is exceeded: both sides may have all their packets under way to each other.
+  if (source.held() >= port_.owner().foreign_packets_max()) own = packets.try_get();
+  if (own == packet_store::none) {
     message.payload = foreign;
     message.owner = &source;
     source.count_taken();
@@ -80,10 +85,6 @@ template <class Sink>
     source.uncount_taken();
     return false;
   }
-  // The quota of the peer's packets is used up by records that the program keeps: from here on delivery copies.
-  packet_store& packets = port_.owner().packets();
-  const std::uint32_t own = packets.try_get();
-  if (own == packet_store::none) return false;
   std::memcpy(packets.data(own), foreign, reference.bytes);
   message.payload = packets.data(own);
   message.owner = &packets.owner();
