@@ -1,0 +1,201 @@
+// Two endpoints of a transport that reach each other, with packet pools that notice what is lost or given back twice.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/config.hpp"
+#include "boot/bootstrap.hpp"
+#include "net/self/self_endpoint.hpp"
+#include "net/shm/shm_endpoint.hpp"
+
+namespace weft::contract {
+
+inline constexpr std::uint32_t packet_count = 16;
+inline constexpr std::uint32_t packet_bytes = 512;
+inline constexpr std::uint32_t ring_cells = 8;
+inline constexpr std::uint32_t devices_max = 4;
+
+[[nodiscard]] inline base::settings small_settings() {
+  base::settings out;
+  out.packet_count = packet_count;
+  out.packet_bytes = packet_bytes;
+  out.ring_cells = ring_cells;
+  out.devices_max = devices_max;
+  out.foreign_packets_max = packet_count;
+  out.boot_timeout_s = 30;
+  return out;
+}
+
+/// A pool in which each packet is in exactly one place.
+class packet_pool final : public net::packet_store, private detail::payload_owner {
+ public:
+  explicit packet_pool(net::transport& lender) : lender_{lender} {
+    memory_ = lender.packet_memory();
+    if (memory_ == nullptr) {
+      own_.resize(net::packet_stride(packet_bytes) * packet_count);
+      memory_ = own_.data();
+    }
+    free_.fill(true);
+    lender.use_packets(*this);
+  }
+
+  [[nodiscard]] std::uint32_t try_get() noexcept override {
+    lender_.reclaim_packets();
+    const std::scoped_lock lock{mutex_};
+    for (std::uint32_t index = 0; index < packet_count; ++index) {
+      if (std::exchange(free_[index], false)) return index;
+    }
+    return none;
+  }
+
+  void put(std::uint32_t index) noexcept override {
+    const std::scoped_lock lock{mutex_};
+    EXPECT_FALSE(free_[index]) << "packet " << index << " came back twice";
+    free_[index] = true;
+  }
+
+  [[nodiscard]] std::byte* data(std::uint32_t index) const noexcept override {
+    return memory_ + index * net::packet_stride(packet_bytes);
+  }
+  [[nodiscard]] detail::payload_owner& owner() noexcept override { return *this; }
+
+  /// Packets that are here, those that peers have returned included.
+  [[nodiscard]] std::size_t free_count() {
+    lender_.reclaim_packets();
+    const std::scoped_lock lock{mutex_};
+    return static_cast<std::size_t>(std::count(free_.begin(), free_.end(), true));
+  }
+
+ private:
+  void release(void* payload, std::size_t /*bytes*/) noexcept override {
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_);
+    put(static_cast<std::uint32_t>(offset / net::packet_stride(packet_bytes)));
+  }
+
+  net::transport& lender_;
+  std::byte* memory_;
+  std::vector<std::byte> own_;
+  std::mutex mutex_;
+  std::array<bool, packet_count> free_{};
+};
+
+/// A message as it arrived; its packet is given back with it.
+struct received {
+  explicit received(const net::arrival& message)
+      : source{message.source},
+        header{message.header},
+        bytes{message.payload, message.payload + message.bytes},
+        place{message.payload},
+        owner{message.owner} {}
+  received(received&& other) noexcept
+      : source{other.source},
+        header{other.header},
+        bytes{std::move(other.bytes)},
+        place{other.place},
+        owner{std::exchange(other.owner, nullptr)} {}
+  received& operator=(received&&) = delete;
+  ~received() {
+    if (owner != nullptr) owner->release(const_cast<std::byte*>(place), bytes.size());
+  }
+
+  std::uint32_t source;
+  net::header header;
+  std::vector<std::byte> bytes;
+  const std::byte* place;
+  detail::payload_owner* owner;
+};
+
+/// Takes what arrives while `room` lasts, and counts what it had to refuse.
+class sink {
+ public:
+  [[nodiscard]] bool on_message(net::arrival message) noexcept {
+    if (room == 0) {
+      ++refused;
+      return false;
+    }
+    --room;
+    messages.emplace_back(message);
+    return true;
+  }
+
+  std::size_t room = ~std::size_t{0};
+  std::size_t refused = 0;
+  std::deque<received> messages;
+};
+
+using endpoint = net::endpoint<sink>;
+
+/// A transport with its pool.
+template <class Transport>
+struct side {
+  side(boot::bootstrap& bootstrap, const base::settings& settings, const std::string& name)
+      : transport{net::transport_context{bootstrap, settings, name}}, packets{transport} {}
+
+  [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t slot, bool shared = true) {
+    return transport.template open<sink>(slot, shared);
+  }
+
+  Transport transport;
+  packet_pool packets;
+};
+
+/// A rank that sends to itself.
+class self_job {
+ public:
+  using transport_type = net::self_transport;
+  explicit self_job(const base::settings& settings = small_settings())
+      : settings_{settings}, boots_{boot::make_local_job(1)}, only_{*boots_[0], settings_, "contract"} {}
+
+  [[nodiscard]] side<transport_type>& from() noexcept { return only_; }
+  [[nodiscard]] side<transport_type>& to() noexcept { return only_; }
+  static constexpr std::uint32_t sender = 0, target = 0;
+
+ private:
+  base::settings settings_;
+  std::vector<std::shared_ptr<boot::bootstrap>> boots_;
+  side<transport_type> only_;
+};
+
+/// Two ranks, threads of this process while they meet, over one mapping of each segment.
+class shm_job {
+ public:
+  using transport_type = net::shm::shm_transport;
+  explicit shm_job(const base::settings& settings = small_settings())
+      : settings_{settings}, boots_{boot::make_local_job(2)} {
+    std::thread other{[&] { sides_[1] = make(1); }};
+    sides_[0] = make(0);
+    other.join();
+  }
+
+  [[nodiscard]] side<transport_type>& from() noexcept { return *sides_[0]; }
+  [[nodiscard]] side<transport_type>& to() noexcept { return *sides_[1]; }
+  static constexpr std::uint32_t sender = 0, target = 1;
+
+ private:
+  [[nodiscard]] std::unique_ptr<side<transport_type>> make(std::uint32_t rank) {
+    return std::make_unique<side<transport_type>>(*boots_[rank], settings_, "contract");
+  }
+
+  base::settings settings_;
+  std::vector<std::shared_ptr<boot::bootstrap>> boots_;
+  std::array<std::unique_ptr<side<transport_type>>, 2> sides_;
+};
+
+/// The bytes of message `seed`.
+[[nodiscard]] inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
+  std::vector<std::byte> out(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    out[i] = static_cast<std::byte>((seed * 0x9e37'79b9'7f4a'7c15 + i * 0x2545'f491'4f6c'dd1d) >> 56);
+  }
+  return out;
+}
+
+}  // namespace weft::contract

@@ -1,0 +1,262 @@
+// Shared memory in which a peer has written what it never should: refused and counted, never believed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "contract/job.hpp"
+
+namespace weft::contract {
+namespace {
+
+using net::cell;
+using net::packet_reference;
+using net::post_result;
+using net::ring_control;
+using return_entry = net::shm::return_ring::entry;
+using net::shm::segment_header;
+
+// Rank 0 goes wild, rank 1 has to stand it.
+class hostile_peer : public testing::Test {
+ protected:
+  // A ring from a device of rank 0 that nobody else uses to device 0 of rank 1.
+  static constexpr std::uint32_t wild_device = 3;
+
+  void SetUp() override {
+    out_ = job_.from().open(0);
+    in_ = job_.to().open(0);
+  }
+
+  [[nodiscard]] const net::shm::layout& where() { return job_.from().transport.where(); }
+  [[nodiscard]] std::byte* segment_of(std::uint32_t rank) {
+    return (rank == 0 ? job_.from() : job_.to()).transport.packet_memory() - where().packets;
+  }
+  [[nodiscard]] net::shm::peer& victim() { return job_.from().transport.peer_at(1); }
+  [[nodiscard]] ring_control& wild_ring() { return victim().ring_control_at(0, wild_device); }
+  [[nodiscard]] std::uint64_t refused(std::uint32_t rank) {
+    return (rank == 0 ? job_.from() : job_.to()).transport.messages_refused();
+  }
+
+  // The next cell of the wild ring: `word` is what stands for kind, bytes and flags.
+  template <class Payload>
+  void forge(std::uint32_t word, const Payload& payload, std::uint64_t tag = 0) {
+    static_assert(sizeof payload <= detail::inline_bytes_max);
+    if (tail_ == 0) victim().connect(0, wild_device);
+    cell& next = reinterpret_cast<cell*>(&wild_ring() + 1)[tail_ % ring_cells];
+    std::memcpy(static_cast<void*>(&next.info), &word, sizeof word);
+    next.id = 0;
+    next.order = 0;
+    next.tag = tag;
+    std::memcpy(next.payload, &payload, sizeof payload);
+    next.sequence.store(++tail_, std::memory_order_release);
+  }
+
+  [[nodiscard]] static std::uint32_t word_of(std::uint32_t kind, std::uint32_t bytes, std::uint32_t flags) {
+    return kind | bytes << 16 | flags << 24;
+  }
+
+  unsigned poll() {
+    unsigned moved = 0;
+    for (int i = 0; i < 4; ++i) moved += in_->poll(sink_, 64);
+    return moved;
+  }
+
+  void expect_all_packets_home() {
+    sink_.messages.clear();
+    EXPECT_EQ(job_.from().packets.free_count(), packet_count);
+    EXPECT_EQ(job_.to().packets.free_count(), packet_count);
+  }
+
+  shm_job job_;
+  std::unique_ptr<endpoint> out_, in_;
+  sink sink_;
+  std::uint32_t tail_ = 0;
+};
+
+TEST_F(hostile_peer, writes_sizes_flags_and_packets_that_can_not_be_and_the_next_good_message_arrives) {
+  struct {
+    std::uint32_t word;
+    packet_reference packet;
+  } const wrong[] = {
+      {word_of(1, 41, 0), {0, 0}},  // more than a cell holds
+      {word_of(1, 255, 0), {0, 0}},
+      {word_of(1, 0, 1), {0, 8}},  // a packet without its reference
+      {word_of(1, 7, 1), {0, 8}},
+      {word_of(1, 9, 1), {0, 8}},
+      {word_of(1, 40, 1), {0, 8}},
+      {word_of(1, 8, 1), {packet_count, 8}},  // packets that are not there
+      {word_of(1, 8, 1), {0x8000'0000, 8}},
+      {word_of(1, 8, 1), {net::packet_store::none, 8}},
+      {word_of(1, 8, 1), {0, packet_bytes + 1}},  // packets that are too long
+      {word_of(1, 8, 1), {packet_count - 1, 0xffff'ffff}},
+      {word_of(1, 8, 0xff), {packet_count, 8}},
+      {~0U, {~0U, ~0U}},
+  };
+  std::uint64_t count = 0;
+  for (const auto& each : wrong) {
+    forge(each.word, each.packet);
+    forge(word_of(1, 8, 0), std::uint64_t{42}, count);
+    EXPECT_EQ(poll(), 2U);
+    EXPECT_EQ(refused(1), ++count);
+    ASSERT_EQ(sink_.messages.size(), count);
+    EXPECT_EQ(sink_.messages.back().header.tag, count - 1);
+    EXPECT_EQ(sink_.messages.back().bytes.size(), 8U);
+  }
+  expect_all_packets_home();
+}
+
+TEST_F(hostile_peer, writes_anything_and_every_cell_is_delivered_within_bounds_or_refused) {
+  std::mt19937_64 random{20'240'607};
+  std::uint64_t written = 0, delivered = 0;
+  for (int lap = 0; lap < 3000; ++lap) {
+    for (std::uint32_t i = 0; i < ring_cells; ++i, ++written) {
+      std::array<std::uint64_t, 5> junk;
+      for (auto& each : junk) each = random() >> random() % 64;
+      // Now and then something that is nearly right.
+      const auto word = static_cast<std::uint32_t>(random());
+      forge(random() % 2 == 0 ? word : word_of(word & 7, 8, word >> 31), junk, random());
+    }
+    EXPECT_EQ(poll(), ring_cells);
+    for (const received& each : sink_.messages) {
+      ASSERT_LE(each.bytes.size(), each.owner == nullptr ? detail::inline_bytes_max : packet_bytes);
+    }
+    delivered += sink_.messages.size();
+    sink_.messages.clear();
+    ASSERT_EQ(delivered + refused(1), written);
+  }
+  EXPECT_GT(delivered, 0U);
+  EXPECT_GT(refused(1), 0U);
+  // What came back to rank 0 without having been lent is refused there.
+  expect_all_packets_home();
+}
+
+TEST_F(hostile_peer, hands_over_a_packet_that_it_still_has_and_gets_it_back_only_where_it_was_lent) {
+  forge(word_of(1, 8, 1), packet_reference{3, 100});
+  EXPECT_EQ(poll(), 1U);
+  ASSERT_EQ(sink_.messages.size(), 1U);
+  sink_.messages.clear();
+  expect_all_packets_home();
+  EXPECT_EQ(refused(0), 1U);
+}
+
+// Now it is rank 1 that goes wild, with what it writes into the segment of rank 0.
+TEST_F(hostile_peer, returns_packets_twice_and_packets_that_are_not_there) {
+  packet_pool& packets = job_.from().packets;
+  const std::uint32_t packet = packets.try_get();
+  ASSERT_EQ(out_->try_send(1, net::any_device, {.kind = 1}, packet, 10), post_result::ok);
+  ASSERT_EQ(poll(), 1U);
+  sink_.messages.clear();  // the first entry: the packet
+  auto* entries = reinterpret_cast<return_entry*>(segment_of(0) + where().return_ring(1));
+  const std::uint32_t bogus[] = {packet + 1, packet + 1, packet_count + 1, 0x8000'0000, ~0U, 5};
+  for (std::size_t i = 0; i < std::size(bogus); ++i) entries[i + 1].store(bogus[i], std::memory_order_release);
+  expect_all_packets_home();
+  EXPECT_EQ(refused(0), std::size(bogus));
+}
+
+TEST_F(hostile_peer, fills_all_its_returns_with_nonsense_for_ever) {
+  auto* entries = reinterpret_cast<return_entry*>(segment_of(0) + where().return_ring(1));
+  for (std::uint32_t lap = 0; lap < 100; ++lap) {
+    for (std::uint32_t i = 0; i < where().return_entries; ++i) entries[i].store(lap * 31 + 1 + i);
+    expect_all_packets_home();
+  }
+  EXPECT_GT(refused(0), 0U);
+}
+
+TEST_F(hostile_peer, claims_to_have_read_what_was_not_written) {
+  const std::uint64_t word = 1;
+  const auto post = [&] { return out_->try_inject(1, net::any_device, {.kind = 1}, &word, sizeof word); };
+  while (post() == post_result::ok) {
+  }
+  auto& consumed = victim().ring_control_at(0, 0).consumed;
+  for (const std::uint32_t bogus : {ring_cells + 1, 1000U, 0x8000'0000U, ~0U}) {
+    consumed.store(bogus, std::memory_order_release);
+    EXPECT_EQ(post(), post_result::full) << bogus;
+  }
+  consumed.store(ring_cells, std::memory_order_release);
+  EXPECT_EQ(post(), post_result::ok);
+}
+
+TEST_F(hostile_peer, claims_devices_that_can_not_be) {
+  auto& live = reinterpret_cast<segment_header*>(segment_of(1))->live;
+  const std::vector<std::byte> before(job_.to().transport.packet_memory(),
+                                      job_.to().transport.packet_memory() + packet_count * packet_bytes);
+  const std::uint64_t word = ~std::uint64_t{0};
+  for (const std::uint64_t bogus : {~0ULL, 1ULL << 63, 1ULL << devices_max, 0ULL, 0xffff'fff0ULL}) {
+    live.store(bogus, std::memory_order_release);
+    for (std::uint32_t device = 0; device < 70; ++device) {
+      static_cast<void>(out_->try_inject(1, device, {.kind = 1}, &word, sizeof word));
+    }
+    static_cast<void>(out_->try_inject(1, net::any_device, {.kind = 1}, &word, sizeof word));
+  }
+  EXPECT_TRUE(std::ranges::equal(before, std::span{job_.to().transport.packet_memory(), before.size()}));
+  live.store(1, std::memory_order_release);
+  poll();
+  sink_.messages.clear();
+  ASSERT_EQ(out_->try_inject(1, net::any_device, {.kind = 1, .tag = 77}, &word, sizeof word), post_result::ok);
+  EXPECT_EQ(poll(), 1U);
+  EXPECT_EQ(sink_.messages.back().header.tag, 77U);
+}
+
+TEST_F(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
+  auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment_of(1) + where().connect(0, 0));
+  word.store(~0ULL, std::memory_order_release);
+  // Its own rank's word, in which only rank 1 itself could write.
+  auto& own = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment_of(1) + where().connect(0, 1));
+  own.store(~0ULL, std::memory_order_release);
+  EXPECT_EQ(poll(), 0U);
+  const std::uint64_t payload = 5;
+  ASSERT_EQ(out_->try_inject(1, net::any_device, {.kind = 1}, &payload, sizeof payload), post_result::ok);
+  EXPECT_EQ(poll(), 1U);
+}
+
+// A quota of none: everything is copied, and the peer has its packets back at once.
+TEST(foreign_packets, beyond_their_quota_are_copied_and_go_back_at_once) {
+  base::settings settings = small_settings();
+  settings.foreign_packets_max = 2;
+  shm_job job{settings};
+  const auto out = job.from().open(0), in = job.to().open(0);
+  sink inbox;
+  for (std::uint64_t tag = 0; tag < 6; ++tag) {
+    const std::uint32_t packet = job.from().packets.try_get();
+    const auto payload = pattern(200, tag);
+    std::memcpy(job.from().packets.data(packet), payload.data(), payload.size());
+    ASSERT_EQ(out->try_send(1, net::any_device, {.kind = 1, .tag = tag}, packet, 200), post_result::ok);
+    for (int i = 0; i < 4; ++i) in->poll(inbox, 16);
+  }
+  ASSERT_EQ(inbox.messages.size(), 6U);
+  EXPECT_EQ(job.from().packets.free_count(), packet_count - 2);
+  EXPECT_EQ(job.to().packets.free_count(), packet_count - 4);
+  for (std::uint64_t tag = 0; tag < 6; ++tag) EXPECT_EQ(inbox.messages[tag].bytes, pattern(200, tag));
+  inbox.messages.clear();
+  EXPECT_EQ(job.from().packets.free_count(), packet_count);
+  EXPECT_EQ(job.to().packets.free_count(), packet_count);
+}
+
+// Both ranks have all their packets under way to each other: somebody has to take one without having one to copy into.
+TEST(foreign_packets, are_taken_beyond_their_quota_when_there_is_no_packet_to_copy_into) {
+  base::settings settings = small_settings();
+  settings.foreign_packets_max = 0;
+  settings.ring_cells = 2 * packet_count;
+  shm_job job{settings};
+  const auto one = job.from().open(0), other = job.to().open(0);
+  const auto send_all = [](side<net::shm::shm_transport>& from, endpoint& way, std::uint32_t to) {
+    for (std::uint32_t i = 0; i < packet_count; ++i) {
+      ASSERT_EQ(way.try_send(to, net::any_device, {.kind = 1}, from.packets.try_get(), 100), post_result::ok);
+    }
+  };
+  send_all(job.from(), *one, 1);
+  send_all(job.to(), *other, 0);
+  sink first, second;
+  for (int i = 0; i < 100; ++i) {
+    one->poll(first, 16);
+    first.messages.clear();
+    other->poll(second, 16);
+    second.messages.clear();
+  }
+  EXPECT_EQ(job.from().packets.free_count(), packet_count);
+  EXPECT_EQ(job.to().packets.free_count(), packet_count);
+}
+
+}  // namespace
+}  // namespace weft::contract
