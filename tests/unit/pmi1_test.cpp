@@ -156,7 +156,7 @@ TEST(pmi1_client, a_fence_that_the_others_never_enter_names_them) {
   job.close_unused(1);
   job.close_unused(2);
   job.close_unused(3);
-  const auto boot = job.connect(0, 50ms);
+  const auto boot = job.connect(0, 2s);
   try {
     boot->fence();
     FAIL() << "nobody else came";
@@ -181,7 +181,7 @@ std::string client_against(const std::vector<std::string>& answers, bool hang_up
   }};
   std::string result = "connected";
   try {
-    const auto boot = weft::boot::make_pmi1({pair[1], 0, 2, 50ms});
+    const auto boot = weft::boot::make_pmi1({pair[1], 0, 2, 1s});
     boot->fence();
   } catch (const weft::error& e) {
     EXPECT_EQ(e.code(), weft::errc::boot_failed);
