@@ -29,6 +29,17 @@ struct ends_of_pair {
 
 void make_non_blocking(const descriptor& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
 
+// Told before the first of them is opened: near the limit, nothing else works well either.
+void check_descriptor_limit(std::uint32_t ranks) {
+  static constexpr std::uint64_t for_each_rank = 7;  // both ends of two pipes and a socket pair, and an input
+  static constexpr std::uint64_t beside = 16;
+  rlimit files{};
+  const std::uint64_t needed = for_each_rank * ranks + beside;
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
+  throw error{errc::boot_failed, fmt::format("{} ranks need {} open files, and the limit is {}; raise it (ulimit -n)",
+                                             ranks, needed, files.rlim_cur)};
+}
+
 // A pipe that the ranks write (or read) blocking, and we do not.
 ends_of_pair make_pipe(bool we_read) {
   std::array<int, 2> fds{};
@@ -118,6 +129,7 @@ inherited_state prepare_process() {
 }
 
 launched_job launch(const options& chosen, program_plan plan, const binding& bind, char** argv) {
+  check_descriptor_limit(chosen.ranks);
   launched_job job;
   std::vector<rank_ends> theirs;
   for (std::uint32_t rank = 0; rank < chosen.ranks; ++rank) theirs.push_back(connect_rank(job, rank));
