@@ -1,10 +1,11 @@
 // weft-kmer: counts k-mers on all ranks of a job.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <thread>
+#include <string>
 
 #include <weft/weft.hpp>
 
@@ -20,16 +21,28 @@ unsigned default_threads(unsigned ranks) {
   return std::max(1U, static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)) / ranks);
 }
 
+// Rank 0 speaks for all. Nobody leaves before it has: a launcher may end the job at the first failed exit.
+void say(weft::runtime& rt, std::FILE* where, const std::string& text) {
+  if (rt.rank() == 0) {
+    std::fputs(text.c_str(), where);
+    std::fflush(where);
+  }
+  rt.barrier();
+}
+
 int count(weft::runtime& rt, weft_kmer::count_options options) {
-  if (options.threads == 0) options.threads = default_threads(rt.size());
+  // Each thread has a device; the runtime's own is one more.
+  const unsigned threads_max = rt.attributes().devices_max - 1;
+  if (options.threads == 0) options.threads = std::min(default_threads(rt.size()), threads_max);
+  if (options.threads > threads_max) {
+    say(rt, stderr,
+        fmt::format("weft-kmer: --threads {}: at most {} here (WEFT_DEVICES_MAX sets it); more processes help\n",
+                    options.threads, threads_max));
+    return 1;
+  }
   weft_kmer::exchange link{rt, options.threads};
   const auto report = weft_kmer::run_count_job(link, options);
-  if (report && rt.rank() == 0) {
-    std::fputs(weft_kmer::summary_of(*report, options).c_str(), stdout);
-    std::fflush(stdout);
-  }
-  // Nobody leaves before rank 0 has said what there is to say: a launcher may end the job at the first failed exit.
-  rt.barrier();
+  say(rt, stdout, report && rt.rank() == 0 ? weft_kmer::summary_of(*report, options) : "");
   return report ? 0 : 1;
 }
 
@@ -40,11 +53,7 @@ int main(int argc, char** argv) {
   try {
     weft::runtime rt;
     if (line.exit_code >= 0) {
-      if (rt.rank() == 0) {
-        std::fputs(line.text.c_str(), line.exit_code == 0 ? stdout : stderr);
-        std::fflush(line.exit_code == 0 ? stdout : stderr);
-      }
-      rt.barrier();
+      say(rt, line.exit_code == 0 ? stdout : stderr, line.text);
       return line.exit_code;
     }
     return count(rt, line.count);

@@ -26,7 +26,8 @@ class BadInput(KmerTest):
             for n in ranks:
                 with self.subTest(launcher=launcher, ranks=n):
                     outputs = () if "--counts" in arguments else ("--counts", counts, "--histogram", histogram)
-                    result = run("count", "--threads", 2, *outputs, *arguments, ranks=n, launcher=launcher, **options)
+                    threads = () if "--threads" in arguments else ("--threads", 2)
+                    result = run("count", *threads, *outputs, *arguments, ranks=n, launcher=launcher, **options)
                     self.assertNotEqual(result.returncode, 0)
                     self.assertEqual(result.stdout.strip(), b"")
                     text = result.stderr.decode()
@@ -99,6 +100,9 @@ class BadInput(KmerTest):
                     result = run("count", "-k", k, good, ranks=ranks, launcher=launcher)
                     self.assertNotEqual(result.returncode, 0)
                     self.assertEqual(result.stderr.count(b"-k"), 1, result.stderr)
+
+    def test_more_threads_than_there_are_devices_for(self):
+        self.check(["--threads 1000", "WEFT_DEVICES_MAX"], "--threads", 1000, self.write("good.fq", GOOD), ranks=(1, 2))
 
     def test_an_output_that_cannot_be_made(self):
         good = self.write("good.fq", GOOD)

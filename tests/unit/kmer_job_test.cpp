@@ -33,9 +33,9 @@ class kmer_job : public testing::Test {
 };
 
 TEST_F(kmer_job, counts_are_right_for_any_number_of_ranks_and_threads) {
-  const auto reads = make_reads(3000);
-  const std::string half = to_fastq({reads.begin(), reads.begin() + 1500});
-  const std::string rest = to_fastq({reads.begin() + 1500, reads.end()});
+  const auto reads = make_reads(1600);
+  const std::string half = to_fastq({reads.begin(), reads.begin() + 800});
+  const std::string rest = to_fastq({reads.begin() + 800, reads.end()});
   count_options options{.show_progress = false, .counts_path = directory_ / "counts"};
   options.inputs = {directory_.write("half.fq", half), directory_.write("rest.fq.gz", gzip(rest))};
   for (const unsigned k : {21U, 51U}) {

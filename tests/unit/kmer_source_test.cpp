@@ -94,7 +94,7 @@ class kmer_source : public testing::Test {
 
 TEST_F(kmer_source, fastq_gives_each_kmer_as_often_as_it_is_there) {
   std::vector<std::string> reads;
-  for (int i = 0; i < 300; ++i)
+  for (int i = 0; i < 150; ++i)
     reads.push_back(random_letters(random_, random_() % 150, "ACGTACGTACGTACGTACGTACGTACGTN"));
   expect_counts_in_all_files("reads.fq", to_fastq(reads), reads, 21, {37, 1000, 30000});
 }
