@@ -118,11 +118,13 @@ class meeting {
         ++expected_;
       }
     }
-    while (expected_ > 0) receive();
+    receive_all();
     context_.boot.fence();  // everybody has mapped everything
   }
 
  private:
+  static constexpr std::size_t strangers_max = 32;
+
   void read_invitations(const std::string& key) {
     theirs_.resize(peers_.size());
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
@@ -165,15 +167,36 @@ class meeting {
     }
   }
 
-  // Takes one visitor in, or sends a stranger away.
-  void receive() {
-    unique_fd socket;
+  // Takes visitors in until all have come. One that says nothing, or leaves, holds nobody up.
+  void receive_all() {
+    std::vector<unique_fd> visitors;
+    while (expected_ > 0) {
+      std::vector<int> sockets{listener_.get()};
+      for (const unique_fd& each : visitors) sockets.push_back(each.get());
+      const std::vector<std::size_t> ready = wait_for_visitors(sockets);
+      // From the back, so that places stay what they were.
+      for (auto place = ready.rbegin(); place != ready.rend() && *place > 0; ++place) {
+        unique_fd socket = std::move(visitors[*place - 1]);
+        visitors.erase(visitors.begin() + static_cast<std::ptrdiff_t>(*place) - 1);
+        welcome(std::move(socket));
+      }
+      if (ready.front() == 0) visitors.push_back(accept_at(listener_, deadline_));
+      // The oldest are those that have said nothing for the longest time.
+      if (visitors.size() > peers_.size() + strangers_max) visitors.erase(visitors.begin());
+    }
+  }
+
+  [[nodiscard]] std::vector<std::size_t> wait_for_visitors(const std::vector<int>& sockets) const {
     try {
-      socket = accept_at(listener_, deadline_);
+      return wait_for_any(sockets, deadline_);
     } catch (const error& reason) {
       throw error{reason.code(), fmt::format("rank {} waited in vain for {} of the ranks on its machine: {}",
                                              context_.boot.rank(), expected_, reason.what())};
     }
+  }
+
+  // Takes a visitor in who has said something, or sends a stranger away.
+  void welcome(unique_fd socket) {
     try {
       const std::uint32_t process = process_behind(socket);
       greeting said;

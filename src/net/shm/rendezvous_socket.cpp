@@ -28,15 +28,19 @@ sockaddr_un address_of(const std::string& name, socklen_t& length) {
   return out;
 }
 
-void wait_for(int fd, short events, deadline until) {
+void wait_for(std::span<pollfd> entries, deadline until) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    pollfd entry{fd, events, 0};
-    const int ready = left.count() > 0 ? ::poll(&entry, 1, static_cast<int>(left.count())) : 0;
+    const int ready = left.count() > 0 ? ::poll(entries.data(), entries.size(), static_cast<int>(left.count())) : 0;
     if (ready > 0) return;
     if (ready == 0) throw error{errc::transport_failed, "nobody there within WEFT_BOOT_TIMEOUT_S"};
     if (errno != EINTR) fail("waiting for a socket");
   }
+}
+
+void wait_for(int fd, short events, deadline until) {
+  pollfd entry{fd, events, 0};
+  wait_for({&entry, 1}, until);
 }
 
 unique_fd new_socket() {
@@ -63,6 +67,17 @@ unique_fd accept_at(const unique_fd& listener, deadline until) {
     if (out) return out;
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) fail("accepting on a Unix socket");
   }
+}
+
+std::vector<std::size_t> wait_for_any(std::span<const int> sockets, deadline until) {
+  std::vector<pollfd> entries;
+  for (const int socket : sockets) entries.push_back({socket, POLLIN, 0});
+  wait_for(entries, until);
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].revents != 0) out.push_back(i);
+  }
+  return out;
 }
 
 unique_fd connect_to(const std::string& name, deadline until) {

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "net/shm/segment.hpp"
 
@@ -18,6 +20,8 @@ using deadline = std::chrono::steady_clock::time_point;
 /// A socket that visitors connect to; its name disappears with it.
 [[nodiscard]] unique_fd listen_at(const std::string& name, int visitors_max);
 [[nodiscard]] unique_fd accept_at(const unique_fd& listener, deadline until);
+/// Which of these have something to read, or have hung up; at least one has.
+[[nodiscard]] std::vector<std::size_t> wait_for_any(std::span<const int> sockets, deadline until);
 [[nodiscard]] unique_fd connect_to(const std::string& name, deadline until);
 
 /// The process at the other end, as this one's process namespace numbers it. Refuses one of another user.

@@ -1,0 +1,273 @@
+// How ranks hand each other their segments: who is let in, who is sent away, and what is said about it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <latch>
+#include <map>
+#include <thread>
+
+#include "base/config.hpp"
+#include "net/shm/handshake.hpp"
+#include "net/shm/rendezvous_socket.hpp"
+#include "weft/error.hpp"
+
+namespace weft::net::shm {
+namespace {
+
+using testing::HasSubstr;
+using secret = std::array<unsigned char, 16>;
+
+// As in handshake.cpp: what ranks publish, and what a visitor says.
+struct invitation {
+  secret machine, process, segment, password;
+};
+struct greeting {
+  secret password;
+  std::uint32_t rank;
+};
+
+constexpr shape job_shape{.ranks = 2, .devices_max = 2, .ring_cells = 8, .packet_count = 4, .packet_bytes = 512};
+const secret others_password{7, 7, 7};
+
+// A bootstrap of two ranks, the other of which is this test.
+class scripted final : public boot::bootstrap {
+ public:
+  explicit scripted(std::uint32_t rank) : rank_{rank} {}
+  std::uint32_t rank() const noexcept override { return rank_; }
+  std::uint32_t size() const noexcept override { return 2; }
+  const char* name() const noexcept override { return "scripted"; }
+  void put(std::string_view /*key*/, std::string_view bytes) override {
+    ASSERT_EQ(bytes.size(), sizeof mine);
+    std::memcpy(&mine, bytes.data(), sizeof mine);
+  }
+  void fence() override {
+    if (fences_++ == 0) published.count_down();
+  }
+  std::string get(std::uint32_t rank, std::string_view /*key*/) override {
+    invitation out = mine;
+    if (rank != rank_) out = {mine.machine, {1, 2, 3}, others_segment, others_password};
+    return {reinterpret_cast<const char*>(&out), sizeof out};
+  }
+
+  invitation mine{};
+  secret others_segment{};
+  std::latch published{1};
+
+ private:
+  std::uint32_t rank_;
+  int fences_ = 0;
+};
+
+std::string socket_name(const secret& segment) {
+  std::string out = "weft-";
+  constexpr char digits[] = "0123456789abcdef";
+  for (const unsigned char byte : segment) (out += digits[byte >> 4]) += digits[byte & 15];
+  return out;
+}
+
+deadline soon() { return std::chrono::steady_clock::now() + std::chrono::seconds{30}; }
+
+// A rank's segment, as it should be.
+struct owned_segment {
+  explicit owned_segment(std::uint32_t rank) {
+    std::tie(memory, file) = segment::create(where.bytes);
+    auto& header = *reinterpret_cast<segment_header*>(memory.memory());
+    header.magic = segment_magic;
+    header.rank = rank;
+    header.shape = job_shape;
+  }
+  layout where{job_shape};
+  segment memory;
+  unique_fd file;
+};
+
+// The rank under test, in a thread of its own.
+class meeting_rank {
+ public:
+  explicit meeting_rank(std::uint32_t rank, std::uint32_t timeout_s = 30) : boot{rank}, own_{rank} {
+    settings_.boot_timeout_s = timeout_s;
+    for (std::uint32_t each = 0; each < 2; ++each) peers_.push_back(std::make_unique<peer>(rank, each, own_.where));
+  }
+
+  void start() {
+    thread_ = std::thread{[this] {
+      try {
+        const transport_context context{boot, settings_, "test"};
+        meet_peers(context, own_.memory.memory(), own_.file, own_.where.bytes, peers_);
+      } catch (const error& thrown) {
+        what_ = thrown.what();
+      }
+      forget_segment(own_.memory.memory());
+    }};
+    boot.published.wait();
+  }
+
+  // What it threw; empty where all went well.
+  std::string end() {
+    thread_.join();
+    return what_;
+  }
+  [[nodiscard]] bool is_attached(std::uint32_t rank) const { return peers_[rank]->is_attached(); }
+  [[nodiscard]] unique_fd visit() const { return connect_to(socket_name(boot.mine.segment), soon()); }
+
+  scripted boot;
+
+ private:
+  owned_segment own_;
+  base::settings settings_;
+  std::vector<std::unique_ptr<peer>> peers_;
+  std::thread thread_;
+  std::string what_;
+};
+
+bool hung_up(const unique_fd& socket) {
+  static_cast<void>(wait_for_any(std::array{socket.get()}, soon()));
+  char byte;
+  const ssize_t got = ::recv(socket.get(), &byte, 1, 0);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+void introduce_rightly(const meeting_rank& host) {
+  const owned_segment mine{1};
+  const unique_fd socket = host.visit();
+  send_with_descriptor(socket, greeting{host.boot.mine.password, 1}, mine.file, soon());
+  greeting answer{};
+  const unique_fd theirs = receive_with_descriptor(socket, answer, soon());
+  EXPECT_EQ(answer.rank, 0U);
+  EXPECT_EQ(answer.password, others_password);
+  EXPECT_TRUE(theirs);
+}
+
+TEST(handshake, sends_strangers_away_and_lets_the_rank_in_that_comes_after_them) {
+  meeting_rank host{0};
+  host.start();
+  const owned_segment good{1};
+  const secret password = host.boot.mine.password;
+  { const unique_fd leaves_at_once = host.visit(); }
+  {
+    const unique_fd babbles = host.visit();
+    ASSERT_EQ(::send(babbles.get(), "hello", 5, MSG_NOSIGNAL), 5);
+    EXPECT_TRUE(hung_up(babbles));
+  }
+  {
+    const unique_fd has_no_segment = host.visit();
+    const greeting said{password, 1};
+    ASSERT_EQ(::send(has_no_segment.get(), &said, sizeof said, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof said));
+    EXPECT_TRUE(hung_up(has_no_segment));
+  }
+  {
+    const unique_fd says_too_much = host.visit();
+    send_with_descriptor(says_too_much, std::array<greeting, 3>{}, good.file, soon());
+    EXPECT_TRUE(hung_up(says_too_much));
+  }
+  for (const greeting& wrong : {greeting{{}, 1}, greeting{others_password, 1}, greeting{password, 0},
+                                greeting{password, 2}, greeting{password, ~0U}}) {
+    const unique_fd stranger = host.visit();
+    send_with_descriptor(stranger, wrong, good.file, soon());
+    EXPECT_TRUE(hung_up(stranger)) << "rank " << wrong.rank;
+  }
+  EXPECT_FALSE(host.is_attached(1));
+  introduce_rightly(host);
+  EXPECT_EQ(host.end(), "");
+  EXPECT_TRUE(host.is_attached(1));
+}
+
+TEST(handshake, does_not_wait_for_strangers_who_say_nothing) {
+  meeting_rank host{0};
+  host.start();
+  std::vector<unique_fd> silent;
+  for (int i = 0; i < 100; ++i) silent.push_back(host.visit());
+  introduce_rightly(host);
+  EXPECT_EQ(host.end(), "");
+  EXPECT_TRUE(host.is_attached(1));
+}
+
+TEST(handshake, refuses_segments_that_could_shrink_or_are_not_what_was_agreed_on) {
+  meeting_rank host{0};
+  host.start();
+  std::vector<unique_fd> bad;
+  bad.emplace_back(memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  bad.emplace_back(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(bad.back().get(), static_cast<off_t>(layout{job_shape}.bytes)), 0);
+  owned_segment other_rank{0}, no_magic{1}, other_shape{1};
+  reinterpret_cast<segment_header*>(no_magic.memory.memory())->magic = 5;
+  reinterpret_cast<segment_header*>(other_shape.memory.memory())->shape.ring_cells = 16;
+  bad.push_back(std::move(other_rank.file));
+  bad.push_back(std::move(no_magic.file));
+  bad.push_back(std::move(other_shape.file));
+  for (const unique_fd& file : bad) {
+    const unique_fd socket = host.visit();
+    send_with_descriptor(socket, greeting{host.boot.mine.password, 1}, file, soon());
+    greeting answer{};
+    static_cast<void>(receive_with_descriptor(socket, answer, soon()));
+    EXPECT_TRUE(hung_up(socket));
+    EXPECT_FALSE(host.is_attached(1));
+  }
+  introduce_rightly(host);
+  EXPECT_EQ(host.end(), "");
+}
+
+TEST(handshake, says_whom_it_waited_for_in_vain) {
+  meeting_rank host{0, 1};
+  host.start();
+  const unique_fd silent = host.visit();
+  EXPECT_THAT(host.end(), HasSubstr("rank 0 waited in vain for 1 of the ranks on its machine"));
+}
+
+// The other way round: the rank under test visits what should be rank 0.
+class visited_host {
+ public:
+  explicit visited_host(meeting_rank& visitor) {
+    visitor.boot.others_segment = {9, static_cast<unsigned char>(::getpid()), 4};
+    listener_ = listen_at(socket_name(visitor.boot.others_segment), 2);
+    visitor.start();
+    socket_ = accept_at(listener_, soon());
+    greeting said{};
+    static_cast<void>(receive_with_descriptor(socket_, said, soon()));
+    EXPECT_EQ(said.rank, 1U);
+    EXPECT_EQ(said.password, others_password);
+  }
+
+  void answer(const greeting& what, const unique_fd& file) { send_with_descriptor(socket_, what, file, soon()); }
+  void hang_up() { socket_ = unique_fd{}; }
+
+ private:
+  unique_fd listener_, socket_;
+};
+
+TEST(handshake, of_a_visitor_names_the_host_that_answers_wrongly) {
+  {
+    meeting_rank visitor{1};
+    visited_host host{visitor};
+    host.answer({{1}, 0}, owned_segment{0}.file);
+    EXPECT_THAT(visitor.end(), HasSubstr("rank 1 can't share memory with rank 0: somebody else answered"));
+  }
+  {
+    meeting_rank visitor{1};
+    visited_host host{visitor};
+    host.answer({visitor.boot.mine.password, 1}, owned_segment{0}.file);
+    EXPECT_THAT(visitor.end(), HasSubstr("somebody else answered"));
+  }
+  {
+    meeting_rank visitor{1};
+    visited_host host{visitor};
+    host.hang_up();
+    EXPECT_THAT(visitor.end(), HasSubstr("rank 1 can't share memory with rank 0: it hung up"));
+  }
+  {
+    meeting_rank visitor{1};
+    visited_host host{visitor};
+    owned_segment other{0};
+    reinterpret_cast<segment_header*>(other.memory.memory())->shape.packet_count = 5;
+    host.answer({visitor.boot.mine.password, 0}, other.file);
+    EXPECT_THAT(visitor.end(), HasSubstr("give all ranks the same WEFT_* settings"));
+  }
+}
+
+}  // namespace
+}  // namespace weft::net::shm

@@ -1,0 +1,85 @@
+// Segments: what is mapped is as large as was agreed on, and stays so.
+#include "net/shm/segment.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "weft/error.hpp"
+
+namespace weft::net::shm {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t bytes = 64 * 4096;
+
+std::string refusal(const unique_fd& file, std::size_t size) {
+  try {
+    static_cast<void>(segment::map(file, size));
+  } catch (const error& thrown) {
+    EXPECT_EQ(thrown.code(), errc::transport_failed);
+    return thrown.what();
+  }
+  return "";
+}
+
+TEST(segment, is_zero_shared_and_gone_with_its_last_owner) {
+  auto [own, file] = segment::create(bytes);
+  const segment other = segment::map(file, bytes);
+  ASSERT_NE(own.memory(), other.memory());
+  for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(other.memory()[i], std::byte{0});
+  own.memory()[bytes - 1] = std::byte{42};
+  EXPECT_EQ(other.memory()[bytes - 1], std::byte{42});
+}
+
+TEST(segment, can_be_neither_shrunk_nor_grown_nor_unsealed) {
+  const auto [own, file] = segment::create(bytes);
+  EXPECT_NE(ftruncate(file.get(), bytes / 2), 0);
+  EXPECT_NE(ftruncate(file.get(), bytes * 2), 0);
+  EXPECT_NE(fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+}
+
+TEST(segment, of_another_size_is_refused) {
+  const auto [own, file] = segment::create(bytes);
+  EXPECT_THAT(refusal(file, bytes + 4096), HasSubstr("has 262144 bytes where 266240 were expected"));
+  EXPECT_THAT(refusal(file, bytes - 4096), HasSubstr("same WEFT_*"));
+}
+
+TEST(segment, that_could_shrink_is_refused) {
+  const unique_fd file{memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  ASSERT_EQ(ftruncate(file.get(), bytes), 0);
+  EXPECT_THAT(refusal(file, bytes), HasSubstr("not sealed against shrinking"));
+  ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW), 0);
+  EXPECT_THAT(refusal(file, bytes), HasSubstr("not sealed against shrinking"));
+  ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_EQ(refusal(file, bytes), "");
+}
+
+TEST(segment, is_no_file_of_another_kind) {
+  EXPECT_NE(refusal(unique_fd{}, bytes), "");
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const unique_fd in{ends[0]}, out{ends[1]};
+  EXPECT_NE(refusal(in, bytes), "");
+}
+
+TEST(unique_fd, closes_what_it_owns_once) {
+  const int raw = memfd_create("weft-test", MFD_CLOEXEC);
+  {
+    unique_fd first{raw};
+    unique_fd second{std::move(first)};
+    EXPECT_FALSE(first);
+    EXPECT_EQ(second.get(), raw);
+    EXPECT_NE(fcntl(raw, F_GETFD), -1);
+  }
+  EXPECT_EQ(fcntl(raw, F_GETFD), -1);
+  EXPECT_EQ(errno, EBADF);
+}
+
+}  // namespace
+}  // namespace weft::net::shm

@@ -1,0 +1,138 @@
+// Segments as ranks see each other's: where things lie, what is believed, how packets go back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "net/shm/peer.hpp"
+#include "weft/error.hpp"
+
+namespace weft::net::shm {
+namespace {
+
+constexpr shape small{.ranks = 3, .devices_max = 2, .ring_cells = 8, .packet_count = 5, .packet_bytes = 512};
+
+class parts {
+ public:
+  void add(std::size_t begin, std::size_t bytes) { all_.emplace_back(begin, begin + bytes); }
+
+  // Whether no two overlap, and all lie between `begin` and `end`.
+  [[nodiscard]] bool are_apart_within(std::size_t begin, std::size_t end) {
+    std::sort(all_.begin(), all_.end());
+    for (const auto& [first, last] : all_) {
+      if (first < begin || last > end) return false;
+      begin = last;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::pair<std::size_t, std::size_t>> all_;
+};
+
+class layouts : public testing::TestWithParam<shape> {};
+
+TEST_P(layouts, keep_everything_apart_and_inside_the_segment) {
+  const shape& of = GetParam();
+  const layout where{of};
+  parts all;
+  for (std::uint32_t rank = 0; rank < of.ranks; ++rank) {
+    all.add(where.return_ring(rank), sizeof(return_ring::entry) * where.return_entries);
+    for (std::uint32_t device = 0; device < of.devices_max; ++device) {
+      all.add(where.connect(device, rank), sizeof(std::uint64_t));
+      for (std::uint32_t source = 0; source < of.devices_max; ++source) {
+        all.add(where.ring(device, rank, source), ring_bytes(of.ring_cells));
+        EXPECT_EQ(where.ring(device, rank, source) % alignof(ring_control), 0U);
+      }
+    }
+  }
+  all.add(where.packets, packet_stride(of.packet_bytes) * of.packet_count);
+  EXPECT_TRUE(all.are_apart_within(sizeof(segment_header), where.bytes));
+  EXPECT_GT(where.return_entries, of.packet_count);
+}
+
+INSTANTIATE_TEST_SUITE_P(of_many_shapes, layouts,
+                         testing::Values(small, shape{1, 1, 8, 1, 512}, shape{4, 64, 16, 64, 576},
+                                         shape{2, 3, 256, 4096, 8192}, shape{65, 2, 8, 63, 1 << 20}),
+                         [](const auto& each) { return "shape_" + std::to_string(each.index); });
+
+struct fake_segment {
+  fake_segment() {
+    auto& header = *reinterpret_cast<segment_header*>(base());
+    header.magic = segment_magic;
+    header.rank = 1;
+    header.shape = small;
+  }
+  [[nodiscard]] std::byte* base() { return reinterpret_cast<std::byte*>(memory.data()); }
+  [[nodiscard]] segment_header& header() { return *reinterpret_cast<segment_header*>(base()); }
+  struct alignas(4096) page {
+    std::byte bytes[4096];
+  };
+  layout where{small};
+  std::vector<page> memory = std::vector<page>(where.bytes / sizeof(page) + 1);
+};
+
+TEST(peer, is_refused_where_its_segment_is_not_what_was_agreed_on) {
+  const auto refused_when = [](auto&& spoil) {
+    fake_segment there;
+    spoil(there.header());
+    peer other{0, 1, there.where};
+    try {
+      other.attach(there.base(), segment{}, unique_fd{}, true, 1);
+    } catch (const error& thrown) {
+      EXPECT_EQ(thrown.code(), errc::transport_failed);
+      EXPECT_THAT(thrown.what(), testing::HasSubstr("rank 0 finds a segment of rank 1"));
+      return !other.is_attached();
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused_when([](segment_header&) {}));
+  EXPECT_TRUE(refused_when([](segment_header& header) { header.magic ^= 1; }));
+  EXPECT_TRUE(refused_when([](segment_header& header) { header.rank = 2; }));
+  EXPECT_TRUE(refused_when([](segment_header& header) { header.shape.ranks = 4; }));
+  EXPECT_TRUE(refused_when([](segment_header& header) { header.shape.devices_max = 64; }));
+  EXPECT_TRUE(refused_when([](segment_header& header) { header.shape.ring_cells = 16; }));
+  EXPECT_TRUE(refused_when([](segment_header& header) { header.shape.packet_count = 6; }));
+  EXPECT_TRUE(refused_when([](segment_header& header) { header.shape.packet_bytes = 1024; }));
+}
+
+TEST(peer, gives_packets_back_in_the_order_of_their_release_round_and_round) {
+  fake_segment there;
+  peer other{2, 1, there.where};
+  other.attach(there.base(), segment{}, unique_fd{}, true, 1);
+  auto* entries = reinterpret_cast<return_ring::entry*>(there.base() + there.where.return_ring(2));
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const std::uint32_t index = i * 3 % small.packet_count;
+    other.count_taken();
+    EXPECT_EQ(other.held(), 1U);
+    other.release(other.packet(index), 10);
+    EXPECT_EQ(other.held(), 0U);
+    return_ring::entry& entry = entries[i % there.where.return_entries];
+    EXPECT_EQ(entry.load(), index + 1);
+    entry.store(0);
+  }
+}
+
+TEST(peer, can_be_read_only_after_a_probe_that_went_well) {
+  fake_segment there;
+  const std::uint64_t word = 0x1234'5678'9abc'def0;
+  std::uint64_t seen = 0;
+  there.header().probe_address = reinterpret_cast<std::uint64_t>(&word);
+  for (const auto& [wanted, value] : {std::pair{true, word}, {true, word + 1}, {false, word}}) {
+    there.header().probe_value = value;
+    peer other{0, 1, there.where};
+    other.attach(there.base(), segment{}, unique_fd{}, true, 1);
+    EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::unavailable);
+    other.probe(wanted);
+    const bool good = wanted && value == word;
+    EXPECT_EQ(other.can_read(), good);
+    EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen),
+              good ? copy_result::done : copy_result::unavailable);
+  }
+}
+
+}  // namespace
+}  // namespace weft::net::shm
