@@ -15,7 +15,7 @@ namespace {
     throw error{errc::invalid_argument,
                 fmt::format("post_am: there is no rank {}; the job has ranks 0 to {}", peer, size - 1)};
   }
-  if (to.id > remote_completion_ids_max) {
+  if (to.id >= remote_completion_ids_max) {
     throw error{errc::invalid_argument,
                 fmt::format("post_am to rank {}: completion id {} is reserved for the library", peer, to.id)};
   }
@@ -56,7 +56,7 @@ registration runtime::register_completion(completion& target, const register_com
   return registration{state_.get(), &target, options.id};
 }
 
-void runtime::barrier() { state_->barrier().wait(default_device(), rank(), size()); }
+void runtime::barrier() { state_->barrier().wait(state_->default_state(), rank(), size()); }
 
 registration::registration(registration&& other) noexcept
     : owner_{std::exchange(other.owner_, nullptr)}, target_{other.target_}, id_{other.id_} {}
@@ -87,7 +87,7 @@ bool device::is_shared() const noexcept { return state_->is_shared(); }
 
 status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                        const post_am_options& options) {
-  if (peer >= state_->rank_count() || to.id > remote_completion_ids_max ||
+  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max ||
       (bytes.address() == nullptr && bytes.bytes() != 0)) [[unlikely]] {
     refuse_post(peer, state_->rank_count(), to, bytes);
   }

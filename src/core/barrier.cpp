@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/backoff.hpp"
+#include "core/device_state.hpp"
 
 namespace weft::core {
 
@@ -14,12 +15,12 @@ completion::answer barrier::signal(completion_record&& record) noexcept {
   return answer::taken;
 }
 
-void barrier::wait(device& through, std::uint32_t rank, std::uint32_t size) {
+void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size) {
   const auto rounds = static_cast<std::uint32_t>(std::bit_width(size - 1));
   base::backoff waiting;
   for (std::uint32_t round = 0; round < rounds; ++round) {
     const auto to = static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
-    while (through.post_am(to, {id}, {}, *this, {.tag = turn_ * rounds_max + round, .device = 0}).is_retry()) {
+    while (through.post_am(to, id, {}, *this, {.tag = turn_ * rounds_max + round, .device = 0}).is_retry()) {
       if (!through.progress()) waiting.pause();
     }
     std::atomic<std::uint32_t>& mine = arrived_[turn_][round];

@@ -6,9 +6,10 @@
 #include <cstdint>
 
 #include "weft/completion.hpp"
-#include "weft/device.hpp"
 
 namespace weft::core {
+
+class device_state;
 
 class barrier final : public completion {
  public:
@@ -18,7 +19,7 @@ class barrier final : public completion {
   explicit barrier(weft::runtime& owner) noexcept : completion{owner} {}
 
   /// What `runtime::barrier` promises. Posts and polls on `through`.
-  void wait(device& through, std::uint32_t rank, std::uint32_t size);
+  void wait(device_state& through, std::uint32_t rank, std::uint32_t size);
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 

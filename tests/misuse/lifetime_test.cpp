@@ -1,0 +1,102 @@
+// Objects that go in the wrong order end the process with a line that says which rule was broken.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+
+// A process that is started anew for each death: one that forks while it has threads may hang.
+class lifetime : public testing::Test {
+ protected:
+  lifetime() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+// A runtime that is destroyed when the test says so; alone, whatever has started this process.
+std::unique_ptr<weft::runtime> lone_runtime() {
+  ::setenv("WEFT_BOOT", "single", 1);
+  return std::make_unique<weft::runtime>();
+}
+
+const std::vector<std::byte> large(100'000);
+
+TEST_F(lifetime, of_a_completion_object_ends_after_its_operations) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    weft::counter inbox{*rt};
+    const auto arrivals = rt->register_completion(inbox, {.id = 1});
+    const weft::counter sent{*rt};
+    std::optional<weft::counter> gone{std::in_place, *rt};
+    if (!rt->default_device().post_am(0, {1}, large, *gone).is_posted()) return;
+    gone.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: .*operations that will signal it are under way");
+}
+
+TEST_F(lifetime, of_a_completion_object_ends_after_what_waits_in_the_backlog) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    weft::counter inbox{*rt};
+    const auto arrivals = rt->register_completion(inbox, {.id = 1});
+    std::optional<weft::counter> gone{std::in_place, *rt};
+    const std::uint64_t word = 1;
+    bool posted = false;
+    for (int i = 0; i < 100'000 && !posted; ++i) {
+      posted = rt->default_device().post_am(0, {1}, std::span{&word, 1}, *gone, {.allow_retry = false}).is_posted();
+    }
+    if (posted) gone.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: .*operations that will signal it are under way");
+}
+
+TEST_F(lifetime, of_a_completion_object_ends_after_its_registration) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    std::optional<weft::counter> inbox{std::in_place, *rt};
+    const auto arrivals = rt->register_completion(*inbox, {.id = 1});
+    inbox.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: .*declare the registration after the object");
+}
+
+TEST_F(lifetime, of_a_runtime_ends_after_its_devices) {
+  const auto wrong = [] {
+    auto rt = lone_runtime();
+    const weft::device dev{*rt};
+    rt.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a runtime is destroyed before a device");
+}
+
+TEST_F(lifetime, of_a_runtime_ends_after_its_completion_objects) {
+  const auto wrong = [] {
+    auto rt = lone_runtime();
+    const weft::completion_queue inbox{*rt};
+    rt.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a runtime is destroyed before a completion object");
+}
+
+TEST_F(lifetime, in_the_right_order_ends_well) {
+  const auto right = [] {
+    {
+      const auto rt = lone_runtime();
+      const weft::device dev{*rt};
+      weft::counter sent{*rt};
+      weft::completion_queue inbox{*rt};
+      const auto arrivals = rt->register_completion(inbox, {.id = 1});
+      if (!rt->default_device().post_am(0, {1}, large, sent).is_posted()) std::exit(2);
+      for (int i = 0; i < 1'000'000 && sent.value() == 0; ++i) rt->default_device().progress();
+      // A record that is still in the queue goes with it.
+    }
+    std::exit(0);
+  };
+  EXPECT_EXIT(right(), testing::ExitedWithCode(0), "^$");
+}
+
+}  // namespace
