@@ -1,0 +1,92 @@
+// The handler: a function with state, that may keep its record, and may say that it has no room.
+#include "weft/handler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "support/records.hpp"
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+
+namespace weft {
+namespace {
+
+using answer = completion::answer;
+
+TEST(handler, gets_each_record_and_gives_its_payload_back_afterwards) {
+  test::local_job{1}.run([](runtime& rt) {
+    test::counting_owner owner;
+    std::array<std::byte, 60> bytes{};
+    std::uint64_t tags = 0;
+    handler sum{rt, [&, state = std::make_unique<int>(5)](completion_record&& got) {
+                  EXPECT_EQ(owner.released, tags / 10);
+                  tags += got.tag() * static_cast<unsigned>(*state);
+                }};
+    EXPECT_EQ(sum.signal(test::owned_record(owner, bytes, 2)), answer::taken);
+    EXPECT_EQ(sum.signal(test::owned_record(owner, bytes, 2)), answer::taken);
+    EXPECT_EQ(tags, 20U);
+    EXPECT_EQ(owner.released, 2U);
+  });
+}
+
+TEST(handler, may_keep_the_record) {
+  test::local_job{1}.run([](runtime& rt) {
+    test::counting_owner owner;
+    std::array<std::byte, 60> bytes{};
+    std::optional<completion_record> kept;
+    handler keeping{rt, [&](completion_record&& got) { kept = std::move(got); }};
+    EXPECT_EQ(keeping.signal(test::owned_record(owner, bytes, 2)), answer::taken);
+    EXPECT_EQ(owner.released, 0U);
+    EXPECT_EQ(kept->data().data(), bytes.data());
+    kept.reset();
+    EXPECT_EQ(owner.released, 1U);
+  });
+}
+
+TEST(handler, that_has_no_room_gets_the_same_message_again) {
+  test::local_job{1}.run([](runtime& rt) {
+    for (const std::size_t size : {8UL, 5000UL, 100'000UL}) {
+      unsigned refused = 0, taken = 0;
+      handler reluctant{rt, [&](completion_record&& got) {
+                          EXPECT_EQ(got.bytes(), size);
+                          EXPECT_EQ(got.data()[size - 1], std::byte{9});
+                          if (refused < 3) {
+                            ++refused;
+                            return answer::full;
+                          }
+                          const completion_record consumed{std::move(got)};
+                          ++taken;
+                          return answer::taken;
+                        }};
+      counter sent{rt};
+      const auto arrivals = rt.register_completion(reluctant, {.id = static_cast<std::uint32_t>(size)});
+      const std::vector<std::byte> payload(size, std::byte{9});
+      const bool posted = test::post_until_taken(rt.default_device(), 0, {arrivals.id()}, payload, sent);
+      EXPECT_TRUE(
+          test::eventually(rt.default_device(), [&] { return taken == 1 && sent.value() == (posted ? 1U : 0U); }));
+      EXPECT_EQ(refused, 3U);
+      for (int i = 0; i < 100; ++i) rt.default_device().progress();
+      EXPECT_EQ(taken, 1U);
+    }
+  });
+}
+
+TEST(handler, may_make_progress_which_does_nothing_on_the_device_that_delivers) {
+  test::local_job{1}.run([](runtime& rt) {
+    unsigned calls = 0;
+    handler polling{rt, [&](completion_record&&) {
+                      ++calls;
+                      EXPECT_FALSE(rt.default_device().progress());
+                    }};
+    counter sent{rt};
+    const auto arrivals = rt.register_completion(polling, {.id = 1});
+    for (int i = 0; i < 3; ++i) static_cast<void>(test::post_until_taken(rt.default_device(), 0, {1}, {}, sent));
+    EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return calls == 3; }));
+  });
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,69 @@
+// Operations under way: a ticket names one of them and no other, now or later.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "core/operation_state.hpp"
+
+namespace weft::core {
+namespace {
+
+TEST(operation_pool, gives_out_as_many_as_it_has_and_each_once) {
+  operation_pool pool{5};
+  std::set<operation_state*> given;
+  for (std::uint32_t i = 0; i < pool.count(); ++i) {
+    operation_state* operation = pool.try_get();
+    ASSERT_NE(operation, nullptr);
+    EXPECT_TRUE(given.insert(operation).second);
+  }
+  EXPECT_EQ(pool.try_get(), nullptr);
+  pool.put(**given.begin());
+  EXPECT_EQ(pool.try_get(), *given.begin());
+  EXPECT_EQ(pool.try_get(), nullptr);
+}
+
+TEST(operation_pool, never_gives_out_the_same_ticket_again) {
+  operation_pool pool{3};
+  std::set<std::uint64_t> tickets{0};
+  for (int i = 0; i < 1000; ++i) {
+    operation_state* operation = pool.try_get();
+    EXPECT_TRUE(tickets.insert(operation->ticket.load()).second);
+    pool.put(*operation);
+  }
+}
+
+TEST(operation_pool, finds_an_operation_by_ticket_peer_and_step_only) {
+  operation_pool pool{4};
+  operation_state* operation = pool.try_get();
+  operation->peer = 7;
+  operation->reach(step::wait_for_answer);
+  const std::uint64_t ticket = operation->ticket.load();
+  EXPECT_EQ(pool.find(ticket, 7, step::wait_for_answer), operation);
+  EXPECT_EQ(pool.find(ticket, 6, step::wait_for_answer), nullptr);
+  EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
+  for (const std::uint64_t wrong : {0UL, 1UL, ticket + 1, ticket ^ 1UL << 32, ticket ^ 1UL << 63,
+                                    ticket | 0xffff'ffffUL, ticket + 4, ~0UL, ticket & 0xffff'ffffUL}) {
+    EXPECT_EQ(pool.find(wrong, 7, step::wait_for_answer), nullptr) << wrong;
+  }
+}
+
+TEST(operation_pool, does_not_find_an_operation_that_is_over_nor_the_next_one_in_its_place) {
+  operation_pool pool{1};
+  operation_state* operation = pool.try_get();
+  operation->peer = 7;
+  operation->reach(step::wait_for_chunks);
+  const std::uint64_t ticket = operation->ticket.load();
+  pool.put(*operation);
+  EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
+  EXPECT_EQ(pool.find(0, 7, step::free), nullptr);
+  ASSERT_EQ(pool.try_get(), operation);
+  operation->peer = 7;
+  operation->reach(step::wait_for_chunks);
+  EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
+  EXPECT_EQ(operation->moved.load(), 0U);
+  EXPECT_FALSE(operation->is_arrival);
+}
+
+}  // namespace
+}  // namespace weft::core

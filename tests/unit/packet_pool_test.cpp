@@ -1,0 +1,104 @@
+// The packet pool: each packet is in one place, and one that is anywhere can be found.
+#include "core/packet_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace weft::core {
+namespace {
+
+constexpr std::uint32_t count = 96, packet_bytes = 200;
+
+struct pool_with_memory {
+  std::vector<std::byte> memory = std::vector<std::byte>(net::packet_stride(packet_bytes) * count);
+  packet_pool pool{memory.data(), count, packet_bytes};
+};
+
+std::vector<std::uint32_t> take_all(packet_pool& pool) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t packet; (packet = pool.try_get()) != packet_pool::none;) out.push_back(packet);
+  return out;
+}
+
+TEST(packet_pool, gives_out_every_packet_once_and_then_none) {
+  pool_with_memory fixture;
+  const auto taken = take_all(fixture.pool);
+  EXPECT_EQ(std::set(taken.begin(), taken.end()).size(), count);
+  EXPECT_EQ(taken.size(), count);
+  EXPECT_EQ(fixture.pool.try_get(), packet_pool::none);
+  fixture.pool.put(taken[5]);
+  EXPECT_EQ(fixture.pool.try_get(), taken[5]);
+}
+
+TEST(packet_pool, gives_the_warmest_packet_out_first) {
+  pool_with_memory fixture;
+  const std::uint32_t first = fixture.pool.try_get(), second = fixture.pool.try_get();
+  fixture.pool.put(second);
+  fixture.pool.put(first);
+  EXPECT_EQ(fixture.pool.try_get(), first);
+  EXPECT_EQ(fixture.pool.try_get(), second);
+}
+
+TEST(packet_pool, keeps_packets_apart_and_takes_them_back_by_their_address) {
+  pool_with_memory fixture;
+  const auto taken = take_all(fixture.pool);
+  for (const std::uint32_t packet : taken)
+    std::memset(fixture.pool.data(packet), static_cast<int>(packet), packet_bytes);
+  for (const std::uint32_t packet : taken) {
+    for (std::uint32_t i = 0; i < packet_bytes; ++i) {
+      ASSERT_EQ(fixture.pool.data(packet)[i], static_cast<std::byte>(packet));
+    }
+    fixture.pool.owner().release(fixture.pool.data(packet), packet_bytes);
+  }
+  EXPECT_EQ(take_all(fixture.pool).size(), count);
+}
+
+TEST(packet_pool, finds_packets_that_another_thread_has_put_back) {
+  pool_with_memory fixture;
+  for (const std::uint32_t packet : take_all(fixture.pool)) {
+    std::thread{[&] { fixture.pool.put(packet); }}.join();
+  }
+  const auto again = take_all(fixture.pool);
+  EXPECT_EQ(std::set(again.begin(), again.end()).size(), count);
+}
+
+TEST(packet_pool, gives_no_packet_to_two_threads_at_once) {
+  pool_with_memory fixture;
+  std::array<std::atomic<bool>, count> taken{};
+  std::atomic<std::uint64_t> short_of{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::uint32_t> mine;
+      for (unsigned i = 0; i < 20'000; ++i) {
+        if ((i / 37 + t) % 2 == 0) {
+          const std::uint32_t packet = fixture.pool.try_get();
+          if (packet == packet_pool::none) {
+            ++short_of;
+          } else {
+            ASSERT_FALSE(taken[packet].exchange(true));
+            mine.push_back(packet);
+          }
+        } else if (!mine.empty()) {
+          ASSERT_TRUE(taken[mine.back()].exchange(false));
+          fixture.pool.put(mine.back());
+          mine.pop_back();
+        }
+      }
+      for (const std::uint32_t packet : mine) {
+        taken[packet].store(false);
+        fixture.pool.put(packet);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(take_all(fixture.pool).size(), count);
+}
+
+}  // namespace
+}  // namespace weft::core
