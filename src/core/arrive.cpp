@@ -111,8 +111,8 @@ bool device_state::on_offer(net::arrival message) noexcept {
   const target to = target_of(message);
   if (to.what == fate::no_room) return false;
   if (to.what == fate::kept) return true;
-  operation_state* operation = runtime_->operations().try_get();
-  if (operation == nullptr) return false;
+  operation_state* operation = runtime_->arrivals().try_get();
+  if (operation == nullptr) return !redelivering_ && runtime_->unexpected().put_aside(message);
   operation->is_arrival = true;
   operation->peer = message.source;
   operation->device = net::any_device;
@@ -134,7 +134,7 @@ bool device_state::on_offer(net::arrival message) noexcept {
   operation->buffer = static_cast<std::byte*>(
       to.entry->owner.allocate(static_cast<std::size_t>(body.bytes), message.source, message.header.tag));
   if (operation->buffer == nullptr) {
-    runtime_->operations().put(*operation);
+    runtime_->put_back(*operation);
     return false;
   }
   operation->will_signal(*to.entry->target);
@@ -176,7 +176,7 @@ bool device_state::on_copy_request(net::arrival message) noexcept {
 
 bool device_state::on_chunk(net::arrival message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
-  operation_state* operation = runtime_->operations().find(message.header.tag, message.source, step::wait_for_chunks);
+  operation_state* operation = runtime_->arrivals().find(message.header.tag, message.source, step::wait_for_chunks);
   if (operation == nullptr || offset > operation->bytes || message.bytes > operation->bytes - offset) {
     runtime_->count_refused();
     give_back(message);
@@ -202,6 +202,15 @@ void device_state::open_endpoints() {
   }
 }
 
-bool unexpected_messages::hand_over(device_state& to, net::arrival message) noexcept { return to.on_message(message); }
+bool device_state::on_kept_message(net::arrival message) noexcept {
+  redelivering_ = true;
+  const bool consumed = on_message(message);
+  redelivering_ = false;
+  return consumed;
+}
+
+bool unexpected_messages::hand_over(device_state& to, net::arrival message) noexcept {
+  return to.on_kept_message(message);
+}
 
 }  // namespace weft::core

@@ -53,6 +53,8 @@ class device_state final {
 
   /// What an arriving message does; answers as transports want it (arrive.cpp).
   [[nodiscard]] bool on_message(net::arrival message) noexcept;
+  /// The same for a message that was copied aside before.
+  [[nodiscard]] bool on_kept_message(net::arrival message) noexcept;
 
   /// Serves what arrives for a device that is gone, and finishes what it had under way. Not for the hot path.
   void adopt(device_state& gone);
@@ -119,6 +121,7 @@ class device_state final {
   unsigned quiet_calls_ = 0;  // in a row
   endpoint* busy_ = nullptr;  // the one that moved something last
   unsigned skipped_ = 0;      // polls since all endpoints had their turn
+  bool redelivering_ = false;
   backlog backlog_;
 };
 

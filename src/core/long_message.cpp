@@ -135,7 +135,7 @@ bool device_state::announce(operation_state& operation) noexcept {
     }
   }
   if (operation.target == nullptr) {
-    runtime_->operations().put(operation);
+    runtime_->put_back(operation);
     return true;
   }
   operation.reach(step::signal);
@@ -152,7 +152,7 @@ bool device_state::signal(operation_state& operation) noexcept {
     operation.will_signal(object);
     return false;
   }
-  runtime_->operations().put(operation);
+  runtime_->put_back(operation);
   return true;
 }
 

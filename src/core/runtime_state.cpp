@@ -40,6 +40,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
       queue_capacity_{base::process_settings().queue_capacity},
       own_packet_memory_{nullptr, nullptr},
       operations_{base::process_settings().operations_max},
+      arrivals_{base::process_settings().operations_max},
       unexpected_{base::process_settings().unexpected_bytes_max} {
   const base::settings& settings = base::process_settings();
   prepare_fences();

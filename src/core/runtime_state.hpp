@@ -74,6 +74,10 @@ class runtime_state {
   // For devices.
   [[nodiscard]] packet_pool& packets() noexcept { return *packets_; }
   [[nodiscard]] operation_pool& operations() noexcept { return operations_; }
+  /// Long messages on their way in. Apart from what is posted here: two ranks that have posted all they may to each
+  /// other would else wait for each other for ever.
+  [[nodiscard]] operation_pool& arrivals() noexcept { return arrivals_; }
+  void put_back(operation_state& done) noexcept { (done.is_arrival ? arrivals_ : operations_).put(done); }
   [[nodiscard]] unexpected_messages& unexpected() noexcept { return unexpected_; }
   [[nodiscard]] const detail::id_table<>& remote_completions() const noexcept { return remote_completions_; }
   [[nodiscard]] std::vector<std::unique_ptr<net::transport>>& transports() noexcept { return transports_; }
@@ -95,6 +99,7 @@ class runtime_state {
   std::unique_ptr<std::byte, void (*)(std::byte*)> own_packet_memory_;
   std::unique_ptr<packet_pool> packets_;
   operation_pool operations_;
+  operation_pool arrivals_;
   unexpected_messages unexpected_;
 
   std::mutex registering_;

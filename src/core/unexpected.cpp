@@ -1,6 +1,7 @@
 #include "core/unexpected.hpp"
 
 #include <cstring>
+#include <iterator>
 #include <new>
 
 namespace weft::core {
@@ -17,56 +18,74 @@ heap_owner& heap() noexcept {
 
 }  // namespace
 
+bool unexpected_messages::copy(const net::arrival& message, messages& to) noexcept {
+  const std::size_t cost = sizeof(kept_message) + message.bytes;
+  if (bytes_ + cost > bytes_max_) return false;
+  std::unique_ptr<std::byte[]> payload{new (std::nothrow) std::byte[message.bytes + 1]};
+  if (!payload) return false;
+  std::memcpy(payload.get(), message.payload, message.bytes);
+  try {
+    to.push_back({message, std::move(payload), message.owner != nullptr});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  bytes_ += cost;
+  return true;
+}
+
 unexpected_messages::answer unexpected_messages::keep(const net::arrival& message,
                                                       const detail::id_table<>& known) noexcept {
   const std::scoped_lock lock{mutex_};
   if (known.state(message.header.id) != detail::presence::unknown) return answer::no_longer_unexpected;
-  const std::size_t cost = sizeof(kept_message) + message.bytes;
-  if (bytes_ + cost > bytes_max_) return answer::no_room;
-  std::unique_ptr<std::byte[]> copy{new (std::nothrow) std::byte[message.bytes + 1]};
-  if (!copy) return answer::no_room;
-  std::memcpy(copy.get(), message.payload, message.bytes);
-  try {
-    waiting_.push_back({message, std::move(copy), message.owner != nullptr});
-  } catch (const std::bad_alloc&) {
-    return answer::no_room;
-  }
-  bytes_ += cost;
+  if (!copy(message, waiting_)) return answer::no_room;
   kept_.fetch_add(1, std::memory_order_relaxed);  // [stat]
   return answer::kept;
 }
 
+bool unexpected_messages::put_aside(const net::arrival& message) noexcept {
+  const std::scoped_lock lock{mutex_};
+  if (!copy(message, ready_)) return false;
+  // [unexpected.aside] relaxed: the lock carries the messages.
+  ready_count_.store(ready_.size(), std::memory_order_relaxed);
+  return true;
+}
+
 void unexpected_messages::registered(std::uint32_t id) {
   const std::scoped_lock lock{mutex_};
-  std::deque<kept_message> others;
-  for (kept_message& each : waiting_) (each.what.header.id == id ? ready_ : others).push_back(std::move(each));
-  waiting_ = std::move(others);
+  for (auto each = waiting_.begin(); each != waiting_.end();) {
+    const auto next = std::next(each);
+    if (each->what.header.id == id) ready_.splice(ready_.end(), waiting_, each);
+    each = next;
+  }
   // [unexpected.ready] relaxed: the lock carries the messages.
   ready_count_.store(ready_.size(), std::memory_order_relaxed);
 }
 
 unsigned unexpected_messages::deliver(device_state& to) noexcept {
   for (unsigned moved = 0;; ++moved) {
-    kept_message next{};
+    messages taken;
     {
       const std::scoped_lock lock{mutex_};
       if (ready_.empty()) return moved;
-      next = std::move(ready_.front());
-      ready_.pop_front();
+      taken.splice(taken.begin(), ready_, ready_.begin());
     }
+    kept_message& next = taken.front();
     net::arrival out = next.what;
     out.payload = next.payload.get();
     out.owner = next.has_owner ? &heap() : nullptr;
     const bool consumed = hand_over(to, out);
     const std::scoped_lock lock{mutex_};
-    if (!consumed) {
-      ready_.push_front(std::move(next));  // room was just made by the pop
-      return moved;
+    if (consumed) {
+      if (next.has_owner) static_cast<void>(next.payload.release());
+      bytes_ -= sizeof(kept_message) + out.bytes;
+    } else {
+      // To the end: others may find room where this one did not.
+      ready_.splice(ready_.end(), taken);
     }
-    if (next.has_owner) static_cast<void>(next.payload.release());
-    bytes_ -= sizeof(kept_message) + out.bytes;
-    // [unexpected.fewer] relaxed: the lock carries the messages.
+    // [unexpected.fewer] relaxed: the lock carries the messages. Stored in both cases: while this one was in nobody's
+    // list, another thread may have counted none.
     ready_count_.store(ready_.size(), std::memory_order_relaxed);
+    if (!consumed) return moved;
   }
 }
 

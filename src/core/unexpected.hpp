@@ -1,4 +1,5 @@
-// Messages for ids that nobody has registered yet: copied aside, within a budget, until somebody does.
+// Messages for ids that nobody has registered yet, and offers that there is no operation for: copied aside, within a
+// budget, until they can be delivered.
 //
 // Cost where there are none: one read of a line that nobody writes then. Keeping one allocates and takes a lock: this
 // is a program's start, not its way of life.
@@ -6,7 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -25,6 +26,10 @@ class unexpected_messages {
 
   /// Copies `message`, unless its id has a place in `known` by now. Never takes over its payload.
   [[nodiscard]] answer keep(const net::arrival& message, const detail::id_table<>& known) noexcept;
+
+  /// Copies `message`, for which something was short, to be delivered later; false where there is no room. So what
+  /// comes after it from the same peer is not held up: that may be what frees the thing that is short.
+  [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
   /// Makes the messages for `id`, which is in the table by now, ready for delivery.
   void registered(std::uint32_t id);
@@ -49,11 +54,16 @@ class unexpected_messages {
     bool has_owner;
   };
 
+  using messages = std::list<kept_message>;  // moved from list to list without allocating
+
+  // Adds a copy of `message` to `to`, within the budget; false where there is no room.
+  [[nodiscard]] bool copy(const net::arrival& message, messages& to) noexcept;
+
   std::mutex mutex_;
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
-  std::deque<kept_message> waiting_;
-  std::deque<kept_message> ready_;
+  messages waiting_;
+  messages ready_;
   std::atomic<std::uint64_t> kept_{0};
   alignas(detail::cache_line_bytes) std::atomic<std::size_t> ready_count_{0};
 };

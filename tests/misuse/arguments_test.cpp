@@ -74,6 +74,30 @@ TEST(post, of_a_null_buffer_is_refused_unless_it_is_empty) {
   });
 }
 
+TEST(post, without_retry_is_refused_when_the_backlog_is_full_and_all_before_it_go_through) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::counter sent{rt};
+    weft::counter inbox{rt};
+    const auto arrivals = rt.register_completion(inbox, {.id = 1});
+    weft::device& dev = rt.default_device();
+    const std::vector<std::byte> large(rt.attributes().packet_bytes + 1);
+    std::uint32_t posted = 0;
+    weft::error thrown{errc::none, "nothing was thrown"};
+    while (thrown.code() == errc::none && posted <= rt.attributes().operations_max) {
+      thrown = error_of([&] {
+        EXPECT_TRUE(dev.post_am(0, {1}, large, sent, {.allow_retry = false}).is_posted());
+        ++posted;
+      });
+    }
+    EXPECT_EQ(thrown.code(), errc::backlog_full);
+    EXPECT_THAT(thrown.what(), HasSubstr("WEFT_OPERATIONS_MAX"));
+    EXPECT_EQ(posted, rt.attributes().operations_max);
+    EXPECT_EQ(sent.outstanding(), posted);
+    EXPECT_TRUE(eventually(dev, [&] { return sent.value() == posted && inbox.value() == posted; }));
+    EXPECT_EQ(sent.failed(), 0U);
+  });
+}
+
 TEST(registration, of_an_id_of_the_library_is_refused) {
   weft::test::local_job{1}.run([](weft::runtime& rt) {
     weft::counter inbox{rt};
