@@ -189,7 +189,7 @@ class count_thread {
     }
     if (!options_->counts_path.empty()) {
       const std::uint64_t suffix = counts_file_ ? counts_file_->suffix() : 0;
-      write_counts(share_, *options_, *link_, suffix, [this](auto&& part) { attempt(part); });
+      write_counts(share_, *options_, *link_, suffix, [this](auto&& part) { this->attempt(part); });
     }
   }
 
