@@ -142,16 +142,22 @@ bool device_state::on_offer(net::arrival message) noexcept {
   return true;
 }
 
+// The operation whose offer `message` answers; null where there is none, and then the message is refused.
+template <class Body>
+operation_state* device_state::answered(net::arrival message, Body& body) noexcept {
+  if (read_body(message, body)) {
+    operation_state* found = runtime_->operations().find(body.ticket, message.source, step::wait_for_answer);
+    if (found != nullptr) return found;
+  }
+  runtime_->count_refused();
+  give_back(message);
+  return nullptr;
+}
+
 bool device_state::on_finished(net::arrival message) noexcept {
   finished_body body;
-  operation_state* operation = nullptr;
-  if (read_body(message, body))
-    operation = runtime_->operations().find(body.ticket, message.source, step::wait_for_answer);
-  if (operation == nullptr) {
-    runtime_->count_refused();
-    give_back(message);
-    return true;
-  }
+  operation_state* const operation = answered(message, body);
+  if (operation == nullptr) return true;
   operation->error = body.error == 0 || body.error > static_cast<std::uint64_t>(errc::unknown_completion)
                          ? errc::none
                          : static_cast<errc>(body.error);
@@ -161,14 +167,8 @@ bool device_state::on_finished(net::arrival message) noexcept {
 
 bool device_state::on_copy_request(net::arrival message) noexcept {
   copy_request_body body;
-  operation_state* operation = nullptr;
-  if (read_body(message, body))
-    operation = runtime_->operations().find(body.ticket, message.source, step::wait_for_answer);
-  if (operation == nullptr) {
-    runtime_->count_refused();
-    give_back(message);
-    return true;
-  }
+  operation_state* const operation = answered(message, body);
+  if (operation == nullptr) return true;
   operation->remote_ticket = body.receiver_ticket;
   take_up(*operation, step::stream);
   return true;

@@ -86,6 +86,8 @@ class device_state final {
   [[nodiscard]] bool on_other_message(net::arrival message) noexcept;
   [[nodiscard]] bool on_active_message(net::arrival message) noexcept;
   [[nodiscard]] bool on_offer(net::arrival message) noexcept;
+  template <class Body>
+  [[nodiscard]] operation_state* answered(net::arrival message, Body& body) noexcept;
   [[nodiscard]] bool on_finished(net::arrival message) noexcept;
   [[nodiscard]] bool on_copy_request(net::arrival message) noexcept;
   [[nodiscard]] bool on_chunk(net::arrival message) noexcept;

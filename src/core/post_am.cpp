@@ -25,6 +25,19 @@ completion_record record_of(std::uint32_t peer, std::uint64_t tag, const_buffer_
   return completion_record{raw};
 }
 
+// What was posted, for as long as it is under way.
+void describe(operation_state& operation, std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
+              completion& local, const post_am_options& options) noexcept {
+  operation.peer = peer;
+  operation.device = options.device;
+  operation.id = id;
+  operation.tag = options.tag;
+  operation.buffer = static_cast<std::byte*>(const_cast<void*>(bytes.address()));
+  operation.bytes = bytes.bytes();
+  operation.context = options.context;
+  operation.will_signal(local);
+}
+
 }  // namespace
 
 status device_state::post_am_otherwise(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
@@ -73,14 +86,7 @@ status device_state::post_offer(std::uint32_t peer, const net::header& what, con
                                 const post_am_options& options) noexcept {
   operation_state* operation = runtime_->operations().try_get();
   if (operation == nullptr) return status::retry(shortage::operations);
-  operation->peer = peer;
-  operation->device = options.device;
-  operation->id = what.id;
-  operation->tag = what.tag;
-  operation->buffer = static_cast<std::byte*>(const_cast<void*>(bytes.address()));
-  operation->bytes = bytes.bytes();
-  operation->context = options.context;
-  operation->will_signal(local);
+  describe(*operation, peer, what.id, bytes, local, options);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
   operation->reach(step::wait_for_answer);
   const offer_body body{reinterpret_cast<std::uint64_t>(bytes.address()), bytes.bytes(), ticket};
@@ -104,12 +110,7 @@ status device_state::post_and_signal(std::uint32_t peer, std::uint32_t id, const
       if (local.signal(record_of(peer, options.tag, bytes, options.context)) == completion::answer::taken) {
         runtime_->operations().put(*operation);
       } else {
-        operation->peer = peer;
-        operation->tag = options.tag;
-        operation->buffer = static_cast<std::byte*>(const_cast<void*>(bytes.address()));
-        operation->bytes = bytes.bytes();
-        operation->context = options.context;
-        operation->will_signal(local);
+        describe(*operation, peer, id, bytes, local, options);
         take_up(*operation, step::signal);
       }
       return status::posted(ticket);
@@ -128,14 +129,7 @@ status device_state::post_later(std::uint32_t peer, std::uint32_t id, const_buff
                             "progress() before posting more, or raise WEFT_OPERATIONS_MAX",
                             peer, runtime_->operations().count())};
   }
-  operation->peer = peer;
-  operation->device = options.device;
-  operation->id = id;
-  operation->tag = options.tag;
-  operation->buffer = static_cast<std::byte*>(const_cast<void*>(bytes.address()));
-  operation->bytes = bytes.bytes();
-  operation->context = options.context;
-  operation->will_signal(local);
+  describe(*operation, peer, id, bytes, local, options);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is added
   take_up(*operation, step::post);
   return status::posted(ticket);
