@@ -94,9 +94,9 @@ unsigned shm_transport::reclaim_from(std::uint32_t rank) noexcept {
     if (value == 0) break;
     const std::uint32_t index = value - 1;
     std::uint32_t holder = rank + 1;
-    // [shm.settle] relaxed: only the peer that the packet was lent to can return it, and once.
+    // [shm.settle] acquire <- [shm.lend]: only the peer that the packet was lent to can return it, and once.
     if (index >= layout_.shape.packet_count ||
-        !lent_to_[index].compare_exchange_strong(holder, 0, std::memory_order_relaxed)) {
+        !lent_to_[index].compare_exchange_strong(holder, 0, std::memory_order_acquire, std::memory_order_relaxed)) {
       count_refused();
       continue;
     }

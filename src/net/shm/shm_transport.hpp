@@ -48,8 +48,9 @@ class shm_transport final : public transport {
 
   /// Notes that `packet` is with `peer` from now on; only that peer can return it.
   void lend(std::uint32_t packet, std::uint32_t peer) noexcept {
-    // [shm.lend] relaxed: whoever returns the packet has received it from this thread.
-    lent_to_[packet].store(peer + 1, std::memory_order_relaxed);
+    // [shm.lend] release -> [shm.settle]: what was written into the packet. The peer passes this on as well, but that
+    // is neither to be relied on nor seen by a sanitizer of this process.
+    lent_to_[packet].store(peer + 1, std::memory_order_release);
   }
   void unlend(std::uint32_t packet) noexcept {
     // [shm.unlend] relaxed: the packet is still this thread's.
