@@ -126,6 +126,7 @@ class BadInput(KmerTest):
         self.assertIn(b"cannot be written", result.stderr)
         self.assertEqual(sorted(os.listdir(self.folder)), ["good.fa"])
 
+    @unittest.skipIf(kmer_program.RANKS_MAX < 2, "one rank only")
     def test_standard_input_for_several_ranks(self):
         self.check(["standard input", "one process"], "-", ranks=(2,))
 

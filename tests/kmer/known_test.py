@@ -15,6 +15,8 @@ UNICYCLER_KNOWN = {31: (9538000, 654110, 458530, 325), 51: (7530000, 784004, 585
 
 class Known(KmerTest):
     def check(self, files, k, known, *more, ranks, threads, launcher):
+        if ranks > kmer_program.RANKS_MAX:
+            return None
         total, distinct, once, highest = known
         exact = "--exact" in more
         histogram = self.folder / "histogram"
@@ -56,7 +58,8 @@ class Known(KmerTest):
             where = {"ranks": ranks, "threads": threads, "launcher": launcher}
             exact = self.check(UNICYCLER, k, UNICYCLER_KNOWN[k], "--exact", **where)
             filtered = self.check(UNICYCLER, k, UNICYCLER_KNOWN[k], **where)
-            self.assertEqual(filtered, exact[1:])
+            if exact:
+                self.assertEqual(filtered, exact[1:])
 
     @unittest.skipUnless(len(SPADES) == 2, "the reads of the package spades are not installed")
     def test_counts_of_all_ranks_are_in_one_file(self):
