@@ -170,7 +170,6 @@ TEST(pmi1_client, a_fence_that_the_others_never_enter_names_them) {
 std::string client_against(const std::vector<std::string>& answers, bool hang_up) {
   std::array<int, 2> pair{};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
-  std::atomic<bool> over{false};
   std::jthread server{[&] {
     for (const std::string& answer : answers) {
       std::array<char, 4096> request;
