@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -220,7 +219,6 @@ TEST(registrations, may_be_withdrawn_while_messages_arrive) {
   std::atomic<bool> finished{false};
   weft::test::local_job{2}.run([&](weft::runtime& rt) {
     weft::counter sent{rt};
-    std::atomic<std::uint32_t> current{1};
     if (rt.rank() == 0) {
       std::thread poller{[&] {
         while (!finished.load()) {
