@@ -44,7 +44,7 @@ TEST_P(active_message_of_size, arrives_whole_with_tag_and_source) {
     EXPECT_EQ(got->error(), weft::errc::none);
     const auto expected = pattern(bytes, peer);
     ASSERT_EQ(got->bytes(), bytes);
-    EXPECT_EQ(std::memcmp(got->data().data(), expected.data(), bytes), 0);
+    EXPECT_TRUE(std::ranges::equal(got->data(), expected));
 
     ASSERT_TRUE(eventually(dev, [&] { return sent.value() == (posted ? 1U : 0U); }));
     EXPECT_EQ(posted, bytes > rt.attributes().packet_bytes);
