@@ -20,15 +20,9 @@ constexpr std::size_t stride = 8191;  // every so many words one is not zero, so
 
 constexpr std::uint64_t word_at(std::size_t index) { return index * 0x9e37'79b9'7f4a'7c15 + 1; }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 // Why not, or nothing.
 std::string reason_to_skip() {
-  if (sanitized) return "sanitizers need several times the memory";
+  if (weft::test::is_sanitized) return "sanitizers need several times the memory";
   std::ifstream facts{"/proc/meminfo"};
   for (std::string name; facts >> name;) {
     std::uint64_t kib = 0;

@@ -23,6 +23,12 @@
 
 namespace weft::test {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+
 /// Ends the process, and by its exit code the job, where something is not as it should be.
 inline void require(bool good, const std::string& what) {
   if (good) return;
@@ -279,6 +285,7 @@ int run_rank(Body body) {
 
 /// The same load twice: all threads on the default device, then each on a device of its own.
 inline int run_loads(am_load load) {
+  if (is_sanitized) load.messages /= 4;  // each is ten times as slow
   return run_rank([&](runtime& rt) {
     for (const bool shared : {true, false}) {
       load.shared_device = shared;
