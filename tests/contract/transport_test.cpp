@@ -42,7 +42,7 @@ class transport : public testing::Test {
     const std::uint32_t packet = packets.try_get();
     if (packet == net::packet_store::none) return post_result::full;
     const auto payload = pattern(bytes, tag);
-    std::memcpy(packets.data(packet), payload.data(), bytes);
+    std::ranges::copy(payload, packets.data(packet));
     const auto answer = out().try_send(Job::target, device, header_of(tag), packet, static_cast<std::uint32_t>(bytes));
     if (answer != post_result::ok) {
       EXPECT_TRUE(std::ranges::equal(std::span{packets.data(packet), bytes}, payload));
