@@ -21,9 +21,10 @@ heap_owner& heap() noexcept {
 bool unexpected_messages::copy(const net::arrival& message, messages& to) noexcept {
   const std::size_t cost = sizeof(kept_message) + message.bytes;
   if (bytes_ + cost > bytes_max_) return false;
-  std::unique_ptr<std::byte[]> payload{new (std::nothrow) std::byte[message.bytes + 1]};
+  // Whole words, as `net::arrival` has it: an empty message too has an address of its own.
+  std::unique_ptr<std::byte[]> payload{new (std::nothrow) std::byte[(std::size_t{message.bytes} / 8 + 1) * 8]};
   if (!payload) return false;
-  std::memcpy(payload.get(), message.payload, message.bytes);
+  if (message.bytes != 0) std::memcpy(payload.get(), message.payload, message.bytes);
   try {
     to.push_back({message, std::move(payload), message.owner != nullptr});
   } catch (const std::bad_alloc&) {

@@ -148,6 +148,29 @@ TEST(active_message, for_an_id_registered_later_waits_for_it) {
   });
 }
 
+TEST(active_message, that_came_before_its_id_is_whole_whatever_its_size) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    constexpr std::size_t sizes = 41;
+    weft::counter sent{rt};
+    if (rt.rank() == 1) {
+      for (std::size_t bytes = 0; bytes < sizes; ++bytes) {
+        const auto payload = pattern(bytes, 4);
+        static_cast<void>(post_until_taken(rt.default_device(), 0, {9}, payload, sent, {.tag = bytes}));
+      }
+    } else {
+      ASSERT_TRUE(eventually(rt.default_device(), [&] { return rt.counters().messages_unexpected == sizes; }));
+      weft::completion_queue inbox{rt};
+      const auto arrivals = rt.register_completion(inbox, {.id = 9});
+      for (std::size_t i = 0; i < sizes; ++i) {
+        std::optional<weft::completion_record> got;
+        ASSERT_TRUE(eventually(rt.default_device(), [&] { return (got = inbox.pop()).has_value(); }));
+        EXPECT_TRUE(std::ranges::equal(got->data(), pattern(got->tag(), 4)));
+      }
+    }
+    rt.barrier();
+  });
+}
+
 TEST(active_message, for_a_withdrawn_id_is_dropped_counted_and_told_to_the_sender_of_a_long_one) {
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::counter sent{rt};
