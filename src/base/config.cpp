@@ -136,6 +136,8 @@ constexpr std::array table{
     power_of_two(number<&s::ring_cells>("WEFT_RING_CELLS", "count", 8, 1U << 20,
                                         "64-byte cells in a shared-memory ring between two devices")),
     number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 64, "devices that a rank may have at a time"),
+    multiple_of(4 * KiB, number<&s::shared_bytes>("WEFT_SHARED_BYTES", "bytes", 4 * MiB, 1024 * GiB,
+                                                  "address space for memory that Weft allocates and peers map")),
     choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory"),
     number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
                                      "memory for messages that nobody has asked for yet"),

@@ -26,6 +26,7 @@ struct settings {
   std::size_t packet_bytes = 8192;
   std::uint32_t ring_cells = 256;
   std::uint32_t devices_max = 64;
+  std::size_t shared_bytes = std::size_t{8} << 30;
   cma_mode shm_cma = cma_mode::automatic;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
   std::uint32_t operations_max = 1024;

@@ -32,7 +32,9 @@ enum class post_result : std::uint8_t {
   busy,  // another thread is posting there at this moment: nothing happened
 };
 
-/// A message as a transport hands it over. Payload and packet belong to the transport until `take` moves them.
+/// A message as a transport hands it over; its payload belongs to the transport until the sink consumes it. A payload
+/// without an owner is copied in whole words: what lies behind it up to a multiple of 8 bytes can be read, whatever
+/// its value.
 struct arrival {
   std::uint32_t source = 0;
   net::header header;
@@ -63,7 +65,7 @@ class packet_store {
   ~packet_store() = default;
 };
 
-/// What became of a direct copy from a peer's memory.
+/// What became of a direct copy from or to a peer's memory.
 enum class copy_result : std::uint8_t {
   done,
   unavailable,  // not possible between these two: send the bytes as messages
@@ -96,6 +98,10 @@ class endpoint {
   [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                                 std::size_t bytes) noexcept = 0;
 
+  /// Copies `bytes` bytes to `remote` in the memory of `peer`; they are there when this returns.
+  [[nodiscard]] virtual copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
+                                                 std::size_t bytes) noexcept = 0;
+
   /// Serves the arrivals of a device that is gone, from now until `release`.
   virtual void adopt(std::uint32_t slot) = 0;
   virtual void release(std::uint32_t slot) noexcept = 0;
@@ -118,6 +124,11 @@ class transport {
 
   /// Puts packets that peers are done with back into the pool; returns how many. Threads: any.
   virtual unsigned reclaim_packets() noexcept { return 0; }
+
+  /// Memory that `rank`, this one included, shares with its peers, as it is mapped here: `shared_bytes` zeroes at
+  /// first; null where it can't be mapped.
+  [[nodiscard]] virtual std::byte* shared_memory(std::uint32_t /*rank*/) noexcept { return nullptr; }
+  [[nodiscard]] virtual std::size_t shared_bytes() const noexcept { return 0; }
 
   /// Devices that a rank may have at a time with this transport.
   [[nodiscard]] virtual std::uint32_t devices_max() const noexcept { return ~std::uint32_t{0}; }

@@ -259,6 +259,31 @@ TYPED_TEST(transport, reads_what_the_peer_offers_or_says_that_it_cannot) {
   }
 }
 
+TYPED_TEST(transport, writes_where_the_peer_wants_it_or_says_that_it_cannot) {
+  const auto here = pattern(70'000, 4);
+  std::vector<std::byte> there(here.size() + 1);
+  const auto answer = this->out().write_remote(TypeParam::target, here.data(),
+                                               reinterpret_cast<std::uint64_t>(there.data()), here.size());
+  if (answer == net::copy_result::done) {
+    EXPECT_TRUE(std::ranges::equal(here, std::span{there}.first(here.size())));
+    EXPECT_EQ(there.back(), std::byte{});
+  } else {
+    EXPECT_EQ(answer, net::copy_result::unavailable);
+  }
+}
+
+TYPED_TEST(transport, maps_shared_memory_where_it_says_that_it_shares_some) {
+  net::transport& from = this->job_.from().transport;
+  net::transport& to = this->job_.to().transport;
+  std::byte* const own = from.shared_memory(TypeParam::sender);
+  std::byte* const seen = to.shared_memory(TypeParam::sender);
+  ASSERT_EQ(own == nullptr, from.shared_bytes() == 0);
+  if (own == nullptr || seen == nullptr) return;
+  ASSERT_EQ(from.shared_bytes(), to.shared_bytes());
+  own[from.shared_bytes() - 1] = std::byte{7};
+  EXPECT_EQ(seen[to.shared_bytes() - 1], std::byte{7});
+}
+
 // A shared endpoint, posted to by several threads while another polls: `busy` and `full` leave nothing behind.
 TYPED_TEST(transport, takes_posts_of_several_threads_each_once) {
   constexpr std::uint64_t threads = 3, each = 2000;

@@ -1,4 +1,4 @@
-// Reading a peer's memory directly (process_vm_readv): whether the kernel lets us, and the copy.
+// Copying from and to a peer's memory directly (process_vm_readv, process_vm_writev).
 #pragma once
 
 #include <sys/types.h>
@@ -16,5 +16,9 @@ void allow_launcher_to_read(std::uint32_t launcher_process) noexcept;
 
 /// Copies from another process. May be short of `bytes` only in failure.
 [[nodiscard]] copy_result read_process(pid_t process, void* target, std::uint64_t remote, std::size_t bytes) noexcept;
+
+/// The same to another process.
+[[nodiscard]] copy_result write_process(pid_t process, const void* source, std::uint64_t remote,
+                                        std::size_t bytes) noexcept;
 
 }  // namespace weft::net::shm

@@ -21,6 +21,7 @@ struct shape {
   std::uint32_t ring_cells = 0;
   std::uint32_t packet_count = 0;
   std::uint64_t packet_bytes = 0;
+  std::uint64_t shared_bytes = 0;
 
   friend bool operator==(const shape&, const shape&) = default;
 };
@@ -48,7 +49,8 @@ struct layout {
     returns = page_up(connects + sizeof(std::uint64_t) * of.devices_max * of.ranks);
     rings = page_up(returns + sizeof(return_ring::entry) * return_entries * of.ranks);
     packets = page_up(rings + ring_stride * of.devices_max * of.ranks * of.devices_max);
-    bytes = page_up(packets + packet_stride(of.packet_bytes) * of.packet_count);
+    shared = page_up(packets + packet_stride(of.packet_bytes) * of.packet_count);
+    bytes = page_up(shared + of.shared_bytes);
   }
 
   /// The word in which rank `source` says which of its devices have a ring to the owner's device `device`.
@@ -72,6 +74,7 @@ struct layout {
   std::size_t returns;
   std::size_t rings;
   std::size_t packets;
+  std::size_t shared;
   std::size_t bytes;
 
  private:

@@ -42,6 +42,15 @@ copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) co
   return read_process(static_cast<pid_t>(process_id_), target, remote, bytes);
 }
 
+copy_result peer::write(const void* source, std::uint64_t remote, std::size_t bytes) const noexcept {
+  if (!can_read_) return copy_result::unavailable;
+  if (same_process_) {
+    std::memcpy(reinterpret_cast<void*>(remote), source, bytes);
+    return copy_result::done;
+  }
+  return write_process(static_cast<pid_t>(process_id_), source, remote, bytes);
+}
+
 void peer::probe(bool wanted) noexcept {
   can_read_ = wanted;
   if (!wanted) return;

@@ -42,6 +42,9 @@ class peer final : public detail::payload_owner {
     return base_ + layout_->packets + index * packet_stride(layout_->shape.packet_bytes);
   }
 
+  /// What the peer shares beyond rings and packets.
+  [[nodiscard]] std::byte* shared_memory() const noexcept { return base_ + layout_->shared; }
+
   /// Packets of the peer's that are held here.
   [[nodiscard]] std::uint32_t held() const noexcept {
     // [stat] the quota is approximate: threads may pass it by one each.
@@ -55,6 +58,8 @@ class peer final : public detail::payload_owner {
 
   /// Copies from the peer's memory; `unavailable` where the kernel forbids it, which is found out once.
   [[nodiscard]] copy_result read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept;
+  /// Copies to the peer's memory, which is allowed wherever reading is.
+  [[nodiscard]] copy_result write(const void* source, std::uint64_t remote, std::size_t bytes) const noexcept;
 
   /// Finds out whether the peer's memory can be read. Called once, when all ranks are attached.
   void probe(bool wanted) noexcept;

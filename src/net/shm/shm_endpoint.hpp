@@ -27,6 +27,10 @@ class shm_endpoint final : public endpoint<Sink> {
                                         std::size_t bytes) noexcept override {
     return port_.read_remote(peer, target, remote, bytes);
   }
+  [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
+                                         std::size_t bytes) noexcept override {
+    return port_.write_remote(peer, source, remote, bytes);
+  }
   void adopt(std::uint32_t index) override { port_.adopt(index); }
   void release(std::uint32_t index) noexcept override { port_.release(index); }
   unsigned poll(Sink& sink, unsigned budget) noexcept override;

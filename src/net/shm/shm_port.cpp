@@ -44,4 +44,9 @@ copy_result shm_port::read_remote(std::uint32_t peer, void* target, std::uint64_
   return owner_->peer_at(peer).read(target, remote, bytes);
 }
 
+copy_result shm_port::write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
+                                   std::size_t bytes) noexcept {
+  return owner_->peer_at(peer).write(source, remote, bytes);
+}
+
 }  // namespace weft::net::shm

@@ -29,6 +29,8 @@ class shm_port {
                                      std::uint32_t bytes) noexcept;
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                         std::size_t bytes) noexcept;
+  [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
+                                         std::size_t bytes) noexcept;
   void adopt(std::uint32_t index) {
     served_.push_back(&owner_->slot_at(index));
     list_rings();

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t ring_space_max = std::size_t{1} << 41;
 
 shape shape_of(const transport_context& context) {
-  shape out{context.boot.size(), context.settings.devices_max, context.settings.ring_cells,
-            context.settings.packet_count, context.settings.packet_bytes};
+  shape out{context.boot.size(),           context.settings.devices_max,  context.settings.ring_cells,
+            context.settings.packet_count, context.settings.packet_bytes, context.settings.shared_bytes};
   out.devices_max = std::clamp(out.devices_max, 1U, slots_max);
   const auto space = [&] {
     return ring_bytes(out.ring_cells) * out.devices_max * out.devices_max * out.ranks * out.ranks;

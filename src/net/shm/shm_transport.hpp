@@ -29,6 +29,11 @@ class shm_transport final : public transport {
     return peer != self_ && peers_[peer]->is_attached();
   }
   [[nodiscard]] std::byte* packet_memory() noexcept override { return base() + layout_.packets; }
+  [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override {
+    if (rank == self_) return base() + layout_.shared;
+    return peers_[rank]->is_attached() ? peers_[rank]->shared_memory() : nullptr;
+  }
+  [[nodiscard]] std::size_t shared_bytes() const noexcept override { return layout_.shape.shared_bytes; }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   unsigned reclaim_packets() noexcept override;
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
