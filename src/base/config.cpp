@@ -138,6 +138,8 @@ constexpr std::array table{
     number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 64, "devices that a rank may have at a time"),
     multiple_of(4 * KiB, number<&s::shared_bytes>("WEFT_SHARED_BYTES", "bytes", 4 * MiB, 1024 * GiB,
                                                   "address space for memory that Weft allocates and peers map")),
+    text<&s::transport>("WEFT_TRANSPORT",
+                        "the transports to use, in order of preference, separated by commas; sim: before one wraps it"),
     choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory"),
     number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
                                      "memory for messages that nobody has asked for yet"),

@@ -27,6 +27,7 @@ struct settings {
   std::uint32_t ring_cells = 256;
   std::uint32_t devices_max = 64;
   std::size_t shared_bytes = std::size_t{8} << 30;
+  std::string transport = "shm,ofi";
   cma_mode shm_cma = cma_mode::automatic;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
   std::uint32_t operations_max = 1024;

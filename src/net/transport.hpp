@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "boot/bootstrap.hpp"
 #include "weft/detail/atomics.hpp"
@@ -109,12 +110,19 @@ class endpoint {
 
 /// One runtime's share of a transport: knows the peers it reaches, takes packets back, and makes endpoints by
 ///   template <class Sink> std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+/// For the table it also has
+///   static constexpr std::string_view listed_name = ...;  // what WEFT_TRANSPORT calls it
+///   static constexpr std::uint32_t ranks_min = ...;       // a job of fewer ranks has no use for it
 class transport {
  public:
   virtual ~transport() = default;
 
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   [[nodiscard]] virtual bool reaches(std::uint32_t peer) const noexcept = 0;
+
+  /// Whether every rank reaches every other by this transport. The same answer at all ranks: those that come after it
+  /// in the list are then not made at all, which is collective.
+  [[nodiscard]] virtual bool reaches_all() const noexcept { return false; }
 
   /// Memory for `packet_count` packets that peers of this transport can read, or null where any memory will do.
   [[nodiscard]] virtual std::byte* packet_memory() noexcept { return nullptr; }

@@ -1,15 +1,55 @@
 #include "net/transports.hpp"
 
+#include <algorithm>
+#include <array>
+
+#include "base/config.hpp"
+#include "net/transport_list.hpp"
+#include "weft/error.hpp"
+
 namespace weft::net {
+namespace {
+
+template <class Do, class... Transports>
+void for_each_transport(Do each, std::tuple<Transports...>*) {
+  (each(static_cast<Transports*>(nullptr)), ...);
+}
+
+template <class... Transports>
+constexpr auto names_of(std::tuple<Transports...>*) {
+  return std::array{Transports::listed_name...};
+}
+
+// Null where a job of this size has no use for it.
+std::unique_ptr<transport> make_one(const listed_transport& wanted, const transport_context& context) {
+  std::unique_ptr<transport> out;
+  for_each_transport(
+      [&]<class Transport>(Transport*) {
+        if (Transport::listed_name == wanted.name && context.boot.size() >= Transport::ranks_min) {
+          out = std::make_unique<Transport>(context);
+        }
+      },
+      static_cast<transport_table*>(nullptr));
+  return out;
+}
+
+}  // namespace
+
+std::span<const std::string_view> transport_names() noexcept {
+  static constexpr auto names = names_of(static_cast<transport_table*>(nullptr));
+  return names;
+}
 
 std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context) {
+  const std::string& text = context.settings.transport;
+  const auto list = parse_transport_list(text, transport_names(), text == base::settings{}.transport);
   std::vector<std::unique_ptr<transport>> out;
-  const auto make_one = [&]<class Transport>(Transport*) {
-    if (context.boot.size() >= Transport::ranks_min) out.push_back(std::make_unique<Transport>(context));
-  };
-  [&]<class... Transports>(std::tuple<Transports...>*) {
-    (make_one(static_cast<Transports*>(nullptr)), ...);
-  }(static_cast<transport_table*>(nullptr));
+  for (const listed_transport& wanted : list) {
+    if (wanted.simulated) throw error{errc::configuration, "WEFT_TRANSPORT: sim: is not there yet"};
+    // Opening one is collective, so what is asked here has the same answer everywhere.
+    if (std::any_of(out.begin(), out.end(), [](const auto& made) { return made->reaches_all(); })) break;
+    if (auto made = make_one(wanted, context)) out.push_back(std::move(made));
+  }
   return out;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -12,10 +14,15 @@
 
 namespace weft::net {
 
-/// In the order of preference for a peer that several of them reach.
+/// All that there are; the first one is a rank's way to itself. WEFT_TRANSPORT says which are used, in which order.
 using transport_table = std::tuple<self_transport, shm::shm_transport>;
 
-/// The transports that a job of this size has a use for. Collective. **Errors**: those of the transports.
+/// What WEFT_TRANSPORT may name.
+[[nodiscard]] std::span<const std::string_view> transport_names() noexcept;
+
+/// The transports that WEFT_TRANSPORT lists and this job has a use for: none that needs more ranks, and none after one
+/// that lets every rank reach every other. Collective. **Errors**: `configuration` for a list that can't be read, and
+/// those of the transports.
 [[nodiscard]] std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context);
 
 /// An endpoint of `of`, for device `slot`, whose arrivals go to a `Sink`.

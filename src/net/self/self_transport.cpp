@@ -10,7 +10,10 @@ self_transport::loop::loop(std::uint32_t cell_count)
     : cells(cell_count), sender{control, cells.data(), cell_count}, receiver{control, cells.data(), cell_count} {}
 
 self_transport::self_transport(const transport_context& context)
-    : rank_{context.boot.rank()}, ring_cells_{context.settings.ring_cells}, slots_(context.settings.devices_max) {}
+    : rank_{context.boot.rank()},
+      is_alone_{context.boot.size() == 1},
+      ring_cells_{context.settings.ring_cells},
+      slots_(context.settings.devices_max) {}
 
 self_transport::~self_transport() = default;
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/try_lock.hpp"
@@ -16,6 +17,7 @@ namespace weft::net {
 
 class self_transport final : public transport {
  public:
+  static constexpr std::string_view listed_name = "self";
   static constexpr std::uint32_t ranks_min = 1;
 
   explicit self_transport(const transport_context& context);
@@ -23,6 +25,7 @@ class self_transport final : public transport {
 
   [[nodiscard]] const char* name() const noexcept override { return "self"; }
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return peer == rank_; }
+  [[nodiscard]] bool reaches_all() const noexcept override { return is_alone_; }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
@@ -54,6 +57,7 @@ class self_transport final : public transport {
   };
 
   std::uint32_t rank_;
+  bool is_alone_;
   std::uint32_t ring_cells_;
   packet_store* packets_ = nullptr;
   std::vector<device_ring> slots_;

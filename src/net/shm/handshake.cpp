@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -122,6 +123,12 @@ class meeting {
     context_.boot.fence();  // everybody has mapped everything
   }
 
+  // From what all have published, so that all ranks find the same.
+  [[nodiscard]] bool is_one_machine() const {
+    return std::all_of(theirs_.begin(), theirs_.end(),
+                       [&](const invitation& each) { return each.machine == theirs_.front().machine; });
+  }
+
  private:
   static constexpr std::size_t strangers_max = 32;
 
@@ -233,9 +240,11 @@ class meeting {
 
 }  // namespace
 
-void meet_peers(const transport_context& context, std::byte* own, const unique_fd& own_file, std::size_t bytes,
+bool meet_peers(const transport_context& context, std::byte* own, const unique_fd& own_file, std::size_t bytes,
                 std::vector<std::unique_ptr<peer>>& peers) {
-  meeting{context, own, own_file, bytes, peers}.hold();
+  meeting all{context, own, own_file, bytes, peers};
+  all.hold();
+  return all.is_one_machine();
 }
 
 void forget_segment(std::byte* own) noexcept {

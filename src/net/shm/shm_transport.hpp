@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/try_lock.hpp"
@@ -18,6 +19,7 @@ namespace weft::net::shm {
 
 class shm_transport final : public transport {
  public:
+  static constexpr std::string_view listed_name = "shm";
   static constexpr std::uint32_t ranks_min = 2;
 
   /// Makes the segment and meets the peers on this machine; collective. **Errors**: transport_failed, out_of_memory.
@@ -28,6 +30,7 @@ class shm_transport final : public transport {
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override {
     return peer != self_ && peers_[peer]->is_attached();
   }
+  [[nodiscard]] bool reaches_all() const noexcept override { return reaches_all_; }
   [[nodiscard]] std::byte* packet_memory() noexcept override { return base() + layout_.packets; }
   [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override {
     if (rank == self_) return base() + layout_.shared;
@@ -72,6 +75,7 @@ class shm_transport final : public transport {
   unsigned reclaim_from(std::uint32_t rank) noexcept;
 
   std::uint32_t self_;
+  bool reaches_all_ = false;
   layout layout_;
   segment segment_;
   std::uint64_t probe_word_;  // what peers read to find out whether they can

@@ -1,0 +1,27 @@
+// What WEFT_TRANSPORT asks for: names of transports in their order of preference, some of them under simulation.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::net {
+
+struct listed_transport {
+  std::string name;
+  bool simulated = false;  // `sim:` stood before it
+
+  friend bool operator==(const listed_transport&, const listed_transport&) = default;
+};
+
+/// Reads `shm,sim:self` and the like. `known` are the names that there are; the first of them is the transport of a
+/// rank to itself: it comes first in the result whether it is listed or not. A name that is not known is left out where
+/// `standard` (the list was not written by the user, and this build has fewer transports), and else an error.
+///
+/// **Errors**: `configuration` for a name that is unknown, empty, listed twice or wrapped twice.
+[[nodiscard]] std::vector<listed_transport> parse_transport_list(std::string_view text,
+                                                                 std::span<const std::string_view> known,
+                                                                 bool standard);
+
+}  // namespace weft::net
