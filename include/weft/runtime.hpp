@@ -63,6 +63,11 @@ struct runtime_counters {
   std::uint64_t messages_dropped = 0;     ///< for a completion that had been withdrawn
   std::uint64_t messages_refused = 0;     ///< malformed headers
   std::uint64_t messages_unexpected = 0;  ///< waited for their id to be registered
+  std::uint64_t faults_delayed = 0;       ///< by a simulated network: messages held back
+  std::uint64_t faults_reordered = 0;     ///< messages that overtook others
+  std::uint64_t faults_refused = 0;       ///< posts refused though there was room
+  std::uint64_t faults_denied = 0;        ///< direct copies and mappings denied
+  std::uint64_t faults_failed = 0;        ///< operations that WEFT_SIM_FAIL chose
 };
 
 /// One of the processes (or threads of a `test::local_job`) that communicate. Several runtimes may live in one

@@ -28,6 +28,11 @@ struct settings {
   std::uint32_t devices_max = 64;
   std::size_t shared_bytes = std::size_t{8} << 30;
   std::string transport = "shm,ofi";
+  std::uint64_t sim_seed = 0;
+  std::uint32_t sim_delay_percent = 30;
+  std::uint32_t sim_refuse_percent = 10;
+  std::uint32_t sim_deny_percent = 25;
+  std::string sim_fail;
   cma_mode shm_cma = cma_mode::automatic;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
   std::uint32_t operations_max = 1024;

@@ -105,7 +105,15 @@ runtime_counters runtime_state::counters() const noexcept {
   runtime_counters out;
   out.messages_dropped = dropped_.load(std::memory_order_relaxed);  // [stat]
   out.messages_refused = refused_.load(std::memory_order_relaxed);  // [stat]
-  for (const auto& transport : transports_) out.messages_refused += transport->messages_refused();
+  for (const auto& transport : transports_) {
+    out.messages_refused += transport->messages_refused();
+    const net::fault_counts faults = transport->faults();
+    out.faults_delayed += faults.delayed;
+    out.faults_reordered += faults.reordered;
+    out.faults_refused += faults.full + faults.busy;
+    out.faults_denied += faults.unavailable + faults.unmapped;
+    out.faults_failed += faults.failed;
+  }
   out.messages_unexpected = unexpected_.kept();
   return out;
 }

@@ -108,6 +108,17 @@ class endpoint {
   virtual void release(std::uint32_t slot) noexcept = 0;
 };
 
+/// What a simulated network has done to its messages on purpose; all zero elsewhere.
+struct fault_counts {
+  std::uint64_t delayed = 0;      // arrivals held back
+  std::uint64_t reordered = 0;    // arrivals that overtook an older one of the same peer's
+  std::uint64_t full = 0;         // posts refused though there was room
+  std::uint64_t busy = 0;         // posts refused though nobody else was posting
+  std::uint64_t unavailable = 0;  // direct copies denied
+  std::uint64_t unmapped = 0;     // peers' shared memory denied
+  std::uint64_t failed = 0;       // direct copies failed by choice
+};
+
 /// One runtime's share of a transport: knows the peers it reaches, takes packets back, and makes endpoints by
 ///   template <class Sink> std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
 /// For the table it also has
@@ -143,6 +154,8 @@ class transport {
 
   /// Messages dropped because what a peer wrote could not be.
   [[nodiscard]] virtual std::uint64_t messages_refused() const noexcept { return 0; }
+
+  [[nodiscard]] virtual fault_counts faults() const noexcept { return {}; }
 
   /// Device `slot` is gone: peers choose another one from now on.
   virtual void close(std::uint32_t slot) noexcept = 0;

@@ -1,4 +1,4 @@
-// The one table of transports: a new one is a folder and a line here.
+// The one table of transports: a new one is a folder and a line here. `sim` is not in it: it wraps those that are.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "net/self/self_endpoint.hpp"
 #include "net/shm/shm_endpoint.hpp"
+#include "net/sim/sim_endpoint.hpp"
 #include "net/transport.hpp"
 
 namespace weft::net {
@@ -25,9 +26,9 @@ using transport_table = std::tuple<self_transport, shm::shm_transport>;
 /// those of the transports.
 [[nodiscard]] std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context);
 
-/// An endpoint of `of`, for device `slot`, whose arrivals go to a `Sink`.
+/// An endpoint of `of`, one of the table, for device `slot`, whose arrivals go to a `Sink`.
 template <class Sink>
-[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& of, std::uint32_t slot, bool shared) {
+[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_listed(transport& of, std::uint32_t slot, bool shared) {
   std::unique_ptr<endpoint<Sink>> out;
   const auto open_if = [&]<class Transport>(Transport* mine) {
     if (mine != nullptr) out = mine->template open<Sink>(slot, shared);
@@ -36,6 +37,15 @@ template <class Sink>
     (open_if(dynamic_cast<Transports*>(&of)), ...);
   }(static_cast<transport_table*>(nullptr));
   return out;
+}
+
+/// The same, where `of` may also be one of the table under simulation.
+template <class Sink>
+[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& of, std::uint32_t slot, bool shared) {
+  auto* const simulated = dynamic_cast<sim::sim_transport*>(&of);
+  if (simulated == nullptr) return open_listed<Sink>(of, slot, shared);
+  return std::make_unique<sim::sim_endpoint<Sink>>(*simulated, slot,
+                                                   open_listed<sim::inbox>(simulated->wrapped(), slot, shared));
 }
 
 }  // namespace weft::net

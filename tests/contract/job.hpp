@@ -13,8 +13,7 @@
 
 #include "base/config.hpp"
 #include "boot/bootstrap.hpp"
-#include "net/self/self_endpoint.hpp"
-#include "net/shm/shm_endpoint.hpp"
+#include "net/transports.hpp"
 
 namespace weft::contract {
 
@@ -133,61 +132,91 @@ class sink {
 
 using endpoint = net::endpoint<sink>;
 
+/// How a side makes its transport: `Kind` is a transport, or one under simulation.
+template <class Kind>
+struct made_of {
+  using type = Kind;
+  [[nodiscard]] static std::unique_ptr<type> make(const net::transport_context& context) {
+    return std::make_unique<type>(context);
+  }
+};
+
+template <class Wrapped>
+struct simulated {};
+
+template <class Wrapped>
+struct made_of<simulated<Wrapped>> {
+  using type = net::sim::sim_transport;
+  [[nodiscard]] static std::unique_ptr<type> make(const net::transport_context& context) {
+    return std::make_unique<type>(context, std::make_unique<Wrapped>(context));
+  }
+};
+
 /// A transport with its pool.
-template <class Transport>
+template <class Kind>
 struct side {
+  using transport_type = typename made_of<Kind>::type;
+
   side(boot::bootstrap& bootstrap, const base::settings& settings, const std::string& name)
-      : transport{net::transport_context{bootstrap, settings, name}}, packets{transport} {}
+      : owned{made_of<Kind>::make(net::transport_context{bootstrap, settings, name})},
+        transport{*owned},
+        packets{transport} {}
 
   [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t slot, bool shared = true) {
-    return transport.template open<sink>(slot, shared);
+    return net::open_endpoint<sink>(transport, slot, shared);
   }
 
-  Transport transport;
+  std::unique_ptr<transport_type> owned;
+  transport_type& transport;
   packet_pool packets;
 };
 
 /// A rank that sends to itself.
-class self_job {
+template <class Kind>
+class lone_job {
  public:
-  using transport_type = net::self_transport;
-  explicit self_job(const base::settings& settings = small_settings())
+  explicit lone_job(const base::settings& settings = small_settings())
       : settings_{settings}, boots_{boot::make_local_job(1)}, only_{*boots_[0], settings_, "contract"} {}
 
-  [[nodiscard]] side<transport_type>& from() noexcept { return only_; }
-  [[nodiscard]] side<transport_type>& to() noexcept { return only_; }
+  [[nodiscard]] side<Kind>& from() noexcept { return only_; }
+  [[nodiscard]] side<Kind>& to() noexcept { return only_; }
   static constexpr std::uint32_t sender = 0, target = 0;
 
  private:
   base::settings settings_;
   std::vector<std::shared_ptr<boot::bootstrap>> boots_;
-  side<transport_type> only_;
+  side<Kind> only_;
 };
 
-/// Two ranks, threads of this process while they meet, over one mapping of each segment.
-class shm_job {
+/// Two ranks, threads of this process while they meet; shared memory is one mapping of each segment.
+template <class Kind>
+class pair_job {
  public:
-  using transport_type = net::shm::shm_transport;
-  explicit shm_job(const base::settings& settings = small_settings())
+  explicit pair_job(const base::settings& settings = small_settings())
       : settings_{settings}, boots_{boot::make_local_job(2)} {
     std::thread other{[&] { sides_[1] = make(1); }};
     sides_[0] = make(0);
     other.join();
   }
 
-  [[nodiscard]] side<transport_type>& from() noexcept { return *sides_[0]; }
-  [[nodiscard]] side<transport_type>& to() noexcept { return *sides_[1]; }
+  [[nodiscard]] side<Kind>& from() noexcept { return *sides_[0]; }
+  [[nodiscard]] side<Kind>& to() noexcept { return *sides_[1]; }
   static constexpr std::uint32_t sender = 0, target = 1;
 
  private:
-  [[nodiscard]] std::unique_ptr<side<transport_type>> make(std::uint32_t rank) {
-    return std::make_unique<side<transport_type>>(*boots_[rank], settings_, "contract");
+  [[nodiscard]] std::unique_ptr<side<Kind>> make(std::uint32_t rank) {
+    return std::make_unique<side<Kind>>(*boots_[rank], settings_, "contract");
   }
 
   base::settings settings_;
   std::vector<std::shared_ptr<boot::bootstrap>> boots_;
-  std::array<std::unique_ptr<side<transport_type>>, 2> sides_;
+  std::array<std::unique_ptr<side<Kind>>, 2> sides_;
 };
+
+using self_job = lone_job<net::self_transport>;
+using shm_job = pair_job<net::shm::shm_transport>;
+using sim_self_job = lone_job<simulated<net::self_transport>>;
+using sim_shm_job = pair_job<simulated<net::shm::shm_transport>>;
 
 /// The bytes of message `seed`.
 [[nodiscard]] inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {

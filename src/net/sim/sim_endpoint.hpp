@@ -1,0 +1,64 @@
+// A device's share of a simulated network: an endpoint of the wrapped transport, and the faults in front of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/sim/sim_transport.hpp"
+
+namespace weft::net::sim {
+
+template <class Sink>
+class sim_endpoint final : public endpoint<Sink> {
+ public:
+  sim_endpoint(sim_transport& owner, std::uint32_t index, std::unique_ptr<endpoint<inbox>> wrapped)
+      : owner_{&owner}, own_{&owner.slot_at(index)}, wrapped_{std::move(wrapped)}, served_{own_} {}
+
+  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+                                       const void* payload, std::uint32_t bytes) noexcept override {
+    const post_result answer = owner_->next_post(*own_);
+    return answer != post_result::ok ? answer : wrapped_->try_inject(peer, device, what, payload, bytes);
+  }
+
+  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
+                                     std::uint32_t bytes) noexcept override {
+    const post_result answer = owner_->next_post(*own_);
+    return answer != post_result::ok ? answer : wrapped_->try_send(peer, device, what, packet, bytes);
+  }
+
+  unsigned poll(Sink& sink, unsigned budget) noexcept override {
+    wrapped_->poll(own_->arrivals, budget);
+    unsigned moved = 0;
+    for (slot* each : served_) moved += each->arrivals.deliver(sink, budget);
+    return moved;
+  }
+
+  [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
+                                        std::size_t bytes) noexcept override {
+    const copy_result answer = owner_->next_copy(*own_, false);
+    return answer != copy_result::done ? answer : wrapped_->read_remote(peer, target, remote, bytes);
+  }
+
+  [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
+                                         std::size_t bytes) noexcept override {
+    const copy_result answer = owner_->next_copy(*own_, true);
+    return answer != copy_result::done ? answer : wrapped_->write_remote(peer, source, remote, bytes);
+  }
+
+  void adopt(std::uint32_t index) override {
+    served_.push_back(&owner_->slot_at(index));
+    wrapped_->adopt(index);
+  }
+  void release(std::uint32_t index) noexcept override {
+    std::erase(served_, &owner_->slot_at(index));
+    wrapped_->release(index);
+  }
+
+ private:
+  sim_transport* owner_;
+  slot* own_;
+  std::unique_ptr<endpoint<inbox>> wrapped_;
+  std::vector<slot*> served_;
+};
+
+}  // namespace weft::net::sim

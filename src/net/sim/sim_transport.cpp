@@ -1,0 +1,73 @@
+#include "net/sim/sim_transport.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace weft::net::sim {
+namespace {
+
+// The same in every build, unlike std::hash.
+std::uint64_t number_of(std::string_view name) noexcept {
+  std::uint64_t out = 0;
+  for (const char each : name) out = mixed(out + static_cast<unsigned char>(each) + 1);
+  return out;
+}
+
+}  // namespace
+
+sim_transport::sim_transport(const transport_context& context, std::unique_ptr<transport> wrapped)
+    : wrapped_{std::move(wrapped)},
+      name_{fmt::format("sim:{}", wrapped_->name())},
+      rank_{context.boot.rank()},
+      ranks_{context.boot.size()},
+      plan_{agree_on_plan(context, fmt::format("sim-{}", wrapped_->name()))},
+      seed_{mixed(plan_.seed) ^ mixed(number_of(name_) + rank_)} {}
+
+sim_transport::~sim_transport() {
+  const fault_counts counts = faults();
+  base::log_info("{}: seed {}, faults: delayed={} reordered={} full={} busy={} unavailable={} unmapped={} failed={}",
+                 name_, plan_.seed, counts.delayed, counts.reordered, counts.full, counts.busy, counts.unavailable,
+                 counts.unmapped, counts.failed);
+}
+
+std::byte* sim_transport::shared_memory(std::uint32_t rank) noexcept {
+  std::byte* const there = wrapped_->shared_memory(rank);
+  // Decided for good, since memory does not come and go.
+  if (there == nullptr || rank == rank_ || mixed(seed_ + rank) % 100 >= plan_.deny_percent) return there;
+  tally::count(tally_.unmapped);
+  return nullptr;
+}
+
+slot& sim_transport::slot_at(std::uint32_t index) {
+  const std::scoped_lock lock{opening_};
+  if (slots_.size() <= index) slots_.resize(index + 1);
+  if (!slots_[index]) slots_[index] = std::make_unique<slot>(plan_, mixed(seed_ + index), ranks_, tally_);
+  return *slots_[index];
+}
+
+copy_result sim_transport::next_copy(slot& from, bool write) noexcept {
+  const std::uint64_t number = (write ? writes_ : reads_).fetch_add(1, std::memory_order_relaxed) + 1;  // [stat]
+  if (plan_.failure && plan_.failure->write == write && plan_.failure->number == number) {
+    tally::count(tally_.failed);
+    return plan_.failure->answer;
+  }
+  if (!from.posts.happens(plan_.deny_percent)) return copy_result::done;
+  tally::count(tally_.unavailable);
+  return copy_result::unavailable;
+}
+
+post_result sim_transport::next_post(slot& from) noexcept {
+  // Nothing is refused twice in a row, so that whoever posts again gets on.
+  if (from.refused.load(std::memory_order_relaxed)) {      // [stat]
+    from.refused.store(false, std::memory_order_relaxed);  // [stat]
+    return post_result::ok;
+  }
+  if (!from.posts.happens(plan_.refuse_percent)) return post_result::ok;
+  from.refused.store(true, std::memory_order_relaxed);  // [stat]
+  const bool full = from.posts.happens(50);
+  tally::count(full ? tally_.full : tally_.busy);
+  return full ? post_result::full : post_result::busy;
+}
+
+}  // namespace weft::net::sim

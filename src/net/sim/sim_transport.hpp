@@ -1,0 +1,70 @@
+// A runtime's share of a simulated network: the transport that it wraps, and what it holds back for each device slot.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "net/sim/inbox.hpp"
+#include "net/sim/plan.hpp"
+#include "net/transport.hpp"
+
+namespace weft::net::sim {
+
+/// The dice of one device slot, and its arrivals.
+struct slot {
+  slot(const plan& how, std::uint64_t seed, std::uint32_t ranks, tally& faults)
+      : posts{seed}, arrivals{how, ~seed, ranks, faults} {}
+
+  dice posts;                        // and copies
+  std::atomic<bool> refused{false};  // the last post was
+  inbox arrivals;
+};
+
+class sim_transport final : public transport {
+ public:
+  /// Collective: the ranks agree on a seed.
+  sim_transport(const transport_context& context, std::unique_ptr<transport> wrapped);
+  ~sim_transport() override;
+
+  [[nodiscard]] const char* name() const noexcept override { return name_.c_str(); }
+  [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return wrapped_->reaches(peer); }
+  [[nodiscard]] bool reaches_all() const noexcept override { return wrapped_->reaches_all(); }
+  [[nodiscard]] std::byte* packet_memory() noexcept override { return wrapped_->packet_memory(); }
+  void use_packets(packet_store& packets) noexcept override { wrapped_->use_packets(packets); }
+  unsigned reclaim_packets() noexcept override { return wrapped_->reclaim_packets(); }
+  [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override;
+  [[nodiscard]] std::size_t shared_bytes() const noexcept override { return wrapped_->shared_bytes(); }
+  [[nodiscard]] std::uint32_t devices_max() const noexcept override { return wrapped_->devices_max(); }
+  [[nodiscard]] std::uint64_t messages_refused() const noexcept override { return wrapped_->messages_refused(); }
+  void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
+  [[nodiscard]] fault_counts faults() const noexcept override { return tally_.read(); }
+
+  // For endpoints.
+  [[nodiscard]] transport& wrapped() noexcept { return *wrapped_; }
+  [[nodiscard]] const plan& how() const noexcept { return plan_; }
+  [[nodiscard]] tally& counts() noexcept { return tally_; }
+  /// Made by its first device; it stays.
+  [[nodiscard]] slot& slot_at(std::uint32_t index);
+  /// What the next direct copy is to answer; `done` where it is to be tried.
+  [[nodiscard]] copy_result next_copy(slot& from, bool write) noexcept;
+  /// What the next post is to answer; `ok` where it is to be tried.
+  [[nodiscard]] post_result next_post(slot& from) noexcept;
+
+ private:
+  std::unique_ptr<transport> wrapped_;
+  std::string name_;
+  std::uint32_t rank_;
+  std::uint32_t ranks_;
+  plan plan_;
+  std::uint64_t seed_;  // of this rank and transport
+  tally tally_;
+  std::atomic<std::uint64_t> reads_{0};
+  std::atomic<std::uint64_t> writes_{0};
+  std::mutex opening_;
+  std::vector<std::unique_ptr<slot>> slots_;
+};
+
+}  // namespace weft::net::sim
