@@ -1,0 +1,90 @@
+// What waits to be matched: a posted receive or an unexpected message, and the key that both sides must agree on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/detail/atomics.hpp"
+
+namespace weft::core {
+
+enum class match_side : std::uint8_t { send, receive };
+
+/// What of rank and tag counts. Part of the key, so that a receive of one policy never meets a send of another. In an
+/// ordered engine it is the receiver's alone: what does not count is a wildcard.
+enum class match_policy : std::uint8_t { rank_and_tag, rank_only, tag_only, none, user };
+
+/// Stands in a key for a rank that does not count.
+inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+
+/// Compared in full.
+struct match_key {
+  std::uint32_t engine = 0;
+  std::uint32_t rank = no_rank;  // of the sender
+  std::uint64_t tag = 0;         // or the user's own key
+  match_policy policy = match_policy::rank_and_tag;
+
+  bool operator==(const match_key&) const = default;
+};
+
+/// The key under which `rank` and `tag` meet by `policy`: what does not count is the same in all of them.
+[[nodiscard]] constexpr match_key make_match_key(std::uint32_t engine, match_policy policy, std::uint32_t rank,
+                                                 std::uint64_t tag) noexcept {
+  const bool by_rank = policy == match_policy::rank_and_tag || policy == match_policy::rank_only;
+  const bool by_tag = policy != match_policy::rank_only && policy != match_policy::none;
+  return {engine, by_rank ? rank : no_rank, by_tag ? tag : 0, policy};
+}
+
+/// 64 bits that all parts of the key go into, each bit of them into all (the finalizer of MurmurHash3).
+[[nodiscard]] constexpr std::uint64_t fingerprint(const match_key& key) noexcept {
+  std::uint64_t out = (std::uint64_t{key.engine} << 32 | key.rank) * 0x9e3779b97f4a7c15u;
+  out = (out ^ out >> 32) + key.tag + (static_cast<std::uint64_t>(key.policy) << 61);
+  out = (out ^ out >> 33) * 0xff51afd7ed558ccdu;
+  out = (out ^ out >> 33) * 0xc4ceb9fe1a85ec53u;
+  return out ^ out >> 33;
+}
+
+/// A plain member that a lock guards.
+template <class T, class Atomics>
+class guarded {
+ public:
+  [[nodiscard]] T get() const noexcept {
+    T out;
+    Atomics::read_plain(&out, &value_, sizeof out);
+    return out;
+  }
+  void set(T value) noexcept { Atomics::write_plain(&value_, &value, sizeof value); }
+
+ private:
+  T value_{};
+};
+
+/// The base of what waits. While a node waits all of it belongs to where it waits; before and after, to its owner.
+/// Its memory outlasts every `remove` that may name it.
+template <class Atomics = detail::std_atomics>
+struct basic_match_node {
+  using link = guarded<basic_match_node*, Atomics>;
+
+  match_key key{};                        // the owner's to set
+  match_side side = match_side::receive;  // the owner's to set
+  /// Where the node waits: a number of whatever it waits in; 0: nowhere. Changes only under that one's lock.
+  typename Atomics::template atomic<std::uint32_t> place{0};
+  link behind;              // the next younger one of the same key
+  link before;              // the next older one; in the oldest one, the youngest
+  link next_key;            // in the oldest one: the oldest one of another key
+  std::uint64_t stamp = 0;  // in an ordered engine: when it was posted
+};
+
+using match_node = basic_match_node<>;
+static_assert(sizeof(match_node) == detail::cache_line_bytes);
+
+/// What became of a call. `busy`: another thread was in the way; nothing happened.
+enum class match_result : std::uint8_t {
+  inserted,  // the node waits now, and may be taken out and completed by another thread before this is read
+  matched,   // one that waited was taken out; it is the caller's
+  removed,   // the node was taken out; it is the caller's
+  none,      // nothing there
+  busy,
+};
+
+}  // namespace weft::core
