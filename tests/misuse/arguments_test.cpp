@@ -68,7 +68,7 @@ TEST(post, of_a_null_buffer_is_refused_unless_it_is_empty) {
     for (const std::size_t bytes : {1UL, 40UL, 41UL, 100'000UL}) {
       EXPECT_REFUSED(dev.post_am(0, {1}, {nullptr, bytes}, sent), errc::invalid_argument, "the buffer is null");
     }
-    EXPECT_TRUE(dev.post_am(0, {1}, {nullptr, 0}, sent).is_done());
+    EXPECT_FALSE(weft::test::post_until_taken(dev, 0, {1}, {nullptr, 0}, sent));
     EXPECT_TRUE(eventually(dev, [&] { return inbox.value() == 1; }));
     EXPECT_EQ(sent.outstanding(), 0U);
   });
@@ -116,7 +116,7 @@ TEST(registration, of_an_id_that_is_in_use_is_refused) {
     EXPECT_REFUSED(rt.register_completion(second, {.id = 5}), errc::invalid_argument, "id 5 is in use");
     EXPECT_REFUSED(rt.register_completion(first, {.id = 5}), errc::invalid_argument, "id 5 is in use");
     weft::counter sent{rt};
-    EXPECT_TRUE(rt.default_device().post_am(0, {5}, one_word, sent).is_done());
+    EXPECT_FALSE(weft::test::post_until_taken(rt.default_device(), 0, {5}, one_word, sent));
     EXPECT_TRUE(eventually(rt.default_device(), [&] { return first.value() == 1; }));
     EXPECT_EQ(second.value(), 0U);
   });
@@ -160,7 +160,7 @@ TEST(registration, that_was_moved_is_withdrawn_once) {
       EXPECT_EQ(empty.id(), 1U);
     }
     weft::counter sent{rt};
-    EXPECT_TRUE(rt.default_device().post_am(0, {1}, one_word, sent).is_done());
+    EXPECT_FALSE(weft::test::post_until_taken(rt.default_device(), 0, {1}, one_word, sent));
     EXPECT_TRUE(eventually(rt.default_device(), [&] { return inbox.value() == 1; }));
     empty = rt.register_completion(inbox, {.id = 2});
     EXPECT_REFUSED(rt.register_completion(inbox, {.id = 1}), errc::invalid_argument, "was withdrawn");

@@ -176,6 +176,11 @@ INSTANTIATE_TEST_SUITE_P(loads, active_messages_of_all_sizes,
                                          load{4, 2, true, 200}, load{4, 2, false, 200}),
                          testing::PrintToStringParamName());
 
+// For many runs over a simulated network (tests/sim).
+INSTANTIATE_TEST_SUITE_P(short_loads, active_messages_of_all_sizes,
+                         testing::Values(load{1, 2, true, 20}, load{2, 2, true, 20}, load{2, 2, false, 20}),
+                         testing::PrintToStringParamName());
+
 // Devices come and go while messages are under way to them.
 TEST(devices, may_come_and_go_while_messages_are_under_way) {
   constexpr std::uint32_t rounds = 60, threads = 3, each = 20;
