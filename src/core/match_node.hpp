@@ -84,6 +84,7 @@ enum class match_result : std::uint8_t {
   matched,   // one that waited was taken out; it is the caller's
   removed,   // the node was taken out; it is the caller's
   none,      // nothing there
+  refused,   // an ordered message whose number or source cannot be
   busy,
 };
 
