@@ -237,18 +237,33 @@ class basic_matching_table {
     arrive(home, mine);
     mine.behind.set(nullptr);
     mine.before.set(&mine);
+    if (at.slot == 3) at = add_overflow(home, *at.part);
     if (at.slot == 3) {
-      const std::uint32_t more = free_overflow_.pop();
-      if (more == basic_index_stack<Atomics>::none) {
-        mine.next_key.set(home.spilled.get());
-        home.spilled.set(&mine);
-        return;
-      }
-      at.part->next.set(more + 1);
-      at = {.part = following(*at.part)};
+      mine.next_key.set(home.spilled.get());
+      home.spilled.set(&mine);
+    } else {
+      at.part->entries[at.slot].print.set(print);
+      at.part->entries[at.slot].head.set(&mine);
     }
-    at.part->entries[at.slot].print.set(print);
-    at.part->entries[at.slot].head.set(&mine);
+  }
+
+  // The first free entry of a new bucket behind `last`, once keys that were spilled have moved into it; or none.
+  position add_overflow(bucket& home, bucket& last) noexcept {
+    const std::uint32_t index = free_overflow_.pop();
+    if (index == basic_index_stack<Atomics>::none) return {.slot = 3};
+    last.next.set(index + 1);
+    position at{.part = following(last)};
+    while (at.slot < 3 && move_spilled(home, at.part->entries[at.slot])) ++at.slot;
+    return at;
+  }
+
+  bool move_spilled(bucket& home, entry& to) noexcept {
+    node* spilled = home.spilled.get();
+    if (spilled == nullptr) return false;
+    home.spilled.set(spilled->next_key.get());
+    to.print.set(fingerprint(key_of(*spilled)));
+    to.head.set(spilled);
+    return true;
   }
 
   void append(bucket& home, node& head, node& mine) noexcept {
@@ -293,12 +308,7 @@ class basic_matching_table {
       return;
     }
     entry& gap = at.part->entries[at.slot];
-    if (node* spilled = home.spilled.get(); spilled != nullptr) {
-      home.spilled.set(spilled->next_key.get());
-      gap.print.set(fingerprint(key_of(*spilled)));
-      gap.head.set(spilled);
-      return;
-    }
+    if (move_spilled(home, gap)) return;
     bucket* previous = nullptr;
     bucket* last = at.part;
     while (bucket* next = following(*last)) {

@@ -1,0 +1,320 @@
+// The matching table under the explorer: a node is with one thread at a time, what it carries comes with it, and of
+// matching and cancelling exactly one happens. And the numbers of an ordered engine's sender.
+#include "core/matching_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <vector>
+
+#include "core/ordered_numbers.hpp"
+#include "model/atomics.hpp"
+#include "model/planting.hpp"
+
+namespace {
+
+using namespace weft::model;
+using weft::core::make_match_key;
+using weft::core::match_key;
+using weft::core::match_policy;
+using weft::core::match_result;
+using weft::core::match_side;
+
+using table = weft::core::basic_matching_table<model_atomics>;
+using numbers = weft::core::basic_ordered_numbers<model_atomics>;
+
+// Executions that fail leave their objects as they are; the memory of those must not be given back in another one.
+template <class Object>
+struct kept_until_the_end {
+  template <class... Arguments>
+  explicit kept_until_the_end(Arguments... arguments) : object{new Object{arguments...}} {
+    static std::vector<Object*>* abandoned = new std::vector<Object*>;
+    all = abandoned;
+    all->push_back(object);
+  }
+  ~kept_until_the_end() {
+    all->pop_back();
+    delete object;
+  }
+  kept_until_the_end(const kept_until_the_end&) = delete;
+  kept_until_the_end& operator=(const kept_until_the_end&) = delete;
+  Object* operator->() { return object; }
+
+  Object* object;
+  std::vector<Object*>* all;
+};
+
+// What a node stands for; only its owner may touch the payload.
+struct item : table::node {
+  std::uint64_t payload = 0;
+  std::uint64_t ticket = 0;
+
+  void set(match_side of, std::uint64_t tag, std::uint64_t content) {
+    const match_key with = make_match_key(1, match_policy::tag_only, 0, tag);
+    model_atomics::write_plain(&key, &with, sizeof with);
+    model_atomics::write_plain(&side, &of, sizeof of);
+    model_atomics::write_plain(&payload, &content, sizeof content);
+  }
+  std::uint64_t read() const {
+    std::uint64_t out = 0;
+    model_atomics::read_plain(&out, &payload, sizeof out);
+    return out;
+  }
+  void write_ticket(std::uint64_t is) { model_atomics::write_plain(&ticket, &is, sizeof is); }
+  std::uint64_t read_ticket() const {
+    std::uint64_t out = 0;
+    model_atomics::read_plain(&out, &ticket, sizeof out);
+    return out;
+  }
+};
+
+// What was matched, or null.
+item* insert(table& into, item& mine) {
+  table::node* found = nullptr;
+  match_result result = match_result::busy;
+  while (result == match_result::busy) result = into.insert(mine, found);
+  check((found != nullptr) == (result == match_result::matched), "matched with nothing");
+  return static_cast<item*>(found);
+}
+
+match_result remove(table& from, item& which, std::uint64_t ticket) {
+  const auto is_meant = [&](const table::node& node) { return static_cast<const item&>(node).read_ticket() == ticket; };
+  match_result result = match_result::busy;
+  while (result == match_result::busy) result = from.remove(which, is_meant);
+  return result;
+}
+
+item* take(table& from, std::uint64_t tag) {
+  table::node* found = nullptr;
+  const match_key key = make_match_key(1, match_policy::tag_only, 0, tag);
+  match_result result = match_result::busy;
+  while (result == match_result::busy) result = from.take(key, match_side::send, found);
+  return static_cast<item*>(found);
+}
+
+bool is_empty(table& of) {
+  const weft::core::match_counts counts = of.count();
+  return counts.sends + counts.receives + counts.overflow_buckets + counts.unseen_buckets == 0;
+}
+
+void a_send_and_a_receive_meet() {
+  kept_until_the_end<table> shared(1u, 0u, 1u);
+  item send;
+  item receive;
+  bool matched[2] = {false, false};
+  threads(
+      [&] {
+        send.set(match_side::send, 7, 11);
+        if (item* found = insert(*shared.object, send)) {
+          matched[0] = true;
+          check(found == &receive && found->read() == 22, "not the receive as it was posted");
+          found->set(match_side::receive, 0, 0);
+        }
+      },
+      [&] {
+        receive.set(match_side::receive, 7, 22);
+        if (item* found = insert(*shared.object, receive)) {
+          matched[1] = true;
+          check(found == &send && found->read() == 11, "not the message as it was sent");
+          found->set(match_side::send, 0, 0);
+        }
+      });
+  check(matched[0] != matched[1], "both matched, or neither");
+  check(is_empty(*shared.object), "something is left");
+}
+
+// Two send, each twice with one key; a third one receives three of the four.
+void the_oldest_come_first() {
+  kept_until_the_end<table> shared(1u, 0u, 1u);
+  item sends[4];
+  item receives[3];
+  std::uint64_t last[2] = {0, 0};
+  const auto received = [&](std::uint64_t content) {
+    check(content / 10 < 2 && content % 10 > last[content / 10], "a message twice, or overtaken");
+    last[content / 10] = content % 10;
+  };
+  unsigned early = 0;
+  const auto send = [&](std::uint64_t who) {
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      item& mine = sends[2 * who + i];
+      mine.set(match_side::send, 3, 10 * who + i + 1);
+      if (insert(*shared.object, mine) != nullptr) ++early;
+    }
+  };
+  unsigned late = 0;
+  threads([&] { send(0); }, [&] { send(1); },
+          [&] {
+            for (item& mine : receives) {
+              mine.set(match_side::receive, 3, 0);
+              item* found = insert(*shared.object, mine);
+              if (found == nullptr) return;
+              received(found->read());
+              ++late;
+            }
+          });
+  while (item* left = take(*shared.object, 3)) {
+    received(left->read());
+    ++late;
+  }
+  check(early + late == 4, "a message is lost");
+}
+
+// The receive is matched, completed, and posted again for something else, while somebody cancels the first.
+void matched_or_cancelled() {
+  kept_until_the_end<table> shared(1u, 0u, 1u);
+  item send;
+  item receive;
+  receive.set(match_side::receive, 7, 1);
+  receive.write_ticket(1);
+  check(insert(*shared.object, receive) == nullptr, "matched with nothing there");
+  bool matched = false;
+  bool cancelled = false;
+  threads(
+      [&] {
+        send.set(match_side::send, 7, 11);
+        item* found = insert(*shared.object, send);
+        if (found == nullptr) return;
+        matched = true;
+        check(found->read() == 1, "not the receive as it was posted");
+        found->set(match_side::receive, 8, 2);
+        found->write_ticket(2);
+        check(insert(*shared.object, *found) == nullptr, "matched with nothing there");
+      },
+      [&] {
+        cancelled = remove(*shared.object, receive, 1) == match_result::removed;
+        if (cancelled) receive.set(match_side::receive, 0, 0);
+      });
+  check(matched != cancelled, "both matched and cancelled, or neither");
+  if (matched) check(remove(*shared.object, receive, 2) == match_result::removed, "the second receive is lost");
+  if (cancelled) check(take(*shared.object, 7) == &send, "the message is lost");
+  check(is_empty(*shared.object), "something is left");
+}
+
+// Two cancel the same receive, a third one probes for messages of its key.
+void cancelled_twice() {
+  kept_until_the_end<table> shared(1u, 0u, 1u);
+  item receive;
+  receive.set(match_side::receive, 7, 1);
+  check(insert(*shared.object, receive) == nullptr, "matched with nothing there");
+  unsigned cancelled = 0;
+  const auto cancel = [&] {
+    if (remove(*shared.object, receive, 0) != match_result::removed) return;
+    ++cancelled;
+    receive.set(match_side::receive, 0, 0);
+  };
+  threads(cancel, cancel, [&] { check(take(*shared.object, 7) == nullptr, "a receive is taken for a message"); });
+  check(cancelled == 1 && is_empty(*shared.object), "cancelled twice, or never");
+}
+
+// Tags that lie in bucket `bucket` of two, the first of them.
+std::uint64_t tag_in(std::uint64_t bucket, unsigned number) {
+  for (std::uint64_t tag = 0;; ++tag) {
+    if (fingerprint(make_match_key(1, match_policy::tag_only, 0, tag)) % 2 == bucket && number-- == 0) return tag;
+  }
+}
+
+// Two full buckets and one that both may need next; who does not get it chains its node.
+void the_last_overflow_bucket() {
+  kept_until_the_end<table> shared(2u, 1u, 1u);
+  item sends[2][4];
+  for (std::uint64_t bucket = 0; bucket < 2; ++bucket) {
+    for (unsigned i = 0; i < 4; ++i) sends[bucket][i].set(match_side::send, tag_in(bucket, i), 1);
+    for (unsigned i = 0; i < 3; ++i) insert(*shared.object, sends[bucket][i]);
+  }
+  const auto work = [&](std::uint64_t bucket) {
+    check(insert(*shared.object, sends[bucket][3]) == nullptr, "matched with nothing there");
+    check(take(*shared.object, tag_in(bucket, 0)) == &sends[bucket][0], "a message is lost");
+    check(take(*shared.object, tag_in(bucket, 3)) == &sends[bucket][3], "a message is lost");
+  };
+  threads([&] { work(0); }, [&] { work(1); });
+  for (std::uint64_t bucket = 0; bucket < 2; ++bucket) {
+    for (unsigned i = 1; i < 3; ++i) {
+      check(take(*shared.object, tag_in(bucket, i)) == &sends[bucket][i], "a message is lost");
+    }
+  }
+  check(is_empty(*shared.object), "something is left");
+}
+
+class model_matching_table : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
+  }
+};
+
+const search brief{.executions_max = 10000, .random_executions_max = 5000, .deviations_max = 4};
+
+TEST_F(model_matching_table, holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"a send and a receive meet", a_send_and_a_receive_meet, brief},
+                                      {"the oldest come first", the_oldest_come_first, brief},
+                                      {"matched or cancelled", matched_or_cancelled, brief},
+                                      {"cancelled twice", cancelled_twice, brief},
+                                      {"the last overflow bucket", the_last_overflow_bucket, brief}};
+  // In a table of one bucket all that waits has the place 1.
+  const std::vector<dropped_check> checks{
+      {"matching.still", [](std::uint64_t, std::uint64_t) -> std::uint64_t { return 1; }}};
+  const planting_report report = plant_bugs(programs, {"/matching_table.hpp"}, {}, checks);
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+// Cancelling must ask which receive it is: the program would cancel the second one otherwise.
+TEST_F(model_matching_table, cancelling_breaks_where_nobody_asks_what_is_meant) {
+  const outcome result = explore(brief, [] {
+    kept_until_the_end<table> shared(1u, 0u, 1u);
+    item send;
+    item receive;
+    receive.set(match_side::receive, 7, 1);
+    insert(*shared.object, receive);
+    threads(
+        [&] {
+          send.set(match_side::send, 7, 11);
+          if (insert(*shared.object, send) == nullptr) return;
+          receive.set(match_side::receive, 8, 2);
+          insert(*shared.object, receive);
+          check(shared->remove(receive) != match_result::none, "the second receive is gone");
+        },
+        [&] { static_cast<void>(shared->remove(receive)); });
+  });
+  EXPECT_TRUE(result.failed) << result;
+}
+
+// Each number goes out once, in order, whoever fails to post in between.
+void numbers_go_out_in_order() {
+  kept_until_the_end<numbers> next(1u, 0xffffffffu);
+  std::uint32_t expected = 0xffffffff;  // touched by who holds the number
+  unsigned sent = 0;
+  const auto post = [&](bool works) {
+    std::uint32_t sequence = 0;
+    while (!next->try_begin(0, sequence)) await_change();
+    std::uint32_t last = 0;
+    model_atomics::read_plain(&last, &expected, sizeof last);
+    check(sequence == last, "a number twice, or left out");
+    if (works) {
+      ++last;
+      ++sent;
+      model_atomics::write_plain(&expected, &last, sizeof last);
+    }
+    next->end(0, sequence, works);
+  };
+  threads(
+      [&] {
+        post(true);
+        post(true);
+      },
+      [&] {
+        post(false);
+        post(true);
+      },
+      [&] { post(true); });
+  check(sent == 4 && expected == 3, "a number is lost");
+}
+
+TEST_F(model_matching_table, the_numbers_hold_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"in order", numbers_go_out_in_order, brief}};
+  const planting_report report = plant_bugs(programs, {"/ordered_numbers.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+}  // namespace

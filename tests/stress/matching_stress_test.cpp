@@ -1,0 +1,254 @@
+// Many threads on one matching table and on one ordered engine: each send meets one receive, of its key, in order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/matching_table.hpp"
+#include "core/ordered_matching.hpp"
+#include "core/ordered_numbers.hpp"
+#include "support/random_seed.hpp"
+
+namespace {
+
+using weft::core::make_match_key;
+using weft::core::match_key;
+using weft::core::match_node;
+using weft::core::match_policy;
+using weft::core::match_result;
+using weft::core::match_side;
+using weft::core::matched_messages;
+using weft::core::matching_table;
+using weft::core::ordered_matching;
+using weft::core::ordered_message;
+using weft::core::ordered_numbers;
+
+constexpr std::uint32_t scale = weft::test::under_sanitizer ? 1 : 10;
+
+// Tries again until `attempt` is true; ends the test far beyond what any machine needs.
+template <class Attempt>
+void try_until_done(Attempt attempt) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (!attempt()) {
+    std::this_thread::yield();
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error{"busy, or waiting, for a minute"};
+  }
+}
+
+struct item : match_node {
+  std::uint32_t number = 0;  // among those of its key and thread
+  std::atomic<item*> partner{nullptr};
+};
+
+std::vector<item> make_items(std::size_t count, match_side side, std::uint64_t keys) {
+  std::vector<item> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i].side = side;
+    out[i].key = make_match_key(1, match_policy::tag_only, 0, i % keys);
+    out[i].number = static_cast<std::uint32_t>(i / keys);
+  }
+  return out;
+}
+
+// Inserts until it is in, or notes the pair.
+void insert(matching_table& table, item& mine) {
+  match_node* found = nullptr;
+  match_result result = match_result::busy;
+  try_until_done([&] { return (result = table.insert(mine, found)) != match_result::busy; });
+  if (result != match_result::matched) return;
+  auto& other = static_cast<item&>(*found);
+  // [test.pair] relaxed: read when all threads have ended.
+  EXPECT_EQ(other.partner.exchange(&mine, std::memory_order_relaxed), nullptr);
+  // [test.pair_too] relaxed: as above.
+  EXPECT_EQ(mine.partner.exchange(&other, std::memory_order_relaxed), nullptr);
+}
+
+item* partner_of(const item& of) { return of.partner.load(std::memory_order_relaxed); }  // relaxed: alone
+
+void expect_pairs(const std::vector<item>& sends) {
+  for (const item& each : sends) {
+    const item* other = partner_of(each);
+    ASSERT_NE(other, nullptr);
+    EXPECT_EQ(other->side, match_side::receive);
+    EXPECT_EQ(other->key, each.key);
+    EXPECT_EQ(partner_of(*other), &each);
+  }
+}
+
+TEST(matching_stress, every_send_meets_one_receive_of_its_key_while_receives_are_cancelled) {
+  constexpr unsigned threads_each = 3;
+  constexpr std::size_t count = 6000 * scale;
+  constexpr std::uint64_t keys = 50;
+  const std::uint64_t seed = weft::test::random_seed();
+  SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
+  matching_table table{4, 3, 4};
+  std::array<std::vector<item>, threads_each> sends;
+  std::array<std::vector<item>, threads_each> receives;
+  for (unsigned i = 0; i < threads_each; ++i) {
+    sends[i] = make_items(count, match_side::send, keys);
+    receives[i] = make_items(count, match_side::receive, keys);
+  }
+  std::vector<std::thread> threads;
+  std::atomic<unsigned> cancelled{0};
+  for (unsigned i = 0; i < threads_each; ++i) {
+    threads.emplace_back([&, i] {
+      for (item& each : sends[i]) insert(table, each);
+    });
+    threads.emplace_back([&, i] {
+      std::mt19937_64 random{seed + i};
+      for (std::size_t at = 0; at < count; ++at) {
+        insert(table, receives[i][at]);
+        // Cancelled ones are posted again.
+        item& chosen = receives[i][at - random() % std::min<std::size_t>(at + 1, 30)];
+        if (table.remove(chosen) != match_result::removed) continue;
+        cancelled.fetch_add(1, std::memory_order_relaxed);  // [stat]
+        insert(table, chosen);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(table.count().sends + table.count().receives + table.count().overflow_buckets, 0u);
+  for (const auto& each : sends) expect_pairs(each);
+  std::cout << cancelled.load(std::memory_order_relaxed) << " cancelled\n";  // [stat]
+}
+
+TEST(matching_stress, between_two_threads_sends_and_receives_of_a_key_meet_in_order) {
+  constexpr std::size_t count = 10000 * scale;
+  matching_table table{2, 1, 4};
+  std::vector<item> sends = make_items(count, match_side::send, 9);
+  std::vector<item> receives = make_items(count, match_side::receive, 9);
+  std::thread sender{[&] {
+    for (item& each : sends) insert(table, each);
+  }};
+  std::thread receiver{[&] {
+    for (item& each : receives) insert(table, each);
+  }};
+  sender.join();
+  receiver.join();
+  expect_pairs(sends);
+  for (const item& each : sends) ASSERT_EQ(partner_of(each)->number, each.number);
+}
+
+// A network that reorders, within bounds.
+class network {
+ public:
+  explicit network(std::uint64_t seed) : random_{seed} {}
+
+  void put(ordered_message& message) {
+    const std::scoped_lock lock{mutex_};
+    under_way_.push_back(&message);
+  }
+  ordered_message* take() {
+    const std::scoped_lock lock{mutex_};
+    if (under_way_.empty()) return nullptr;
+    constexpr std::size_t window = 100;
+    std::swap(under_way_[random_() % std::min(under_way_.size(), window)], under_way_.front());
+    ordered_message* out = under_way_.front();
+    under_way_.pop_front();
+    return out;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+  std::deque<ordered_message*> under_way_;
+};
+
+struct ordered_receive : match_node {
+  std::uint32_t number = 0;
+  std::atomic<std::uint32_t> sequence{~0u};
+};
+
+// Two threads send for each source; two deliver; for each source one posts receives, which must get what that source
+// sent in the order in which it was sent, whatever the tags.
+TEST(matching_stress, an_ordered_engine_keeps_the_order_of_each_source) {
+  constexpr std::uint32_t sources = 2;
+  constexpr std::uint32_t count = 4000 * scale;
+  constexpr std::uint32_t first = 0u - count / 2;
+  const std::uint64_t seed = weft::test::random_seed();
+  SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
+  ordered_matching engine{sources, 32, first};
+  ordered_numbers numbers{sources, first};
+  network between{seed};
+  std::vector<std::vector<ordered_message>> messages;
+  std::vector<std::vector<ordered_receive>> receives;
+  for (std::uint32_t i = 0; i < sources; ++i) messages.emplace_back(count), receives.emplace_back(count);
+  std::atomic<std::uint32_t> matched{0};
+
+  const auto note = [&](ordered_message& message) {
+    auto& receive = static_cast<ordered_receive&>(*message.receive);
+    // [test.sequence] relaxed: read when all threads have ended.
+    EXPECT_EQ(receive.sequence.exchange(message.sequence, std::memory_order_relaxed), ~0u);
+    // [test.matched] relaxed: only counted.
+    matched.fetch_add(1, std::memory_order_relaxed);
+  };
+  const auto send = [&](std::uint32_t source, std::uint32_t from) {
+    for (std::uint32_t i = from; i < count; i += 2) {
+      ordered_message& mine = messages[source][i];
+      mine.side = match_side::send;
+      mine.key = make_match_key(1, match_policy::rank_and_tag, source, i % 7);
+      try_until_done([&] { return numbers.try_begin(source, mine.sequence); });
+      // Some find no room at first.
+      const bool has_room = i % 5 != 0;
+      if (has_room) between.put(mine);
+      numbers.end(source, mine.sequence, has_room);
+      if (has_room) continue;
+      try_until_done([&] { return numbers.try_begin(source, mine.sequence); });
+      between.put(mine);
+      numbers.end(source, mine.sequence, true);
+    }
+  };
+  const auto deliver_one = [&](ordered_message& message) {
+    matched_messages released;
+    match_result result = match_result::busy;
+    try_until_done([&] { return (result = engine.arrive(message, released)) != match_result::busy; });
+    EXPECT_NE(result, match_result::refused);
+    for (ordered_message* next = nullptr; released.first != nullptr; released.first = next) {
+      next = released.first->next;
+      note(*released.first);
+    }
+  };
+  const auto deliver = [&] {
+    try_until_done([&] {
+      while (ordered_message* message = between.take()) deliver_one(*message);
+      // [test.all_matched] relaxed: seen sooner or later.
+      return matched.load(std::memory_order_relaxed) == sources * count;
+    });
+  };
+  const auto post = [&](std::uint32_t source) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ordered_receive& mine = receives[source][i];
+      mine.key = make_match_key(1, match_policy::rank_only, source, 0);
+      mine.number = i;
+      ordered_message* found = nullptr;
+      match_result result = match_result::busy;
+      try_until_done([&] { return (result = engine.post(mine, found)) != match_result::busy; });
+      if (result == match_result::matched) note(*found);
+    }
+  };
+
+  std::vector<std::thread> threads;
+  for (std::uint32_t i = 0; i < sources; ++i) {
+    for (std::uint32_t from : {0u, 1u}) threads.emplace_back(send, i, from);
+    threads.emplace_back(post, i);
+    threads.emplace_back(deliver);
+  }
+  for (std::thread& each : threads) each.join();
+  for (std::uint32_t source = 0; source < sources; ++source) {
+    for (const ordered_receive& each : receives[source]) {
+      // relaxed: alone.
+      ASSERT_EQ(each.sequence.load(std::memory_order_relaxed), first + each.number);
+    }
+  }
+}
+
+}  // namespace
