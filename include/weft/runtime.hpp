@@ -1,8 +1,10 @@
 // The runtime: who am I, how many are we, and what everything else is made from (yan2025-lci, 4.2.2).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
@@ -105,6 +107,10 @@ class runtime {
 
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;
   [[nodiscard]] runtime_counters counters() const noexcept;
+
+  /// For people: which way a message of `bytes` bytes to rank `peer` goes here and now, and why not another; some
+  /// lines of text. **Threads**: any. **Errors**: `invalid_argument` for an unknown rank.
+  [[nodiscard]] std::string explain(std::uint32_t peer, std::size_t bytes) const;
 
  private:
   friend class completion;

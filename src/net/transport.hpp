@@ -108,6 +108,12 @@ class endpoint {
   virtual void release(std::uint32_t slot) noexcept = 0;
 };
 
+/// Whether direct copies from and to a peer's memory are worth trying, and how they are done or why not, in words.
+struct copy_way {
+  bool possible = false;
+  std::string_view how = "this transport copies nothing directly";
+};
+
 /// What a simulated network has done to its messages on purpose; all zero elsewhere.
 struct fault_counts {
   std::uint64_t delayed = 0;      // arrivals held back
@@ -124,6 +130,8 @@ struct fault_counts {
 /// For the table it also has
 ///   static constexpr std::string_view listed_name = ...;  // what WEFT_TRANSPORT calls it
 ///   static constexpr std::uint32_t ranks_min = ...;       // a job of fewer ranks has no use for it
+/// and, where there is something to tell of this machine (weft-info does),
+///   static std::vector<std::string> found_here();         // devices, providers: a line for each
 class transport {
  public:
   virtual ~transport() = default;
@@ -148,6 +156,9 @@ class transport {
   /// first; null where it can't be mapped.
   [[nodiscard]] virtual std::byte* shared_memory(std::uint32_t /*rank*/) noexcept { return nullptr; }
   [[nodiscard]] virtual std::size_t shared_bytes() const noexcept { return 0; }
+
+  /// For people: what `read_remote` and `write_remote` do with that peer.
+  [[nodiscard]] virtual copy_way copies(std::uint32_t /*peer*/) const noexcept { return {}; }
 
   /// Devices that a rank may have at a time with this transport.
   [[nodiscard]] virtual std::uint32_t devices_max() const noexcept { return ~std::uint32_t{0}; }

@@ -6,6 +6,10 @@
 #include <string_view>
 #include <vector>
 
+namespace weft::base {
+struct settings;
+}
+
 namespace weft::net {
 
 struct listed_transport {
@@ -23,5 +27,17 @@ struct listed_transport {
 [[nodiscard]] std::vector<listed_transport> parse_transport_list(std::string_view text,
                                                                  std::span<const std::string_view> known,
                                                                  bool standard);
+
+/// What WEFT_TRANSPORT asks for in this build (transports.cpp). **Errors**: those of `parse_transport_list`.
+[[nodiscard]] std::vector<listed_transport> listed_transports(const base::settings& settings);
+
+/// A transport of this build, and what it finds on this machine: a line for each provider, device or the like.
+struct available_transport {
+  std::string_view name;
+  std::vector<std::string> found;
+};
+
+/// For people (transports.cpp). It may ask the system for a while.
+[[nodiscard]] std::vector<available_transport> available_transports();
 
 }  // namespace weft::net

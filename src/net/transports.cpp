@@ -39,11 +39,25 @@ std::span<const std::string_view> transport_names() noexcept {
   return names;
 }
 
+std::vector<listed_transport> listed_transports(const base::settings& settings) {
+  const bool standard = settings.transport == base::settings{}.transport;
+  return parse_transport_list(settings.transport, transport_names(), standard);
+}
+
+std::vector<available_transport> available_transports() {
+  std::vector<available_transport> out;
+  for_each_transport(
+      [&]<class Transport>(Transport*) {
+        out.push_back({Transport::listed_name, {}});
+        if constexpr (requires { Transport::found_here(); }) out.back().found = Transport::found_here();
+      },
+      static_cast<transport_table*>(nullptr));
+  return out;
+}
+
 std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context) {
-  const std::string& text = context.settings.transport;
-  const auto list = parse_transport_list(text, transport_names(), text == base::settings{}.transport);
   std::vector<std::unique_ptr<transport>> out;
-  for (const listed_transport& wanted : list) {
+  for (const listed_transport& wanted : listed_transports(context.settings)) {
     // Opening one is collective, so what is asked here has the same answer everywhere.
     if (std::any_of(out.begin(), out.end(), [](const auto& made) { return made->reaches_all(); })) break;
     auto made = make_one(wanted, context);

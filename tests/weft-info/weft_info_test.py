@@ -1,4 +1,4 @@
-"""weft-info --config lists every variable, and refuses an environment that the library would refuse."""
+"""weft-info: every variable, what is found here, which way a message goes; and what the library refuses."""
 
 import os
 import re
@@ -14,6 +14,14 @@ def run(*arguments, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
     return subprocess.run([BUILD / "bin/weft-info", *arguments], env=dict(environment, **variables), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+
+
+def explain(rank, size, ranks=2, **variables):
+    """What rank 0 of a job says, line by line."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
+    command = [BUILD / "bin/weft-run", "-n", str(ranks), BUILD / "bin/weft-info", "--explain", str(rank), str(size)]
+    return subprocess.run(command, env=dict(environment, **variables), text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
 
 
 class WeftInfo(unittest.TestCase):
@@ -33,6 +41,50 @@ class WeftInfo(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn("did you mean WEFT_PACKET_COUNT?", result.stderr)
         self.assertEqual(run("--bogus").returncode, 2)
+
+    def test_without_options_it_tells_what_is_here(self):
+        result = run()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"\Aweft-info \d+\.\d+\.\d+\ntransports: self shm")
+        self.assertIn("WEFT_TRANSPORT=shm,ofi\n", result.stdout)
+        cores = int(re.search(r"topology: .* (\d+) cores?,", result.stdout).group(1))
+        self.assertTrue(1 <= cores <= os.cpu_count())
+        self.assertEqual(run("--version").stdout, result.stdout.splitlines()[0] + "\n")
+
+
+class Explain(unittest.TestCase):
+    def way(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.splitlines()[1].split(":")[0]
+
+    def test_the_way_changes_at_each_threshold(self):
+        for size, way in ((0, "inject"), (40, "inject"), (41, "packet"), (8192, "packet"), (8193, "zero-copy")):
+            self.assertEqual(self.way(explain(1, size)), way, size)
+        self.assertEqual(self.way(explain(1, "8KiB", WEFT_PACKET_BYTES="4KiB")), "zero-copy")
+        self.assertEqual(self.way(explain(1, "1MiB", WEFT_SHM_CMA="off")), "streamed")
+
+    def test_it_says_why_not_another_way(self):
+        text = explain(1, "1MiB", WEFT_SHM_CMA="off").stdout
+        self.assertIn("1048576 bytes from rank 0 to rank 1\n", text)
+        self.assertIn("not inject: a descriptor holds at most 40 bytes\n", text)
+        self.assertIn("not packet: a packet holds 8192 bytes (WEFT_PACKET_BYTES)\n", text)
+        self.assertIn("not zero-copy: no direct copies: WEFT_SHM_CMA=off", text)
+
+    def test_it_names_the_transport_and_why_no_other(self):
+        text = explain(1, 8).stdout
+        self.assertIn("transport shm (WEFT_TRANSPORT=", text)
+        self.assertIn("not self: it doesn't reach rank 1\n", text)
+        self.assertIn("transport self (", explain(0, 8).stdout)
+        alone = explain(0, 8, ranks=1).stdout
+        self.assertIn("not shm: not opened, as there is no other rank\n", alone)
+        simulated = explain(1, 8, WEFT_TRANSPORT="sim:shm", WEFT_SIM_SEED="1")
+        self.assertIn("transport sim:shm (WEFT_TRANSPORT=sim:shm)\n", simulated.stdout)
+
+    def test_what_makes_no_sense_is_refused(self):
+        self.assertIn("there is no rank 7; the job has ranks 0 to 1", explain(7, 8).stderr)
+        for size in ("-1", "x", "8kb", "99999999999999999999", "99999999999GiB"):
+            self.assertEqual(run("--explain", "0", size).returncode, 2, size)
+        self.assertEqual(run("--explain", "0").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,9 @@ class self_transport final : public transport {
   [[nodiscard]] const char* name() const noexcept override { return "self"; }
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return peer == rank_; }
   [[nodiscard]] bool reaches_all() const noexcept override { return is_alone_; }
+  [[nodiscard]] copy_way copies(std::uint32_t /*peer*/) const noexcept override {
+    return {true, "it is the rank's own memory"};
+  }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);

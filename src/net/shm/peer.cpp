@@ -51,6 +51,11 @@ copy_result peer::write(const void* source, std::uint64_t remote, std::size_t by
   return write_process(static_cast<pid_t>(process_id_), source, remote, bytes);
 }
 
+copy_way peer::copies() const noexcept {
+  if (!can_read_) return {false, "WEFT_SHM_CMA=off, or the kernel forbids it (seccomp, Yama, a different user)"};
+  return {true, same_process_ ? "both are threads of one process" : "process_vm_readv and process_vm_writev"};
+}
+
 void peer::probe(bool wanted) noexcept {
   can_read_ = wanted;
   if (!wanted) return;

@@ -64,6 +64,7 @@ class peer final : public detail::payload_owner {
   /// Finds out whether the peer's memory can be read. Called once, when all ranks are attached.
   void probe(bool wanted) noexcept;
   [[nodiscard]] bool can_read() const noexcept { return can_read_; }
+  [[nodiscard]] copy_way copies() const noexcept;
 
  private:
   [[nodiscard]] segment_header& header() const noexcept { return *reinterpret_cast<segment_header*>(base_); }

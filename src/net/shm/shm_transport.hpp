@@ -37,6 +37,7 @@ class shm_transport final : public transport {
     return peers_[rank]->is_attached() ? peers_[rank]->shared_memory() : nullptr;
   }
   [[nodiscard]] std::size_t shared_bytes() const noexcept override { return layout_.shape.shared_bytes; }
+  [[nodiscard]] copy_way copies(std::uint32_t peer) const noexcept override { return peers_[peer]->copies(); }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   unsigned reclaim_packets() noexcept override;
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }

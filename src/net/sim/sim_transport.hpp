@@ -33,6 +33,7 @@ class sim_transport final : public transport {
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return wrapped_->reaches(peer); }
   [[nodiscard]] bool reaches_all() const noexcept override { return wrapped_->reaches_all(); }
   [[nodiscard]] std::byte* packet_memory() noexcept override { return wrapped_->packet_memory(); }
+  [[nodiscard]] copy_way copies(std::uint32_t peer) const noexcept override { return wrapped_->copies(peer); }
   void use_packets(packet_store& packets) noexcept override { wrapped_->use_packets(packets); }
   unsigned reclaim_packets() noexcept override { return wrapped_->reclaim_packets(); }
   [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override;

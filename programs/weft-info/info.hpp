@@ -1,0 +1,26 @@
+// What weft-info can tell: each function prints on standard output.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft::info {
+
+/// A block for each WEFT_* variable: name, type, default, value here, meaning and what is allowed.
+/// **Errors**: `configuration` for an environment that the library would refuse.
+void print_config();
+
+/// Transports of this build, and what they find on this machine.
+void print_transports();
+
+/// Packages, cores, caches, memory: some lines.
+void print_topology();
+
+/// Joins the job and prints, at rank 0, which way a message goes. Collective. **Errors**: those of the runtime;
+/// `invalid_argument` for an unknown rank.
+void print_explanation(std::uint32_t rank, std::uint64_t bytes);
+
+/// `4096`, `64KiB`, `1MiB` or `2GiB` in bytes. **Errors**: `invalid_argument`.
+[[nodiscard]] std::uint64_t parse_size(const std::string& text);
+
+}  // namespace weft::info

@@ -1,0 +1,20 @@
+#include <fmt/format.h>
+
+#include "base/config.hpp"
+#include "net/transport_list.hpp"
+#include "weft-info/info.hpp"
+
+namespace weft::info {
+
+void print_transports() {
+  const auto all = net::available_transports();
+  fmt::print("transports:");
+  for (const auto& each : all) fmt::print(" {}", each.name);
+  fmt::print("; sim: before a name simulates a bad network over it\n  WEFT_TRANSPORT={}\n",
+             base::process_settings().transport);
+  for (const auto& each : all) {
+    for (const std::string& line : each.found) fmt::print("  {}: {}\n", each.name, line);
+  }
+}
+
+}  // namespace weft::info
