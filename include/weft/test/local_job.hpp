@@ -19,6 +19,9 @@ class local_job {
   /// one that has thrown waits for ever, so bodies bound their waits.
   void run(const std::function<void(runtime&)>& body) const;
 
+  /// What a runtime is made of, for tests of the library's own insides.
+  [[nodiscard]] static core::runtime_state& state_of(runtime& of) noexcept { return *of.state_; }
+
  private:
   std::uint32_t ranks_;
 };
