@@ -70,6 +70,14 @@ class keyed_queues {
     --size_;
   }
 
+  /// A node that waits longest under some key, or null where there is none at all.
+  [[nodiscard]] Node* any() const noexcept {
+    if (size_ == 0) return nullptr;
+    std::uint32_t bucket = 0;
+    while (buckets_[bucket] == nullptr) ++bucket;
+    return buckets_[bucket];
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:

@@ -120,6 +120,21 @@ class basic_matching_table {
     return remove(which, [](const node&) { return true; });
   }
 
+  /// Takes out every node for which `is_meant(const node&)`, asked under its bucket's lock: an engine is withdrawn, or
+  /// the table goes. They come in front of `out`, chained by `behind`, in no order. Returns how many buckets were
+  /// locked by others and are left out: call it again. Takes its time.
+  template <class IsMeant>
+  [[nodiscard]] std::size_t extract(IsMeant&& is_meant, node*& out) noexcept {
+    return for_each_bucket([&](bucket& home) {
+      while (node* found = find_meant(home, is_meant)) {
+        const match_key key = key_of(*found);
+        take_out(home, find(home, fingerprint(key), key), *found);
+        found->behind.set(out);
+        out = found;
+      }
+    });
+  }
+
   /// Calls `visit(const node&)` for every node that waits, under its bucket's lock; returns how many buckets were
   /// locked by others and are left out. For reports: takes its time.
   template <class Visit>
@@ -347,6 +362,23 @@ class basic_matching_table {
       leave(home);
     }
     return unseen;
+  }
+
+  template <class IsMeant>
+  node* find_meant(bucket& home, IsMeant& is_meant) noexcept {
+    const auto in_key = [&](node* each) {
+      while (each != nullptr && !is_meant(*each)) each = each->behind.get();
+      return each;
+    };
+    for (bucket* part = &home; part != nullptr; part = following(*part)) {
+      for (const entry& each : part->entries) {
+        if (node* found = in_key(each.head.get())) return found;
+      }
+    }
+    for (node* head = home.spilled.get(); head != nullptr; head = head->next_key.get()) {
+      if (node* found = in_key(head)) return found;
+    }
+    return nullptr;
   }
 
   template <class Visit>

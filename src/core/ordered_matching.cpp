@@ -94,6 +94,32 @@ match_result ordered_matching::take(const match_key& pattern, ordered_message*& 
   return match_result::matched;
 }
 
+match_result ordered_matching::take_all(matched_messages& messages, match_node*& receives) noexcept {
+  const entered inside{lock_};
+  if (!inside) return match_result::busy;
+  auto& all = messages_[index_of(match_policy::none)];
+  while (ordered_message* message = all.any()) {
+    take_out(*message);
+    messages.add(*message);
+  }
+  for (std::uint32_t bucket = 0; bucket <= mask_ && early_count_ != 0; ++bucket) {
+    while (ordered_message* message = early_[bucket]) {
+      early_[bucket] = message->next;
+      --sources_[message->key.rank].early_count;
+      --early_count_;
+      messages.add(*message);
+    }
+  }
+  for (auto& each : receives_) {
+    while (match_node* receive = each.any()) {
+      take_out(*receive);
+      receive->behind.set(receives);
+      receives = receive;
+    }
+  }
+  return match_result::removed;
+}
+
 bool ordered_matching::try_count(ordered_counts& out) noexcept {
   const entered inside{lock_};
   if (!inside) return false;

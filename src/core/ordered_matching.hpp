@@ -46,7 +46,8 @@ struct ordered_message : match_node {
   return message.waiting[static_cast<std::size_t>(by)];
 }
 
-/// Matched messages, each with its receive, the first matched first. They are the caller's.
+/// Messages that were taken out, chained by `next`; where they were matched each with its receive, the first matched
+/// first. They are the caller's.
 struct matched_messages {
   ordered_message* first = nullptr;
   ordered_message* last = nullptr;
@@ -108,6 +109,11 @@ class ordered_matching {
   [[nodiscard]] match_result remove(match_node& receive) noexcept {
     return remove(receive, [](const match_node&) { return true; });
   }
+
+  /// Takes out all that waits: the engine is withdrawn, or goes. Messages come in their order of arrival, early ones
+  /// after them in no order, receives one by one chained by `behind`, in no order.
+  /// **Returns**: removed or busy.
+  [[nodiscard]] match_result take_all(matched_messages& messages, match_node*& receives) noexcept;
 
   /// False: busy.
   [[nodiscard]] bool try_count(ordered_counts& out) noexcept;

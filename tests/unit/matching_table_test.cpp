@@ -207,6 +207,31 @@ TEST(matching_table, a_probe_takes_the_oldest_message_and_nothing_else) {
   EXPECT_EQ(table.take(first.key, match_side::send, found), match_result::none);
 }
 
+TEST(matching_table, what_is_extracted_is_gone_and_the_rest_stays_in_order) {
+  matching_table table{2, 2, 1};
+  std::deque<item> sends;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    sends.emplace_back().set(match_side::send, make_match_key(i % 3, match_policy::tag_only, 0, i % 5));
+    EXPECT_EQ(inserted_or_matched(table, sends.back()), nullptr);
+  }
+  match_node* extracted = nullptr;
+  EXPECT_EQ(table.extract([](const match_node& each) { return each.key.engine == 1; }, extracted), 0u);
+  unsigned count = 0;
+  for (; extracted != nullptr; extracted = extracted->behind.get()) {
+    EXPECT_EQ(extracted->key.engine, 1u);
+    EXPECT_EQ(table.remove(*extracted), match_result::none);
+    ++count;
+  }
+  EXPECT_EQ(count, 20u);
+  EXPECT_EQ(table.count().sends, 40u);
+  for (item& each : sends) {
+    match_node* found = nullptr;
+    if (each.key.engine == 1) continue;
+    EXPECT_EQ(table.take(each.key, match_side::send, found), match_result::matched);
+    EXPECT_EQ(found, &each);
+  }
+}
+
 // What another thread would find: the visitor runs under the lock of the only bucket.
 TEST(matching_table, a_locked_bucket_answers_busy_and_nothing_has_happened) {
   matching_table table{1};

@@ -202,6 +202,30 @@ TEST_F(ordered_matching_test, a_message_needs_no_node_if_its_receive_waits_and_i
   EXPECT_EQ(engine_.try_match(key, 2, receive, released), match_result::none);
 }
 
+TEST_F(ordered_matching_test, all_that_waits_can_be_taken_out) {
+  arrive(0, 1, 0, match_result::inserted);
+  arrive(1, 2, 0, match_result::inserted);
+  arrive(0, 1, 1, match_result::inserted);
+  arrive(0, 3, 4, match_result::inserted);
+  arrive(3, 3, 4, match_result::inserted);
+  match_node receives[8];
+  for (std::uint32_t i = 0; i < 8; ++i) post(receives[i], policies[i % 2], 2, i);
+  matched_messages taken;
+  match_node* receive = nullptr;
+  EXPECT_EQ(engine_.take_all(taken, receive), match_result::removed);
+  std::vector<ordered_message*> messages;
+  for (ordered_message* each = taken.first; each != nullptr; each = each->next) messages.push_back(each);
+  ASSERT_EQ(messages.size(), 5u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(messages[i], &messages_[i]);
+  unsigned count = 0;
+  for (; receive != nullptr; receive = receive->behind.get()) {
+    EXPECT_EQ(engine_.remove(*receive), match_result::none);
+    ++count;
+  }
+  EXPECT_EQ(count, 8u);
+  EXPECT_EQ(this->count().early + this->count().messages + this->count().receives, 0u);
+}
+
 TEST_F(ordered_matching_test, whoever_comes_while_somebody_is_inside_is_told_to_come_back) {
   match_node receive;
   post(receive, match_policy::none);
