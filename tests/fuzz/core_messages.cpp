@@ -50,7 +50,8 @@ class wild_peer {
  public:
   explicit wild_peer(runtime& rt) : state_{test::local_job::state_of(rt)} {}
 
-  // Tags and bodies name operations by tickets: most of them are those that there are.
+  // A kind, an id, a sequence number, a tag, a size, and the words of the body. Tags and words are mostly small or
+  // name operations by tickets that there are.
   void send_one(fuzz::input& in) {
     const auto how = in.take<std::uint8_t>();
     net::header what;
@@ -58,29 +59,26 @@ class wild_peer {
     what.id = in.take<std::uint8_t>();
     if (what.id >= 0xf0) what.id = 0xffff'ff00 + what.id;
     what.sequence = in.take<std::uint8_t>();
-    what.tag = ticket(in);
-    std::array<std::byte, 512> body{};
+    if (what.sequence >= 0x80) what.kind |= (what.sequence >> 4 & 7) << 8;
+    what.tag = word(in);
     const std::size_t bytes = in.take<std::uint8_t>() * (how >= 224 ? 2U : 1U);
-    if (bytes >= 16) {
-      const std::uint64_t words[] = {ticket(in), ticket(in)};
-      std::memcpy(body.data() + how / 32 % 2 * 8, words, sizeof words);
-    }
-    const auto given = in.take_bytes(std::min<std::size_t>(bytes, 8));
-    if (!given.empty()) std::memcpy(body.data(), given.data(), given.size());
+    std::array<std::uint64_t, 64> body{};
+    for (std::size_t i = 0; i < std::min<std::size_t>(bytes / 8, 5); ++i) body[i] = word(in);
+    const auto* const start = reinterpret_cast<const std::byte*>(body.data());
     if (how >= 192) {
-      hand_over_packet(what, body.data(), static_cast<std::uint32_t>(std::min(bytes, body.size())));
+      hand_over_packet(what, start, static_cast<std::uint32_t>(std::min(bytes, sizeof body)));
     } else {
-      inject(what, body.data(), bytes % (detail::inline_bytes_max + 1),
+      inject(what, start, bytes % (detail::inline_bytes_max + 1),
              std::make_index_sequence<detail::inline_bytes_max + 1>{});
     }
   }
 
  private:
-  [[nodiscard]] static std::uint64_t ticket(fuzz::input& in) {
-    const auto word = in.take<std::uint8_t>();
-    if (word >= 0xf0) return in.take<std::uint64_t>();
-    if (word >= 0x80) return word - 0x80U;
-    return std::uint64_t{word / 8U} << 32 | word % 8U;  // generation and index
+  [[nodiscard]] static std::uint64_t word(fuzz::input& in) {
+    const auto kind = in.take<std::uint8_t>();
+    if (kind >= 0xf0) return in.take<std::uint64_t>();
+    if (kind >= 0x80) return kind - 0x80U;
+    return std::uint64_t{kind / 8U} << 32 | kind % 8U;  // a ticket: generation and index
   }
 
   template <std::size_t... Sizes>

@@ -19,7 +19,7 @@ BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build-clang"))
 HERE = SOURCE / "tests/fuzz"
 WORK = BUILD / "tests/fuzz"
 TARGETS = sorted(path.stem for path in HERE.glob("*.cpp") if path.stem != "replay")
-KEPT_MAX = 80  # inputs of a target
+KEPT_MAX = 100  # inputs of a target
 
 
 def corpus(target):
