@@ -1,12 +1,13 @@
 # All of these come from the distribution (scripts/setup); nothing is downloaded here.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libfabric REQUIRED IMPORTED_TARGET libfabric)
 
 if(WEFT_PROGRAMS)
   find_package(CLI11 REQUIRED)
   find_package(ZLIB REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  find_package(PkgConfig REQUIRED)
   pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
   pkg_check_modules(htslib REQUIRED IMPORTED_TARGET htslib)
   pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)

@@ -70,6 +70,8 @@ struct runtime_counters {
   std::uint64_t faults_refused = 0;       ///< posts refused though there was room
   std::uint64_t faults_denied = 0;        ///< direct copies and mappings denied
   std::uint64_t faults_failed = 0;        ///< operations that WEFT_SIM_FAIL chose
+  std::uint64_t fabric_messages = 0;      ///< sent through libfabric
+  std::uint64_t fabric_bytes = 0;         ///< of these messages, headers included
 };
 
 /// One of the processes (or threads of a `test::local_job`) that communicate. Several runtimes may live in one

@@ -151,6 +151,8 @@ constexpr std::array table{
                        "sim: a direct copy that fails: read:17 is the 17th of a rank, read:17:gone as "
                        "if the peer were dead; or write:"),
     choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory"),
+    text<&s::ofi_provider>("WEFT_OFI_PROVIDER",
+                           "libfabric: the provider to use, as in tcp;ofi_rxm; rank 0 takes the fastest unless said"),
     number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
                                      "memory for messages that nobody has asked for yet"),
     number<&s::operations_max>("WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,

@@ -34,6 +34,7 @@ struct settings {
   std::uint32_t sim_deny_percent = 25;
   std::string sim_fail;
   cma_mode shm_cma = cma_mode::automatic;
+  std::string ofi_provider;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
   std::uint32_t operations_max = 1024;
   std::uint32_t foreign_packets_max = 1024;

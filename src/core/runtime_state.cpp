@@ -113,6 +113,8 @@ runtime_counters runtime_state::counters() const noexcept {
     out.faults_refused += faults.full + faults.busy;
     out.faults_denied += faults.unavailable + faults.unmapped;
     out.faults_failed += faults.failed;
+    out.fabric_messages += transport->traffic().messages;
+    out.fabric_bytes += transport->traffic().bytes;
   }
   out.messages_unexpected = unexpected_.kept();
   return out;

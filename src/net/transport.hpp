@@ -125,6 +125,12 @@ struct fault_counts {
   std::uint64_t failed = 0;       // direct copies failed by choice
 };
 
+/// What this rank has sent over a fabric, headers included; zero for what stays on the machine.
+struct traffic_counts {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// One runtime's share of a transport: knows the peers it reaches, takes packets back, and makes endpoints by
 ///   template <class Sink> std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
 /// For the table it also has
@@ -167,6 +173,8 @@ class transport {
   [[nodiscard]] virtual std::uint64_t messages_refused() const noexcept { return 0; }
 
   [[nodiscard]] virtual fault_counts faults() const noexcept { return {}; }
+
+  [[nodiscard]] virtual traffic_counts traffic() const noexcept { return {}; }
 
   /// Device `slot` is gone: peers choose another one from now on.
   virtual void close(std::uint32_t slot) noexcept = 0;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "net/ofi/ofi_endpoint.hpp"
 #include "net/self/self_endpoint.hpp"
 #include "net/shm/shm_endpoint.hpp"
 #include "net/sim/sim_endpoint.hpp"
@@ -16,7 +17,7 @@
 namespace weft::net {
 
 /// All that there are; the first one is a rank's way to itself. WEFT_TRANSPORT says which are used, in which order.
-using transport_table = std::tuple<self_transport, shm::shm_transport>;
+using transport_table = std::tuple<self_transport, shm::shm_transport, ofi::ofi_transport>;
 
 /// What WEFT_TRANSPORT may name.
 [[nodiscard]] std::span<const std::string_view> transport_names() noexcept;

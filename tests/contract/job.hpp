@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -215,6 +216,41 @@ class pair_job {
 
 using self_job = lone_job<net::self_transport>;
 using shm_job = pair_job<net::shm::shm_transport>;
+/// Over the libfabric provider of this name; `absent` says why not, where this machine has none.
+template <class Name>
+class ofi_job : public pair_job<net::ofi::ofi_transport> {
+ public:
+  ofi_job() : pair_job{settings()} {}
+  [[nodiscard]] static std::string absent() {
+    const auto found = net::ofi::ofi_transport::found_here();
+    if (std::find(found.begin(), found.end(), Name::value) != found.end()) return {};
+    return "libfabric has no provider " + std::string{Name::value} + " here";
+  }
+
+ private:
+  [[nodiscard]] static base::settings settings() {
+    base::settings out = small_settings();
+    out.ofi_provider = Name::value;
+    return out;
+  }
+};
+
+struct name_net {
+  static constexpr std::string_view value = "net";
+};
+struct name_tcp {
+  static constexpr std::string_view value = "tcp";
+};
+struct name_tcp_rxm {
+  static constexpr std::string_view value = "tcp;ofi_rxm";
+};
+struct name_udp_rxd {
+  static constexpr std::string_view value = "udp;ofi_rxd";
+};
+struct name_shm {
+  static constexpr std::string_view value = "shm";
+};
+
 using sim_self_job = lone_job<simulated<net::self_transport>>;
 using sim_shm_job = pair_job<simulated<net::shm::shm_transport>>;
 

@@ -42,6 +42,7 @@ class sim_transport final : public transport {
   [[nodiscard]] std::uint64_t messages_refused() const noexcept override { return wrapped_->messages_refused(); }
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
   [[nodiscard]] fault_counts faults() const noexcept override { return tally_.read(); }
+  [[nodiscard]] traffic_counts traffic() const noexcept override { return wrapped_->traffic(); }
 
   // For endpoints.
   [[nodiscard]] transport& wrapped() noexcept { return *wrapped_; }

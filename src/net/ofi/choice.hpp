@@ -1,0 +1,18 @@
+// Which provider carries the messages: the one that is asked for, or the fastest of those that work here.
+#pragma once
+
+#include <string_view>
+
+#include "net/ofi/fabric.hpp"
+
+namespace weft::net::ofi {
+
+/// The provider of this name, as it is to be used here. **Errors**: transport_failed, listing what there is.
+[[nodiscard]] owned_info provider_named(std::string_view name);
+
+/// The provider that passes a message between two endpoints of this process soonest, among those that reach other
+/// machines. **Blocking**: a second for each provider that does not work. **Errors**: transport_failed, saying what was
+/// tried.
+[[nodiscard]] owned_info fastest_provider();
+
+}  // namespace weft::net::ofi

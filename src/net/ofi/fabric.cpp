@@ -1,0 +1,84 @@
+#include "net/ofi/fabric.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/error.hpp"
+
+namespace weft::net::ofi {
+namespace {
+
+// What we ask for; all of it is in 1.11 and in 2.x.
+constexpr std::uint32_t api_version = FI_VERSION(1, 11);
+
+// How good the address of an entry is for reaching other machines; the highest is taken.
+int rating(const fi_info& of) noexcept {
+  if (of.src_addr == nullptr) return 1;
+  if (of.addr_format == FI_SOCKADDR_IN) {
+    sockaddr_in address;
+    std::memcpy(&address, of.src_addr, sizeof address);
+    return (ntohl(address.sin_addr.s_addr) >> 24) == 127 ? 2 : 5;
+  }
+  if (of.addr_format == FI_SOCKADDR_IN6) {
+    sockaddr_in6 address;
+    std::memcpy(&address, of.src_addr, sizeof address);
+    if (IN6_IS_ADDR_LINKLOCAL(&address.sin6_addr)) return 0;  // says nothing without an interface
+    return IN6_IS_ADDR_LOOPBACK(&address.sin6_addr) ? 1 : 4;
+  }
+  return 3;
+}
+
+}  // namespace
+
+void check(int status, std::string_view call, const fi_info& of) {
+  if (status == 0) return;
+  throw error{errc::transport_failed,
+              fmt::format("libfabric: {} of provider '{}' failed: {}; WEFT_OFI_PROVIDER chooses another provider, "
+                          "FI_LOG_LEVEL=warn tells more",
+                          call, name_of(of), fi_strerror(-status))};
+}
+
+std::string_view name_of(const fi_info& of) noexcept { return of.fabric_attr->prov_name; }
+
+owned_info find_providers() {
+  const owned_info hints{fi_allocinfo()};
+  if (!hints) return nullptr;
+  hints->caps = FI_MSG;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+  hints->domain_attr->threading = FI_THREAD_SAFE;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  fi_info* found = nullptr;
+  return fi_getinfo(api_version, nullptr, nullptr, 0, hints.get(), &found) == 0 ? owned_info{found} : nullptr;
+}
+
+std::vector<std::string> provider_names(const fi_info* list) {
+  std::vector<std::string> out;
+  for (; list != nullptr; list = list->next) {
+    if (std::find(out.begin(), out.end(), name_of(*list)) == out.end()) out.emplace_back(name_of(*list));
+  }
+  return out;
+}
+
+owned_info pick(const fi_info* list, std::string_view name) {
+  const fi_info* best = nullptr;
+  for (; list != nullptr; list = list->next) {
+    if (name_of(*list) == name && (best == nullptr || rating(*list) > rating(*best))) best = list;
+  }
+  return owned_info{best == nullptr ? nullptr : fi_dupinfo(best)};
+}
+
+owned<fid_fabric> open_fabric(const fi_info& of) {
+  fid_fabric* out = nullptr;
+  check(fi_fabric(of.fabric_attr, &out, nullptr), "opening the fabric", of);
+  return owned<fid_fabric>{out};
+}
+
+}  // namespace weft::net::ofi

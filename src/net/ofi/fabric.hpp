@@ -1,0 +1,47 @@
+// libfabric's objects with owners, and what the providers of this machine offer for reliable datagrams.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::net::ofi {
+
+template <class Object>
+struct closer {
+  void operator()(Object* object) const noexcept { fi_close(&object->fid); }
+};
+template <class Object>
+using owned = std::unique_ptr<Object, closer<Object>>;
+
+struct info_freer {
+  void operator()(fi_info* list) const noexcept { fi_freeinfo(list); }
+};
+using owned_info = std::unique_ptr<fi_info, info_freer>;
+
+/// Throws `transport_failed` unless `status` is 0: which call failed, of which provider, and why.
+void check(int status, std::string_view call, const fi_info& of);
+
+/// Everything that can carry our messages, a list; null where there is nothing.
+[[nodiscard]] owned_info find_providers();
+
+/// The names in such a list, each once, in its order.
+[[nodiscard]] std::vector<std::string> provider_names(const fi_info* list);
+
+/// The entry of `list` for provider `name` to use, a copy: one with an IPv4 address that other machines may reach
+/// before others. Null where there is none.
+[[nodiscard]] owned_info pick(const fi_info* list, std::string_view name);
+
+[[nodiscard]] owned<fid_fabric> open_fabric(const fi_info& of);
+
+/// The name of a provider, as WEFT_OFI_PROVIDER has it.
+[[nodiscard]] std::string_view name_of(const fi_info& of) noexcept;
+
+}  // namespace weft::net::ofi

@@ -1,0 +1,111 @@
+// A device's endpoint of a fabric: posts through its own port, and hands over what has arrived for it.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "net/ofi/ofi_transport.hpp"
+
+namespace weft::net::ofi {
+
+template <class Sink>
+class ofi_endpoint final : public endpoint<Sink> {
+ public:
+  ofi_endpoint(ofi_transport& owner, std::uint32_t slot) : owner_{&owner}, slot_{slot}, served_{slot} {}
+
+  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+                                       const void* payload, std::uint32_t bytes) noexcept override {
+    return owner_->post(slot_, peer, device, what, payload, bytes, false);
+  }
+
+  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
+                                     std::uint32_t bytes) noexcept override {
+    packet_store& packets = owner_->packets();
+    const auto answer = owner_->post(slot_, peer, device, what, packets.data(packet), bytes, true);
+    if (answer == post_result::ok) packets.put(packet);
+    return answer;
+  }
+
+  unsigned poll(Sink& sink, unsigned budget) noexcept override {
+    unsigned moved = 0;
+    for (const std::uint32_t slot : served_) {
+      owner_->progress(slot);
+      inbound& mine = owner_->inbound_of(slot);
+      if (!mine.held.empty()) moved += deliver(mine, sink, budget);
+      if (!mine.consumed.empty()) owner_->give_back(mine);
+    }
+    return moved;
+  }
+
+  [[nodiscard]] copy_result read_remote(std::uint32_t, void*, std::uint64_t, std::size_t) noexcept override {
+    return copy_result::unavailable;
+  }
+  [[nodiscard]] copy_result write_remote(std::uint32_t, const void*, std::uint64_t, std::size_t) noexcept override {
+    return copy_result::unavailable;
+  }
+
+  void adopt(std::uint32_t slot) override { served_.push_back(slot); }
+  void release(std::uint32_t slot) noexcept override { std::erase(served_, slot); }
+
+ private:
+  enum class outcome : std::uint8_t { refused, consumed, lent };
+
+  // Offers what is held, oldest first. What is not taken stays; what came later from other ranks may overtake it.
+  unsigned deliver(inbound& mine, Sink& sink, unsigned budget) noexcept {
+    ++mine.polls;
+    unsigned moved = 0;
+    std::size_t kept = 0;
+    for (const std::uint32_t buffer : mine.held) {
+      const outcome what = moved < budget ? try_deliver(mine, buffer, sink) : outcome::refused;
+      if (what == outcome::refused) {
+        mine.held[kept++] = buffer;
+        continue;
+      }
+      ++moved;
+      if (what == outcome::consumed) mine.consumed.push_back(buffer);
+    }
+    mine.held.resize(kept);
+    return moved;
+  }
+
+  outcome try_deliver(inbound& mine, std::uint32_t buffer, Sink& sink) noexcept {
+    port& common = owner_->receiver();
+    const std::byte* const from = common.received_at(buffer);
+    wire_header what;
+    std::memcpy(&what, from, sizeof what);  // was checked when it came, and nobody can have changed it since
+    if (mine.refused_in[what.source] == mine.polls) return outcome::refused;
+    arrival message{what.source, {what.kind, what.id, what.sequence, what.tag}, from + sizeof what, what.bytes, nullptr};
+    packet_store& packets = owner_->packets();
+    std::uint32_t packet = packet_store::none;
+    if (what.is_packet != 0) {
+      packet = packets.try_get();
+      if (packet != packet_store::none) {
+        std::memcpy(packets.data(packet), message.payload, what.bytes);
+        message.payload = packets.data(packet);
+        message.owner = &packets.owner();
+      } else {
+        // The buffer itself is lent: all packets may be waiting to be sent, on both sides.
+        message.owner = &common.buffer_owner();
+      }
+    }
+    if (sink.on_message(message)) {
+      return what.is_packet != 0 && packet == packet_store::none ? outcome::lent : outcome::consumed;
+    }
+    if (packet != packet_store::none) packets.put(packet);
+    mine.refused_in[what.source] = mine.polls;
+    return outcome::refused;
+  }
+
+  ofi_transport* owner_;
+  std::uint32_t slot_;
+  std::vector<std::uint32_t> served_;
+};
+
+template <class Sink>
+std::unique_ptr<endpoint<Sink>> ofi_transport::open(std::uint32_t slot, bool /*shared*/) {
+  begin(slot);
+  return std::make_unique<ofi_endpoint<Sink>>(*this, slot);
+}
+
+}  // namespace weft::net::ofi

@@ -1,0 +1,248 @@
+#include "net/ofi/ofi_transport.hpp"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/config.hpp"
+#include "base/log.hpp"
+#include "net/ofi/choice.hpp"
+#include "weft/error.hpp"
+
+namespace weft::net::ofi {
+namespace {
+
+constexpr std::uint32_t devices_most = no_device;
+constexpr std::size_t buffer_space = std::size_t{8} << 20;  // for the buffers of one direction of a port
+constexpr std::uint32_t buffers_least = 8;
+constexpr std::uint32_t buffers_most = 256;
+constexpr auto drain_time = std::chrono::seconds{2};
+
+port_shape shape_of(const base::settings& settings) {
+  port_shape out;
+  // Payloads may be read up to a multiple of 8 bytes.
+  out.message_bytes = sizeof(wire_header) + (std::max<std::size_t>(settings.packet_bytes, 40) + 7) / 8 * 8;
+  const auto fit = static_cast<std::uint32_t>(buffer_space / packet_stride(out.message_bytes));
+  out.sends = std::clamp(std::min(settings.ring_cells, fit), buffers_least, buffers_most);
+  out.receives = out.sends;
+  return out;
+}
+
+std::uint64_t random_word() noexcept {
+  std::uint64_t out = 0;
+  if (getrandom(&out, sizeof out, 0) != sizeof out) {
+    out = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+  return out;
+}
+
+}  // namespace
+
+ofi_transport::ofi_transport(const transport_context& context)
+    : self_{context.boot.rank()},
+      ranks_{context.boot.size()},
+      devices_max_{std::min(context.settings.devices_max, devices_most)},
+      packet_bytes_{static_cast<std::uint32_t>(context.settings.packet_bytes)},
+      shape_{shape_of(context.settings)},
+      info_{agree_on_provider(context)},
+      name_{fmt::format("ofi ({})", name_of(*info_))},
+      fabric_{open_fabric(*info_)},
+      slots_(devices_max_) {
+  shape_.sends = std::min(shape_.sends, static_cast<std::uint32_t>(info_->tx_attr->size));
+  shape_.receives = std::min(shape_.receives, static_cast<std::uint32_t>(info_->rx_attr->size));
+  slots_[0].sender = std::make_unique<port>(*info_, *fabric_, shape_);
+  learn_addresses(context);
+}
+
+// What is under way may still be wanted by peers that go on, so it is given some time to leave.
+ofi_transport::~ofi_transport() {
+  const auto until = std::chrono::steady_clock::now() + drain_time;
+  const auto is_sending = [](const device_slot& each) { return each.sender && each.sender->is_sending(); };
+  while (std::any_of(slots_.begin(), slots_.end(), is_sending) && std::chrono::steady_clock::now() < until) {
+    for (const device_slot& each : slots_) {
+      if (each.sender) each.sender->progress();
+    }
+    std::this_thread::yield();
+  }
+}
+
+std::vector<std::string> ofi_transport::found_here() { return provider_names(find_providers().get()); }
+
+// Rank 0 chooses, the others follow: all must speak the same.
+owned_info ofi_transport::agree_on_provider(const transport_context& context) {
+  const std::string key = context.name + ".ofi.choice";
+  const std::string& wanted = context.settings.ofi_provider;
+  owned_info out;
+  std::string said(sizeof job_, '\0');
+  std::string problem;
+  if (self_ == 0) {
+    try {
+      out = wanted.empty() ? fastest_provider() : provider_named(wanted);
+      job_ = random_word();
+      std::memcpy(said.data(), &job_, sizeof job_);
+      said += name_of(*out);
+      base::log_info("libfabric: the provider is {}{}", name_of(*out), wanted.empty() ? ", the fastest" : "");
+    } catch (const error& why) {
+      problem = why.what();  // the others wait to be told
+      said.clear();
+    }
+    context.boot.put(key, said);
+  }
+  context.boot.fence();
+  if (self_ == 0) {
+    if (!problem.empty()) throw error{errc::transport_failed, problem};
+    return out;
+  }
+  said = context.boot.get(0, key);
+  if (said.size() <= sizeof job_) {
+    throw error{errc::transport_failed, "libfabric: rank 0 has found no provider to use; it says why"};
+  }
+  std::memcpy(&job_, said.data(), sizeof job_);
+  const std::string chosen = said.substr(sizeof job_);
+  try {
+    return provider_named(chosen);
+  } catch (const error& why) {
+    throw error{errc::transport_failed, fmt::format("rank 0 has chosen provider '{}': {}", chosen, why.what())};
+  }
+}
+
+void ofi_transport::learn_addresses(const transport_context& context) {
+  const std::string key = context.name + ".ofi.address";
+  context.boot.put(key, receiver().address());
+  context.boot.fence();
+  addresses_.resize(ranks_);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (rank != self_) addresses_[rank] = context.boot.get(rank, key);
+  }
+  receiver().know(addresses_);
+}
+
+void ofi_transport::begin(std::uint32_t index) {
+  device_slot& slot = slots_[index];
+  if (!slot.sender) {
+    slot.sender = std::make_unique<port>(*info_, *fabric_, port_shape{shape_.sends, 0, shape_.message_bytes});
+    slot.sender->know(addresses_);
+  }
+  if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, shape_.receives);
+  // [ofi.made] release -> [ofi.find]: what arrives for the slot has a place.
+  slot.is_made.store(true, std::memory_order_release);
+  // [ofi.open] relaxed: a wish of where messages go that name no device; the place is found by `is_made`.
+  if (!slot.is_live.exchange(true, std::memory_order_relaxed)) {
+    live_count_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+  }
+}
+
+void ofi_transport::close(std::uint32_t index) noexcept {
+  // [ofi.close] relaxed: what still comes is served by whoever adopts the slot.
+  if (slots_[index].is_live.exchange(false, std::memory_order_relaxed)) {
+    live_count_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  }
+}
+
+post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
+                                const void* payload, std::uint32_t bytes, bool is_packet) noexcept {
+  port& from = port_of(slot);
+  if (!from.lock.try_enter()) return post_result::busy;
+  std::byte* const buffer = from.try_get_buffer();
+  bool sent = false;
+  if (buffer != nullptr) {
+    wire_header out;
+    out.job = job_;
+    out.tag = what.tag;
+    out.source = self_;
+    out.id = what.id;
+    out.sequence = what.sequence;
+    out.bytes = bytes;
+    out.kind = static_cast<std::uint16_t>(what.kind);
+    out.is_packet = is_packet;
+    out.device = device == any_device ? no_device : static_cast<std::uint8_t>(device % devices_max_);
+    out.sender_device = static_cast<std::uint8_t>(slot);
+    std::memcpy(buffer, &out, sizeof out);
+    if (bytes != 0) std::memcpy(buffer + sizeof out, payload, bytes);
+    sent = from.send(peer, sizeof out + bytes);
+  }
+  from.lock.leave();
+  return sent ? post_result::ok : post_result::full;
+}
+
+void ofi_transport::progress(std::uint32_t index) noexcept {
+  port& own = port_of(index);
+  if (index != 0 && own.lock.try_enter()) {
+    own.progress();
+    own.lock.leave();
+  }
+  port& common = receiver();
+  if (!common.lock.try_enter()) return;
+  common.progress();
+  sort();
+  inbound& mine = inbound_of(index);
+  mine.held.insert(mine.held.end(), mine.sorted.begin(), mine.sorted.end());
+  mine.sorted.clear();
+  common.lock.leave();
+}
+
+void ofi_transport::give_back(inbound& from) noexcept {
+  port& common = receiver();
+  if (!common.lock.try_enter()) return;
+  for (const std::uint32_t buffer : from.consumed) common.give_back(buffer);
+  from.consumed.clear();
+  common.post_receives();
+  common.lock.leave();
+}
+
+// Puts what has arrived before the slots that it is for.
+void ofi_transport::sort() noexcept {
+  port& common = receiver();
+  for (const port::received& each : common.arrived()) {
+    wire_header what;
+    std::memcpy(&what, common.received_at(each.buffer), sizeof what);
+    if (can_be(what, each.bytes)) {
+      inbound_of(slot_for(what)).sorted.push_back(each.buffer);
+    } else {
+      refused_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+      common.give_back(each.buffer);
+    }
+  }
+  common.arrived().clear();
+}
+
+bool ofi_transport::can_be(const wire_header& what, std::size_t bytes) const noexcept {
+  return bytes >= sizeof what && what.job == job_ && what.version == wire_version && what.source < ranks_ &&
+         what.source != self_ && what.bytes <= (what.is_packet != 0 ? packet_bytes_ : detail::inline_bytes_max) &&
+         bytes == sizeof what + what.bytes;
+}
+
+std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
+  if (what.device != no_device) {
+    const std::uint32_t named = what.device % devices_max_;
+    // [ofi.find] acquire <- [ofi.made]: the slot's place for arrivals. Where its device is gone, its heir looks there.
+    return slots_[named].is_made.load(std::memory_order_acquire) ? named : 0;
+  }
+  const std::uint32_t count = std::max(live_count_.load(std::memory_order_relaxed), 1U);  // [stat]
+  const std::uint32_t wished = what.sender_device % count;
+  // [ofi.wish] relaxed: that its place is there is looked up below.
+  if (!slots_[wished].is_live.load(std::memory_order_relaxed)) return 0;
+  // [ofi.find_wished] acquire <- [ofi.made]: as above.
+  return slots_[wished].is_made.load(std::memory_order_acquire) ? wished : 0;
+}
+
+std::uint64_t ofi_transport::messages_refused() const noexcept {
+  return refused_.load(std::memory_order_relaxed) + slots_[0].sender->messages_refused();  // [stat]
+}
+
+traffic_counts ofi_transport::traffic() const noexcept {
+  traffic_counts out;
+  for (const device_slot& each : slots_) {
+    // [ofi.count] acquire <- [ofi.made]: the slot's port.
+    if (!each.is_made.load(std::memory_order_acquire)) continue;
+    out.messages += each.sender->messages_sent();
+    out.bytes += each.sender->bytes_sent();
+  }
+  return out;
+}
+
+}  // namespace weft::net::ofi

@@ -1,0 +1,97 @@
+// A runtime's share of a fabric: a port for each device to send from, and that of device 0, at which everything
+// arrives and is put before the device that it is for.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/ofi/port.hpp"
+#include "net/ofi/wire.hpp"
+#include "net/transport.hpp"
+
+namespace weft::net::ofi {
+
+/// What has arrived for one device slot. It outlives its device.
+struct inbound {
+  explicit inbound(std::uint32_t ranks, std::uint32_t receives) : refused_in(ranks) {
+    sorted.reserve(receives);
+    held.reserve(receives);
+    consumed.reserve(receives);
+  }
+  std::vector<std::uint32_t> sorted;      // receive buffers; under the lock of port 0
+  std::vector<std::uint32_t> held;        // the same, taken by whoever serves the slot
+  std::vector<std::uint32_t> consumed;    // on their way back to port 0
+  std::vector<std::uint64_t> refused_in;  // by rank: the last poll in which the sink had no room for its message
+  std::uint64_t polls = 0;
+};
+
+class ofi_transport final : public transport {
+ public:
+  static constexpr std::string_view listed_name = "ofi";
+  static constexpr std::uint32_t ranks_min = 2;
+
+  /// Collective: rank 0 chooses the provider. **Errors**: transport_failed, boot_failed, out_of_memory.
+  explicit ofi_transport(const transport_context& context);
+  ~ofi_transport() override;
+
+  [[nodiscard]] static std::vector<std::string> found_here();
+
+  [[nodiscard]] const char* name() const noexcept override { return name_.c_str(); }
+  [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return peer != self_; }
+  [[nodiscard]] bool reaches_all() const noexcept override { return true; }
+  void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
+  [[nodiscard]] std::uint32_t devices_max() const noexcept override { return devices_max_; }
+  [[nodiscard]] std::uint64_t messages_refused() const noexcept override;
+  [[nodiscard]] traffic_counts traffic() const noexcept override;
+  template <class Sink>
+  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+  void close(std::uint32_t slot) noexcept override;
+
+  // For endpoints.
+  [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
+  [[nodiscard]] port& port_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
+  [[nodiscard]] inbound& inbound_of(std::uint32_t slot) noexcept { return *slots_[slot].arrivals; }
+  [[nodiscard]] port& receiver() noexcept { return *slots_[0].sender; }
+  /// Makes the port and the rest of a slot where there is none yet; messages may come for it from now on.
+  void begin(std::uint32_t slot);
+  [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
+                                 const void* payload, std::uint32_t bytes, bool is_packet) noexcept;
+  /// Lets the port of a slot work, and takes what has arrived for it. **Threads**: whoever serves the slot.
+  void progress(std::uint32_t slot) noexcept;
+  /// Gives the receive buffers of consumed messages back, if nobody else is at the port.
+  void give_back(inbound& from) noexcept;
+
+ private:
+  struct device_slot {
+    std::unique_ptr<port> sender;  // that of slot 0 receives as well
+    std::unique_ptr<inbound> arrivals;
+    std::atomic<bool> is_made{false};
+    std::atomic<bool> is_live{false};
+  };
+
+  [[nodiscard]] owned_info agree_on_provider(const transport_context& context);
+  void learn_addresses(const transport_context& context);
+  void sort() noexcept;
+  [[nodiscard]] bool can_be(const wire_header& what, std::size_t bytes) const noexcept;
+  [[nodiscard]] std::uint32_t slot_for(const wire_header& what) const noexcept;
+
+  std::uint32_t self_;
+  std::uint32_t ranks_;
+  std::uint32_t devices_max_;
+  std::uint32_t packet_bytes_;
+  std::uint64_t job_ = 0;
+  port_shape shape_;
+  owned_info info_;
+  std::string name_;
+  owned<fid_fabric> fabric_;
+  std::vector<std::string> addresses_;  // by rank: of device 0's port
+  packet_store* packets_ = nullptr;
+  std::vector<device_slot> slots_;
+  std::atomic<std::uint32_t> live_count_{0};
+  std::atomic<std::uint64_t> refused_{0};
+};
+
+}  // namespace weft::net::ofi

@@ -1,0 +1,225 @@
+#include "net/ofi/port.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+
+#include "base/log.hpp"
+#include "weft/detail/atomics.hpp"
+#include "weft/error.hpp"
+
+namespace weft::net::ofi {
+namespace {
+
+void count(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept {
+  // [stat] one writer at a time, whoever has the lock
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void port::freer::operator()(std::byte* memory) const noexcept { std::free(memory); }
+
+port::port(const fi_info& info, fid_fabric& fabric, const port_shape& shape)
+    : sends_{shape.sends},
+      message_bytes_{shape.message_bytes},
+      stride_{packet_stride(shape.message_bytes)},
+      operations_(shape.sends + shape.receives),
+      released_((shape.receives + 63) / 64) {
+  if (shape.message_bytes > info.ep_attr->max_msg_size) {
+    throw error{errc::transport_failed,
+                fmt::format("libfabric: provider '{}' sends messages of {} bytes at most, {} are needed; lower "
+                            "WEFT_PACKET_BYTES, or let WEFT_OFI_PROVIDER choose another provider",
+                            name_of(info), info.ep_attr->max_msg_size, shape.message_bytes)};
+  }
+  for (std::uint32_t i = 0; i < operations_.size(); ++i) operations_[i].index = i;
+  free_.reserve(sends_);
+  for (std::uint32_t i = sends_; i-- > 0;) free_.push_back(i);
+  unposted_.reserve(shape.receives);
+  for (std::uint32_t i = 0; i < shape.receives; ++i) unposted_.push_back(i);
+  arrived_.reserve(shape.receives);
+  make_memory(info, stride_ * operations_.size());
+  open_objects(info, fabric, shape.receives);
+  post_receives();
+}
+
+port::~port() {
+  // The endpoint goes first, so that nothing is written to what goes after it.
+  endpoint_.reset();
+}
+
+void port::make_memory(const fi_info& info, std::size_t bytes) {
+  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(detail::cache_line_bytes, bytes)));
+  if (!memory_) {
+    throw error{errc::out_of_memory, fmt::format("libfabric: no memory for {} bytes of buffers for provider '{}'; "
+                                                 "lower WEFT_PACKET_BYTES",
+                                                 bytes, name_of(info))};
+  }
+}
+
+void port::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives) {
+  // A domain and the like want what they were found by changed in places.
+  const owned_info own{fi_dupinfo(&info)};
+  if (!own) throw error{errc::out_of_memory, "libfabric: no memory for a copy of a provider's attributes"};
+  own->tx_attr->size = std::min<std::size_t>(own->tx_attr->size, std::max(sends_, 16U));
+  own->rx_attr->size = std::min<std::size_t>(own->rx_attr->size, std::max(receives, 16U));
+
+  fid_domain* domain = nullptr;
+  check(fi_domain(&fabric, own.get(), &domain, nullptr), "opening a domain", info);
+  domain_.reset(domain);
+
+  fi_cq_attr queue_attributes{};
+  queue_attributes.format = FI_CQ_FORMAT_MSG;
+  queue_attributes.size = operations_.size() + 16;
+  queue_attributes.wait_obj = FI_WAIT_NONE;
+  fid_cq* completions = nullptr;
+  check(fi_cq_open(domain, &queue_attributes, &completions, nullptr), "opening a completion queue", info);
+  completions_.reset(completions);
+
+  fi_av_attr table_attributes{};
+  table_attributes.type = own->domain_attr->av_type;
+  fid_av* addresses = nullptr;
+  check(fi_av_open(domain, &table_attributes, &addresses, nullptr), "opening an address vector", info);
+  addresses_.reset(addresses);
+
+  fid_ep* endpoint = nullptr;
+  check(fi_endpoint(domain, own.get(), &endpoint, nullptr), "opening an endpoint", info);
+  endpoint_.reset(endpoint);
+  check(fi_ep_bind(endpoint, &addresses->fid, 0), "binding the address vector", info);
+  check(fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV), "binding the completion queue", info);
+  check(fi_enable(endpoint), "enabling the endpoint", info);
+
+  const auto wants = static_cast<std::uint64_t>(own->domain_attr->mr_mode);
+  if ((wants & FI_MR_LOCAL) == 0) return;
+  fid_mr* registration = nullptr;
+  check(fi_mr_reg(domain, memory_.get(), stride_ * operations_.size(), FI_SEND | FI_RECV, 0, 1, 0, &registration,
+                  nullptr),
+        "registering memory", info);
+  registration_.reset(registration);
+  if ((wants & FI_MR_ENDPOINT) != 0) {
+    check(fi_mr_bind(registration, &endpoint->fid, 0), "binding memory", info);
+    check(fi_mr_enable(registration), "enabling memory", info);
+  }
+  descriptor_ = fi_mr_desc(registration);
+}
+
+std::string port::address() const {
+  std::array<char, 512> bytes{};
+  std::size_t size = bytes.size();
+  const int status = fi_getname(&endpoint_->fid, bytes.data(), &size);
+  if (status != 0 || size > bytes.size()) {
+    throw error{errc::transport_failed,
+                fmt::format("libfabric: an endpoint does not tell its address: {}", fi_strerror(-status))};
+  }
+  return {bytes.data(), size};
+}
+
+void port::know(std::span<const std::string> addresses) {
+  peers_.assign(addresses.size(), FI_ADDR_UNSPEC);
+  for (std::size_t rank = 0; rank < addresses.size(); ++rank) {
+    if (addresses[rank].empty()) continue;
+    if (fi_av_insert(addresses_.get(), addresses[rank].data(), 1, &peers_[rank], 0, nullptr) != 1) {
+      throw error{errc::transport_failed, fmt::format("libfabric: the address of rank {} is not taken; do all ranks "
+                                                      "run the same libfabric?",
+                                                      rank)};
+    }
+  }
+}
+
+std::byte* port::try_get_buffer() noexcept {
+  if (free_.empty()) progress();
+  return free_.empty() ? nullptr : at(free_.back());
+}
+
+bool port::send(std::uint32_t peer, std::size_t bytes) noexcept {
+  operation& made = operations_[free_.back()];
+  const auto status =
+      fi_send(endpoint_.get(), at(made.index), bytes, descriptor_, peers_[peer], static_cast<void*>(&made.context));
+  if (status == -FI_EAGAIN) {
+    progress();
+    return false;
+  }
+  if (status != 0) {
+    static base::said_once said;
+    log_once(said, base::log_level::error, "libfabric: can't send to rank {} any more: {}", peer,
+             fi_strerror(static_cast<int>(-status)));
+    return true;
+  }
+  free_.pop_back();
+  count(messages_, 1);
+  count(bytes_, bytes);
+  return true;
+}
+
+void port::progress() noexcept {
+  take_released();
+  if (!unposted_.empty()) post_receives();
+  std::array<fi_cq_msg_entry, 16> entries;
+  // At most everything that can be under way, so that it ends however fast messages come.
+  for (std::size_t seen = 0; seen <= operations_.size(); seen += entries.size()) {
+    const auto found = fi_cq_read(completions_.get(), entries.data(), entries.size());
+    if (found == -FI_EAVAIL) {
+      take_error();
+      continue;
+    }
+    if (found <= 0) break;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(found); ++i) done(entries[i].op_context, entries[i].len);
+    if (static_cast<std::size_t>(found) < entries.size()) break;
+  }
+}
+
+void port::release(void* payload, std::size_t /*bytes*/) noexcept {
+  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_.get());
+  const std::size_t buffer = offset / stride_ - sends_;
+  // [ofi.release] release -> [ofi.take_released]: whoever had the buffer has read it.
+  released_[buffer / 64].fetch_or(std::uint64_t{1} << buffer % 64, std::memory_order_release);
+}
+
+void port::take_released() noexcept {
+  for (std::uint32_t word = 0; word < released_.size(); ++word) {
+    // [ofi.look_released] relaxed: a hint, so that the line is only taken where there is something.
+    if (released_[word].load(std::memory_order_relaxed) == 0) continue;
+    // [ofi.take_released] acquire <- [ofi.release]: the buffer may be written again.
+    std::uint64_t found = released_[word].exchange(0, std::memory_order_acquire);
+    for (; found != 0; found &= found - 1) give_back(word * 64 + static_cast<std::uint32_t>(std::countr_zero(found)));
+  }
+}
+
+void port::done(void* context, std::size_t bytes) noexcept {
+  const std::uint32_t index = static_cast<operation*>(context)->index;
+  if (index < sends_) {
+    free_.push_back(index);
+  } else {
+    arrived_.push_back({index - sends_, bytes});
+  }
+}
+
+// A send that failed has lost its peer. A receive that failed got something that can't be ours: too long, say.
+void port::take_error() noexcept {
+  fi_cq_err_entry entry{};
+  if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
+  const std::uint32_t index = static_cast<operation*>(entry.op_context)->index;
+  if (index < sends_) {
+    base::log_debug("libfabric: a message was lost: {}", fi_strerror(entry.err));
+    free_.push_back(index);
+  } else {
+    count(refused_, 1);
+    give_back(index - sends_);
+  }
+}
+
+void port::post_receives() noexcept {
+  while (!unposted_.empty()) {
+    operation& next = operations_[sends_ + unposted_.back()];
+    if (fi_recv(endpoint_.get(), at(next.index), message_bytes_, descriptor_, FI_ADDR_UNSPEC,
+                static_cast<void*>(&next.context)) != 0) {
+      break;  // at a later time
+    }
+    unposted_.pop_back();
+  }
+}
+
+}  // namespace weft::net::ofi

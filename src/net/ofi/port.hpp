@@ -1,0 +1,116 @@
+// One endpoint of a fabric: its domain, queue of completions, table of addresses and registered buffers.
+//
+// A message is copied into a send buffer, which comes back with its completion, and arrives in a receive buffer, which
+// is posted again once its message is consumed. Where none is posted, the provider holds its senders back.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/try_lock.hpp"
+#include "net/ofi/fabric.hpp"
+#include "net/transport.hpp"
+
+namespace weft::net::ofi {
+
+struct port_shape {
+  std::uint32_t sends = 0;     // buffers
+  std::uint32_t receives = 0;  // 0 for one that only sends
+  std::size_t message_bytes = 0;
+};
+
+class port final : private detail::payload_owner {
+ public:
+  /// A message in receive buffer `buffer`.
+  struct received {
+    std::uint32_t buffer;
+    std::size_t bytes;
+  };
+
+  /// **Errors**: transport_failed, out_of_memory.
+  port(const fi_info& info, fid_fabric& fabric, const port_shape& shape);
+  ~port();
+
+  port(const port&) = delete;
+  port& operator=(const port&) = delete;
+
+  /// Where others reach it, in the provider's own form.
+  [[nodiscard]] std::string address() const;
+
+  /// Learns the addresses of all ranks; an empty one is nobody's. **Errors**: transport_failed.
+  void know(std::span<const std::string> addresses);
+
+  /// Whoever has it may call what follows; nobody waits for it.
+  base::try_lock lock;
+
+  /// A buffer to fill and then to `send`; null where all are under way. Looks for completions where there is none.
+  [[nodiscard]] std::byte* try_get_buffer() noexcept;
+  /// Sends `bytes` bytes of the buffer that `try_get_buffer` answered last; false: not now, and the buffer is back. A
+  /// peer that can't be sent to any more is as good as dead: true, and nothing is sent.
+  [[nodiscard]] bool send(std::uint32_t peer, std::size_t bytes) noexcept;
+
+  /// Takes completions in and lets the provider work.
+  void progress() noexcept;
+
+  /// What has arrived and was not taken out yet.
+  [[nodiscard]] std::vector<received>& arrived() noexcept { return arrived_; }
+  [[nodiscard]] const std::byte* received_at(std::uint32_t buffer) const noexcept { return at(sends_ + buffer); }
+  /// The message of this buffer is consumed; `post_receives` makes it take another.
+  void give_back(std::uint32_t buffer) noexcept { unposted_.push_back(buffer); }
+  void post_receives() noexcept;
+
+  /// Who takes a receive buffer back by an address in it. **Threads**: any may release.
+  [[nodiscard]] detail::payload_owner& buffer_owner() noexcept { return *this; }
+
+  [[nodiscard]] bool is_sending() const noexcept { return free_.size() != sends_; }
+
+  // Threads: any.
+  [[nodiscard]] std::uint64_t messages_sent() const noexcept { return messages_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t messages_refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+
+ private:
+  // What a provider is given to remember an operation by. It may keep notes of its own in the first member.
+  struct operation {
+    fi_context2 context;
+    std::uint32_t index;
+  };
+
+  [[nodiscard]] std::byte* at(std::size_t index) const noexcept { return memory_.get() + index * stride_; }
+  void release(void* payload, std::size_t bytes) noexcept override;
+  void take_released() noexcept;
+  void open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives);
+  void make_memory(const fi_info& info, std::size_t bytes);
+  void done(void* context, std::size_t bytes) noexcept;
+  void take_error() noexcept;
+
+  struct freer {
+    void operator()(std::byte* memory) const noexcept;
+  };
+
+  std::uint32_t sends_;
+  std::size_t message_bytes_;
+  std::size_t stride_;
+  std::unique_ptr<std::byte, freer> memory_;  // of the send buffers, then the receive buffers
+  std::vector<operation> operations_;         // in the same order
+  std::vector<std::uint32_t> free_;           // send buffers
+  std::vector<std::uint32_t> unposted_;       // receive buffers
+  std::vector<std::atomic<std::uint64_t>> released_;  // receive buffers that were lent, a bit each
+  std::vector<received> arrived_;
+  std::vector<fi_addr_t> peers_;
+  void* descriptor_ = nullptr;
+  std::atomic<std::uint64_t> messages_{0}, bytes_{0}, refused_{0};
+
+  // In the order in which they are opened; closed the other way round.
+  owned<fid_domain> domain_;
+  owned<fid_cq> completions_;
+  owned<fid_av> addresses_;
+  owned<fid_mr> registration_;
+  owned<fid_ep> endpoint_;
+};
+
+}  // namespace weft::net::ofi
