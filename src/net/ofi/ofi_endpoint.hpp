@@ -75,7 +75,8 @@ class ofi_endpoint final : public endpoint<Sink> {
     wire_header what;
     std::memcpy(&what, from, sizeof what);  // was checked when it came, and nobody can have changed it since
     if (mine.refused_in[what.source] == mine.polls) return outcome::refused;
-    arrival message{what.source, {what.kind, what.id, what.sequence, what.tag}, from + sizeof what, what.bytes, nullptr};
+    arrival message{
+        what.source, {what.kind, what.id, what.sequence, what.tag}, from + sizeof what, what.bytes, nullptr};
     packet_store& packets = owner_->packets();
     std::uint32_t packet = packet_store::none;
     if (what.is_packet != 0) {

@@ -128,7 +128,7 @@ void ofi_transport::begin(std::uint32_t index) {
     slot.sender->know(addresses_);
   }
   if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, shape_.receives);
-  // [ofi.made] release -> [ofi.find]: what arrives for the slot has a place.
+  // [ofi.made] release -> [ofi.find], [ofi.find_wished], [ofi.count]: the slot has a port, and a place for arrivals.
   slot.is_made.store(true, std::memory_order_release);
   // [ofi.open] relaxed: a wish of where messages go that name no device; the place is found by `is_made`.
   if (!slot.is_live.exchange(true, std::memory_order_relaxed)) {

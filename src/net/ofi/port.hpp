@@ -69,11 +69,15 @@ class port final : private detail::payload_owner {
   [[nodiscard]] bool is_sending() const noexcept { return free_.size() != sends_; }
 
   // Threads: any.
-  [[nodiscard]] std::uint64_t messages_sent() const noexcept { return messages_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t messages_refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t messages_sent() const noexcept { return read(messages_); }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return read(bytes_); }
+  [[nodiscard]] std::uint64_t messages_refused() const noexcept { return read(refused_); }
 
  private:
+  [[nodiscard]] static std::uint64_t read(const std::atomic<std::uint64_t>& counter) noexcept {
+    return counter.load(std::memory_order_relaxed);  // [stat]
+  }
+
   // What a provider is given to remember an operation by. It may keep notes of its own in the first member.
   struct operation {
     fi_context2 context;
@@ -95,10 +99,10 @@ class port final : private detail::payload_owner {
   std::uint32_t sends_;
   std::size_t message_bytes_;
   std::size_t stride_;
-  std::unique_ptr<std::byte, freer> memory_;  // of the send buffers, then the receive buffers
-  std::vector<operation> operations_;         // in the same order
-  std::vector<std::uint32_t> free_;           // send buffers
-  std::vector<std::uint32_t> unposted_;       // receive buffers
+  std::unique_ptr<std::byte, freer> memory_;          // of the send buffers, then the receive buffers
+  std::vector<operation> operations_;                 // in the same order
+  std::vector<std::uint32_t> free_;                   // send buffers
+  std::vector<std::uint32_t> unposted_;               // receive buffers
   std::vector<std::atomic<std::uint64_t>> released_;  // receive buffers that were lent, a bit each
   std::vector<received> arrived_;
   std::vector<fi_addr_t> peers_;
