@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/config.hpp"
 #include "core/runtime_state.hpp"
@@ -49,7 +50,12 @@ std::string not_made(const std::vector<std::unique_ptr<net::transport>>& made, s
   std::string out;
   for (const net::listed_transport& listed : net::listed_transports(base::process_settings())) {
     const std::string name = (listed.simulated ? "sim:" : "") + listed.name;
-    if (std::none_of(made.begin(), made.end(), [&](const auto& each) { return each->name() == name; })) {
+    // What stands behind the first word of a transport's name are details.
+    const auto is_it = [&](const auto& each) {
+      const std::string_view full = each->name();
+      return full.substr(0, full.find(' ')) == name;
+    };
+    if (std::none_of(made.begin(), made.end(), is_it)) {
       out += fmt::format("  not {}: not opened, as {}\n", name,
                          ranks == 1 ? "there is no other rank" : "one before it lets every rank reach every other");
     }

@@ -217,10 +217,10 @@ class pair_job {
 using self_job = lone_job<net::self_transport>;
 using shm_job = pair_job<net::shm::shm_transport>;
 /// Over the libfabric provider of this name; `absent` says why not, where this machine has none.
-template <class Name>
-class ofi_job : public pair_job<net::ofi::ofi_transport> {
+template <class Name, class Kind = net::ofi::ofi_transport>
+class ofi_job : public pair_job<Kind> {
  public:
-  ofi_job() : pair_job{settings()} {}
+  ofi_job() : pair_job<Kind>{settings()} {}
   [[nodiscard]] static std::string absent() {
     const auto found = net::ofi::ofi_transport::found_here();
     if (std::find(found.begin(), found.end(), Name::value) != found.end()) return {};
@@ -253,6 +253,7 @@ struct name_shm {
 
 using sim_self_job = lone_job<simulated<net::self_transport>>;
 using sim_shm_job = pair_job<simulated<net::shm::shm_transport>>;
+using sim_ofi_job = ofi_job<name_net, simulated<net::ofi::ofi_transport>>;
 
 /// The bytes of message `seed`.
 [[nodiscard]] inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {

@@ -128,7 +128,7 @@ class transport : public testing::Test {
 
 using every_transport =
     testing::Types<self_job, shm_job, sim_self_job, sim_shm_job, ofi_job<name_net>, ofi_job<name_tcp>,
-                   ofi_job<name_tcp_rxm>, ofi_job<name_udp_rxd>, ofi_job<name_shm>>;
+                   ofi_job<name_tcp_rxm>, ofi_job<name_udp_rxd>, ofi_job<name_shm>, sim_ofi_job>;
 TYPED_TEST_SUITE(transport, every_transport);
 
 TYPED_TEST(transport, delivers_inline_messages_of_every_size_whole_and_once) {

@@ -77,6 +77,10 @@ class Explain(unittest.TestCase):
         self.assertIn("transport self (", explain(0, 8).stdout)
         alone = explain(0, 8, ranks=1).stdout
         self.assertIn("not shm: not opened, as there is no other rank\n", alone)
+        for name in ("ofi", "sim:ofi") if "  ofi: " in run().stdout else ():
+            text = explain(1, 8, WEFT_TRANSPORT=name, WEFT_SIM_SEED="1").stdout
+            self.assertIn(f"transport {name} (", text)
+            self.assertNotIn(f"not {name}", text)
         simulated = explain(1, 8, WEFT_TRANSPORT="sim:shm", WEFT_SIM_SEED="1")
         self.assertIn("transport sim:shm (WEFT_TRANSPORT=sim:shm)\n", simulated.stdout)
 

@@ -14,6 +14,9 @@ std::uint64_t number_of(std::string_view name) noexcept {
   return out;
 }
 
+// A key of the bootstrap; what stands behind the first word of a transport's name are details.
+std::string key_for(std::string_view name) { return fmt::format("sim-{}", name.substr(0, name.find(' '))); }
+
 }  // namespace
 
 sim_transport::sim_transport(const transport_context& context, std::unique_ptr<transport> wrapped)
@@ -21,7 +24,7 @@ sim_transport::sim_transport(const transport_context& context, std::unique_ptr<t
       name_{fmt::format("sim:{}", wrapped_->name())},
       rank_{context.boot.rank()},
       ranks_{context.boot.size()},
-      plan_{agree_on_plan(context, fmt::format("sim-{}", wrapped_->name()))},
+      plan_{agree_on_plan(context, key_for(wrapped_->name()))},
       seed_{mixed(plan_.seed) ^ mixed(number_of(name_) + rank_)} {}
 
 sim_transport::~sim_transport() {
