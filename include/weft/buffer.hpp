@@ -1,4 +1,4 @@
-// Buffers that an operation reads: an address and a size in bytes.
+// Buffers that operations read and write: an address and a size in bytes; and lists of them.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,23 @@
 #include <utility>
 
 namespace weft {
+
+class const_buffer_ref;
+class buffer_ref;
+
+namespace detail {
+
+template <class Container>
+using element_of = std::remove_pointer_t<decltype(std::data(std::declval<Container&>()))>;
+
+/// What has bytes of its own to send or receive: not a container of references to other bytes, which is a list.
+template <class Container>
+concept byte_container =
+    std::is_trivially_copyable_v<element_of<Container>> && !std::is_pointer_v<std::remove_reference_t<Container>> &&
+    !std::is_same_v<std::remove_cv_t<element_of<Container>>, const_buffer_ref> &&
+    !std::is_same_v<std::remove_cv_t<element_of<Container>>, buffer_ref>;
+
+}  // namespace detail
 
 /// Memory that an operation only reads. Implicit from a span of bytes and from any contiguous container of trivially
 /// copyable elements (a vector, an array, a string_view), whose elements it then sends as they lie in memory.
@@ -21,11 +38,9 @@ class const_buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr const_buffer_ref(const void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
-  template <class Container, class Element = std::remove_pointer_t<decltype(std::data(std::declval<Container&>()))>>
-  requires(std::is_trivially_copyable_v<Element> &&
-           !std::is_pointer_v<std::remove_reference_t<Container>>) constexpr const_buffer_ref(const Container&
-                                                                                                  container) noexcept
-      : address_{std::data(container)}, bytes_{std::size(container) * sizeof(Element)} {}
+  template <detail::byte_container Container>
+  constexpr const_buffer_ref(const Container& container) noexcept
+      : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<const Container>)} {}
 
   [[nodiscard]] constexpr const void* address() const noexcept { return address_; }
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
@@ -34,6 +49,57 @@ class const_buffer_ref {
   const void* address_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+/// Memory that an operation writes. Implicit from a span of bytes and from any contiguous container of trivially
+/// copyable elements that can be written.
+///
+/// **Buffer**: refers to memory, doesn't own it. Who may touch that memory when is the operation's rule.
+class buffer_ref {
+ public:
+  constexpr buffer_ref() noexcept = default;
+
+  /// `bytes` bytes from `address` on.
+  constexpr buffer_ref(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
+
+  template <class Container>
+  requires(detail::byte_container<Container> && !std::is_const_v<detail::element_of<Container>>)  //
+      constexpr buffer_ref(Container&& container) noexcept
+      : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {}
+
+  constexpr operator const_buffer_ref() const noexcept { return {address_, bytes_}; }
+
+  [[nodiscard]] constexpr void* address() const noexcept { return address_; }
+  [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void* address_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Several buffers that make up one message, in their order.
+///
+/// **Buffer**: refers to an array of references. That array, like the memory it refers to, stays as it is until the
+/// operation is complete.
+template <class Buffer>
+class basic_buffer_list {
+ public:
+  constexpr basic_buffer_list(std::span<const Buffer> buffers) noexcept : buffers_{buffers} {}
+
+  [[nodiscard]] constexpr std::span<const Buffer> buffers() const noexcept { return buffers_; }
+
+  /// All of them together.
+  [[nodiscard]] constexpr std::size_t bytes() const noexcept {
+    std::size_t sum = 0;
+    for (const Buffer& each : buffers_) sum += each.bytes();
+    return sum;
+  }
+
+ private:
+  std::span<const Buffer> buffers_;
+};
+
+using const_buffer_list = basic_buffer_list<const_buffer_ref>;
+using buffer_list = basic_buffer_list<buffer_ref>;
 
 /// Where the bytes of a large active message are to lie at their target: named by the completion object's
 /// registration, asked once for each such message.

@@ -50,7 +50,8 @@ class [[nodiscard]] completion_record {
   [[nodiscard]] std::uint32_t source() const noexcept { return raw_.peer; }
   [[nodiscard]] std::uint64_t tag() const noexcept { return raw_.tag; }
 
-  /// The payload of a message, or the buffer of a completed post.
+  /// The payload of a message, what was received, the part of the region that a signal tells of, or the buffer of a
+  /// completed post (empty where that was a list of several).
   ///
   /// **Buffer**: valid until the record is moved from or destroyed; up to 40 bytes lie in the record itself.
   [[nodiscard]] std::span<const std::byte> data() const noexcept {
@@ -66,6 +67,11 @@ class [[nodiscard]] completion_record {
     const auto where = raw_.referred();
     if (raw_.place == detail::payload_place::borrowed) return {};
     return {static_cast<std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
+  }
+
+  /// Of a receive: the size of the message that was sent, also where it did not fit into the buffer.
+  [[nodiscard]] std::uint64_t message_bytes() const noexcept {
+    return raw_.place == detail::payload_place::in_record ? raw_.inline_bytes : raw_.referred().message_bytes;
   }
 
   /// What the poster gave as `.context`; null for messages.

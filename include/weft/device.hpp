@@ -1,11 +1,17 @@
-// A device: the communication resources through which threads post and make progress (yan2025-lci, 4.2.3 and 5.2).
+// A device: the communication resources through which threads post and make progress (yan2025-lci, 4.2.3 to 4.2.7).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <type_traits>
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
+#include "weft/matched_message.hpp"
+#include "weft/matching_engine.hpp"
+#include "weft/post_options.hpp"
+#include "weft/region.hpp"
 #include "weft/status.hpp"
 
 namespace weft {
@@ -17,22 +23,6 @@ class device_state;
 struct device_options {
   /// Whether several threads may use the device at once. A device of one thread's own spares the atomic operations.
   bool shared = true;
-};
-
-/// Any remote device will do: the one with this device's index, modulo how many there are.
-inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
-
-struct post_am_options {
-  /// Carried to the target as it is.
-  std::uint64_t tag = 0;
-  /// The target's device that is to receive the message; taken modulo their number.
-  std::uint32_t device = any_device;
-  /// Found again in the completion record.
-  void* context = nullptr;
-  /// False: never `done`; the completion object is signalled even when the operation is complete at once.
-  bool allow_done = true;
-  /// False: never `retry`; what can't be posted now waits in a bounded backlog.
-  bool allow_retry = true;
 };
 
 /// Threads on different devices don't disturb each other; any number of devices per rank, made and destroyed by any
@@ -50,18 +40,110 @@ class device {
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
+  // Every posting function: **Blocking**: never. **Threads**: any number on a shared device, one on a device of its
+  // own. **Returns**: *done*, *posted* (`local` will be signalled once) or *retry* (nothing happened).
+  // **Errors**: `invalid_argument` for an unknown rank or a null buffer with a size; `backlog_full` where
+  // `.allow_retry = false` finds the backlog at its bound. What is said below comes on top of it.
+
   /// Sends `bytes` to the completion object that `target` registered at rank `peer` as `to`.
   ///
   /// Up to 40 bytes ride in the descriptor, up to `WEFT_PACKET_BYTES` are copied into a packet (both answer *done*);
   /// more are fetched from `bytes` by the target (*posted*), however many they are.
-  /// **Blocking**: never. **Threads**: any number on a shared device, one on a device of its own.
   /// **Buffer**: the caller's again after *done*, or when `local` is signalled; unread after *retry*.
-  /// **Returns**: *done*, *posted* (`local` will be signalled once) or *retry* (nothing happened).
-  /// **Errors**: `invalid_argument` for an unknown rank, a reserved id or a null buffer with a size; `backlog_full`
-  /// where `.allow_retry = false` finds the backlog at its bound.
+  /// **Errors**: `invalid_argument` for a reserved id.
   /// **Order**: none between messages. **Source**: yan2025-lci, 4.2.4 and 5.3.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                  const post_am_options& options = {});
+  status post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
+                 const post_am_options& options = {});
+
+  /// Sends `bytes` to the receive that rank `peer` posts in the same engine under the same policy, rank and tag,
+  /// whichever of the two comes first. Goes by size as an active message does.
+  ///
+  /// **Buffer**: the caller's again after *done*, or when `local` is signalled, which does not say that the message has
+  /// met its receive unless `.complete_at = delivered`.
+  /// **Errors**: `invalid_argument` for an engine that this rank has not made.
+  /// **Order**: none, also between messages of one tag; in an `ordered` engine that of the posts of each rank.
+  /// **Source**: dang2016, 2.3 and 3.1; yan2025-lci, 4.2.8.
+  status post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
+                   const post_send_options& options = {});
+  status post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
+                   const post_send_options& options = {});
+
+  /// Receives one message into `buffer`. Never *done*: `local` is signalled, perhaps before this returns, with the
+  /// source, the tag and what was written. A message longer than the buffer is the error `truncated`: not one byte is
+  /// written, and `message_bytes()` says how long it was.
+  ///
+  /// **Buffer**: the library's until `local` is signalled.
+  /// **Returns**: `.ticket()` of the answer is what `cancel` wants.
+  /// **Errors**: `invalid_argument` for an engine that this rank has not made, and for a wildcard in one that is not
+  /// ordered.
+  status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {});
+  status post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options = {});
+
+  /// Takes back the receive that answered with `ticket`. Exactly one of two things happens: `cancelled`, and its
+  /// completion is signalled with the error `cancelled`; or `too_late`, and it completes as it would have.
+  /// **Blocking**: never; `busy` where another thread has the place at this moment: ask again.
+  cancel_result cancel(std::uint64_t ticket) noexcept;
+
+  /// Takes the oldest message for which a receive with these arguments would be at hand, if there is one: it is the
+  /// caller's alone then, to look at and to receive (zhou2024, 3.4, for messages).
+  /// **Blocking**: never. **Threads**: as for posting. **Errors**: those of `post_recv`.
+  [[nodiscard]] std::optional<matched_message> probe(std::uint32_t peer, const probe_options& options = {});
+
+  /// Writes `bytes` into the region that `to` names, at rank `peer`; with `.signal`, then signals that completion there
+  /// with tag and size. *done* also says that the data is there, where the region is mapped or the kernel copies.
+  ///
+  /// **Buffer**: the caller's again after *done*, or when `local` is signalled.
+  /// **Errors**: `region_refused` where the handle is another job's or rank's, reaches too far, or is known to be
+  /// withdrawn; what only the target can know comes with the completion, or, after *done*, with the next flush.
+  /// **Order**: none between puts; a put's own signal comes after its data. **Source**: yan2025-lci, table 1.
+  status post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
+                  const post_put_options& options = {});
+  status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
+                  const post_put_options& options = {});
+
+  /// Reads `buffer.bytes()` bytes from the region that `from` names; with `.signal`, then signals that completion at
+  /// the target. *done* and a signalled `local` say that they are here. **Errors**: as for `post_put`.
+  status post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
+                  const post_get_options& options = {});
+
+  /// Combines a word of a region with `operand`: atomic with respect to all other remote atomics on it, of all ranks
+  /// and threads, this one included, and to `std::atomic_ref` at the target. `Word` has 4 or 8 bytes.
+  ///
+  /// **Buffer**: `.result`, where given, is written before *done* or the signal. **Order**: none between them.
+  /// **Errors**: as for `post_put`, and `invalid_argument` for a place that is not a multiple of the word's size.
+  template <class Word>
+  status post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at, completion& local,
+                     const post_atomic_options<Word>& options = {}) {
+    static_assert(std::is_integral_v<Word> && (sizeof(Word) == 4 || sizeof(Word) == 8), "words of 4 or 8 bytes");
+    const auto word = [](Word value) {
+      return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<Word>>(value));
+    };
+    return post_atomic_word(peer, {op, sizeof(Word), word(operand), word(options.compare), options.result}, at, local,
+                            {.complete_at = options.complete_at,
+                             .device = options.device,
+                             .context = options.context,
+                             .allow_done = options.allow_done,
+                             .allow_retry = options.allow_retry});
+  }
+
+  /// All of the above in one: the direction, and whether a remote buffer and a remote completion are named, say which
+  /// (yan2025-lci, table 1). **Errors**: `invalid_argument` for the one combination that means nothing, a receive with
+  /// a remote completion, and for a receive or get from constant memory.
+  status post_comm(direction way, std::uint32_t peer, const_buffer_ref bytes, completion& local,
+                   const post_comm_options& options = {});
+  status post_comm(direction way, std::uint32_t peer, buffer_ref buffer, completion& local,
+                   const post_comm_options& options = {});
+
+  /// Returns once every put, atomic, and message posted with `.complete_at = delivered` by this rank to rank `peer` (to
+  /// all ranks) has been delivered, those that other threads post meanwhile included.
+  ///
+  /// **Blocking**: until then; makes progress on this device. Not inside a handler. **Threads**: as for posting.
+  /// **Errors**: `region_refused` where a put or atomic that had answered *done* was refused by its target since the
+  /// last flush to that rank.
+  void flush(std::uint32_t peer);
+  void flush();
 
   /// Moves communication on: delivers what has arrived, continues long messages, posts what waits in the backlog. A
   /// device that has been quiet for a while looks after the default device as well, where messages for devices that
@@ -77,6 +159,9 @@ class device {
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  private:
+  status post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
+                          completion& local, const detail::post_atomic_word_options& options);
+
   weft::runtime* runtime_;
   core::device_state* state_;
 };

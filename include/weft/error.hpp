@@ -19,6 +19,9 @@ enum class errc : std::uint8_t {
   backlog_full,        ///< an operation that may not answer `retry` found the backlog at its bound
   peer_failed,         ///< the rank at the other end is gone
   unknown_completion,  ///< the target has withdrawn the completion that the message names
+  truncated,           ///< the message was longer than the receive buffer, which was not written
+  cancelled,           ///< the operation was cancelled before anything matched it
+  region_refused,      ///< the target has withdrawn the region, or it does not reach that far
 };
 
 /// The name of a code, as in `invalid_argument`.

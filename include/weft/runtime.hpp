@@ -119,6 +119,8 @@ class runtime {
   friend class device;
   friend class test::local_job;
   friend class completion_queue;
+  friend class matching_engine;
+  friend class memory_region;
   explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap);
 
   std::unique_ptr<core::runtime_state> state_;

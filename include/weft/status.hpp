@@ -12,6 +12,7 @@ enum class shortage : std::uint8_t {
   lock,        ///< another thread was posting to the same peer on this device at this moment
   packets,     ///< the packet pool is empty: packets are under way or held by received messages
   operations,  ///< too many long operations are under way (`WEFT_OPERATIONS_MAX`)
+  receives,    ///< too many receives are posted (`WEFT_RECEIVES_MAX`)
 };
 
 /// The name of a shortage, as in `ring`.
@@ -22,6 +23,7 @@ enum class shortage : std::uint8_t {
     case shortage::lock: return "lock";
     case shortage::packets: return "packets";
     case shortage::operations: return "operations";
+    case shortage::receives: return "receives";
   }
   return "unknown";
 }

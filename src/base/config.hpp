@@ -37,6 +37,9 @@ struct settings {
   std::string ofi_provider;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
   std::uint32_t operations_max = 1024;
+  std::uint32_t receives_max = 4096;
+  std::uint32_t unexpected_sends_max = 16384;
+  std::uint32_t matching_buckets = 4096;
   std::uint32_t foreign_packets_max = 1024;
   std::uint32_t queue_capacity = 4096;
   std::optional<std::uint32_t> launcher_pid;

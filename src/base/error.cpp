@@ -14,6 +14,9 @@ const char* name_of(errc code) noexcept {
     case errc::backlog_full: return "backlog_full";
     case errc::peer_failed: return "peer_failed";
     case errc::unknown_completion: return "unknown_completion";
+    case errc::truncated: return "truncated";
+    case errc::cancelled: return "cancelled";
+    case errc::region_refused: return "region_refused";
   }
   return "unknown";
 }

@@ -94,6 +94,15 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_re
   return state_->post_am(peer, to.id, bytes, local, options);
 }
 
+status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
+                       const post_am_options& options) {
+  const core::source_payload payload{bytes};
+  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]] {
+    refuse_post(peer, state_->rank_count(), to, {nullptr, bytes.bytes()});
+  }
+  return state_->post_message(core::device_state::request_of(peer, to.id, payload, local, options));
+}
+
 bool device::progress() noexcept { return state_->progress(); }
 
 completion_queue::completion_queue(weft::runtime& owner, const completion_queue_options& options) : completion{owner} {

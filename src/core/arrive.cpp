@@ -65,13 +65,26 @@ void give_back(net::arrival message) noexcept {
 }
 
 [[gnu::noinline]] bool device_state::on_other_message(net::arrival message) noexcept {
-  switch (static_cast<wire>(message.header.kind)) {
+  switch (kind_of(message.header.kind)) {
     case wire::active_message: return on_active_message(message);
     case wire::offer: return on_offer(message);
     case wire::finished: return on_finished(message);
     case wire::copy_request: return on_copy_request(message);
     case wire::chunk: return on_chunk(message);
+    case wire::send:
+    case wire::send_offer: return on_send(message);
+    case wire::put: return on_put(message);
+    case wire::put_offer: return on_put_offer(message);
+    case wire::get: return on_get(message);
+    case wire::put_signal:
+    case wire::get_signal: return on_signal(message);
+    case wire::atomic: return on_atomic(message);
+    case wire::atomic_result: return on_atomic_result(message);
   }
+  return refuse(message);
+}
+
+bool device_state::refuse(net::arrival message) noexcept {
   runtime_->count_refused();
   give_back(message);
   return true;
@@ -103,64 +116,63 @@ bool device_state::on_active_message(net::arrival message) noexcept {
 
 bool device_state::on_offer(net::arrival message) noexcept {
   offer_body body;
-  if (!read_body(message, body) || body.bytes == 0) {
-    runtime_->count_refused();
-    give_back(message);
-    return true;
-  }
+  if (!read_body(message, body)) return refuse(message);
   const target to = target_of(message);
   if (to.what == fate::no_room) return false;
   if (to.what == fate::kept) return true;
-  operation_state* operation = runtime_->arrivals().try_get();
-  if (operation == nullptr) return !redelivering_ && runtime_->unexpected().put_aside(message);
-  operation->is_arrival = true;
-  operation->peer = message.source;
-  operation->device = net::any_device;
-  operation->tag = message.header.tag;
-  operation->bytes = body.bytes;
+  operation_state* operation = arrival_operation(message);
+  if (operation == nullptr) return put_aside(message);
+  operation->what = operation::message;
   operation->remote_address = body.address;
   operation->remote_ticket = body.ticket;
-  operation->context = nullptr;
+  operation->acknowledge = body.acknowledge != 0;
   if (to.what == fate::unwanted) {
     // The sender gets its buffer back, and is told.
     runtime_->count_dropped();
-    operation->target = nullptr;
-    operation->buffer = nullptr;
     operation->error = errc::unknown_completion;
     take_up(*operation, step::announce);
     return true;
   }
+  operation->bytes = body.bytes;
   operation->owner = &to.entry->owner;
-  operation->buffer = static_cast<std::byte*>(
-      to.entry->owner.allocate(static_cast<std::size_t>(body.bytes), message.source, message.header.tag));
-  if (operation->buffer == nullptr) {
+  void* const memory =
+      to.entry->owner.allocate(static_cast<std::size_t>(body.bytes), message.source, message.header.tag);
+  if (memory == nullptr) {
     runtime_->put_back(*operation);
     return false;
   }
+  operation->into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
   operation->will_signal(*to.entry->target);
-  take_up(*operation, step::fetch);
+  take_up(*operation, body.bytes != 0 ? step::fetch : step::announce);
   return true;
 }
 
-// The operation whose offer `message` answers; null where there is none, and then the message is refused.
+// The operation whose first message `message` answers; null where there is none, and then the message is refused.
 template <class Body>
 operation_state* device_state::answered(net::arrival message, Body& body) noexcept {
   if (read_body(message, body)) {
-    operation_state* found = runtime_->operations().find(body.ticket, message.source, step::wait_for_answer);
+    operation_state* found = runtime_->posts().find(body.ticket, message.source, step::wait_for_answer);
     if (found != nullptr) return found;
   }
-  runtime_->count_refused();
-  give_back(message);
+  static_cast<void>(refuse(message));
   return nullptr;
+}
+template operation_state* device_state::answered(net::arrival message, atomic_result_body& body) noexcept;
+
+errc device_state::error_of(std::uint64_t word) noexcept {
+  return word > static_cast<std::uint64_t>(errc::region_refused) ? errc::none : static_cast<errc>(word);
 }
 
 bool device_state::on_finished(net::arrival message) noexcept {
   finished_body body;
-  operation_state* const operation = answered(message, body);
-  if (operation == nullptr) return true;
-  operation->error = body.error == 0 || body.error > static_cast<std::uint64_t>(errc::unknown_completion)
-                         ? errc::none
-                         : static_cast<errc>(body.error);
+  if (!read_body(message, body)) return refuse(message);
+  operation_state* operation = runtime_->posts().find(body.ticket, message.source, step::wait_for_answer);
+  // A get that is refused ends before its first packet.
+  if (operation == nullptr && body.error != 0) {
+    operation = runtime_->posts().find(body.ticket, message.source, step::wait_for_chunks);
+  }
+  if (operation == nullptr) return refuse(message);
+  operation->error = error_of(body.error);
   if (!signal(*operation)) take_up(*operation, step::signal);
   return true;
 }
@@ -176,18 +188,20 @@ bool device_state::on_copy_request(net::arrival message) noexcept {
 
 bool device_state::on_chunk(net::arrival message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
-  operation_state* operation = runtime_->arrivals().find(message.header.tag, message.source, step::wait_for_chunks);
+  operation_state* operation = runtime_->find_operation(message.header.tag, message.source, step::wait_for_chunks);
   if (operation == nullptr || offset > operation->bytes || message.bytes > operation->bytes - offset) {
-    runtime_->count_refused();
-    give_back(message);
-    return true;
+    return refuse(message);
   }
-  std::memcpy(operation->buffer + offset, message.payload, message.bytes);
+  operation->into.copy_from(message.payload, offset, message.bytes);
   const std::uint32_t bytes = message.bytes;
   give_back(message);
   // [chunk.count] acq_rel -> [chunk.count]: whoever copies the last chunk sees all others in the buffer.
   if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == operation->bytes) {
-    if (!signal(*operation)) take_up(*operation, step::signal);
+    if (operation->acknowledge) {
+      if (!announce(*operation)) take_up(*operation, step::announce);
+    } else if (!signal(*operation)) {
+      take_up(*operation, step::signal);
+    }
   }
   return true;
 }

@@ -8,15 +8,74 @@
 #include <vector>
 
 #include "core/backlog.hpp"
+#include "core/engine_state.hpp"
 #include "core/poll_gate.hpp"
 #include "core/wire.hpp"
 #include "net/transport.hpp"
 #include "weft/device.hpp"
+#include "weft/region.hpp"
 
 namespace weft::core {
 
 class runtime_state;
 struct remote_entry;
+struct unexpected_message;
+
+/// For posts that may not answer retry. **Errors**: backlog_full, always.
+[[noreturn]] void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count);
+
+/// A message to post, whatever its kind.
+struct message_request {
+  wire eager;
+  wire offer;
+  operation what;
+  std::uint32_t peer;
+  std::uint32_t id;  // of the completion or engine
+  std::uint64_t tag;
+  source_payload bytes;
+  completion* local;
+  void* context;
+  std::uint32_t device;
+  std::uint32_t policy;  // of a send, in the high byte of the kind
+  bool delivered;
+  bool allow_done;
+  bool allow_retry;
+  std::uint32_t sequence = 0;
+};
+
+/// A put, get or atomic to post.
+struct transfer_request {
+  operation what;
+  std::uint32_t peer;
+  remote_buffer at;
+  std::uint64_t bytes;
+  completion* local;
+  void* context;
+  std::uint32_t device;
+  std::uint32_t signal;
+  std::uint64_t tag;
+  bool delivered;
+  bool allow_done;
+  bool allow_retry;
+  source_payload source = {};
+  target_payload into = {};
+  std::uint32_t word = 0;  // of an atomic: operation and size
+  std::uint64_t operand = 0;
+  std::uint64_t compare = 0;
+};
+
+/// A receive to post; the arguments have been checked.
+struct receive_request {
+  engine_state* engine;
+  std::uint32_t peer;
+  std::uint64_t tag;
+  match_policy policy;
+  bool any_tag;
+  target_payload into;
+  completion* local;
+  void* context;
+  bool allow_retry;
+};
 
 class device_state final {
  public:
@@ -32,14 +91,28 @@ class device_state final {
   /// What `device::post_am` promises; the arguments have been checked.
   [[nodiscard]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
                                const post_am_options& options) {
-    if (bytes.bytes() > detail::inline_bytes_max || !options.allow_done || !options.allow_retry) [[unlikely]] {
-      return post_am_otherwise(peer, id, bytes, local, options);
+    if (bytes.bytes() > detail::inline_bytes_max || !options.allow_done || !options.allow_retry ||
+        options.complete_at != completion_level::local) [[unlikely]] {
+      return post_message(request_of(peer, id, bytes, local, options));
     }
     const net::header what{.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .tag = options.tag};
     const net::post_result result =
         way(peer).try_inject(peer, options.device, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes()));
     return result == net::post_result::ok ? status::done() : status::retry(shortage_of(result));
   }
+  [[nodiscard]] static message_request request_of(std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
+                                                  completion& local, const post_am_options& options) noexcept;
+
+  // What the functions of `device` of the same names promise; the arguments have been checked.
+  [[nodiscard]] status post_message(const message_request& request);
+  [[nodiscard]] status post_send(const message_request& request, engine_state& engine);
+  [[nodiscard]] status post_receive(const receive_request& request);
+  [[nodiscard]] cancel_result cancel(std::uint64_t ticket) noexcept;
+  [[nodiscard]] unexpected_message* probe(const receive_request& what) noexcept;
+  [[nodiscard]] status receive(unexpected_message& probed, const receive_request& request) noexcept;
+  void discard(unexpected_message& probed) noexcept;
+  [[nodiscard]] status post_transfer(const transfer_request& request);
+
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return static_cast<std::uint32_t>(ways_.size()); }
   bool progress() noexcept;
 
@@ -62,24 +135,22 @@ class device_state final {
   void release(std::uint32_t index) noexcept;
 
  private:
-  // Posting (post_am.cpp).
+  // Posting messages (post_message.cpp).
   [[nodiscard]] static shortage shortage_of(net::post_result result) noexcept {
     return result == net::post_result::busy ? shortage::lock : shortage::ring;
   }
-  [[nodiscard]] status post_am_otherwise(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
-                                         completion& local, const post_am_options& options);
-  [[nodiscard]] status try_post(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
-                                const post_am_options& options) noexcept;
-  [[nodiscard]] status post_offer(std::uint32_t peer, const net::header& what, const_buffer_ref bytes,
-                                  completion& local, const post_am_options& options) noexcept;
-  [[nodiscard]] status post_and_signal(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
-                                       const post_am_options& options);
-  [[nodiscard]] status post_later(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
-                                  const post_am_options& options);
+  [[nodiscard]] status try_post(const message_request& request) noexcept;
+  [[nodiscard]] status post_offer(const message_request& request) noexcept;
+  [[nodiscard]] status post_and_signal(const message_request& request);
+  [[nodiscard]] status post_later(const message_request& request);
   [[nodiscard]] net::post_result post_eager(std::uint32_t peer, std::uint32_t device, const net::header& what,
-                                            const_buffer_ref bytes, shortage& reason) noexcept;
+                                            const source_payload& bytes, shortage& reason) noexcept;
 
   // Arrivals (arrive.cpp).
+  // Counts a message that can't be, and gives its packet back. Always true.
+  [[nodiscard]] bool refuse(net::arrival message) noexcept;
+  // What a peer says became of an operation.
+  [[nodiscard]] static errc error_of(std::uint64_t word) noexcept;
   void open_endpoints();
   [[nodiscard]] bool deliver(remote_entry& to, net::arrival message) noexcept;
   [[nodiscard]] bool deliver_record(remote_entry& to, net::arrival message) noexcept;
@@ -98,6 +169,40 @@ class device_state final {
   };
   // What is to become of `message`, by the id that it names. Kept: until somebody registers the id.
   [[nodiscard]] target target_of(net::arrival message) noexcept;
+
+  // Sends and receives (receive.cpp, arrive_send.cpp). Those that complete a receive answer nothing: it is complete,
+  // or the backlog goes on with it.
+  [[nodiscard]] bool on_send(net::arrival message) noexcept;
+  [[nodiscard]] bool match_send(engine_state& engine, net::arrival message) noexcept;
+  void complete_all(matched_messages& released) noexcept;
+  [[nodiscard]] bool match_in_order(engine_state& engine, net::arrival message) noexcept;
+  [[nodiscard]] bool refuse_send(net::arrival message, fate why) noexcept;
+  [[nodiscard]] bool try_match(operation_state& receive) noexcept;
+  void pair_up(operation_state& receive, unexpected_message& with) noexcept;
+  void complete_receive(operation_state& receive, net::arrival message) noexcept;
+
+  // Puts, gets and atomics: at their origin (transfer.cpp) and at their target (arrive_transfer.cpp).
+  enum class attempt : std::uint8_t { finished, waiting, stuck };
+  [[nodiscard]] attempt begin_transfer(operation_state& operation) noexcept;
+  [[nodiscard]] attempt transfer(operation_state& operation) noexcept;
+  [[nodiscard]] attempt ask(operation_state& operation) noexcept;
+  [[nodiscard]] attempt notify(operation_state& operation) noexcept;
+  [[nodiscard]] bool go_on(operation_state& operation, attempt answer) noexcept;
+  [[nodiscard]] std::uint64_t put_bytes_max() const noexcept;
+  [[nodiscard]] net::copy_result copy_piece(operation_state& operation, std::uint64_t done, std::size_t bytes) noexcept;
+  [[nodiscard]] bool on_put(net::arrival message) noexcept;
+  [[nodiscard]] bool on_get(net::arrival message) noexcept;
+  [[nodiscard]] bool on_put_offer(net::arrival message) noexcept;
+  [[nodiscard]] operation_state* begin_region(net::arrival message, const put_offer_body& body, operation what,
+                                              bool& consumed) noexcept;
+  [[nodiscard]] bool on_signal(net::arrival message) noexcept;
+  [[nodiscard]] bool on_atomic(net::arrival message) noexcept;
+  [[nodiscard]] bool on_atomic_result(net::arrival message) noexcept;
+  [[nodiscard]] bool answer_atomic(operation_state& operation) noexcept;
+  // An operation for a peer's message that has to be answered; null where there is none. `put_aside` then says what
+  // to answer the transport.
+  [[nodiscard]] operation_state* arrival_operation(net::arrival message) noexcept;
+  [[nodiscard]] bool put_aside(net::arrival message) noexcept;
 
   // Long messages (long_message.cpp). True: done with the operation, or somebody else continues it.
   [[nodiscard]] bool advance(operation_state& operation) noexcept;

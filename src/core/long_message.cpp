@@ -23,9 +23,11 @@ completion_record record_of(const operation_state& operation) noexcept {
   raw.peer = operation.peer;
   raw.tag = operation.tag;
   raw.error = operation.error;
-  raw.what = operation.is_arrival ? operation::message : operation::active_message;
-  raw.place = operation.is_arrival ? detail::payload_place::owned : detail::payload_place::borrowed;
-  raw.refer({operation.buffer, operation.bytes, operation.is_arrival ? operation.owner : nullptr, operation.context});
+  raw.what = operation.what;
+  raw.place = operation.owner != nullptr ? detail::payload_place::owned : detail::payload_place::borrowed;
+  const auto* data = operation.into.address() != nullptr ? operation.into.address() : operation.source.address();
+  raw.refer({const_cast<std::byte*>(data), data != nullptr ? operation.bytes : 0, operation.owner, operation.context,
+             operation.message_bytes});
   return completion_record{raw};
 }
 
@@ -41,53 +43,46 @@ bool device_state::advance(operation_state& operation) noexcept {
   switch (operation.next.load(std::memory_order_relaxed)) {
     case step::post: return post_again(operation);
     case step::stream: return stream(operation);
+    case step::match: return try_match(operation);
+    case step::transfer: return go_on(operation, transfer(operation));
+    case step::ask: return go_on(operation, ask(operation));
+    case step::notify: return go_on(operation, notify(operation));
+    case step::answer_atomic: return answer_atomic(operation);
     case step::request_copy: return request_copy(operation);
     case step::fetch: return fetch(operation);
     case step::announce: return announce(operation);
     case step::signal: return signal(operation);
     case step::free:
     case step::wait_for_answer:
-    case step::wait_for_chunks: break;
+    case step::wait_for_chunks:
+    case step::wait_for_match: break;
   }
   return true;
 }
 
-bool device_state::post_again(operation_state& operation) noexcept {
-  const const_buffer_ref bytes{operation.buffer, static_cast<std::size_t>(operation.bytes)};
-  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
-  if (operation.bytes <= runtime_->packets().packet_bytes()) {
-    shortage reason = shortage::none;
-    const net::header what{
-        .kind = static_cast<std::uint32_t>(wire::active_message), .id = operation.id, .tag = operation.tag};
-    if (post_eager(operation.peer, operation.device, what, bytes, reason) != net::post_result::ok) return false;
-    operation.reach(step::signal);
-    return signal(operation);
-  }
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::offer), .id = operation.id, .tag = operation.tag};
-  const offer_body body{reinterpret_cast<std::uint64_t>(operation.buffer), operation.bytes, ticket};
-  operation.reach(step::wait_for_answer);
-  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
-  operation.reach(step::post);
-  return false;
-}
-
 bool device_state::stream(operation_state& operation) noexcept {
   packet_pool& packets = runtime_->packets();
+  // Where the target answers the last packet, the operation may be over as soon as that is out.
+  const bool is_answered = operation.acknowledge && operation.set == operation_set::posts;
   std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);  // [stat] the sender's alone
   for (unsigned i = 0; i < chunks_at_once && sent < operation.bytes; ++i) {
     const std::uint32_t packet = packets.try_get();
     if (packet == packet_pool::none) return false;
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
-    std::memcpy(packets.data(packet), operation.buffer + sent, bytes);
+    operation.source.copy_to(packets.data(packet), sent, bytes);
     const net::header what{.kind = static_cast<std::uint32_t>(wire::chunk),
                            .id = static_cast<std::uint32_t>(sent),
                            .sequence = static_cast<std::uint32_t>(sent >> 32),
                            .tag = operation.remote_ticket};
+    const bool ends = is_answered && sent + bytes == operation.bytes;
+    if (ends) operation.reach(step::wait_for_answer);
     if (way(operation.peer).try_send(operation.peer, operation.device, what, packet, bytes) != net::post_result::ok) {
+      if (ends) operation.reach(step::stream);
       packets.put(packet);
       return false;
     }
+    if (ends) return true;
     sent += bytes;
     operation.moved.store(sent, std::memory_order_relaxed);  // [stat] the sender's alone
   }
@@ -107,10 +102,12 @@ bool device_state::request_copy(operation_state& operation) noexcept {
 }
 
 bool device_state::fetch(operation_state& operation) noexcept {
+  if (operation.remote_address == 0) return request_copy(operation);           // not in one place there
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [stat] the fetching device's alone
-  const std::uint64_t bytes = std::min(operation.bytes - done, fetch_bytes_max);
+  const auto piece = operation.into.piece_at(done);
+  const std::uint64_t bytes = std::min({operation.bytes - done, fetch_bytes_max, std::uint64_t{piece.size()}});
   switch (way(operation.peer)
-              .read_remote(operation.peer, operation.buffer + done, operation.remote_address + done,
+              .read_remote(operation.peer, piece.data(), operation.remote_address + done,
                            static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:
       operation.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the fetching device's alone
@@ -127,7 +124,9 @@ bool device_state::fetch(operation_state& operation) noexcept {
 
 bool device_state::announce(operation_state& operation) noexcept {
   if (operation.error != errc::peer_failed) {
-    const finished_body body{operation.remote_ticket, static_cast<std::uint64_t>(operation.error)};
+    // That its message was too long is the receiver's error alone.
+    const errc told = operation.error == errc::truncated ? errc::none : operation.error;
+    const finished_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};
     const net::header what{.kind = static_cast<std::uint32_t>(wire::finished)};
     if (inject(operation.peer, operation.device, what, body) != net::post_result::ok) {
       operation.reach(step::announce);
@@ -143,6 +142,12 @@ bool device_state::announce(operation_state& operation) noexcept {
 }
 
 bool device_state::signal(operation_state& operation) noexcept {
+  if (operation.target == nullptr) {
+    // Its buffer was free long ago; an error is for the next flush.
+    if (operation.error != errc::none) runtime_->note_failure(operation.peer);
+    runtime_->put_back(operation);
+    return true;
+  }
   completion& object = *operation.target;
   completion_record record = record_of(operation);
   // Before the signal: whoever sees it may destroy the object.

@@ -1,14 +1,18 @@
-// A posted operation while it is under way, and the fixed set of them that a runtime has.
+// A posted operation while it is under way, and the fixed sets of them that a runtime has.
 //
-// One thread at a time works on an operation: the poster until its first message is out, then whoever handles the
-// message that continues it, then the device whose backlog it is in.
+// One thread at a time works on an operation: the poster until its first message is out or it lies in a matching
+// engine, then whoever handles the message that continues it, then the device whose backlog it is in.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
 #include "core/index_stack.hpp"
+#include "core/match_node.hpp"
+#include "core/payload.hpp"
+#include "core/wire.hpp"
 #include "weft/completion.hpp"
 
 namespace weft::core {
@@ -16,32 +20,60 @@ namespace weft::core {
 /// What is to happen with an operation next; those from `post` on are done by the backlog.
 enum class step : std::uint8_t {
   free = 0,
-  wait_for_answer,  // sender: the offer is out
+  wait_for_answer,  // the first message is out
   wait_for_chunks,  // receiver: the copy request is out
-  post,             // poster: the post found no room and may not answer retry
+  wait_for_match,   // a receive lies in its engine
+  post,             // poster: the message found no room and may not answer retry
+  match,            // receiver: the engine's place was taken by another thread
+  transfer,         // origin: copy to or from the target's memory
+  ask,              // origin: the message that asks the target found no room
+  notify,           // origin: tell the target that its memory was written or read
   stream,           // sender: send the bytes in packets
   request_copy,     // receiver: ask for packets
   fetch,            // receiver: copy from the sender's memory
-  announce,         // receiver: tell the sender that its buffer is free
+  announce,         // receiver: tell the sender that its operation is through
+  answer_atomic,    // target: send the old word
   signal,           // either: signal the completion object
 };
 
-struct operation_state {
-  // Names the operation to its peer; 0 while it is free. Generation in the high half, index + 1 in the low one.
+/// Which set an operation is from. Apart, so that what is posted here can't take the place of what answers peers: two
+/// ranks that have posted all they may to each other would wait for each other for ever.
+enum class operation_set : std::uint8_t { posts, arrivals, receives };
+inline constexpr std::size_t operation_sets = 3;
+
+struct engine_state;
+
+struct operation_state : match_node {
+  // Names the operation to its peer and to the user; 0 while it is free. Generation in the high half; set and index + 1
+  // in the low one.
   std::atomic<std::uint64_t> ticket{0};
   std::atomic<step> next{step::free};
+  operation what = operation::none;
+  operation_set set = operation_set::posts;
   errc error = errc::none;
-  bool is_arrival = false;  // a message that arrives here, not a post
+  bool acknowledge = false;  // `finished` ends it, also after packets
+  bool awaited = false;      // a flush waits for it
+  bool leaves = false;       // answers done once its first message is out
   std::uint32_t generation = 0;
   std::uint32_t peer = 0;
-  std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
-  std::uint32_t id = 0;
+  std::uint32_t device = 0;    // of the peer's, for messages that continue the operation
+  std::uint32_t id = 0;        // of the completion, engine, or signal at the peer
+  std::uint32_t kind = 0;      // header::kind of the post
+  std::uint32_t sequence = 0;  // in an ordered engine; of an atomic: operation and size
   std::uint64_t tag = 0;
-  std::byte* buffer = nullptr;
+  source_payload source;  // what is sent, put, or read by a get
+  target_payload into;    // what is received, got, or written by a put
   std::uint64_t bytes = 0;
+  std::uint64_t message_bytes = 0;      // of a receive: what was sent
   std::atomic<std::uint64_t> moved{0};  // bytes copied so far; chunks may arrive on several devices
   std::uint64_t remote_address = 0;
   std::uint64_t remote_ticket = 0;
+  std::byte* mapped = nullptr;      // the target's memory of a put or get, where it is mapped here
+  std::uint64_t region = 0;         // its name
+  std::uint64_t region_offset = 0;  // where it begins there
+  std::uint64_t operand = 0;        // of an atomic
+  std::uint64_t compare = 0;
+  std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by whoever wants to cancel it
   completion* target = nullptr;
   void* context = nullptr;
   detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
@@ -58,15 +90,15 @@ struct operation_state {
     target = &object;
     object.outstanding_.fetch_add(1, std::memory_order_relaxed);  // [stat] checked when the object goes
   }
-  void signalled(completion& object) noexcept {
+  static void signalled(completion& object) noexcept {
     object.outstanding_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
   }
 };
 
 class operation_pool {
  public:
-  explicit operation_pool(std::uint32_t count)
-      : operations_{std::make_unique<operation_state[]>(count)}, count_{count}, free_{count} {
+  operation_pool(operation_set set, std::uint32_t count)
+      : operations_{std::make_unique<operation_state[]>(count)}, set_{set}, count_{count}, free_{count} {
     for (std::uint32_t index = count; index > 0; --index) free_.push(index - 1);
   }
 
@@ -75,13 +107,24 @@ class operation_pool {
     const std::uint32_t index = free_.pop();
     if (index == index_stack::none) return nullptr;
     operation_state& out = operations_[index];
+    out.set = set_;
     out.error = errc::none;
-    out.is_arrival = false;
+    out.acknowledge = false;
+    out.awaited = false;
+    out.leaves = false;
+    out.source = {};
+    out.into = {};
+    out.message_bytes = 0;
+    out.target = nullptr;
+    out.context = nullptr;
+    out.owner = nullptr;
+    out.mapped = nullptr;
     // [operation.reset] relaxed: nobody else knows the operation yet.
     out.moved.store(0, std::memory_order_relaxed);
     ++out.generation;
     // [operation.name] relaxed: a peer learns the ticket from a message that this precedes.
-    out.ticket.store(std::uint64_t{out.generation} << 32 | (index + 1), std::memory_order_relaxed);
+    out.ticket.store(std::uint64_t{out.generation} << 32 | static_cast<std::uint64_t>(set_) << set_shift | (index + 1),
+                     std::memory_order_relaxed);
     return &out;
   }
 
@@ -94,20 +137,43 @@ class operation_pool {
 
   /// The operation that `peer` names by `ticket`, if it is under way with that peer and at step `expected`.
   [[nodiscard]] operation_state* find(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {
-    const std::uint64_t index = (ticket & 0xffff'ffff) - 1;
+    operation_state* const found = find(ticket, expected);
+    return found != nullptr && found->peer == peer ? found : nullptr;
+  }
+
+  /// The operation called `ticket`, if it is under way and at step `expected`.
+  [[nodiscard]] operation_state* find(std::uint64_t ticket, step expected) noexcept {
+    const std::uint64_t index = (ticket & index_mask) - 1;
     if (index >= count_) return nullptr;
     operation_state& found = operations_[index];
+    if (static_cast<std::size_t>(set_) != set_of(ticket)) return nullptr;
     // [operation.find] relaxed: the message that names it has carried everything else here.
     if (found.ticket.load(std::memory_order_relaxed) != ticket) return nullptr;
     // [operation.at] acquire <- [operation.reach]: what the operation was when it reached this step.
-    if (found.next.load(std::memory_order_acquire) != expected || found.peer != peer) return nullptr;
-    return &found;
+    return found.next.load(std::memory_order_acquire) == expected ? &found : nullptr;
+  }
+
+  /// Those that are under way, for reports and checks while nobody else is at work.
+  template <class Visit>
+  void each(const Visit& visit) noexcept {
+    for (std::uint32_t index = 0; index < count_; ++index) {
+      if (operations_[index].ticket.load(std::memory_order_relaxed) != 0) visit(operations_[index]);  // [stat]
+    }
   }
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
+  /// The set that a ticket says it is from; `operation_sets` or more where it can't be.
+  [[nodiscard]] static constexpr std::size_t set_of(std::uint64_t ticket) noexcept {
+    return (ticket & 0xffff'ffff) >> set_shift;
+  }
+
  private:
+  static constexpr unsigned set_shift = 28;
+  static constexpr std::uint64_t index_mask = (std::uint64_t{1} << set_shift) - 1;
+
   std::unique_ptr<operation_state[]> operations_;
+  operation_set set_;
   std::uint32_t count_;
   index_stack free_;
 };

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
+#include "base/backoff.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "net/transports.hpp"
@@ -39,14 +43,22 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
       size_{bootstrap_->size()},
       queue_capacity_{base::process_settings().queue_capacity},
       own_packet_memory_{nullptr, nullptr},
-      operations_{base::process_settings().operations_max},
-      arrivals_{base::process_settings().operations_max},
+      sets_{operation_pool{operation_set::posts, base::process_settings().operations_max},
+            operation_pool{operation_set::arrivals, base::process_settings().operations_max},
+            operation_pool{operation_set::receives, base::process_settings().receives_max}},
+      awaited_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
+      failed_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
+      matching_{base::process_settings().matching_buckets},
+      unexpected_sends_{base::process_settings().unexpected_sends_max},
+      default_engine_{default_matching_engine, {}, size_},
       unexpected_{base::process_settings().unexpected_bytes_max} {
   const base::settings& settings = base::process_settings();
   prepare_fences();
   const net::transport_context context{*bootstrap_, settings, fmt::format("runtime{}", bootstrap_->next_runtime())};
   transports_ = net::make_transports(context);
   make_packets(settings);
+  regions_ = std::make_unique<region_table>(rank_, size_, transports_);
+  propose_job(context.name);
   std::uint32_t devices_max = settings.devices_max;
   for (const auto& transport : transports_) devices_max = std::min(devices_max, transport->devices_max());
   attributes_ = {.packet_count = settings.packet_count,
@@ -63,6 +75,7 @@ void runtime_state::start() {
   barrier_ = std::make_unique<core::barrier>(*interface_);
   register_internal(*barrier_, barrier::id);
   bootstrap_->fence();  // every rank's device 0 takes messages from here on
+  if (size_ > 1) learn_job();
 }
 
 runtime_state::~runtime_state() {
@@ -73,6 +86,96 @@ runtime_state::~runtime_state() {
   }
   if (objects_.load(std::memory_order_relaxed) != 0) {  // [stat]
     misuse("a runtime is destroyed before a completion object that was made from it");
+  }
+}
+
+// A number that tells this runtime's job from all others: what remote handles are checked against.
+void runtime_state::propose_job(const std::string& name) {
+  job_key_ = name + ".job";
+  if (getrandom(&job_, sizeof job_, 0) != sizeof job_) job_ = static_cast<std::uint64_t>(getpid()) << 32 | 1;
+  if (rank_ == 0 && size_ > 1) bootstrap_->put(job_key_, {reinterpret_cast<const char*>(&job_), sizeof job_});
+}
+
+// After a fence.
+void runtime_state::learn_job() {
+  const std::string agreed = bootstrap_->get(0, job_key_);
+  if (agreed.size() != sizeof job_) {
+    throw error{errc::boot_failed, "rank 0 published no name of the job: do all ranks use the same version of Weft?"};
+  }
+  std::memcpy(&job_, agreed.data(), sizeof job_);
+}
+
+engine_state& runtime_state::make_engine(const matching_engine_options& options) {
+  if (options.ordered && options.make_key != nullptr) {
+    throw error{errc::invalid_argument,
+                "matching_engine: an ordered engine matches by rank and tag, not by a key of "
+                "the user's"};
+  }
+  engine_state* made = nullptr;
+  {
+    const std::scoped_lock lock{registering_};
+    const std::uint32_t id = options.id ? *options.id : next_engine_++;
+    if (options.id && id >= matching_engine_ids_max) {
+      throw error{errc::invalid_argument,
+                  fmt::format("matching_engine: id {} is reserved for the library; ids are below {}", id,
+                              matching_engine_ids_max)};
+    }
+    made = &engine_states_.emplace_back(id, options, size_);
+    if (!engines_.insert(id, made)) {
+      engine_states_.pop_back();
+      throw error{errc::invalid_argument,
+                  fmt::format("matching_engine: id {} {} on rank {}; ids are never used twice", id,
+                              engines_.state(id) == detail::presence::present ? "is in use" : "was withdrawn", rank_)};
+    }
+  }
+  unexpected_.registered(made->id, true);
+  return *made;
+}
+
+void runtime_state::withdraw_engine(engine_state& engine) noexcept {
+  {
+    const std::scoped_lock lock{registering_};
+    engines_.withdraw(engine.id);
+  }
+  // A poller that found the engine before may be matching a message in it still.
+  fence_all_threads();
+  {
+    const std::scoped_lock lock{devices_mutex_};
+    for (const auto& device : devices_) {
+      if (device) device->gate().wait_until_left();
+    }
+  }
+  match_node* nodes = nullptr;
+  matched_messages messages;
+  if (engine.is_ordered()) {
+    match_node* receives = nullptr;
+    base::backoff waiting;
+    while (engine.ordered->take_all(messages, receives) == match_result::busy) waiting.pause();
+    nodes = receives;
+  } else {
+    base::backoff waiting;
+    const auto is_ours = [&](const match_node& node) { return node.key.engine == engine.id; };
+    for (;;) {
+      match_node* some = nullptr;
+      const std::size_t skipped = matching_.extract(is_ours, some);
+      while (some != nullptr) {
+        match_node* const next = some->behind.get();
+        if (some->side == match_side::receive) {
+          nodes = some;
+        } else {
+          default_state().discard(static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
+        }
+        some = next;
+      }
+      if (skipped == 0) break;
+      waiting.pause();
+    }
+  }
+  if (nodes != nullptr) misuse("a matching engine is destroyed while receives are posted in it: cancel them first");
+  for (ordered_message* each = messages.first; each != nullptr;) {
+    ordered_message* const next = each->next;
+    default_state().discard(static_cast<unexpected_message&>(*each));
+    each = next;
   }
 }
 

@@ -7,14 +7,19 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "boot/bootstrap.hpp"
 #include "core/barrier.hpp"
 #include "core/device_state.hpp"
+#include "core/matching_table.hpp"
 #include "core/operation_state.hpp"
 #include "core/packet_pool.hpp"
+#include "core/regions.hpp"
 #include "core/unexpected.hpp"
+#include "core/unexpected_sends.hpp"
 #include "net/transport.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/detail/id_table.hpp"
@@ -73,11 +78,53 @@ class runtime_state {
 
   // For devices.
   [[nodiscard]] packet_pool& packets() noexcept { return *packets_; }
-  [[nodiscard]] operation_pool& operations() noexcept { return operations_; }
-  /// Long messages on their way in. Apart from what is posted here: two ranks that have posted all they may to each
-  /// other would else wait for each other for ever.
-  [[nodiscard]] operation_pool& arrivals() noexcept { return arrivals_; }
-  void put_back(operation_state& done) noexcept { (done.is_arrival ? arrivals_ : operations_).put(done); }
+  [[nodiscard]] operation_pool& posts() noexcept { return sets_[static_cast<std::size_t>(operation_set::posts)]; }
+  [[nodiscard]] operation_pool& arrivals() noexcept { return sets_[static_cast<std::size_t>(operation_set::arrivals)]; }
+  [[nodiscard]] operation_pool& receives() noexcept { return sets_[static_cast<std::size_t>(operation_set::receives)]; }
+  void put_back(operation_state& done) noexcept {
+    forget(done);
+    sets_[static_cast<std::size_t>(done.set)].put(done);
+  }
+  /// The operation, of whatever set, that `peer` names by `ticket`, if it is at step `expected`.
+  [[nodiscard]] operation_state* find_operation(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {
+    const std::size_t set = operation_pool::set_of(ticket);
+    return set < operation_sets ? sets_[set].find(ticket, peer, expected) : nullptr;
+  }
+
+  // What a flush waits for (flush.cpp).
+  void await(operation_state& operation) noexcept {
+    if (std::exchange(operation.awaited, true)) return;
+    awaited_[operation.peer].fetch_add(1, std::memory_order_relaxed);  // [stat] the same thread may flush
+  }
+  void forget(operation_state& operation) noexcept {
+    if (!std::exchange(operation.awaited, false)) return;
+    // [flush.through] release -> [flush.wait]: what the operation's answer told.
+    awaited_[operation.peer].fetch_sub(1, std::memory_order_release);
+  }
+  [[nodiscard]] bool is_flushed(std::uint32_t peer) const noexcept {
+    // [flush.wait] acquire <- [flush.through]: all that was awaited is through.
+    return awaited_[peer].load(std::memory_order_acquire) == 0;
+  }
+  void note_failure(std::uint32_t peer) noexcept { failed_[peer].fetch_add(1, std::memory_order_relaxed); }  // [stat]
+  [[nodiscard]] std::uint32_t take_failures(std::uint32_t peer) noexcept {
+    return failed_[peer].exchange(0, std::memory_order_relaxed);  // [stat]
+  }
+
+  // Matching.
+  [[nodiscard]] matching_table& matching() noexcept { return matching_; }
+  [[nodiscard]] core::unexpected_sends& unexpected_sends() noexcept { return unexpected_sends_; }
+  [[nodiscard]] const detail::id_table<>& engines() const noexcept { return engines_; }
+  [[nodiscard]] detail::id_entry find_engine(std::uint32_t id) noexcept {
+    if (id == default_matching_engine) [[likely]]
+      return {detail::presence::present, &default_engine_};
+    return engines_.look_up(id);
+  }
+  [[nodiscard]] engine_state& make_engine(const matching_engine_options& options);
+  void withdraw_engine(engine_state& engine) noexcept;
+
+  // Regions.
+  [[nodiscard]] region_table& regions() noexcept { return *regions_; }
+  [[nodiscard]] std::uint64_t job() const noexcept { return job_; }
   [[nodiscard]] unexpected_messages& unexpected() noexcept { return unexpected_; }
   [[nodiscard]] const detail::id_table<>& remote_completions() const noexcept { return remote_completions_; }
   [[nodiscard]] std::vector<std::unique_ptr<net::transport>>& transports() noexcept { return transports_; }
@@ -87,6 +134,8 @@ class runtime_state {
  private:
   [[nodiscard]] remote_entry& add_entry(completion& target, buffer_allocator* allocator);
   void make_packets(const base::settings& settings);
+  void propose_job(const std::string& name);
+  void learn_job();
 
   runtime* interface_;
   std::shared_ptr<boot::bootstrap> bootstrap_;
@@ -98,12 +147,22 @@ class runtime_state {
   std::vector<std::unique_ptr<net::transport>> transports_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> own_packet_memory_;
   std::unique_ptr<packet_pool> packets_;
-  operation_pool operations_;
-  operation_pool arrivals_;
+  std::array<operation_pool, operation_sets> sets_;
+  std::unique_ptr<std::atomic<std::uint32_t>[]> awaited_;  // by rank: operations that a flush waits for
+  std::unique_ptr<std::atomic<std::uint32_t>[]> failed_;   // by rank: those that failed after they were done here
+  matching_table matching_;
+  core::unexpected_sends unexpected_sends_;
+  engine_state default_engine_;
+  std::unique_ptr<region_table> regions_;
+  std::uint64_t job_ = 0;
+  std::string job_key_;
   unexpected_messages unexpected_;
 
   std::mutex registering_;
   std::deque<remote_entry> entries_;
+  std::deque<engine_state> engine_states_;  // those withdrawn too: late calls may look at them
+  std::uint32_t next_engine_ = matching_engine_ids_max;
+  detail::id_table<> engines_;
   detail::id_table<> remote_completions_;
 
   std::mutex devices_mutex_;

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <new>
 
+#include "core/wire.hpp"
+
 namespace weft::core {
 namespace {
 
@@ -51,11 +53,13 @@ bool unexpected_messages::put_aside(const net::arrival& message) noexcept {
   return true;
 }
 
-void unexpected_messages::registered(std::uint32_t id) {
+void unexpected_messages::registered(std::uint32_t id, bool is_engine) {
   const std::scoped_lock lock{mutex_};
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     const auto next = std::next(each);
-    if (each->what.header.id == id) ready_.splice(ready_.end(), waiting_, each);
+    if (each->what.header.id == id && is_for_engine(each->what.header.kind) == is_engine) {
+      ready_.splice(ready_.end(), waiting_, each);
+    }
     each = next;
   }
   // [unexpected.ready] relaxed: the lock carries the messages.

@@ -31,8 +31,8 @@ class unexpected_messages {
   /// comes after it from the same peer is not held up: that may be what frees the thing that is short.
   [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
-  /// Makes the messages for `id`, which is in the table by now, ready for delivery.
-  void registered(std::uint32_t id);
+  /// Makes the messages for `id`, of a completion or of an engine, which is in its table by now, ready for delivery.
+  void registered(std::uint32_t id, bool is_engine = false);
 
   [[nodiscard]] bool has_ready() const noexcept {
     // [unexpected.has_ready] relaxed: what is missed now is found by the next poll.

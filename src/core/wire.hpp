@@ -6,19 +6,39 @@
 
 namespace weft::core {
 
-/// `header::kind`. A message of a kind that is not listed is refused and counted.
+/// The low byte of `header::kind`; the high byte is a send's policy. A kind that is not listed is refused and counted.
 enum class wire : std::uint32_t {
   active_message = 1,  // id, tag and payload: inline or in a packet
   offer,               // id, tag; `offer_body`: a long message waits at its sender
-  finished,            // `finished_body`: the sender's buffer is free
+  finished,            // `finished_body`: the operation is through at its target, the sender's buffer is free
   copy_request,        // `copy_request_body`: the memory can't be read, send packets
   chunk,               // tag: the receiver's ticket; id and sequence: low and high half of the offset; payload
+  send,                // id: the engine; sequence: its number there; tag and payload
+  send_offer,          // the same with `offer_body`
+  put,                 // id: whom to signal, or `no_signal`; tag; `put_body` and payload, in a packet
+  put_offer,           // id and tag the same; `put_offer_body`: ask for packets
+  get,                 // id and tag the same; `put_offer_body`: send packets
+  put_signal,          // id, tag; `signal_body`: data has been written into a region
+  get_signal,          // id, tag; `signal_body`: data has been read from a region
+  atomic,              // sequence: operation and size of the word; `atomic_body`
+  atomic_result,       // `atomic_result_body`
 };
 
+[[nodiscard]] constexpr wire kind_of(std::uint32_t kind) noexcept { return static_cast<wire>(kind & 0xff); }
+
+/// Whether the id of such a message names a matching engine.
+[[nodiscard]] constexpr bool is_for_engine(std::uint32_t kind) noexcept {
+  return kind_of(kind) == wire::send || kind_of(kind) == wire::send_offer;
+}
+
+/// The id of a put or get that signals nobody at its target.
+inline constexpr std::uint32_t no_signal = ~std::uint32_t{0};
+
 struct offer_body {
-  std::uint64_t address;
+  std::uint64_t address;  // 0: the bytes can't be read at one place, ask for packets
   std::uint64_t bytes;
-  std::uint64_t ticket;  // the sender's operation
+  std::uint64_t ticket;       // the sender's operation
+  std::uint64_t acknowledge;  // whether the sender waits for `finished` also where it sent packets
 };
 
 struct finished_body {
@@ -31,7 +51,42 @@ struct copy_request_body {
   std::uint64_t receiver_ticket;  // the receiver's, which every chunk names
 };
 
-static_assert(std::is_trivially_copyable_v<offer_body> && sizeof(offer_body) == 24);
-static_assert(sizeof(finished_body) == 16 && sizeof(copy_request_body) == 16);
+struct put_body {
+  std::uint64_t region;
+  std::uint64_t offset;
+  std::uint64_t ticket;  // the origin's operation
+};
+
+struct put_offer_body {
+  std::uint64_t region;
+  std::uint64_t offset;
+  std::uint64_t bytes;
+  std::uint64_t ticket;  // the origin's operation
+};
+
+struct signal_body {
+  std::uint64_t region;
+  std::uint64_t offset;
+  std::uint64_t bytes;
+};
+
+struct atomic_body {
+  std::uint64_t region;
+  std::uint64_t offset;
+  std::uint64_t operand;
+  std::uint64_t compare;
+  std::uint64_t ticket;  // the origin's operation
+};
+
+struct atomic_result_body {
+  std::uint64_t ticket;
+  std::uint64_t value;
+  std::uint64_t error;  // an errc
+};
+
+static_assert(std::is_trivially_copyable_v<offer_body> && sizeof(offer_body) == 32);
+static_assert(sizeof(finished_body) == 16 && sizeof(copy_request_body) == 16 && sizeof(put_body) == 24);
+static_assert(sizeof(put_offer_body) == 32 && sizeof(signal_body) == 24);
+static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);
 
 }  // namespace weft::core

@@ -57,7 +57,7 @@ class wild_rank {
     send_headers_that_can_not_be();
     send_chunks_that_can_not_be();
     // An offer beyond all memory blocks the way that it came on, and no other.
-    const weft::core::offer_body vast{8, std::uint64_t{1} << 62, 1};
+    const weft::core::offer_body vast{8, std::uint64_t{1} << 62, 1, 0};
     inject(*other_, wire::offer, picky_id, 0, vast, sizeof vast);
     inject(*endpoint_, wire::active_message, done_id, refused_, refused_, 0);
     wait([&] { return ear_.good_bye; });
@@ -98,13 +98,26 @@ class wild_rank {
   }
 
   void send_headers_that_can_not_be() {
-    for (const std::uint32_t kind : {0U, 6U, 0x7777U, 0xffffU}) inject_refused(static_cast<wire>(kind), kind, 4);
-    const weft::core::offer_body offer{8, long_bytes, 1};
-    for (const std::uint32_t bytes : {0U, 8U, 23U, 25U, 40U}) inject_refused(wire::offer, offer, bytes);
-    inject_refused(wire::offer, weft::core::offer_body{8, 0, 1}, sizeof offer);
+    for (const std::uint32_t kind : {0U, 15U, 0x7777U, 0xffffU, 0x906U})
+      inject_refused(static_cast<wire>(kind), kind, 4);
+    const weft::core::offer_body offer{8, long_bytes, 1, 0};
+    for (const std::uint32_t bytes : {0U, 8U, 31U, 33U, 40U}) {
+      inject_refused(wire::offer, offer, bytes);
+      inject_refused(wire::send_offer, offer, bytes);
+      inject_refused(wire::put_offer, offer, bytes);
+      inject_refused(wire::get, offer, bytes);
+    }
+    for (const std::uint32_t bytes : {0U, 8U, 23U}) {
+      inject_refused(wire::put, offer, bytes);
+      inject_refused(wire::put_signal, offer, bytes);
+      inject_refused(wire::get_signal, offer, bytes);
+      inject_refused(wire::atomic, offer, bytes);
+    }
     const std::uint64_t tickets[] = {0, 1, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}, 0xffff'ffff};
     for (const std::uint64_t ticket : tickets) {
       inject_refused(wire::finished, weft::core::finished_body{ticket, 0}, sizeof(weft::core::finished_body));
+      inject_refused(wire::atomic_result, weft::core::atomic_result_body{ticket, 1, 0},
+                     sizeof(weft::core::atomic_result_body));
       inject_refused(wire::copy_request, weft::core::copy_request_body{ticket, ticket},
                      sizeof(weft::core::copy_request_body));
       inject_refused(wire::chunk, ticket, 8, ticket);
@@ -119,7 +132,7 @@ class wild_rank {
 
   // Rank 0 can't read our memory, so it asks for packets; what it gets would write past its buffer.
   void send_chunks_that_can_not_be() {
-    const weft::core::offer_body offer{8, long_bytes, 1};
+    const weft::core::offer_body offer{8, long_bytes, 1, 0};
     inject(*endpoint_, wire::offer, inbox_id, 5, offer, sizeof offer);
     wait([&] { return ear_.ticket != 0; });
     const std::uint64_t word = 1;

@@ -10,7 +10,7 @@ namespace weft::core {
 namespace {
 
 TEST(operation_pool, gives_out_as_many_as_it_has_and_each_once) {
-  operation_pool pool{5};
+  operation_pool pool{operation_set::arrivals, 5};
   std::set<operation_state*> given;
   for (std::uint32_t i = 0; i < pool.count(); ++i) {
     operation_state* operation = pool.try_get();
@@ -24,7 +24,7 @@ TEST(operation_pool, gives_out_as_many_as_it_has_and_each_once) {
 }
 
 TEST(operation_pool, never_gives_out_the_same_ticket_again) {
-  operation_pool pool{3};
+  operation_pool pool{operation_set::arrivals, 3};
   std::set<std::uint64_t> tickets{0};
   for (int i = 0; i < 1000; ++i) {
     operation_state* operation = pool.try_get();
@@ -34,7 +34,7 @@ TEST(operation_pool, never_gives_out_the_same_ticket_again) {
 }
 
 TEST(operation_pool, finds_an_operation_by_ticket_peer_and_step_only) {
-  operation_pool pool{4};
+  operation_pool pool{operation_set::arrivals, 4};
   operation_state* operation = pool.try_get();
   operation->peer = 7;
   operation->reach(step::wait_for_answer);
@@ -42,14 +42,15 @@ TEST(operation_pool, finds_an_operation_by_ticket_peer_and_step_only) {
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_answer), operation);
   EXPECT_EQ(pool.find(ticket, 6, step::wait_for_answer), nullptr);
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
-  for (const std::uint64_t wrong : {0UL, 1UL, ticket + 1, ticket ^ 1UL << 32, ticket ^ 1UL << 63,
-                                    ticket | 0xffff'ffffUL, ticket + 4, ~0UL, ticket & 0xffff'ffffUL}) {
+  for (const std::uint64_t wrong :
+       {0UL, 1UL, ticket + 1, ticket ^ 1UL << 32, ticket ^ 1UL << 63, ticket | 0xffff'ffffUL, ticket + 4,
+        ticket ^ 1UL << 28, ~0UL, ticket & 0xffff'ffffUL}) {
     EXPECT_EQ(pool.find(wrong, 7, step::wait_for_answer), nullptr) << wrong;
   }
 }
 
 TEST(operation_pool, does_not_find_an_operation_that_is_over_nor_the_next_one_in_its_place) {
-  operation_pool pool{1};
+  operation_pool pool{operation_set::arrivals, 1};
   operation_state* operation = pool.try_get();
   operation->peer = 7;
   operation->reach(step::wait_for_chunks);
@@ -62,7 +63,7 @@ TEST(operation_pool, does_not_find_an_operation_that_is_over_nor_the_next_one_in
   operation->reach(step::wait_for_chunks);
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
   EXPECT_EQ(operation->moved.load(), 0U);
-  EXPECT_FALSE(operation->is_arrival);
+  EXPECT_EQ(operation->set, operation_set::arrivals);
 }
 
 }  // namespace

@@ -15,7 +15,31 @@ enum class operation : std::uint8_t {
   none = 0,
   message,         ///< an active message arrived here
   active_message,  ///< an active message posted here is complete
+  send,            ///< a send posted here is complete
+  receive,         ///< a receive posted here has its message, was cancelled, or failed
+  put,             ///< a put posted here is complete
+  get,             ///< a get posted here is complete
+  atomic,          ///< a remote atomic posted here is complete
+  put_signal,      ///< a peer has put something into a region of this rank's
+  get_signal,      ///< a peer has got something from a region of this rank's
 };
+
+/// The name of an operation, as in `put_signal`.
+[[nodiscard]] constexpr const char* name_of(operation what) noexcept {
+  switch (what) {
+    case operation::none: return "none";
+    case operation::message: return "message";
+    case operation::active_message: return "active_message";
+    case operation::send: return "send";
+    case operation::receive: return "receive";
+    case operation::put: return "put";
+    case operation::get: return "get";
+    case operation::atomic: return "atomic";
+    case operation::put_signal: return "put_signal";
+    case operation::get_signal: return "get_signal";
+  }
+  return "unknown";
+}
 
 namespace detail {
 
@@ -41,6 +65,7 @@ struct raw_record {
     std::uint64_t bytes;
     payload_owner* owner;  // null where the payload is borrowed
     void* context;
+    std::uint64_t message_bytes = 0;  // of a receive: what was sent, which may be more than fitted
   };
 
   std::uint32_t peer = 0;

@@ -1,0 +1,73 @@
+// Matching engines: where sends meet receives (dang2016, 3.1; yan2025-lci, 4.2.8).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "weft/error.hpp"
+
+namespace weft {
+
+class runtime;
+namespace core {
+class runtime_state;
+struct engine_state;
+}  // namespace core
+
+/// By what a send and a receive find each other; both say so, and one policy never meets another.
+enum class match_policy : std::uint8_t {
+  rank_tag,   ///< the same tag, and the receive names the sender's rank
+  rank_only,  ///< the receive names the sender's rank; whatever the tag
+  tag_only,   ///< the same tag; whoever sends it
+  none,       ///< any send of this policy and any receive of this policy
+};
+
+/// What a message and a receive have in common, for an engine with a key of its own. Called for messages with their
+/// source and tag, for receives with the rank and tag that they name, at the receiving rank.
+///
+/// **Blocking**: may not block. **Threads**: called by any thread. **Errors**: may not throw.
+using match_key_function = std::uint64_t (*)(std::uint32_t rank, std::uint64_t tag) noexcept;
+
+struct matching_engine_options {
+  /// The name that all ranks give it, below `matching_engine_ids_max`, never used before in this runtime. Without one
+  /// the engine gets the next number; then all ranks make their engines in the same order.
+  std::optional<std::uint32_t> id = std::nullopt;
+  /// Messages of one rank are matched in the order in which they were posted, whatever devices they took, and a
+  /// receive may leave rank or tag open (`any_rank`, `.any_tag`). All ranks must say the same.
+  bool ordered = false;
+  /// Matches by this key instead of by policy. Not for ordered engines.
+  match_key_function make_key = nullptr;
+};
+
+/// Ids from here on are the library's own.
+inline constexpr std::uint32_t matching_engine_ids_max = 0x8000'0000;
+
+/// The engine that every runtime has: unordered, by policy.
+inline constexpr std::uint32_t default_matching_engine = 0xffff'ff00;
+
+/// For receives of ordered engines: whoever sends it.
+inline constexpr std::uint32_t any_rank = ~std::uint32_t{0};
+
+/// A space of messages of its own. All ranks that send or receive in it make one with the same id and kind; a message
+/// that comes before its engine is made waits for it.
+class matching_engine {
+ public:
+  /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved or was used.
+  explicit matching_engine(weft::runtime& owner, const matching_engine_options& options = {});
+
+  /// Receives that are still posted in it and messages that nobody has asked for end the process with a message:
+  /// receive or cancel them first. **Threads**: none may be using it.
+  ~matching_engine();
+
+  matching_engine(const matching_engine&) = delete;
+  matching_engine& operator=(const matching_engine&) = delete;
+
+  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+
+ private:
+  weft::runtime* runtime_;
+  core::engine_state* state_;
+  std::uint32_t id_;
+};
+
+}  // namespace weft

@@ -1,0 +1,127 @@
+// What an arriving send does: it meets its receive, or waits for it.
+//
+// Cost of 8 bytes: one probe of the table of engines, one cache line of the matching table, the copy, and the signal.
+#include <cstring>
+
+#include "core/device_state.hpp"
+#include "core/runtime_state.hpp"
+
+namespace weft::core {
+
+bool device_state::on_send(net::arrival message) noexcept {
+  const bool is_offer = kind_of(message.header.kind) == wire::send_offer;
+  if (is_offer ? message.owner != nullptr || message.bytes != sizeof(offer_body)
+               : message.owner != nullptr && message.bytes > runtime_->packets().packet_bytes()) {
+    return refuse(message);
+  }
+  if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none)) return refuse(message);
+  for (;;) {
+    const detail::id_entry found = runtime_->find_engine(message.header.id);
+    if (found.state == detail::presence::present) {
+      auto& engine = *static_cast<engine_state*>(found.object);
+      return engine.is_ordered() ? match_in_order(engine, message) : match_send(engine, message);
+    }
+    if (found.state == detail::presence::withdrawn) return refuse_send(message, fate::unwanted);
+    switch (runtime_->unexpected().keep(message, runtime_->engines())) {
+      case unexpected_messages::answer::kept: return refuse_send(message, fate::kept);
+      case unexpected_messages::answer::no_room: return false;
+      case unexpected_messages::answer::no_longer_unexpected: break;  // made this very moment: look again
+    }
+  }
+}
+
+// For an engine that is gone, or not made yet. Of a long message that nobody will receive, its sender is told.
+bool device_state::refuse_send(net::arrival message, fate why) noexcept {
+  if (why == fate::unwanted) {
+    if (kind_of(message.header.kind) == wire::send_offer) {
+      operation_state* const answer = arrival_operation(message);
+      if (answer == nullptr) return put_aside(message);
+      offer_body body;
+      std::memcpy(&body, message.payload, sizeof body);
+      answer->remote_ticket = body.ticket;
+      answer->error = errc::unknown_completion;
+      take_up(*answer, step::announce);
+    }
+    runtime_->count_dropped();
+  }
+  if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
+  return true;
+}
+
+bool device_state::match_send(engine_state& engine, net::arrival message) noexcept {
+  const auto policy = static_cast<match_policy>(message.header.kind >> 8);
+  const match_key key = engine.key_of(policy, message.source, message.header.tag);
+  match_node* found = nullptr;
+  match_result result = runtime_->matching().take(key, match_side::receive, found);
+  if (result == match_result::none) {
+    unexpected_message* const kept = runtime_->unexpected_sends().try_keep(message, engine);
+    if (kept == nullptr) return false;
+    kept->key = key;
+    result = runtime_->matching().insert(*kept, found);
+    if (result == match_result::inserted) return true;
+    runtime_->unexpected_sends().put(*kept);  // a receive came in between, or another thread is in the way
+  }
+  if (result != match_result::matched) return false;
+  complete_receive(static_cast<operation_state&>(*found), message);
+  return true;
+}
+
+bool device_state::match_in_order(engine_state& engine, net::arrival message) noexcept {
+  const match_key key = make_match_key(engine.id, match_policy::rank_and_tag, message.source, message.header.tag);
+  match_node* found = nullptr;
+  matched_messages released;
+  match_result result = engine.ordered->try_match(key, message.header.sequence, found, released);
+  if (result == match_result::matched) {
+    complete_receive(static_cast<operation_state&>(*found), message);
+  } else if (result == match_result::none) {
+    unexpected_message* const kept = runtime_->unexpected_sends().try_keep(message, engine);
+    if (kept == nullptr) return false;
+    kept->key = key;
+    kept->sequence = message.header.sequence;
+    result = engine.ordered->arrive(*kept, released);
+    if (result == match_result::busy || result == match_result::refused) runtime_->unexpected_sends().put(*kept);
+  }
+  complete_all(released);
+  if (result == match_result::refused) return refuse(message);
+  return result != match_result::busy;
+}
+
+// Messages that had waited for others before them, each with its receive.
+void device_state::complete_all(matched_messages& released) noexcept {
+  for (ordered_message* each = released.first; each != nullptr;) {
+    ordered_message* const next = each->next;
+    pair_up(static_cast<operation_state&>(*each->receive), static_cast<unexpected_message&>(*each));
+    each = next;
+  }
+}
+
+// The receive and the message are this thread's alone. What can't be done now goes to the backlog.
+void device_state::complete_receive(operation_state& receive, net::arrival message) noexcept {
+  receive.peer = message.source;
+  receive.tag = message.header.tag;
+  if (kind_of(message.header.kind) == wire::send_offer) {
+    offer_body body;
+    std::memcpy(&body, message.payload, sizeof body);
+    receive.message_bytes = body.bytes;
+    receive.remote_ticket = body.ticket;
+    receive.remote_address = body.address;
+    receive.acknowledge = body.acknowledge != 0;
+    const bool fits = body.bytes <= receive.into.bytes();
+    receive.bytes = fits ? body.bytes : 0;
+    if (!fits) receive.error = errc::truncated;
+    take_up(receive, receive.bytes != 0 ? step::fetch : step::announce);
+    return;
+  }
+  receive.message_bytes = message.bytes;
+  receive.bytes = 0;
+  if (message.bytes <= receive.into.bytes()) {
+    receive.into.copy_from(message.payload, 0, message.bytes);
+    receive.bytes = message.bytes;
+  } else {
+    receive.error = errc::truncated;
+  }
+  if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
+  if (!signal(receive)) take_up(receive, step::signal);
+}
+
+}  // namespace weft::core

@@ -1,0 +1,218 @@
+// Posting a message, active or for a receive: in the descriptor, in a packet, or as an offer that its target fetches.
+//
+// Cost of 8 bytes: one virtual call and what the transport does (shared memory: one cache line).
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/backoff.hpp"
+#include "core/device_state.hpp"
+#include "core/engine_state.hpp"
+#include "core/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+// Tries to get the next number of an ordered engine, for posts that may not answer retry: some seconds.
+constexpr unsigned number_tries_max = 10'000;
+
+std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
+  return static_cast<std::uint32_t>(kind) | policy << 8;
+}
+
+net::header header_of(wire kind, const message_request& request) noexcept {
+  return {.kind = kind_word(kind, request.policy), .id = request.id, .sequence = request.sequence, .tag = request.tag};
+}
+
+completion_record record_of(const message_request& request) noexcept {
+  detail::raw_record raw;
+  raw.peer = request.peer;
+  raw.what = request.what;
+  raw.place = detail::payload_place::borrowed;
+  raw.tag = request.tag;
+  const auto* address = const_cast<std::byte*>(request.bytes.address());
+  raw.refer(
+      {const_cast<std::byte*>(address), address != nullptr ? request.bytes.bytes() : 0, nullptr, request.context});
+  return completion_record{raw};
+}
+
+// What was posted, for as long as it is under way.
+void describe(operation_state& operation, const message_request& request, wire kind) noexcept {
+  operation.what = request.what;
+  operation.peer = request.peer;
+  operation.device = request.device;
+  operation.id = request.id;
+  operation.kind = kind_word(kind, request.policy);
+  operation.sequence = request.sequence;
+  operation.tag = request.tag;
+  operation.source = request.bytes;
+  operation.bytes = request.bytes.bytes();
+  operation.acknowledge = request.delivered;
+  operation.context = request.context;
+  operation.will_signal(*request.local);
+}
+
+}  // namespace
+
+message_request device_state::request_of(std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
+                                         completion& local, const post_am_options& options) noexcept {
+  return {.eager = wire::active_message,
+          .offer = wire::offer,
+          .what = operation::active_message,
+          .peer = peer,
+          .id = id,
+          .tag = options.tag,
+          .bytes = bytes,
+          .local = &local,
+          .context = options.context,
+          .device = options.device,
+          .policy = 0,
+          .delivered = options.complete_at == completion_level::delivered,
+          .allow_done = options.allow_done,
+          .allow_retry = options.allow_retry};
+}
+
+status device_state::post_message(const message_request& request) {
+  const bool eager = request.bytes.bytes() <= runtime_->packets().packet_bytes() && !request.delivered;
+  if (!request.allow_done && eager) return post_and_signal(request);
+  const status result = try_post(request);
+  if (result.is_retry() && !request.allow_retry) return post_later(request);
+  return result;
+}
+
+// In an ordered engine a message takes its number under the lock of its (peer, engine), and only if it is posted.
+status device_state::post_send(const message_request& request, engine_state& engine) {
+  if (!engine.is_ordered()) return post_message(request);
+  message_request numbered = request;
+  base::backoff waiting;
+  for (unsigned tries = 0; !engine.numbers->try_begin(request.peer, numbered.sequence); ++tries) {
+    if (request.allow_retry) return status::retry(shortage::lock);
+    // Whoever has the number holds it for one post, unless it is this thread, in a handler that its post runs.
+    if (tries == number_tries_max) throw_backlog_full(request.what, request.peer, runtime_->posts().count());
+    waiting.pause();
+  }
+  try {
+    const status result = post_message(numbered);
+    engine.numbers->end(request.peer, numbered.sequence, !result.is_retry());
+    return result;
+  } catch (...) {
+    engine.numbers->end(request.peer, numbered.sequence, false);
+    throw;
+  }
+}
+
+status device_state::try_post(const message_request& request) noexcept {
+  if (request.delivered || request.bytes.bytes() > runtime_->packets().packet_bytes()) return post_offer(request);
+  shortage reason = shortage::none;
+  const net::header what = header_of(request.eager, request);
+  if (post_eager(request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
+    return status::done();
+  }
+  return status::retry(reason);
+}
+
+net::post_result device_state::post_eager(std::uint32_t peer, std::uint32_t device, const net::header& what,
+                                          const source_payload& bytes, shortage& reason) noexcept {
+  const auto count = static_cast<std::uint32_t>(bytes.bytes());
+  net::post_result result = net::post_result::full;
+  if (count <= detail::inline_bytes_max) {
+    if (!bytes.is_list()) {
+      result = way(peer).try_inject(peer, device, what, bytes.address(), count);
+    } else {
+      std::byte gathered[detail::inline_bytes_max];
+      bytes.copy_to(gathered, 0, count);
+      result = way(peer).try_inject(peer, device, what, gathered, count);
+    }
+  } else {
+    packet_pool& packets = runtime_->packets();
+    const std::uint32_t packet = packets.try_get();
+    if (packet == packet_pool::none) {
+      reason = shortage::packets;
+      return result;
+    }
+    bytes.copy_to(packets.data(packet), 0, count);
+    result = way(peer).try_send(peer, device, what, packet, count);
+    if (result != net::post_result::ok) packets.put(packet);
+  }
+  if (result != net::post_result::ok) reason = shortage_of(result);
+  return result;
+}
+
+status device_state::post_offer(const message_request& request) noexcept {
+  operation_state* operation = runtime_->posts().try_get();
+  if (operation == nullptr) return status::retry(shortage::operations);
+  describe(*operation, request, request.offer);
+  if (request.delivered) runtime_->await(*operation);
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  operation->reach(step::wait_for_answer);
+  const offer_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
+                        request.delivered};
+  const net::post_result result = inject(request.peer, request.device, header_of(request.offer, request), body);
+  if (result == net::post_result::ok) return status::posted(ticket);
+  operation->signalled(*request.local);
+  runtime_->put_back(*operation);
+  return status::retry(shortage_of(result));
+}
+
+// For those who want every completion signalled: the operation is there before the message is out, so that a
+// completion object that is full can be signalled later.
+status device_state::post_and_signal(const message_request& request) {
+  operation_state* operation = runtime_->posts().try_get();
+  shortage reason = shortage::operations;
+  if (operation != nullptr) {
+    const net::header what = header_of(request.eager, request);
+    if (post_eager(request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
+      const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] still ours alone
+      if (request.local->signal(record_of(request)) == completion::answer::taken) {
+        runtime_->put_back(*operation);
+      } else {
+        describe(*operation, request, request.eager);
+        take_up(*operation, step::signal);
+      }
+      return status::posted(ticket);
+    }
+    runtime_->put_back(*operation);
+  }
+  return request.allow_retry ? status::retry(reason) : post_later(request);
+}
+
+status device_state::post_later(const message_request& request) {
+  operation_state* operation = runtime_->posts().try_get();
+  if (operation == nullptr) throw_backlog_full(request.what, request.peer, runtime_->posts().count());
+  const bool eager = request.bytes.bytes() <= runtime_->packets().packet_bytes() && !request.delivered;
+  describe(*operation, request, eager ? request.eager : request.offer);
+  if (request.delivered) runtime_->await(*operation);
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is added
+  take_up(*operation, step::post);
+  return status::posted(ticket);
+}
+
+void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count) {
+  throw error{errc::backlog_full,
+              fmt::format("a post ({}) to rank {} may not answer retry, but {} operations are under way already: call "
+                          "progress() before posting more, or raise WEFT_OPERATIONS_MAX or WEFT_RECEIVES_MAX",
+                          name_of(what), peer, count)};
+}
+
+bool device_state::post_again(operation_state& operation) noexcept {
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const net::header what{
+      .kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
+  const wire kind = kind_of(operation.kind);
+  if (kind == wire::active_message || kind == wire::send) {
+    shortage reason = shortage::none;
+    if (post_eager(operation.peer, operation.device, what, operation.source, reason) != net::post_result::ok) {
+      return false;
+    }
+    operation.reach(step::signal);
+    return signal(operation);
+  }
+  const offer_body body{reinterpret_cast<std::uint64_t>(operation.source.address()), operation.bytes, ticket,
+                        operation.acknowledge};
+  operation.reach(step::wait_for_answer);
+  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
+  operation.reach(step::post);
+  return false;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,148 @@
+// Posting a receive, cancelling one, and probing for a message (dang2016, 3.1; zhou2024, 3.4).
+//
+// Cost of a receive: an operation from its pool and the matching table's one cache line; a copy where the message is
+// here already.
+#include <cstring>
+
+#include "core/device_state.hpp"
+#include "core/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+match_key key_of(const receive_request& request) noexcept {
+  match_policy policy = request.policy;
+  if (request.engine->is_ordered()) {
+    const bool any = request.peer == any_rank;
+    policy = any ? (request.any_tag ? match_policy::none : match_policy::tag_only)
+                 : (request.any_tag ? match_policy::rank_only : match_policy::rank_and_tag);
+    return make_match_key(request.engine->id, policy, request.peer, request.tag);
+  }
+  return request.engine->key_of(policy, request.peer, request.tag);
+}
+
+void describe(operation_state& receive, const receive_request& request) noexcept {
+  receive.what = operation::receive;
+  receive.peer = request.peer;
+  receive.device = net::any_device;
+  receive.tag = request.tag;
+  receive.into = request.into;
+  receive.bytes = 0;
+  receive.message_bytes = 0;
+  receive.context = request.context;
+  // [receive.engine] relaxed: the engine's lock orders what counts.
+  receive.engine.store(request.engine, std::memory_order_relaxed);
+  receive.will_signal(*request.local);
+}
+
+}  // namespace
+
+status device_state::post_receive(const receive_request& request) {
+  operation_state* const receive = runtime_->receives().try_get();
+  if (receive == nullptr) {
+    if (request.allow_retry) return status::retry(shortage::receives);
+    throw_backlog_full(operation::receive, request.peer, runtime_->receives().count());
+  }
+  describe(*receive, request);
+  receive->key = key_of(request);
+  receive->side = match_side::receive;
+  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  if (try_match(*receive)) return status::posted(ticket);
+  if (!request.allow_retry) {
+    take_up(*receive, step::match);
+    return status::posted(ticket);
+  }
+  receive->signalled(*request.local);
+  runtime_->put_back(*receive);
+  return status::retry(shortage::lock);
+}
+
+// False: another thread is in the way, nothing happened. After true the receive may be long complete.
+bool device_state::try_match(operation_state& receive) noexcept {
+  receive.reach(step::wait_for_match);
+  match_result result = match_result::busy;
+  unexpected_message* found = nullptr;
+  engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [stat] ours
+  if (engine.is_ordered()) {
+    ordered_message* message = nullptr;
+    result = engine.ordered->post(receive, message);
+    found = static_cast<unexpected_message*>(message);
+  } else {
+    match_node* message = nullptr;
+    result = runtime_->matching().insert(receive, message);
+    found = static_cast<unexpected_message*>(message);
+  }
+  if (result == match_result::matched) pair_up(receive, *found);
+  return result != match_result::busy;
+}
+
+void device_state::pair_up(operation_state& receive, unexpected_message& with) noexcept {
+  complete_receive(receive, with.what);
+  runtime_->unexpected_sends().put(with);
+}
+
+cancel_result device_state::cancel(std::uint64_t ticket) noexcept {
+  operation_state* const receive = runtime_->receives().find(ticket, step::wait_for_match);
+  if (receive == nullptr) return cancel_result::too_late;
+  // While it waits in an engine it keeps its ticket, so this is certain where it is asked, under the engine's lock.
+  const auto is_meant = [&](const match_node& node) {
+    // [operation.meant] relaxed: the engine's lock orders it.
+    return static_cast<const operation_state&>(node).ticket.load(std::memory_order_relaxed) == ticket;
+  };
+  // [receive.cancel] relaxed: where it is no longer the one that is meant, that is found out under the lock.
+  const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
+  const match_result result = engine.is_ordered() ? engine.ordered->remove(*receive, is_meant)
+                                                  : runtime_->matching().remove(*receive, is_meant);
+  if (result == match_result::busy) return cancel_result::busy;
+  if (result != match_result::removed) return cancel_result::too_late;
+  receive->error = errc::cancelled;
+  receive->into = {};
+  if (!signal(*receive)) take_up(*receive, step::signal);
+  return cancel_result::cancelled;
+}
+
+unexpected_message* device_state::probe(const receive_request& what) noexcept {
+  const match_key key = key_of(what);
+  if (what.engine->is_ordered()) {
+    ordered_message* found = nullptr;
+    if (what.engine->ordered->take(key, found) != match_result::matched) return nullptr;
+    return static_cast<unexpected_message*>(found);
+  }
+  match_node* found = nullptr;
+  if (runtime_->matching().take(key, match_side::send, found) != match_result::matched) return nullptr;
+  return static_cast<unexpected_message*>(found);
+}
+
+status device_state::receive(unexpected_message& probed, const receive_request& request) noexcept {
+  operation_state* const receive = runtime_->receives().try_get();
+  if (receive == nullptr) return status::retry(shortage::receives);
+  describe(*receive, request);
+  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours alone until then
+  pair_up(*receive, probed);
+  return status::posted(ticket);
+}
+
+// A message that nobody wants: its packet goes back; the sender of a long one gets its buffer back.
+void device_state::discard(unexpected_message& probed) noexcept {
+  runtime_->count_dropped();
+  const net::arrival& message = probed.what;
+  if (kind_of(message.header.kind) == wire::send_offer) {
+    operation_state* answer = runtime_->arrivals().try_get();
+    if (answer == nullptr) answer = runtime_->receives().try_get();
+    while (answer == nullptr) {
+      progress();
+      answer = runtime_->arrivals().try_get();
+    }
+    offer_body body;
+    std::memcpy(&body, message.payload, sizeof body);
+    answer->peer = message.source;
+    answer->device = net::any_device;
+    answer->remote_ticket = body.ticket;
+    take_up(*answer, step::announce);
+  } else if (message.owner != nullptr) {
+    message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
+  }
+  runtime_->unexpected_sends().put(probed);
+}
+
+}  // namespace weft::core

@@ -1,0 +1,88 @@
+// The regions of a runtime: a table that peers on the same machine can read, and the memory that they have mapped.
+//
+// Cost of finding a peer's region: one line of its table, which changes only when regions are made and withdrawn.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "net/transport.hpp"
+#include "weft/region.hpp"
+
+namespace weft::core {
+
+/// How a region can be reached from here.
+struct region_place {
+  enum class way : std::uint8_t {
+    refused,  // it is withdrawn, or does not reach that far
+    mapped,   // `memory`
+    copied,   // `address` in the owner's own memory
+    asked,    // by messages only
+  };
+  way by = way::refused;
+  std::byte* memory = nullptr;
+  std::uint64_t address = 0;
+};
+
+class region_table {
+ public:
+  static constexpr std::uint32_t regions_max = 1024;
+
+  /// `transports`: in the order of preference; the first that shares memory lends it.
+  region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports);
+  region_table(const region_table&) = delete;
+  region_table& operator=(const region_table&) = delete;
+
+  /// Opens `memory`. **Errors**: invalid_state beyond `regions_max`.
+  [[nodiscard]] std::uint64_t open(std::span<std::byte> memory);
+  /// `bytes` zeroes, mapped by peers where there is something to share. **Errors**: out_of_memory.
+  [[nodiscard]] std::span<std::byte> allocate(std::size_t bytes);
+  /// Withdraws the region called `name`, and takes memory of `allocate` back.
+  void close(std::uint64_t name) noexcept;
+
+  /// Where `bytes` bytes from `offset` of this rank's region `name` lie; null where they don't.
+  [[nodiscard]] std::byte* find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept;
+
+  /// The same for a region of `rank`.
+  [[nodiscard]] region_place locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+                                    std::uint64_t bytes) const noexcept;
+
+ private:
+  // Owner's line; all zeros: no region. What the name says is valid while the name is there before and after.
+  struct alignas(detail::cache_line_bytes / 2) entry {
+    std::atomic<std::uint64_t> name;
+    std::atomic<std::uint64_t> address;  // in the owner's memory
+    std::atomic<std::uint64_t> bytes;
+    std::atomic<std::uint64_t> shared;  // offset in the shared memory + 1; 0: it lies elsewhere
+  };
+  static_assert(sizeof(entry) == 32 && std::atomic<std::uint64_t>::is_always_lock_free);
+  static constexpr std::size_t table_bytes = sizeof(entry) * regions_max;
+  static constexpr std::size_t page_bytes = 4096;
+
+  [[nodiscard]] static std::uint32_t index_of(std::uint64_t name) noexcept {
+    return static_cast<std::uint32_t>(name % regions_max);
+  }
+  [[nodiscard]] static bool read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
+                                 region_place& out, std::uint64_t& shared) noexcept;
+  void give_back(std::byte* memory, std::size_t bytes) noexcept;
+
+  std::uint32_t rank_;
+  std::byte* shared_ = nullptr;  // this rank's, behind the table; null where there is none
+  std::size_t shared_bytes_ = 0;
+  std::unique_ptr<entry[]> own_entries_;  // where nothing is shared
+  entry* entries_ = nullptr;
+  std::vector<std::byte*> peers_;  // by rank: its shared memory as mapped here; null
+  std::mutex mutex_;
+  std::uint64_t generation_ = 0;
+  std::map<std::byte*, std::size_t> free_;       // of the shared memory
+  std::map<std::byte*, std::size_t> allocated_;  // by `allocate`
+};
+
+}  // namespace weft::core

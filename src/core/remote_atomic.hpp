@@ -1,0 +1,58 @@
+// What a remote atomic does to a word: by a processor of the target's machine, whoever it belongs to.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/post_options.hpp"
+
+namespace weft::core {
+
+/// Operation and size of the word in one number, as it travels.
+[[nodiscard]] constexpr std::uint32_t atomic_code(atomic_op op, std::uint32_t bytes) noexcept {
+  return static_cast<std::uint32_t>(op) | bytes << 8;
+}
+
+/// Whether a peer may have written `code`, for a word at `address`.
+[[nodiscard]] inline bool is_atomic_code(std::uint32_t code) noexcept {
+  return (code & 0xff) <= static_cast<std::uint32_t>(atomic_op::compare_and_swap) && (code >> 8 == 4 || code >> 8 == 8);
+}
+
+namespace detail_atomic {
+
+template <class Word>
+Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
+  const std::atomic_ref<Word> word{*at};
+  switch (op) {
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
+    case atomic_op::fetch_add: return word.fetch_add(operand, std::memory_order_acq_rel);
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    case atomic_op::fetch_and: return word.fetch_and(operand, std::memory_order_acq_rel);
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    case atomic_op::fetch_or: return word.fetch_or(operand, std::memory_order_acq_rel);
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    case atomic_op::fetch_xor: return word.fetch_xor(operand, std::memory_order_acq_rel);
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    case atomic_op::swap: return word.exchange(operand, std::memory_order_acq_rel);
+    case atomic_op::compare_and_swap: break;
+  }
+  // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+  static_cast<void>(word.compare_exchange_strong(compare, operand, std::memory_order_acq_rel));
+  return compare;
+}
+
+}  // namespace detail_atomic
+
+/// Combines the word at `at`, which is aligned, and returns the old one.
+[[nodiscard]] inline std::uint64_t apply_atomic(std::byte* at, std::uint32_t code, std::uint64_t operand,
+                                                std::uint64_t compare) noexcept {
+  const auto op = static_cast<atomic_op>(code & 0xff);
+  if (code >> 8 == 4) {
+    return detail_atomic::apply(reinterpret_cast<std::uint32_t*>(at), op, static_cast<std::uint32_t>(operand),
+                                static_cast<std::uint32_t>(compare));
+  }
+  return detail_atomic::apply(reinterpret_cast<std::uint64_t*>(at), op, operand, compare);
+}
+
+}  // namespace weft::core
