@@ -1,0 +1,30 @@
+"""Runs programs under weft-run over libfabric, and reads what tests/process/fabric.cpp says."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
+WEFT_RUN = BUILD / "bin/weft-run"
+PROCESS = BUILD / "tests/process"
+SECONDS_MAX = 250  # for one run, far above what any takes
+# What tests/process/fabric.cpp sends to each rank.
+MESSAGES, BYTES = 100, 1000
+CACHE = BUILD / "CMakeCache.txt"
+SANITIZED = bool(CACHE.exists() and re.search(r"^WEFT_SANITIZE:\w+=.+$", CACHE.read_text(), re.MULTILINE))
+
+
+def run(ranks, *command, prefix=(), **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PMI", "WEFT_", "FI_"))}
+    environment |= {"WEFT_TEST_RANKS": str(ranks)} | variables
+    return subprocess.run([*map(str, prefix), str(WEFT_RUN), "-n", str(ranks), *map(str, command)], env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=SECONDS_MAX)
+
+
+def fabric_counts(result):
+    """By rank: messages and bytes that it sent through the fabric."""
+    found = re.findall(r"rank (\d+) fabric_messages (\d+) fabric_bytes (\d+)", result.stdout)
+    return {int(rank): (int(messages), int(bytes_)) for rank, messages, bytes_ in found}

@@ -1,0 +1,66 @@
+"""Programs over each libfabric provider that is here, by weft-run, with shared memory left out."""
+
+import subprocess
+import unittest
+
+import ofi_program
+from ofi_program import BUILD, BYTES, MESSAGES, PROCESS, fabric_counts, run
+
+WANTED = ("net", "tcp", "tcp;ofi_rxm", "udp;ofi_rxd", "shm")
+
+
+def providers_here():
+    told = subprocess.run([BUILD / "bin/weft-info"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          timeout=60, check=True).stdout
+    return [line.split(":", 1)[1].strip() for line in told.splitlines() if line.strip().startswith("ofi:")]
+
+
+class Provider(unittest.TestCase):
+    def check(self, result):
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        return result
+
+    def for_each_provider(self, body):
+        here = [name for name in WANTED if name in providers_here()]
+        self.assertTrue(here, "libfabric has none of the providers that are tested")
+        for name in here:
+            with self.subTest(provider=name):
+                body(name)
+
+    def test_active_messages_of_all_sizes(self):
+        def body(name):
+            for ranks in (2,) if ofi_program.SANITIZED else (2, 4):
+                self.check(run(ranks, PROCESS / "am", WEFT_TRANSPORT="ofi", WEFT_OFI_PROVIDER=name))
+        self.for_each_provider(body)
+
+    @unittest.skipIf(ofi_program.SANITIZED, "slow, and the same code as above")
+    def test_active_messages_in_small_and_few_packets(self):
+        self.for_each_provider(
+            lambda name: self.check(run(3, PROCESS / "am_tiny", WEFT_TRANSPORT="ofi", WEFT_OFI_PROVIDER=name)))
+
+    def test_the_bytes_cross_the_provider(self):
+        def body(name):
+            counts = fabric_counts(self.check(run(3, PROCESS / "fabric", WEFT_TRANSPORT="ofi", WEFT_OFI_PROVIDER=name)))
+            self.assertEqual(sorted(counts), [0, 1, 2])
+            for messages, sent in counts.values():
+                self.assertGreaterEqual(messages, 2 * MESSAGES)
+                self.assertGreaterEqual(sent, 2 * MESSAGES * BYTES)
+        self.for_each_provider(body)
+
+    def test_the_fastest_provider_is_taken_and_told(self):
+        result = run(2, PROCESS / "fabric", WEFT_TRANSPORT="ofi", WEFT_LOG="info")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("us one way", result.stderr)
+        self.assertRegex(result.stderr, "the provider is .*, the fastest")
+
+    def test_nothing_crosses_a_fabric_where_memory_is_shared(self):
+        self.assertEqual(fabric_counts(self.check(run(2, PROCESS / "fabric"))), {0: (0, 0), 1: (0, 0)})
+
+    def test_a_provider_that_is_not_there_is_an_error_that_lists_those_that_are(self):
+        result = run(2, PROCESS / "fabric", WEFT_TRANSPORT="ofi", WEFT_OFI_PROVIDER="pigeons")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, "no provider 'pigeons' .* found: .*" + providers_here()[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

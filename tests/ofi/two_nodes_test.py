@@ -1,0 +1,100 @@
+"""Two nodes of two ranks each: network namespaces of this machine, joined by a veth pair.
+
+Ranks of one node share memory, which those of different nodes can't (the socket by which they would meet belongs to a
+namespace), so that libfabric joins them.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from ofi_program import BUILD, BYTES, MESSAGES, PROCESS, SANITIZED, fabric_counts, run
+
+SPADES = sorted(Path("/usr/share/spades/test_dataset").glob("ecoli_1K_?.fq.gz"))
+SPADES_TOTAL, SPADES_DISTINCT, SPADES_ONCE, SPADES_HIGHEST = 230710, 977, 0, 429  # k = 31; as tests/kmer has them
+NODES = tuple(f"weft-{os.getpid()}-{side}" for side in "ab")
+RANKS_PER_NODE = 2
+# Removes the namespaces when this process ends, however that comes about: then its standard input ends.
+CLEANER = "read -r word; for node in {}; do ip netns del $node 2>/dev/null; done; true".format(" ".join(NODES))
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                   timeout=60, check=True)
+
+
+def make_nodes():
+    for node in NODES:
+        ip("netns", "add", node)
+        ip("-n", node, "link", "set", "lo", "up")
+    ip("link", "add", "name", "weft0", "netns", NODES[0], "type", "veth", "peer", "name", "weft0", "netns", NODES[1])
+    for number, node in enumerate(NODES):
+        ip("-n", node, "addr", "add", f"198.18.7.{number + 1}/24", "dev", "weft0")
+        ip("-n", node, "link", "set", "weft0", "up")
+
+
+class TwoNodes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0 or not shutil.which("ip"):
+            raise unittest.SkipTest("making network namespaces takes root and the command ip (package iproute2)")
+        cls.cleaner = subprocess.Popen(["sh", "-c", CLEANER], stdin=subprocess.PIPE, start_new_session=True)
+        cls.addClassCleanup(cls.clean)
+        try:
+            make_nodes()
+        except subprocess.CalledProcessError as refused:
+            raise unittest.SkipTest(f"network namespaces are not permitted here: {refused.stderr.strip()}") from None
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.on_node = cls.folder / "on_node"
+        cls.on_node.write_text(f"#!/bin/sh\nnode={NODES[0]}\n[ $PMI_RANK -lt {RANKS_PER_NODE} ] || node={NODES[1]}\n"
+                               'exec ip netns exec $node "$@"\n')
+        cls.on_node.chmod(0o700)
+
+    @classmethod
+    def clean(cls):
+        cls.cleaner.stdin.close()
+        cls.cleaner.wait(60)
+
+    def run_on_nodes(self, *command, **variables):
+        result = run(2 * RANKS_PER_NODE, self.on_node, *command, **variables)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result
+
+    def test_shared_memory_inside_a_node_and_a_fabric_between_them(self):
+        for provider in (None, "tcp;ofi_rxm", "udp;ofi_rxd"):
+            with self.subTest(provider=provider):
+                chosen = {"WEFT_OFI_PROVIDER": provider} if provider else {}
+                counts = fabric_counts(self.run_on_nodes(PROCESS / "fabric", **chosen))
+                self.assertEqual(sorted(counts), [0, 1, 2, 3])
+                for messages, sent in counts.values():
+                    # To the two ranks of the other node, and not to the third of the own one.
+                    self.assertGreaterEqual(messages, 2 * MESSAGES)
+                    self.assertGreaterEqual(sent, 2 * MESSAGES * BYTES)
+                    self.assertLess(sent, 3 * MESSAGES * BYTES)
+
+    def test_active_messages_of_all_sizes(self):
+        self.run_on_nodes(PROCESS / "am")
+
+    @unittest.skipIf(SANITIZED, "tests/kmer runs it with sanitizers")
+    @unittest.skipUnless(len(SPADES) == 2, "the reads of the package spades are not installed")
+    def test_kmers_are_counted_right(self):
+        for threads in (1, 2):
+            histogram = self.folder / "histogram"
+            told = self.run_on_nodes(BUILD / "bin/weft-kmer", "count", "-k", 31, "--threads", threads, "--exact",
+                                     "--histogram", histogram, *SPADES).stdout
+            lines = [tuple(map(int, line.split(" "))) for line in histogram.read_text().splitlines()]
+            self.assertEqual(sum(kmers for _, kmers in lines), SPADES_DISTINCT)
+            self.assertEqual(sum(count * kmers for count, kmers in lines), SPADES_TOTAL)
+            self.assertEqual(dict(lines).get(1, 0), SPADES_ONCE)
+            self.assertEqual(lines[-1][0], SPADES_HIGHEST)
+            self.assertTrue(re.search(rf"k-mers +{SPADES_TOTAL}\b", told), told)
+
+
+if __name__ == "__main__":
+    unittest.main()
