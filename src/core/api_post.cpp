@@ -26,6 +26,13 @@ using core::target_payload;
 // No memory is this large: a negative size that was turned into an unsigned one.
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 62;
 
+void check_object(const char* call, const runtime& here, const completion& local) {
+  if (&local.runtime() != &here) [[unlikely]] {
+    throw error{errc::invalid_argument,
+                fmt::format("{}: the completion object was made from another runtime than the device", call)};
+  }
+}
+
 template <class Payload>
 void check(const char* call, std::uint32_t peer, std::uint32_t size, const Payload& bytes) {
   if (peer >= size) [[unlikely]]
@@ -164,6 +171,7 @@ Out options_from(const In& in) {
 
 status device::post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                          const post_send_options& options) {
+  check_object("post_send", *runtime_, local);
   check("post_send", peer, state_->rank_count(), source_payload{bytes});
   core::engine_state& engine = engine_of(*runtime_->state_, "post_send", options.engine);
   return state_->post_send(request_of(peer, bytes, local, options), engine);
@@ -171,6 +179,7 @@ status device::post_send(std::uint32_t peer, const_buffer_ref bytes, completion&
 
 status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                          const post_send_options& options) {
+  check_object("post_send", *runtime_, local);
   const source_payload payload{bytes};
   check("post_send", peer, state_->rank_count(), payload);
   core::engine_state& engine = engine_of(*runtime_->state_, "post_send", options.engine);
@@ -178,10 +187,12 @@ status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion
 }
 
 status device::post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options) {
+  check_object("post_recv", *runtime_, local);
   return post_recv_of(*state_, *runtime_->state_, peer, buffer, local, options);
 }
 
 status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options) {
+  check_object("post_recv", *runtime_, local);
   return post_recv_of(*state_, *runtime_->state_, peer, target_payload{buffer}, local, options);
 }
 
@@ -232,16 +243,19 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
 
 status device::post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                         const post_put_options& options) {
+  check_object("post_put", *runtime_, local);
   return post_put_of(*state_, *runtime_->state_, peer, bytes, to, local, options);
 }
 
 status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                         const post_put_options& options) {
+  check_object("post_put", *runtime_, local);
   return post_put_of(*state_, *runtime_->state_, peer, source_payload{bytes}, to, local, options);
 }
 
 status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                         const post_get_options& options) {
+  check_object("post_get", *runtime_, local);
   const target_payload into{buffer};
   check("post_get", peer, state_->rank_count(), into);
   check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
@@ -262,6 +276,7 @@ status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buff
 
 status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
                                 completion& local, const detail::post_atomic_word_options& options) {
+  check_object("post_atomic", *runtime_, local);
   if (peer >= state_->rank_count()) refuse_rank("post_atomic", peer, state_->rank_count());
   check_region(*runtime_->state_, "post_atomic", peer, at, what.bytes);
   if (at.offset % what.bytes != 0) {

@@ -44,6 +44,14 @@ class region_table {
   [[nodiscard]] std::uint64_t open(std::span<std::byte> memory);
   /// `bytes` zeroes, mapped by peers where there is something to share. **Errors**: out_of_memory.
   [[nodiscard]] std::span<std::byte> allocate(std::size_t bytes);
+  /// Whether no region is open.
+  [[nodiscard]] bool is_empty() const noexcept {
+    for (std::uint32_t index = 0; index < regions_max; ++index) {
+      if (entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [stat] nobody is at work
+    }
+    return true;
+  }
+
   /// Withdraws the region called `name`, and takes memory of `allocate` back.
   void close(std::uint64_t name) noexcept;
 

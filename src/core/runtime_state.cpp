@@ -87,6 +87,12 @@ runtime_state::~runtime_state() {
   if (objects_.load(std::memory_order_relaxed) != 0) {  // [stat]
     misuse("a runtime is destroyed before a completion object that was made from it");
   }
+  for (const engine_state& each : engine_states_) {
+    if (engines_.state(each.id) == detail::presence::present) {
+      misuse("a runtime is destroyed before a matching engine that was made from it");
+    }
+  }
+  if (regions_ && !regions_->is_empty()) misuse("a runtime is destroyed before a memory region that was made from it");
 }
 
 // A number that tells this runtime's job from all others: what remote handles are checked against.

@@ -1,0 +1,155 @@
+// Wrong sends, receives, puts, gets and atomics are answered with an exception that says what is wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+
+using testing::HasSubstr;
+using weft::errc;
+
+template <class Call>
+void expect_refused(const Call& call, errc expected, const char* words) {
+  try {
+    static_cast<void>(call());
+    ADD_FAILURE() << "nothing was thrown where '" << words << "' was expected";
+  } catch (const weft::error& thrown) {
+    EXPECT_STREQ(weft::name_of(thrown.code()), weft::name_of(expected)) << thrown.what();
+    EXPECT_THAT(thrown.what(), HasSubstr(words));
+  }
+}
+
+std::uint64_t word = 7;
+const weft::const_buffer_ref out{&word, sizeof word};
+const weft::buffer_ref in{&word, sizeof word};
+
+TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::counter local{rt};
+    const weft::memory_region region{rt, std::size_t{64}};
+    const auto wrong = errc::invalid_argument;
+    expect_refused([&] { return dev.post_send(2, out, local); }, wrong, "no rank 2");
+    expect_refused([&] { return dev.post_send(weft::any_rank, out, local); }, wrong, "no rank");
+    expect_refused([&] { return dev.post_recv(2, in, local); }, wrong, "no rank 2");
+    expect_refused([&] { return dev.post_put(2, out, region.at(0), local); }, wrong, "no rank 2");
+    expect_refused([&] { return dev.post_get(2, in, region.at(0), local); }, wrong, "no rank 2");
+    expect_refused(
+        [&] {
+          dev.flush(2);
+          return 0;
+        },
+        wrong, "no rank 2");
+    expect_refused([&] { return dev.post_send(0, out, local, {.engine = 9}); }, wrong, "no matching engine 9");
+    expect_refused([&] { return dev.post_recv(0, in, local, {.engine = 9}); }, wrong, "no matching engine 9");
+    expect_refused([&] { return dev.probe(0, {.engine = 9}); }, wrong, "no matching engine 9");
+    expect_refused([&] { return dev.post_recv(weft::any_rank, in, local); }, wrong, "not ordered");
+    expect_refused([&] { return dev.post_recv(0, in, local, {.any_tag = true}); }, wrong, "not ordered");
+    expect_refused([&] { return dev.post_send(0, {nullptr, 8}, local); }, wrong, "null");
+    expect_refused([&] { return dev.post_recv(0, {nullptr, 8}, local); }, wrong, "null");
+    const auto negative = static_cast<std::size_t>(-1);
+    expect_refused([&] { return dev.post_send(0, {&word, negative}, local); }, wrong, "negative");
+    expect_refused([&] { return dev.post_recv(0, {&word, negative}, local); }, wrong, "with rank 0");
+    const std::array<weft::const_buffer_ref, 2> pieces{out, weft::const_buffer_ref{nullptr, 3}};
+    expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{pieces}, local); }, wrong, "null");
+    expect_refused([&] { return dev.post_am(0, {1}, weft::const_buffer_list{pieces}, local); }, wrong, "null");
+    expect_refused([&] { return dev.post_put(rt.rank(), out, region.at(0), local, {.signal = {{0xffff'ffff}}}); },
+                   wrong, "reserved");
+    EXPECT_EQ(dev.cancel(0), weft::cancel_result::too_late);
+    EXPECT_EQ(dev.cancel(~std::uint64_t{0}), weft::cancel_result::too_late);
+    EXPECT_EQ(local.outstanding(), 0U);
+    rt.barrier();
+  });
+}
+
+TEST(wrong_engine, has_an_id_that_is_reserved_or_was_used_or_a_kind_that_there_is_not) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    const auto wrong = errc::invalid_argument;
+    const auto make = [&](const weft::matching_engine_options& options) {
+      const weft::matching_engine made{rt, options};
+      return made.id();
+    };
+    EXPECT_EQ(make({.id = 4}), 4U);
+    expect_refused([&] { return make({.id = 4}); }, wrong, "never used twice");
+    expect_refused([&] { return make({.id = weft::matching_engine_ids_max}); }, wrong, "reserved");
+    expect_refused(
+        [&] {
+          return make({.ordered = true, .make_key = [](std::uint32_t, std::uint64_t tag) noexcept { return tag; }});
+        },
+        wrong, "ordered");
+  });
+}
+
+// Which of the two runtimes of a process a thing belongs to is checked.
+TEST(wrong_runtime, of_a_completion_object_is_refused) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::test::local_job{1}.run([&](weft::runtime& other) {
+      weft::device& dev = rt.default_device();
+      weft::counter foreign{other}, local{rt};
+      const weft::memory_region region{other, std::size_t{64}};
+      const auto wrong = errc::invalid_argument;
+      expect_refused([&] { return dev.post_send(0, out, foreign); }, wrong, "another runtime");
+      expect_refused([&] { return dev.post_recv(0, in, foreign); }, wrong, "another runtime");
+      expect_refused([&] { return dev.post_put(0, out, region.at(0), foreign); }, wrong, "another runtime");
+      expect_refused([&] { return dev.post_get(0, in, region.at(0), foreign); }, wrong, "another runtime");
+      expect_refused([&] { return dev.post_put(0, out, region.at(0), local); }, errc::region_refused, "this job");
+    });
+  });
+}
+
+class wrong_end : public testing::Test {
+ protected:
+  wrong_end() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+std::unique_ptr<weft::runtime> lone_runtime() {
+  ::setenv("WEFT_BOOT", "single", 1);
+  return std::make_unique<weft::runtime>();
+}
+
+TEST_F(wrong_end, of_an_engine_with_receives_posted_in_it_is_fatal) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    weft::counter local{*rt};
+    std::optional<weft::matching_engine> engine{std::in_place, *rt};
+    static_cast<void>(rt->default_device().post_recv(0, in, local, {.engine = engine->id()}));
+    engine.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: .*receives are posted");
+}
+
+TEST_F(wrong_end, of_a_completion_object_before_its_receive_is_fatal) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    std::optional<weft::counter> local{std::in_place, *rt};
+    static_cast<void>(rt->default_device().post_recv(0, in, *local));
+    local.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: .*operations that will signal it are under way");
+}
+
+TEST_F(wrong_end, of_a_runtime_before_its_regions_and_engines_is_fatal) {
+  const auto region_left = [] {
+    auto rt = lone_runtime();
+    const weft::memory_region region{*rt, std::size_t{64}};
+    rt.reset();
+  };
+  EXPECT_DEATH(region_left(), "wrong use: .*before a memory region");
+  const auto engine_left = [] {
+    auto rt = lone_runtime();
+    const weft::matching_engine engine{*rt};
+    rt.reset();
+  };
+  EXPECT_DEATH(engine_left(), "wrong use: .*before a matching engine");
+}
+
+}  // namespace
