@@ -304,6 +304,7 @@ TEST(post_comm, expresses_every_valid_row_and_refuses_the_others) {
       tags += record->tag();
     }
     EXPECT_EQ(tags, 5U);
+    dev.flush(peer);  // what was put is there
     const auto s = post(dev, [&] {
       return dev.post_comm(direction::in, peer, weft::buffer_ref{&got, 8}, local, {.remote = there});
     });
