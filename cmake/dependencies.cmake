@@ -2,7 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(libfabric REQUIRED IMPORTED_TARGET libfabric)
+pkg_check_modules(libfabric REQUIRED libfabric)  # its headers: it is loaded when it is first used
 
 if(WEFT_PROGRAMS)
   find_package(CLI11 REQUIRED)

@@ -13,9 +13,9 @@ install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft
 
 # Whoever links the static library links what it uses, too.
 if(BUILD_SHARED_LIBS)
-  set(WEFT_PC_REQUIRES "Requires.private: fmt libfabric")
+  set(WEFT_PC_REQUIRES "Requires.private: fmt")
 else()
-  set(WEFT_PC_REQUIRES "Requires: fmt libfabric")
+  set(WEFT_PC_REQUIRES "Requires: fmt")
 endif()
 # Relative to the file itself, so that the tree can be installed or moved anywhere.
 file(RELATIVE_PATH WEFT_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

@@ -39,13 +39,15 @@ void check(int status, std::string_view call, const fi_info& of) {
   throw error{errc::transport_failed,
               fmt::format("libfabric: {} of provider '{}' failed: {}; WEFT_OFI_PROVIDER chooses another provider, "
                           "FI_LOG_LEVEL=warn tells more",
-                          call, name_of(of), fi_strerror(-status))};
+                          call, name_of(of), loaded().strerror(-status))};
 }
 
 std::string_view name_of(const fi_info& of) noexcept { return of.fabric_attr->prov_name; }
 
 owned_info find_providers() {
-  const owned_info hints{fi_allocinfo()};
+  const library* const here = find_library();
+  if (here == nullptr) return nullptr;
+  const owned_info hints{here->dupinfo(nullptr)};
   if (!hints) return nullptr;
   hints->caps = FI_MSG;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -56,7 +58,7 @@ owned_info find_providers() {
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   fi_info* found = nullptr;
-  return fi_getinfo(api_version, nullptr, nullptr, 0, hints.get(), &found) == 0 ? owned_info{found} : nullptr;
+  return here->getinfo(api_version, nullptr, nullptr, 0, hints.get(), &found) == 0 ? owned_info{found} : nullptr;
 }
 
 std::vector<std::string> provider_names(const fi_info* list) {
@@ -72,12 +74,12 @@ owned_info pick(const fi_info* list, std::string_view name) {
   for (; list != nullptr; list = list->next) {
     if (name_of(*list) == name && (best == nullptr || rating(*list) > rating(*best))) best = list;
   }
-  return owned_info{best == nullptr ? nullptr : fi_dupinfo(best)};
+  return owned_info{best == nullptr ? nullptr : loaded().dupinfo(best)};
 }
 
 owned<fid_fabric> open_fabric(const fi_info& of) {
   fid_fabric* out = nullptr;
-  check(fi_fabric(of.fabric_attr, &out, nullptr), "opening the fabric", of);
+  check(loaded().fabric(of.fabric_attr, &out, nullptr), "opening the fabric", of);
   return owned<fid_fabric>{out};
 }
 

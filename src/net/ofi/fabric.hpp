@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "net/ofi/library.hpp"
+
 namespace weft::net::ofi {
 
 template <class Object>
@@ -22,7 +24,7 @@ template <class Object>
 using owned = std::unique_ptr<Object, closer<Object>>;
 
 struct info_freer {
-  void operator()(fi_info* list) const noexcept { fi_freeinfo(list); }
+  void operator()(fi_info* list) const noexcept { loaded().freeinfo(list); }
 };
 using owned_info = std::unique_ptr<fi_info, info_freer>;
 

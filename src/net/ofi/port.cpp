@@ -62,7 +62,7 @@ void port::make_memory(const fi_info& info, std::size_t bytes) {
 
 void port::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives) {
   // A domain and the like want what they were found by changed in places.
-  const owned_info own{fi_dupinfo(&info)};
+  const owned_info own{loaded().dupinfo(&info)};
   if (!own) throw error{errc::out_of_memory, "libfabric: no memory for a copy of a provider's attributes"};
   own->tx_attr->size = std::min<std::size_t>(own->tx_attr->size, std::max(sends_, 16U));
   own->rx_attr->size = std::min<std::size_t>(own->rx_attr->size, std::max(receives, 16U));
@@ -112,7 +112,7 @@ std::string port::address() const {
   const int status = fi_getname(&endpoint_->fid, bytes.data(), &size);
   if (status != 0 || size > bytes.size()) {
     throw error{errc::transport_failed,
-                fmt::format("libfabric: an endpoint does not tell its address: {}", fi_strerror(-status))};
+                fmt::format("libfabric: an endpoint does not tell its address: {}", loaded().strerror(-status))};
   }
   return {bytes.data(), size};
 }
@@ -145,7 +145,7 @@ bool port::send(std::uint32_t peer, std::size_t bytes) noexcept {
   if (status != 0) {
     static base::said_once said;
     log_once(said, base::log_level::error, "libfabric: can't send to rank {} any more: {}", peer,
-             fi_strerror(static_cast<int>(-status)));
+             loaded().strerror(static_cast<int>(-status)));
     return true;
   }
   free_.pop_back();
@@ -203,7 +203,7 @@ void port::take_error() noexcept {
   if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
   const std::uint32_t index = static_cast<operation*>(entry.op_context)->index;
   if (index < sends_) {
-    base::log_debug("libfabric: a message was lost: {}", fi_strerror(entry.err));
+    base::log_debug("libfabric: a message was lost: {}", loaded().strerror(entry.err));
     free_.push_back(index);
   } else {
     count(refused_, 1);
