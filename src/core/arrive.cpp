@@ -6,26 +6,11 @@
 #include <cstring>
 
 #include "core/device_state.hpp"
+#include "core/message_body.hpp"
 #include "core/runtime_state.hpp"
 #include "net/transports.hpp"
 
 namespace weft::core {
-namespace {
-
-// Reads the body of a message of the library's own; false where it has another size.
-template <class Body>
-bool read_body(const net::arrival& message, Body& out) noexcept {
-  if (message.owner != nullptr || message.bytes != sizeof out) return false;
-  std::memcpy(&out, message.payload, sizeof out);
-  return true;
-}
-
-void give_back(net::arrival message) noexcept {
-  if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
-}
-
-}  // namespace
-
 [[gnu::always_inline]] inline bool device_state::deliver(remote_entry& to, net::arrival message) noexcept {
   if (to.queue != nullptr && message.owner == nullptr) [[likely]] {
     const std::uint64_t head =

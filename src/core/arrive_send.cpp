@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/device_state.hpp"
+#include "core/message_body.hpp"
 #include "core/runtime_state.hpp"
 
 namespace weft::core {
@@ -44,7 +45,7 @@ bool device_state::refuse_send(net::arrival message, fate why) noexcept {
     }
     runtime_->count_dropped();
   }
-  if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
+  give_back(message);
   return true;
 }
 
@@ -120,7 +121,7 @@ void device_state::complete_receive(operation_state& receive, net::arrival messa
   } else {
     receive.error = errc::truncated;
   }
-  if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
+  give_back(message);
   if (!signal(receive)) take_up(receive, step::signal);
 }
 

@@ -4,18 +4,12 @@
 #include <cstring>
 
 #include "core/device_state.hpp"
+#include "core/message_body.hpp"
 #include "core/remote_atomic.hpp"
 #include "core/runtime_state.hpp"
 
 namespace weft::core {
 namespace {
-
-template <class Body>
-bool read_body(const net::arrival& message, Body& out) noexcept {
-  if (message.owner != nullptr || message.bytes != sizeof out) return false;
-  std::memcpy(&out, message.payload, sizeof out);
-  return true;
-}
 
 // What a signal tells: which bytes of a region of this rank's, by whom, under which tag.
 completion_record record_of(operation what, const net::arrival& message, std::byte* data,
@@ -27,10 +21,6 @@ completion_record record_of(operation what, const net::arrival& message, std::by
   raw.tag = message.header.tag;
   raw.refer({data, data != nullptr ? bytes : 0, nullptr, nullptr, bytes});
   return completion_record{raw};
-}
-
-void give_back(const net::arrival& message) noexcept {
-  if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/device_state.hpp"
+#include "core/message_body.hpp"
 #include "core/runtime_state.hpp"
 
 namespace weft::core {
@@ -139,8 +140,8 @@ void device_state::discard(unexpected_message& probed) noexcept {
     answer->device = net::any_device;
     answer->remote_ticket = body.ticket;
     take_up(*answer, step::announce);
-  } else if (message.owner != nullptr) {
-    message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
+  } else {
+    give_back(message);
   }
   runtime_->unexpected_sends().put(probed);
 }

@@ -19,17 +19,22 @@ template <class Condition>
   return true;
 }
 
+/// Calls `once`, which posts something, until the answer is not *retry*. Throws past the bound.
+template <class Post>
+status post(device& dev, const Post& once) {
+  status out = status::retry(shortage::none);
+  const bool taken = eventually(dev, [&] {
+    out = once();
+    return !out.is_retry();
+  });
+  if (!taken) throw error{errc::transport_failed, "a post was answered with retry for a minute"};
+  return out;
+}
+
 /// Posts again while the answer is *retry*; true if the last one was *posted*. Throws past the bound.
 inline bool post_until_taken(device& dev, std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
                              completion& local, const post_am_options& options = {}) {
-  bool posted = false;
-  const bool taken = eventually(dev, [&] {
-    const status s = dev.post_am(peer, to, bytes, local, options);
-    posted = s.is_posted();
-    return !s.is_retry();
-  });
-  if (!taken) throw error{errc::transport_failed, "a post was answered with retry for a minute"};
-  return posted;
+  return post(dev, [&] { return dev.post_am(peer, to, bytes, local, options); }).is_posted();
 }
 
 }  // namespace weft::test

@@ -15,21 +15,11 @@
 namespace {
 
 using weft::test::eventually;
+using weft::test::post;
 
 std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   std::vector<std::byte> out(bytes);
   for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::byte>((i * 131 + seed * 17 + (i >> 8)) & 0xff);
-  return out;
-}
-
-// Posts until the answer is not retry.
-template <class Post>
-weft::status post(weft::device& dev, const Post& once) {
-  weft::status out = weft::status::retry(weft::shortage::none);
-  EXPECT_TRUE(eventually(dev, [&] {
-    out = once();
-    return !out.is_retry();
-  }));
   return out;
 }
 
