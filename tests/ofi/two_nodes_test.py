@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -23,8 +24,8 @@ CLEANER = "read -r word; for node in {}; do ip netns del $node 2>/dev/null; done
 
 
 def ip(*words):
-    subprocess.run(["ip", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                   timeout=60, check=True)
+    return subprocess.run(["ip", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=60, check=True)
 
 
 def make_nodes():
@@ -35,6 +36,16 @@ def make_nodes():
     for number, node in enumerate(NODES):
         ip("-n", node, "addr", "add", f"198.18.7.{number + 1}/24", "dev", "weft0")
         ip("-n", node, "link", "set", "weft0", "up")
+    wait_for_link()
+
+
+def wait_for_link():
+    """Until then libfabric leaves the address out, and only the node itself could reach what is left."""
+    until = time.monotonic() + 60
+    while any("LOWER_UP" not in ip("-n", node, "link", "show", "weft0").stdout for node in NODES):
+        if time.monotonic() > until:
+            raise TimeoutError("the two ends of the veth pair do not come up")
+        time.sleep(0.01)
 
 
 class TwoNodes(unittest.TestCase):
@@ -80,6 +91,16 @@ class TwoNodes(unittest.TestCase):
 
     def test_active_messages_of_all_sizes(self):
         self.run_on_nodes(PROCESS / "am")
+
+    def test_a_node_without_a_network_is_named(self):
+        ip("-n", NODES[1], "link", "set", "weft0", "down")
+        try:
+            result = run(2 * RANKS_PER_NODE, self.on_node, PROCESS / "fabric")
+        finally:
+            ip("-n", NODES[1], "link", "set", "weft0", "up")
+            wait_for_link()
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"rank [23] can only be reached from its own machine, and rank [01] ")
 
     @unittest.skipIf(SANITIZED, "tests/kmer runs it with sanitizers")
     @unittest.skipUnless(len(SPADES) == 2, "the reads of the package spades are not installed")

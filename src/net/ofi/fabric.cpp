@@ -15,13 +15,15 @@ namespace {
 // What we ask for; all of it is in 1.11 and in 2.x.
 constexpr std::uint32_t api_version = FI_VERSION(1, 11);
 
+bool is_loopback(const sockaddr_in& address) noexcept { return (ntohl(address.sin_addr.s_addr) >> 24) == 127; }
+
 // How good the address of an entry is for reaching other machines; the highest is taken.
 int rating(const fi_info& of) noexcept {
   if (of.src_addr == nullptr) return 1;
   if (of.addr_format == FI_SOCKADDR_IN) {
     sockaddr_in address;
     std::memcpy(&address, of.src_addr, sizeof address);
-    return (ntohl(address.sin_addr.s_addr) >> 24) == 127 ? 2 : 5;
+    return is_loopback(address) ? 2 : 5;
   }
   if (of.addr_format == FI_SOCKADDR_IN6) {
     sockaddr_in6 address;
@@ -75,6 +77,20 @@ owned_info pick(const fi_info* list, std::string_view name) {
     if (name_of(*list) == name && (best == nullptr || rating(*list) > rating(*best))) best = list;
   }
   return owned_info{best == nullptr ? nullptr : loaded().dupinfo(best)};
+}
+
+bool is_loopback(const fi_info& of, std::string_view address) noexcept {
+  if (of.addr_format == FI_SOCKADDR_IN && address.size() >= sizeof(sockaddr_in)) {
+    sockaddr_in form;
+    std::memcpy(&form, address.data(), sizeof form);
+    return is_loopback(form);
+  }
+  if (of.addr_format == FI_SOCKADDR_IN6 && address.size() >= sizeof(sockaddr_in6)) {
+    sockaddr_in6 form;
+    std::memcpy(&form, address.data(), sizeof form);
+    return IN6_IS_ADDR_LOOPBACK(&form.sin6_addr);
+  }
+  return false;
 }
 
 owned<fid_fabric> open_fabric(const fi_info& of) {

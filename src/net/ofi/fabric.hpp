@@ -41,6 +41,9 @@ void check(int status, std::string_view call, const fi_info& of);
 /// before others. Null where there is none.
 [[nodiscard]] owned_info pick(const fi_info* list, std::string_view name);
 
+/// Does this address, of an endpoint of a provider like `of`, mean "this machine" on whichever machine it is read?
+[[nodiscard]] bool is_loopback(const fi_info& of, std::string_view address) noexcept;
+
 [[nodiscard]] owned<fid_fabric> open_fabric(const fi_info& of);
 
 /// The name of a provider, as WEFT_OFI_PROVIDER has it.

@@ -56,7 +56,7 @@ ofi_transport::ofi_transport(const transport_context& context)
   shape_.receives = std::min(shape_.receives, static_cast<std::uint32_t>(info_->rx_attr->size));
   // ofi_rxd loses its way when the socket under it has no room for what many messages are cut into.
   if (name_of(*info_).find("ofi_rxd") != std::string_view::npos) shape_.sends = std::min(shape_.sends, buffers_least);
-  slots_[0].sender = std::make_unique<port>(*info_, *fabric_, shape_);
+  receiver_ = std::make_unique<port>(*info_, *fabric_, port_shape{0, shape_.receives, shape_.message_bytes});
   learn_addresses(context);
 }
 
@@ -114,13 +114,22 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
 
 void ofi_transport::learn_addresses(const transport_context& context) {
   const std::string key = context.name + ".ofi.address";
-  context.boot.put(key, receiver().address());
+  const std::string own = receiver().address();
+  const bool is_local = is_loopback(*info_, own);
+  context.boot.put(key, own);
   context.boot.fence();
   addresses_.resize(ranks_);
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    if (rank != self_) addresses_[rank] = context.boot.get(rank, key);
+    if (rank == self_) continue;
+    addresses_[rank] = context.boot.get(rank, key);
+    if (is_loopback(*info_, addresses_[rank]) == is_local) continue;
+    throw error{
+        errc::transport_failed,
+        fmt::format("libfabric: rank {} can only be reached from its own machine, and rank {} is reached from "
+                    "others too, through provider '{}'; is the network of rank {}'s machine up, and an address "
+                    "set? FI_NET_IFACE, FI_TCP_IFACE and FI_UDP_IFACE choose an interface",
+                    is_local ? self_ : rank, is_local ? rank : self_, name_of(*info_), is_local ? self_ : rank)};
   }
-  receiver().know(addresses_);
 }
 
 void ofi_transport::begin(std::uint32_t index) {
@@ -173,7 +182,7 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
 
 void ofi_transport::progress(std::uint32_t index) noexcept {
   port& own = port_of(index);
-  if (index != 0 && own.lock.try_enter()) {
+  if (own.lock.try_enter()) {
     own.progress();
     own.lock.leave();
   }
@@ -233,7 +242,7 @@ std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
 }
 
 std::uint64_t ofi_transport::messages_refused() const noexcept {
-  return refused_.load(std::memory_order_relaxed) + slots_[0].sender->messages_refused();  // [stat]
+  return refused_.load(std::memory_order_relaxed) + receiver_->messages_refused();  // [stat]
 }
 
 traffic_counts ofi_transport::traffic() const noexcept {
