@@ -9,6 +9,7 @@
 
 #include "core/ordered_numbers.hpp"
 #include "model/atomics.hpp"
+#include "model/kept.hpp"
 #include "model/planting.hpp"
 
 namespace {
@@ -22,27 +23,6 @@ using weft::core::match_side;
 
 using table = weft::core::basic_matching_table<model_atomics>;
 using numbers = weft::core::basic_ordered_numbers<model_atomics>;
-
-// Executions that fail leave their objects as they are; the memory of those must not be given back in another one.
-template <class Object>
-struct kept_until_the_end {
-  template <class... Arguments>
-  explicit kept_until_the_end(Arguments... arguments) : object{new Object{arguments...}} {
-    static std::vector<Object*>* abandoned = new std::vector<Object*>;
-    all = abandoned;
-    all->push_back(object);
-  }
-  ~kept_until_the_end() {
-    all->pop_back();
-    delete object;
-  }
-  kept_until_the_end(const kept_until_the_end&) = delete;
-  kept_until_the_end& operator=(const kept_until_the_end&) = delete;
-  Object* operator->() { return object; }
-
-  Object* object;
-  std::vector<Object*>* all;
-};
 
 // What a node stands for; only its owner may touch the payload.
 struct item : table::node {
