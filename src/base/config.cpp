@@ -160,6 +160,9 @@ constexpr std::array table{
     number<&s::receives_max>("WEFT_RECEIVES_MAX", "count", 1, 1U << 24, "receives that may be posted at a time"),
     number<&s::unexpected_sends_max>("WEFT_UNEXPECTED_SENDS_MAX", "count", 1, 1U << 24,
                                      "messages that may wait for their receives before senders are held back"),
+    number<&s::unexpected_packets_max>("WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
+                                       "packets of theirs, all ranks' together; who has more than its share here keeps "
+                                       "the bytes until they are wanted"),
     power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
                                               "buckets of the table in which sends and receives meet")),
     number<&s::foreign_packets_max>("WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24,

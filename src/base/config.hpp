@@ -39,6 +39,7 @@ struct settings {
   std::uint32_t operations_max = 1024;
   std::uint32_t receives_max = 4096;
   std::uint32_t unexpected_sends_max = 16384;
+  std::uint32_t unexpected_packets_max = 1024;
   std::uint32_t matching_buckets = 4096;
   std::uint32_t foreign_packets_max = 1024;
   std::uint32_t queue_capacity = 4096;

@@ -65,6 +65,7 @@ namespace weft::core {
     case wire::get_signal: return on_signal(message);
     case wire::atomic: return on_atomic(message);
     case wire::atomic_result: return on_atomic_result(message);
+    case wire::wants_offers: return on_wants_offers(message);
   }
   return refuse(message);
 }

@@ -20,7 +20,9 @@ bool device_state::on_send(net::arrival message) noexcept {
     const detail::id_entry found = runtime_->find_engine(message.header.id);
     if (found.state == detail::presence::present) {
       auto& engine = *static_cast<engine_state*>(found.object);
-      return engine.is_ordered() ? match_in_order(engine, message) : match_send(engine, message);
+      const bool consumed = engine.is_ordered() ? match_in_order(engine, message) : match_send(engine, message);
+      if (message.owner != nullptr || is_offer) tell_budget(message.source);
+      return consumed;
     }
     if (found.state == detail::presence::withdrawn) return refuse_send(message, fate::unwanted);
     switch (runtime_->unexpected().keep(message, runtime_->engines())) {
@@ -85,6 +87,40 @@ bool device_state::match_in_order(engine_state& engine, net::arrival message) no
   complete_all(released);
   if (result == match_result::refused) return refuse(message);
   return result != match_result::busy;
+}
+
+// Whose packets wait here is told when there are too many, and again when there are few. Where there is nothing to say
+// it by, the next message, offer or receive tries again.
+void device_state::tell_budget(std::uint32_t source) noexcept {
+  send_budget& budget = runtime_->unexpected_sends().budget();
+  if (!budget.has_news(source)) return;
+  operation_state* const word = runtime_->arrivals().try_get();
+  if (word == nullptr) return;
+  const std::uint32_t number = budget.next_word(source);
+  if (number == 0) {
+    runtime_->put_back(*word);
+    return;
+  }
+  word->peer = source;
+  word->device = net::any_device;
+  word->kind = static_cast<std::uint32_t>(wire::wants_offers);
+  word->sequence = number;
+  take_up(*word, step::tell_budget);
+}
+
+bool device_state::send_word(operation_state& operation) noexcept {
+  const net::header what{.kind = operation.kind, .sequence = operation.sequence};
+  if (way(operation.peer).try_inject(operation.peer, operation.device, what, nullptr, 0) != net::post_result::ok) {
+    return false;
+  }
+  runtime_->put_back(operation);
+  return true;
+}
+
+bool device_state::on_wants_offers(net::arrival message) noexcept {
+  if (message.owner != nullptr || message.bytes != 0) return refuse(message);
+  runtime_->unexpected_sends().budget().hear(message.source, message.header.sequence);
+  return true;
 }
 
 // Messages that had waited for others before them, each with its receive.

@@ -139,10 +139,11 @@ class device_state final {
   [[nodiscard]] static shortage shortage_of(net::post_result result) noexcept {
     return result == net::post_result::busy ? shortage::lock : shortage::ring;
   }
-  [[nodiscard]] status try_post(const message_request& request) noexcept;
+  [[nodiscard]] bool goes_at_once(const message_request& request) noexcept;
+  [[nodiscard]] status try_post(const message_request& request, bool at_once) noexcept;
   [[nodiscard]] status post_offer(const message_request& request) noexcept;
   [[nodiscard]] status post_and_signal(const message_request& request);
-  [[nodiscard]] status post_later(const message_request& request);
+  [[nodiscard]] status post_later(const message_request& request, bool at_once);
   [[nodiscard]] net::post_result post_eager(std::uint32_t peer, std::uint32_t device, const net::header& what,
                                             const source_payload& bytes, shortage& reason) noexcept;
 
@@ -178,6 +179,9 @@ class device_state final {
   [[nodiscard]] bool match_in_order(engine_state& engine, net::arrival message) noexcept;
   [[nodiscard]] bool refuse_send(net::arrival message, fate why) noexcept;
   [[nodiscard]] bool try_match(operation_state& receive) noexcept;
+  void tell_budget(std::uint32_t source) noexcept;
+  [[nodiscard]] bool send_word(operation_state& operation) noexcept;
+  [[nodiscard]] bool on_wants_offers(net::arrival message) noexcept;
   void pair_up(operation_state& receive, unexpected_message& with) noexcept;
   void complete_receive(operation_state& receive, net::arrival message) noexcept;
 

@@ -48,6 +48,7 @@ bool device_state::advance(operation_state& operation) noexcept {
     case step::ask: return go_on(operation, ask(operation));
     case step::notify: return go_on(operation, notify(operation));
     case step::answer_atomic: return answer_atomic(operation);
+    case step::tell_budget: return send_word(operation);
     case step::request_copy: return request_copy(operation);
     case step::fetch: return fetch(operation);
     case step::announce: return announce(operation);

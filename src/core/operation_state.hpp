@@ -33,6 +33,7 @@ enum class step : std::uint8_t {
   fetch,            // receiver: copy from the sender's memory
   announce,         // receiver: tell the sender that its operation is through
   answer_atomic,    // target: send the old word
+  tell_budget,      // receiver: tell a sender whether its packets are welcome
   signal,           // either: signal the completion object
 };
 

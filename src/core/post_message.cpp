@@ -72,11 +72,20 @@ message_request device_state::request_of(std::uint32_t peer, std::uint32_t id, c
           .allow_retry = options.allow_retry};
 }
 
+// Whether the bytes go with the message. Otherwise it is an offer: it is long, its arrival is to be confirmed, or too
+// many of this rank's messages wait for receives there.
+bool device_state::goes_at_once(const message_request& request) noexcept {
+  const std::uint64_t bytes = request.bytes.bytes();
+  if (request.delivered || bytes > runtime_->packets().packet_bytes()) return false;
+  return bytes <= detail::inline_bytes_max || request.eager != wire::send ||
+         !runtime_->unexpected_sends().budget().wants_offers(request.peer);
+}
+
 status device_state::post_message(const message_request& request) {
-  const bool eager = request.bytes.bytes() <= runtime_->packets().packet_bytes() && !request.delivered;
-  if (!request.allow_done && eager) return post_and_signal(request);
-  const status result = try_post(request);
-  if (result.is_retry() && !request.allow_retry) return post_later(request);
+  const bool at_once = goes_at_once(request);
+  if (!request.allow_done && at_once) return post_and_signal(request);
+  const status result = try_post(request, at_once);
+  if (result.is_retry() && !request.allow_retry) return post_later(request, at_once);
   return result;
 }
 
@@ -101,8 +110,8 @@ status device_state::post_send(const message_request& request, engine_state& eng
   }
 }
 
-status device_state::try_post(const message_request& request) noexcept {
-  if (request.delivered || request.bytes.bytes() > runtime_->packets().packet_bytes()) return post_offer(request);
+status device_state::try_post(const message_request& request, bool at_once) noexcept {
+  if (!at_once) return post_offer(request);
   shortage reason = shortage::none;
   const net::header what = header_of(request.eager, request);
   if (post_eager(request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
@@ -173,14 +182,13 @@ status device_state::post_and_signal(const message_request& request) {
     }
     runtime_->put_back(*operation);
   }
-  return request.allow_retry ? status::retry(reason) : post_later(request);
+  return request.allow_retry ? status::retry(reason) : post_later(request, true);
 }
 
-status device_state::post_later(const message_request& request) {
+status device_state::post_later(const message_request& request, bool at_once) {
   operation_state* operation = runtime_->posts().try_get();
   if (operation == nullptr) throw_backlog_full(request.what, request.peer, runtime_->posts().count());
-  const bool eager = request.bytes.bytes() <= runtime_->packets().packet_bytes() && !request.delivered;
-  describe(*operation, request, eager ? request.eager : request.offer);
+  describe(*operation, request, at_once ? request.eager : request.offer);
   if (request.delivered) runtime_->await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is added
   take_up(*operation, step::post);

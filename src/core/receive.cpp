@@ -78,8 +78,11 @@ bool device_state::try_match(operation_state& receive) noexcept {
 }
 
 void device_state::pair_up(operation_state& receive, unexpected_message& with) noexcept {
+  const bool has_packet = with.what.owner != nullptr;
+  const std::uint32_t source = with.what.source;
   complete_receive(receive, with.what);
   runtime_->unexpected_sends().put(with);
+  if (has_packet) tell_budget(source);
 }
 
 cancel_result device_state::cancel(std::uint64_t ticket) noexcept {
@@ -143,7 +146,9 @@ void device_state::discard(unexpected_message& probed) noexcept {
   } else {
     give_back(message);
   }
+  const std::uint32_t source = message.source;
   runtime_->unexpected_sends().put(probed);
+  tell_budget(source);
 }
 
 }  // namespace weft::core

@@ -49,7 +49,8 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
       awaited_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       failed_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       matching_{base::process_settings().matching_buckets},
-      unexpected_sends_{base::process_settings().unexpected_sends_max},
+      unexpected_sends_{base::process_settings().unexpected_sends_max, base::process_settings().unexpected_packets_max,
+                        size_},
       default_engine_{default_matching_engine, {}, size_},
       unexpected_{base::process_settings().unexpected_bytes_max} {
   const base::settings& settings = base::process_settings();

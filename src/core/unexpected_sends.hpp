@@ -13,6 +13,7 @@
 
 #include "core/engine_state.hpp"
 #include "core/index_stack.hpp"
+#include "core/send_budget.hpp"
 #include "core/wire.hpp"
 #include "net/transport.hpp"
 
@@ -27,12 +28,13 @@ struct unexpected_message : ordered_message {
 
 class unexpected_sends {
  public:
-  explicit unexpected_sends(std::uint32_t count)
+  unexpected_sends(std::uint32_t count, std::uint32_t packets_max, std::uint32_t ranks)
       : nodes_{static_cast<unexpected_message*>(
                    std::aligned_alloc(alignof(unexpected_message), sizeof(unexpected_message) * count)),
                &std::free},
         count_{count},
-        free_{count} {
+        free_{count},
+        budget_{packets_max, ranks} {
     if (!nodes_) throw std::bad_alloc();
   }
 
@@ -47,6 +49,8 @@ class unexpected_sends {
     if (message.owner == nullptr) {
       detail::copy_inline(out->inlined, message.payload, message.bytes);
       out->what.payload = out->inlined;
+    } else {
+      budget_.add(message.source);
     }
     if (kind_of(message.header.kind) == wire::send_offer) {
       offer_body body;
@@ -57,7 +61,12 @@ class unexpected_sends {
   }
 
   /// Takes a description back; what it described is somebody else's business.
-  void put(unexpected_message& done) noexcept { free_.push(static_cast<std::uint32_t>(&done - nodes_.get())); }
+  void put(unexpected_message& done) noexcept {
+    if (done.what.owner != nullptr) budget_.take(done.what.source);
+    free_.push(static_cast<std::uint32_t>(&done - nodes_.get()));
+  }
+
+  [[nodiscard]] send_budget& budget() noexcept { return budget_; }
 
  private:
   [[nodiscard]] unexpected_message* try_get() noexcept {
@@ -75,6 +84,7 @@ class unexpected_sends {
   std::unique_ptr<unexpected_message, void (*)(void*)> nodes_;
   std::uint32_t count_;
   index_stack free_;
+  send_budget budget_;
   std::atomic<std::uint32_t> fresh_{0};
 };
 

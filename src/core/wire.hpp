@@ -22,6 +22,7 @@ enum class wire : std::uint32_t {
   get_signal,          // id, tag; `signal_body`: data has been read from a region
   atomic,              // sequence: operation and size of the word; `atomic_body`
   atomic_result,       // `atomic_result_body`
+  wants_offers,        // sequence: the number of this word, odd: send offers instead of packets (send_budget.hpp)
 };
 
 [[nodiscard]] constexpr wire kind_of(std::uint32_t kind) noexcept { return static_cast<wire>(kind & 0xff); }

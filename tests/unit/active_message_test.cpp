@@ -77,9 +77,10 @@ TEST(active_message, handler_may_answer_from_inside) {
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::counter sent{rt};
     weft::counter answers{rt};
+    const std::uint64_t answer = 43;  // outlives the handler, as what is posted without retry must
     weft::handler echo{rt, [&](weft::completion_record&& m) {
-                         const weft::status s = rt.default_device().post_am(m.source(), {2}, m.data(), sent,
-                                                                            {.tag = m.tag(), .allow_retry = false});
+                         const weft::status s = rt.default_device().post_am(
+                             m.source(), {2}, std::span{&answer, 1}, sent, {.tag = m.tag(), .allow_retry = false});
                          EXPECT_FALSE(s.is_retry());
                        }};
     const auto echoes = rt.register_completion(echo, {.id = 1});

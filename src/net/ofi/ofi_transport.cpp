@@ -56,7 +56,7 @@ ofi_transport::ofi_transport(const transport_context& context)
   shape_.receives = std::min(shape_.receives, static_cast<std::uint32_t>(info_->rx_attr->size));
   // ofi_rxd loses its way when the socket under it has no room for what many messages are cut into.
   if (name_of(*info_).find("ofi_rxd") != std::string_view::npos) shape_.sends = std::min(shape_.sends, buffers_least);
-  receiver_ = std::make_unique<port>(*info_, *fabric_, port_shape{0, shape_.receives, shape_.message_bytes});
+  slots_[0].sender = std::make_unique<port>(*info_, *fabric_, shape_);
   learn_addresses(context);
 }
 
@@ -130,6 +130,7 @@ void ofi_transport::learn_addresses(const transport_context& context) {
                     "set? FI_NET_IFACE, FI_TCP_IFACE and FI_UDP_IFACE choose an interface",
                     is_local ? self_ : rank, is_local ? rank : self_, name_of(*info_), is_local ? self_ : rank)};
   }
+  receiver().know(addresses_);
 }
 
 void ofi_transport::begin(std::uint32_t index) {
@@ -182,7 +183,7 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
 
 void ofi_transport::progress(std::uint32_t index) noexcept {
   port& own = port_of(index);
-  if (own.lock.try_enter()) {
+  if (index != 0 && own.lock.try_enter()) {
     own.progress();
     own.lock.leave();
   }
@@ -242,7 +243,7 @@ std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
 }
 
 std::uint64_t ofi_transport::messages_refused() const noexcept {
-  return refused_.load(std::memory_order_relaxed) + receiver_->messages_refused();  // [stat]
+  return refused_.load(std::memory_order_relaxed) + slots_[0].sender->messages_refused();  // [stat]
 }
 
 traffic_counts ofi_transport::traffic() const noexcept {

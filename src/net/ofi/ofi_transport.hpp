@@ -1,8 +1,5 @@
-// A runtime's share of a fabric: a port for each device to send from, and one at which everything arrives and is put
-// before the device that it is for.
-//
-// No port does both: where two ports first send to each other at the same moment, both connect, and `net` of libfabric
-// 1.17 and its followers refuse one and then lose the other.
+// A runtime's share of a fabric: a port for each device to send from, and that of device 0, at which everything
+// arrives and is put before the device that it is for.
 #pragma once
 
 #include <atomic>
@@ -24,9 +21,9 @@ struct inbound {
     held.reserve(receives);
     consumed.reserve(receives);
   }
-  std::vector<std::uint32_t> sorted;      // receive buffers; under the receiver's lock
+  std::vector<std::uint32_t> sorted;      // receive buffers; under the lock of port 0
   std::vector<std::uint32_t> held;        // the same, taken by whoever serves the slot
-  std::vector<std::uint32_t> consumed;    // on their way back to the receiver
+  std::vector<std::uint32_t> consumed;    // on their way back to port 0
   std::vector<std::uint64_t> refused_in;  // by rank: the last poll in which the sink had no room for its message
   std::uint64_t polls = 0;
 };
@@ -57,7 +54,7 @@ class ofi_transport final : public transport {
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
   [[nodiscard]] port& port_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
   [[nodiscard]] inbound& inbound_of(std::uint32_t slot) noexcept { return *slots_[slot].arrivals; }
-  [[nodiscard]] port& receiver() noexcept { return *receiver_; }
+  [[nodiscard]] port& receiver() noexcept { return *slots_[0].sender; }
   /// Makes the port and the rest of a slot where there is none yet; messages may come for it from now on.
   void begin(std::uint32_t slot);
   [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
@@ -69,7 +66,7 @@ class ofi_transport final : public transport {
 
  private:
   struct device_slot {
-    std::unique_ptr<port> sender;
+    std::unique_ptr<port> sender;  // that of slot 0 receives as well
     std::unique_ptr<inbound> arrivals;
     std::atomic<bool> is_made{false};
     std::atomic<bool> is_live{false};
@@ -90,8 +87,7 @@ class ofi_transport final : public transport {
   owned_info info_;
   std::string name_;
   owned<fid_fabric> fabric_;
-  std::vector<std::string> addresses_;  // by rank: of its receiver
-  std::unique_ptr<port> receiver_;
+  std::vector<std::string> addresses_;  // by rank: of device 0's port
   packet_store* packets_ = nullptr;
   std::vector<device_slot> slots_;
   std::atomic<std::uint32_t> live_count_{0};

@@ -18,7 +18,7 @@
 namespace weft::net::ofi {
 
 struct port_shape {
-  std::uint32_t sends = 0;     // buffers; 0 for one that only receives
+  std::uint32_t sends = 0;     // buffers
   std::uint32_t receives = 0;  // 0 for one that only sends
   std::size_t message_bytes = 0;
 };

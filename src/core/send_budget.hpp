@@ -1,0 +1,70 @@
+// Packets of short messages that wait here for receives, by sender, and what ranks have told each other about it: who
+// has too many of them here is told to keep the bytes, and sends an offer instead until there are fewer.
+//
+// Cost: of a send in a packet, one read of a word that seldom changes; of a message that waits, one fetch-and-add when
+// it comes and one when it goes.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace weft::core {
+
+class send_budget {
+ public:
+  send_budget(std::uint32_t packets_max, std::uint32_t ranks)
+      : share_{std::max(packets_max / std::max(ranks, 1U), 1U)},
+        kept_{std::make_unique<kept_of_rank[]>(ranks)},
+        heard_{std::make_unique<std::atomic<std::uint32_t>[]>(ranks)} {}
+
+  // The sender's side.
+
+  /// Whether `peer` wants offers.
+  [[nodiscard]] bool wants_offers(std::uint32_t peer) const noexcept {
+    return heard_[peer].load(std::memory_order_relaxed) % 2 != 0;  // [stat] a wish; both ways are right at any time
+  }
+
+  /// `peer` has said so, or taken it back. Every word has a number, the odd ones ask for offers; one that was overtaken
+  /// by a later one says nothing.
+  void hear(std::uint32_t peer, std::uint32_t number) noexcept {
+    std::uint32_t known = heard_[peer].load(std::memory_order_relaxed);  // [stat]
+    while (static_cast<std::int32_t>(number - known) > 0) {
+      if (heard_[peer].compare_exchange_weak(known, number, std::memory_order_relaxed)) return;  // [stat]
+    }
+  }
+
+  // The receiver's side.
+
+  void add(std::uint32_t source) noexcept { kept_[source].packets.fetch_add(1, std::memory_order_relaxed); }   // [stat]
+  void take(std::uint32_t source) noexcept { kept_[source].packets.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
+
+  /// Whether `source` should be told something new. Between the two bounds it is left as it is.
+  [[nodiscard]] bool has_news(std::uint32_t source) const noexcept {
+    const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [stat]
+    const bool asked = kept_[source].told.load(std::memory_order_relaxed) % 2 != 0;      // [stat]
+    return asked ? packets <= static_cast<std::int32_t>(share_ / 2) : packets > static_cast<std::int32_t>(share_);
+  }
+
+  /// The number of the next word to `source`; 0 where another thread has just taken it.
+  [[nodiscard]] std::uint32_t next_word(std::uint32_t source) noexcept {
+    std::uint32_t known = kept_[source].told.load(std::memory_order_relaxed);  // [stat]
+    if (!has_news(source)) return 0;
+    return kept_[source].told.compare_exchange_strong(known, known + 1, std::memory_order_relaxed)  // [stat]
+               ? known + 1
+               : 0;
+  }
+
+ private:
+  struct kept_of_rank {
+    std::atomic<std::int32_t> packets{0};
+    std::atomic<std::uint32_t> told{0};
+  };
+
+  std::uint32_t share_;
+  std::unique_ptr<kept_of_rank[]> kept_;
+  std::unique_ptr<std::atomic<std::uint32_t>[]> heard_;
+};
+
+}  // namespace weft::core

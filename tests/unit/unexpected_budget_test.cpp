@@ -1,0 +1,114 @@
+// Messages that nobody receives for a long time: their senders are told to keep the bytes, nothing else is held up, and
+// nothing is lost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+
+using weft::test::eventually;
+using weft::test::post;
+
+constexpr std::size_t bytes = 1000;
+constexpr std::uint64_t sends_max = 4000;  // fewer than there are packets
+constexpr std::uint64_t after = 100;       // sent once the first was kept
+
+std::vector<std::byte> payload_of(std::uint64_t tag) {
+  std::vector<std::byte> out(bytes, static_cast<std::byte>(tag * 7));
+  std::memcpy(out.data(), &tag, sizeof tag);
+  return out;
+}
+
+class unexpected_budget : public testing::TestWithParam<bool> {};
+
+TEST_P(unexpected_budget, sends_over_it_keep_their_bytes_and_all_arrive) {
+  weft::test::local_job{2}.run([&](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::matching_engine engine{rt, {.ordered = GetParam()}};
+    weft::completion_queue received{rt};
+    weft::counter sent{rt};
+    std::uint64_t number = 0;
+    rt.barrier();
+    if (rt.rank() == 0) {
+      std::uint64_t kept = 0;
+      std::vector<std::vector<std::byte>> payloads;
+      payloads.reserve(sends_max + after);
+      const auto send = [&] {
+        payloads.push_back(payload_of(number));
+        const auto answer =
+            post(dev, [&] { return dev.post_send(1, payloads.back(), sent, {.tag = number, .engine = engine.id()}); });
+        ++number;
+        dev.progress();
+        if (answer.is_posted()) ++kept;
+      };
+      while (kept == 0 && number < sends_max) send();
+      EXPECT_GT(kept, 0U) << "every one of " << number << " messages that nobody receives was taken";
+      for (std::uint64_t i = 0; i < after; ++i) send();
+      EXPECT_GE(kept, after);
+      EXPECT_EQ(sent.value(), 0U);
+
+      // What needs packets is not held up by them.
+      weft::counter through{rt};
+      const auto other = payload_of(number);
+      const auto posted = post(dev, [&] { return dev.post_send(1, other, through, {.tag = sends_max * 2}); });
+      static_cast<void>(posted);
+      std::uint64_t count = number;
+      static_cast<void>(post(dev, [&] {
+        return dev.post_send(1, weft::const_buffer_ref{&count, sizeof count}, through, {.tag = sends_max * 2 + 1});
+      }));
+      EXPECT_TRUE(eventually(dev, [&] { return sent.value() == kept; }));
+      EXPECT_TRUE(eventually(dev, [&] { return through.value() == posted.is_posted(); }));
+      rt.barrier();
+
+      // Once they are gone, packets are welcome again.
+      bool welcome = false;
+      for (std::uint64_t i = 0; i < sends_max && !welcome; ++i) {
+        std::uint64_t is_last = 0;
+        weft::counter local{rt};
+        const auto answer = post(dev, [&] { return dev.post_send(1, other, local, {.tag = 5}); });
+        welcome = answer.is_done();
+        EXPECT_TRUE(eventually(dev, [&] { return local.value() == answer.is_posted(); }));
+        is_last = welcome || i + 1 == sends_max;
+        static_cast<void>(post(dev, [&] {
+          return dev.post_send(1, weft::const_buffer_ref{&is_last, sizeof is_last}, local, {.tag = 6});
+        }));
+      }
+      EXPECT_TRUE(welcome);
+    } else {
+      const auto receive = [&](std::uint64_t tag, std::uint32_t from, std::span<std::byte> into) {
+        static_cast<void>(post(dev, [&] { return dev.post_recv(0, into, received, {.tag = tag, .engine = from}); }));
+        std::optional<weft::completion_record> got;
+        ASSERT_TRUE(eventually(dev, [&] { return (got = received.pop()).has_value(); }));
+        EXPECT_EQ(got->error(), weft::errc::none);
+        EXPECT_EQ(got->tag(), tag);
+        EXPECT_EQ(got->bytes(), into.size());
+      };
+      std::array<std::byte, bytes> buffer;
+      receive(sends_max * 2, weft::default_matching_engine, buffer);
+      receive(sends_max * 2 + 1, weft::default_matching_engine, std::as_writable_bytes(std::span{&number, 1}));
+      for (std::uint64_t tag = number; tag-- > 0;) {
+        receive(tag, engine.id(), buffer);
+        ASSERT_TRUE(std::ranges::equal(buffer, payload_of(tag))) << tag;
+      }
+      rt.barrier();
+      for (std::uint64_t is_last = 0; is_last == 0;) {
+        receive(5, weft::default_matching_engine, buffer);
+        receive(6, weft::default_matching_engine, std::as_writable_bytes(std::span{&is_last, 1}));
+      }
+    }
+    rt.barrier();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(of_every_kind, unexpected_budget, testing::Bool(),
+                         [](const auto& of) { return of.param ? "ordered" : "unordered"; });
+
+}  // namespace
