@@ -29,6 +29,16 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
+# What figures are of: written anew at each build, if it has changed.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+string(STRIP "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}"
+  flags)
+set(build_info ${PROJECT_BINARY_DIR}/generated/weft-perf/build_info.hpp)
+add_custom_target(weft-perf-build-info BYPRODUCTS ${build_info} COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR}
+  -D OUTPUT=${build_info} -D "FLAGS=${flags}" -P ${PROJECT_SOURCE_DIR}/cmake/build_info.cmake VERBATIM)
+add_dependencies(weft-perf-lib weft-perf-build-info)
+target_include_directories(weft-perf-lib PUBLIC ${PROJECT_BINARY_DIR}/generated)
+
 # Benchmarks stand beside the programs, but are not installed.
 file(GLOB benchmarks CONFIGURE_DEPENDS perf/*.cpp)
 foreach(source IN LISTS benchmarks)

@@ -1,0 +1,29 @@
+// Measures points with Weft itself.
+#pragma once
+
+#include <cstdint>
+
+#include "weft-perf/lane.hpp"
+#include "weft-perf/point.hpp"
+#include "weft-perf/rounds.hpp"
+#include "weft-perf/team.hpp"
+
+namespace weft::perf {
+
+struct bench_options {
+  enum class pinning : std::uint8_t { automatic, core, none } pin = pinning::automatic;
+  std::uint32_t yield_after = 0;  ///< 0: by how many threads there are for a core
+};
+
+/// One round of one point, the hand-over measured before and after. Collective; the result is at rank 0.
+/// **Errors**: `transport_failed` where an operation failed or bytes were wrong.
+[[nodiscard]] sample run_round(team& all, const point& what, const bench_options& options);
+
+/// How the threads of a point are pinned, in a word.
+[[nodiscard]] const char* pinning_of(const point& what, const bench_options& options);
+
+/// What one lane does in a round; both sides call it. Messages, and one-sided operations.
+[[nodiscard]] lane_result measure_messages(lane& on, const point& what);
+[[nodiscard]] lane_result measure_put_get(lane& on, const point& what);
+
+}  // namespace weft::perf

@@ -1,0 +1,17 @@
+// What weft-perf can be told to do; each prints its results.
+#pragma once
+
+#include "weft-perf/options.hpp"
+
+namespace weft::perf {
+
+/// latency, rate, bandwidth and put: points with Weft alone, as ranks of a job.
+void run_measurements(const options& chosen);
+
+/// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE` a line.
+void run_points(const options& chosen);
+
+/// What the machine allows, without Weft.
+void run_limits(const options& chosen);
+
+}  // namespace weft::perf

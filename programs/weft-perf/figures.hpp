@@ -1,0 +1,66 @@
+// One result: a line of a table for people, or an object on a line of its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "weft-perf/rounds.hpp"
+
+namespace weft::perf {
+
+struct figure {
+  std::string claim;
+  std::string what;  ///< which of several figures of one claim, as in `origin`; may be empty
+  std::string unit;
+  std::string mode;
+  std::string label;
+  std::string pinning;
+  std::uint64_t bytes = 0;
+  std::uint32_t threads = 1;
+  std::uint32_t window = 1;
+  bool more_is_better = false;
+  bool verified = false;
+  summary weft;
+  double least_share = 1;                ///< what the slowest thread moved, of the median of all
+  std::map<std::string, summary> peers;  ///< those that were measured under the same label
+  std::map<std::string, double> peer_least_share;
+  std::optional<double> limit;  ///< in the figure's unit
+  std::string limit_name;
+
+  /// A figure whose slowest thread moved less than half of the median does not count.
+  [[nodiscard]] bool counts() const noexcept { return least_share >= 0.5; }
+  /// The name of the best peer among those that count; empty: there is none.
+  [[nodiscard]] std::string best_peer() const;
+  /// Above 1: Weft is ahead of the best peer.
+  [[nodiscard]] std::optional<double> ratio() const;
+  /// How much of the limit is reached; at most about 1.
+  [[nodiscard]] std::optional<double> fraction() const;
+};
+
+[[nodiscard]] std::string to_json(const figure& of);
+
+/// For people: a heading and a line for each figure.
+[[nodiscard]] std::string table_heading(bool with_peers);
+[[nodiscard]] std::string table_row(const figure& of, bool with_peers);
+
+/// Prints a figure as it comes; the heading before the first.
+class printer {
+ public:
+  printer(bool json, bool with_peers) noexcept : json_{json}, with_peers_{with_peers} {}
+  void print(const figure& of);
+
+ private:
+  bool json_;
+  bool with_peers_;
+  bool begun_ = false;
+};
+
+/// `12.3 ns`, `8.21 us`, `55.1 M msg/s`, `11.2 GB/s`.
+[[nodiscard]] std::string readable(double value, const std::string& unit);
+
+/// `8 B`, `64 KiB`.
+[[nodiscard]] std::string readable_size(std::uint64_t bytes);
+
+}  // namespace weft::perf

@@ -1,0 +1,148 @@
+// One thread's way to its partner thread: a device, a queue for what arrives, and the few steps that all measurements
+// are made of.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "weft/weft.hpp"
+
+namespace weft::perf {
+
+struct lane_options {
+  std::uint32_t partner = 0;
+  std::uint32_t index = 0;  ///< of the lane in its process
+  std::uint32_t id = 0;     ///< of its arrivals, the same on both sides
+  std::uint32_t partner_device = 0;
+  std::uint32_t yield_after = 0;  ///< looks in vain before it gives way
+  bool begins = false;
+};
+
+class lane {
+ public:
+  lane(weft::device& dev, const lane_options& options)
+      : begins{options.begins},
+        dev_{dev},
+        options_{options},
+        inbox_{dev.runtime()},
+        sent_{dev.runtime()},
+        received_{dev.runtime()},
+        arrivals_{dev.runtime().register_completion(inbox_, {.id = options.id})} {}
+
+  const bool begins;
+
+  /// Looks again and again, making progress, until `ready`.
+  template <class Ready>
+  void wait(Ready&& ready) {
+    for (std::uint32_t quiet = 0; !ready();) {
+      if (!dev_.progress() && ++quiet >= options_.yield_after) {
+        std::this_thread::yield();
+        quiet = 0;
+      }
+    }
+  }
+
+  /// Posts until it is no retry; `settle` tells when the buffer may be used again.
+  template <class Post>
+  void post(Post&& attempt) {
+    std::uint32_t quiet = 0;
+    for (;;) {
+      const status answer = attempt();
+      if (!answer.is_retry()) [[likely]] {
+        posted_ += answer.is_posted() ? 1 : 0;
+        return;
+      }
+      if (!dev_.progress() && ++quiet >= options_.yield_after) {
+        std::this_thread::yield();
+        quiet = 0;
+      }
+    }
+  }
+  void post_am(std::span<const std::byte> bytes, std::uint64_t tag) {
+    post([&] {
+      return dev_.post_am(options_.partner, {options_.id}, bytes, sent_,
+                          {.tag = tag, .device = options_.partner_device});
+    });
+  }
+  void post_send(std::span<const std::byte> bytes) {
+    post([&] {
+      return dev_.post_send(options_.partner, bytes, sent_, {.tag = options_.index, .device = options_.partner_device});
+    });
+  }
+  void post_recv(std::span<std::byte> bytes) {
+    for (;;) {
+      const status answer = dev_.post_recv(options_.partner, bytes, received_, {.tag = options_.index});
+      if (!answer.is_retry()) break;
+      dev_.progress();
+    }
+    ++expected_;
+  }
+
+  /// Until every posted operation is complete.
+  void settle() {
+    if (sent_.value() != posted_) [[unlikely]]
+      wait([&] { return sent_.value() == posted_; });
+  }
+  void wait_received() {
+    wait([&] { return received_.value() == expected_; });
+  }
+  [[nodiscard]] completion_record wait_arrived() {
+    std::optional<completion_record> message;
+    wait([&] {
+      message = inbox_.pop();
+      return message.has_value();
+    });
+    return std::move(*message);
+  }
+
+  [[nodiscard]] weft::device& device() noexcept { return dev_; }
+  [[nodiscard]] completion_queue& inbox() noexcept { return inbox_; }
+  [[nodiscard]] counter& sent() noexcept { return sent_; }
+  [[nodiscard]] std::uint32_t partner() const noexcept { return options_.partner; }
+  [[nodiscard]] std::uint32_t yield_after() const noexcept { return options_.yield_after; }
+  [[nodiscard]] std::uint64_t failed() const noexcept { return sent_.failed() + received_.failed(); }
+
+ private:
+  weft::device& dev_;
+  lane_options options_;
+  completion_queue inbox_;
+  counter sent_;
+  counter received_;
+  registration arrivals_;
+  std::uint64_t posted_ = 0;
+  std::uint64_t expected_ = 0;
+};
+
+/// What a lane has done within its time.
+struct lane_result {
+  double count = 0;
+  double seconds = 0;
+  double wrong = 0;  ///< messages whose bytes were not those that were sent
+};
+
+/// Calls `exchange(last)` for `seconds` and counts the calls; the last one has `last` set. The clock is read seldom.
+template <class Exchange>
+[[nodiscard]] lane_result timed(double seconds, Exchange&& exchange) {
+  using clock = std::chrono::steady_clock;
+  const auto begin = clock::now();
+  const auto since = [](clock::time_point then) { return std::chrono::duration<double>(clock::now() - then).count(); };
+  std::uint64_t count = 0;
+  std::uint64_t stride = 1;
+  for (double checked = 0;;) {
+    const double now = since(begin);
+    if (now - checked < 20e-6 && stride < 256) stride *= 2;
+    if (now - checked > 1e-3) stride = 1;
+    checked = now;
+    const bool last = now >= seconds;
+    for (std::uint64_t i = 1; i < stride; ++i) exchange(false);
+    exchange(last);
+    count += stride;
+    if (last) return {static_cast<double>(count), since(begin), 0};
+  }
+}
+
+}  // namespace weft::perf

@@ -1,0 +1,72 @@
+#include "weft-perf/machine.hpp"
+
+#include <hwloc.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "weft-perf/build_info.hpp"
+
+namespace weft::perf {
+namespace {
+
+struct destroy_topology {
+  void operator()(hwloc_topology_t topology) const noexcept { hwloc_topology_destroy(topology); }
+};
+struct destroy_bitmap {
+  void operator()(hwloc_bitmap_t bitmap) const noexcept { hwloc_bitmap_free(bitmap); }
+};
+using bitmap = std::unique_ptr<hwloc_bitmap_s, destroy_bitmap>;
+
+// What the process may use is what it was given, so the topology is read before any thread is pinned.
+hwloc_topology_t topology() {
+  static const std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, destroy_topology> loaded = [] {
+    hwloc_topology_t raw = nullptr;
+    if (hwloc_topology_init(&raw) != 0) std::abort();
+    (void)hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
+    if (hwloc_topology_load(raw) != 0) std::abort();
+    return std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, destroy_topology>{raw};
+  }();
+  return loaded.get();
+}
+
+}  // namespace
+
+std::uint32_t core_count() {
+  const int count = hwloc_get_nbobjs_by_type(topology(), HWLOC_OBJ_CORE);
+  return count > 0 ? static_cast<std::uint32_t>(count) : 1;
+}
+
+bool pin_thread(std::uint32_t index) {
+  const hwloc_obj_t core = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_CORE, index % core_count());
+  if (core == nullptr) return false;
+  const bitmap one{hwloc_bitmap_dup(core->cpuset)};
+  hwloc_bitmap_singlify(one.get());
+  return hwloc_set_cpubind(topology(), one.get(), HWLOC_CPUBIND_THREAD) == 0;
+}
+
+pinned_here::pinned_here(std::uint32_t core) : before_{hwloc_bitmap_alloc()} {
+  if (hwloc_get_cpubind(topology(), static_cast<hwloc_bitmap_t>(before_), HWLOC_CPUBIND_THREAD) == 0) pin_thread(core);
+}
+
+pinned_here::~pinned_here() {
+  const bitmap before{static_cast<hwloc_bitmap_t>(before_)};
+  if (hwloc_bitmap_iszero(before.get()) == 0) (void)hwloc_set_cpubind(topology(), before.get(), HWLOC_CPUBIND_THREAD);
+}
+
+std::string pinning_of_thread() {
+  const bitmap now{hwloc_bitmap_alloc()};
+  if (hwloc_get_cpubind(topology(), now.get(), HWLOC_CPUBIND_THREAD) != 0) return "unknown";
+  char* text = nullptr;
+  if (hwloc_bitmap_list_asprintf(&text, now.get()) < 0) return "unknown";
+  const std::unique_ptr<char, decltype(&std::free)> owned{text, &std::free};
+  return text;
+}
+
+std::string build_commit() { return commit; }
+std::string build_flags() { return flags; }
+
+std::string program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }
+
+}  // namespace weft::perf

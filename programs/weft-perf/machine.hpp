@@ -1,0 +1,38 @@
+// Where threads run, and what this program was built from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft::perf {
+
+/// Cores that this process may use; at least 1.
+[[nodiscard]] std::uint32_t core_count();
+
+/// Pins the calling thread to a core, counted among those that the process could use when it started; `index` is taken
+/// modulo their number. False where the system refuses.
+bool pin_thread(std::uint32_t index);
+
+/// Pins the calling thread for as long as it lives, then puts back what was there.
+class pinned_here {
+ public:
+  explicit pinned_here(std::uint32_t core);
+  ~pinned_here();
+  pinned_here(const pinned_here&) = delete;
+  pinned_here& operator=(const pinned_here&) = delete;
+
+ private:
+  void* before_;
+};
+
+/// The processors of the calling thread, as in `0` or `0-1`.
+[[nodiscard]] std::string pinning_of_thread();
+
+/// Commit of the sources, with `-dirty` behind it where they were changed; compiler and flags.
+[[nodiscard]] std::string build_commit();
+[[nodiscard]] std::string build_flags();
+
+/// The folder of the running executable, and a program beside it.
+[[nodiscard]] std::string program_folder();
+
+}  // namespace weft::perf

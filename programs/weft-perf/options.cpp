@@ -1,0 +1,145 @@
+#include "weft-perf/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+namespace weft::perf {
+namespace {
+
+constexpr const char* version = "weft-perf 0.1.0";
+
+const std::map<std::string, mode> modes{{"processes", mode::processes},
+                                        {"threads-dedicated", mode::threads_dedicated},
+                                        {"threads-shared", mode::threads_shared}};
+const std::map<std::string, operation> operations{{"am", operation::am}, {"sendrecv", operation::sendrecv}};
+const std::map<std::string, memory> memories{{"ordinary", memory::ordinary}, {"weft", memory::weft}};
+const std::map<std::string, bench_options::pinning> pinnings{{"auto", bench_options::pinning::automatic},
+                                                             {"core", bench_options::pinning::core},
+                                                             {"none", bench_options::pinning::none}};
+
+struct texts {
+  std::vector<std::string> sizes;
+  std::string transport;
+  std::string provider;
+};
+
+std::size_t size_of(const std::string& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  const int shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : unit.empty() || unit == "B" ? 0 : -1;
+  if (digits == 0 || digits > 12 || shift < 0) throw CLI::ValidationError("--sizes", "'" + text + "' is no size");
+  const std::size_t bytes = std::stoull(text.substr(0, digits)) << shift;
+  if (bytes == 0 || bytes > std::size_t{1} << 40) {
+    throw CLI::ValidationError("--sizes", "'" + text + "' is not from 1 byte to 1024 GiB");
+  }
+  return bytes;
+}
+
+void add_common(CLI::App& to, options& out) {
+  to.add_flag("--json", out.json, "one JSON object a line instead of a table");
+  to.add_option("--duration", out.seconds, "seconds of measuring in a round")->check(CLI::Range(1e-4, 3600.0));
+  to.add_option("--rounds", out.rounds, "rounds of each point")->check(CLI::Range(1, 100000));
+  to.add_option("--near-below", out.near_below_ns, "a hand-over below so many ns is called near, others far")
+      ->check(CLI::Range(1.0, 1e6));
+}
+
+void add_measuring(CLI::App& to, options& out, texts& text) {
+  add_common(to, out);
+  to.add_option("--sizes,--size", text.sizes, "bytes of a message: 8, 64KiB, 1MiB; several with commas")
+      ->delimiter(',');
+  to.add_option("--threads", out.threads, "threads of each process; several with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  to.add_option("--mode", out.mode,
+                "processes: one thread each; threads-dedicated: a device for each thread; threads-shared: one for all")
+      ->transform(CLI::CheckedTransformer(modes));
+  to.add_option("--memory", out.memory, "ordinary, or weft: allocated by the library")
+      ->transform(CLI::CheckedTransformer(memories));
+  to.add_option("--pin", out.bench.pin, "core, none, or auto: core where a process has one thread")
+      ->transform(CLI::CheckedTransformer(pinnings));
+  to.add_option("--yield-after", out.bench.yield_after, "looks in vain before a thread gives way (0: by the machine)");
+  to.add_option("--transport", text.transport, "as WEFT_TRANSPORT");
+  to.add_option("--provider", text.provider, "as WEFT_OFI_PROVIDER");
+  to.add_flag("--verify", out.verify, "fill every message and look at every byte that arrives");
+}
+
+void add_operation(CLI::App& to, options& out) {
+  to.add_option("--operation", out.operation, "am or sendrecv; both unless given")
+      ->transform(CLI::CheckedTransformer(operations));
+}
+
+void add_window(CLI::App& to, options& out) {
+  to.add_option("--window", out.windows, "messages before an answer is awaited; several with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20));
+}
+
+void add_subcommands(CLI::App& app, options& out, texts& text) {
+  CLI::App& limits = *app.add_subcommand("limits", "what the machine allows; runs alone, without a launcher");
+  add_common(limits, out);
+  CLI::App& latency = *app.add_subcommand("latency", "messages to and fro");
+  CLI::App& rate = *app.add_subcommand("rate", "small messages, many at once, for a fixed time");
+  CLI::App& bandwidth = *app.add_subcommand("bandwidth", "large messages, several at once");
+  CLI::App& put = *app.add_subcommand("put", "puts, at the origin and visible at the target, and gets");
+  for (CLI::App* each : {&latency, &rate, &bandwidth, &put}) add_measuring(*each, out, text);
+  for (CLI::App* each : {&latency, &rate, &bandwidth}) add_operation(*each, out);
+  for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
+  rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
+  put.add_flag("--touch", out.touch, "the origin writes and the target reads the data each time, outside the time");
+  CLI::App& points = *app.add_subcommand("points", "")->group("");
+  points.add_option("text", out.points);
+  points.add_option("--pin", out.bench.pin)->transform(CLI::CheckedTransformer(pinnings));
+}
+
+// What the library reads; it is asked only after this.
+void set_environment(const texts& text) {
+  if (!text.transport.empty()) setenv("WEFT_TRANSPORT", text.transport.c_str(), 1);
+  if (!text.provider.empty()) setenv("WEFT_OFI_PROVIDER", text.provider.c_str(), 1);
+}
+
+void check_together(const options& chosen) {
+  const bool threaded =
+      std::any_of(chosen.threads.begin(), chosen.threads.end(), [](std::uint32_t each) { return each > 1; });
+  if (threaded && chosen.mode == mode::processes) {
+    throw CLI::ValidationError("--threads",
+                               "several threads need --mode threads-dedicated or threads-shared; several processes "
+                               "come with weft-run -n");
+  }
+  if (chosen.stream && chosen.operation == operation::sendrecv) {
+    throw CLI::ValidationError("--stream", "only active messages need no receives, so only they can stream");
+  }
+}
+
+}  // namespace
+
+std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
+  options out;
+  texts text;
+  CLI::App app{
+      "Measures Weft, the machine, and what else moves messages here.\n"
+      "latency, rate, bandwidth and put run as ranks: weft-run -n 2 weft-perf latency",
+      "weft-perf"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", version);
+  try {
+    add_subcommands(app, out, text);
+    app.parse(argc, argv);
+    for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each));
+    out.command = app.get_subcommands().front()->get_name();
+    check_together(out);
+  } catch (const CLI::ParseError& problem) {
+    const bool asked = problem.get_exit_code() == 0;
+    if (asked)
+      (void)app.exit(problem);
+    else
+      std::fprintf(stderr, "weft-perf: %s (see weft-perf --help)\n", problem.what());
+    exit_code = asked ? 0 : 2;
+    return std::nullopt;
+  }
+  set_environment(text);
+  return out;
+}
+
+}  // namespace weft::perf

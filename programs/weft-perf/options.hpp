@@ -1,0 +1,41 @@
+// The command line of weft-perf.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft-perf/bench.hpp"
+#include "weft-perf/point.hpp"
+
+namespace weft::perf {
+
+struct options {
+  std::string command;
+  std::vector<std::size_t> sizes;      ///< empty: those that the command has
+  std::vector<std::uint32_t> threads;  ///< each gives figures of its own
+  std::vector<std::uint32_t> windows;
+  std::optional<perf::operation> operation;  ///< nothing: both
+  perf::mode mode = mode::processes;
+  perf::memory memory = memory::weft;
+  double seconds = 0.1;      ///< of a round
+  std::uint32_t rounds = 0;  ///< 0: as many as the command has
+  bool stream = false;
+  bool touch = false;
+  bool verify = false;
+  bool json = false;
+  bool quick = false;
+  double near_below_ns = 130;
+  bench_options bench;
+  std::vector<std::string> points;  ///< of the command `points`
+  std::vector<std::string> mpi;     ///< NAME=mpicc:mpiexec
+  std::vector<std::string> claims;  ///< of `compare`: these alone; empty: all
+  std::string peers_folder;
+};
+
+/// Nothing: the answer has been given already, and `exit_code` is what the program ends with. Sets what transports
+/// read from the environment.
+[[nodiscard]] std::optional<options> parse_options(int argc, char** argv, int& exit_code);
+
+}  // namespace weft::perf

@@ -1,0 +1,57 @@
+// What is measured: one point of a figure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::perf {
+
+enum class kind : std::uint8_t {
+  latency,      ///< to and fro; ns one way
+  rate,         ///< windows of messages, each answered by one; messages per second
+  stream,       ///< messages without an answer until the end; messages per second
+  bandwidth,    ///< like rate; bytes per second
+  put,          ///< complete at the origin and at the target; ns each
+  put_visible,  ///< to and fro, the target looks at its memory; ns one way
+  put_rate,     ///< windows of puts, then a flush; bytes per second
+  get,          ///< ns each
+};
+enum class operation : std::uint8_t { am, sendrecv };
+enum class mode : std::uint8_t { processes, threads_dedicated, threads_shared };
+enum class memory : std::uint8_t { ordinary, weft };
+
+[[nodiscard]] const char* name_of(kind what) noexcept;
+[[nodiscard]] const char* name_of(operation what) noexcept;
+[[nodiscard]] const char* name_of(mode what) noexcept;
+[[nodiscard]] const char* name_of(memory what) noexcept;
+
+struct point {
+  perf::kind kind = kind::latency;
+  perf::operation operation = operation::am;
+  perf::mode mode = mode::processes;
+  perf::memory memory = memory::ordinary;
+  std::size_t bytes = 8;
+  std::uint32_t threads = 1;  ///< of each process; in mode `processes` always 1
+  std::uint32_t window = 1;   ///< 0: as the kind has it
+  double seconds = 0.1;       ///< of measuring; a quarter of it before that to warm up
+  bool verify = false;
+  bool touch = false;  ///< both sides touch the data each time
+
+  /// The name that comparisons have for it, as in `am_latency`.
+  [[nodiscard]] std::string claim() const;
+  /// `ns`, `msg/s` or `B/s`.
+  [[nodiscard]] const char* unit() const noexcept;
+  [[nodiscard]] bool is_latency() const noexcept;
+
+  /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, as programs that measure peers read it.
+  [[nodiscard]] std::string text() const;
+  /// **Errors**: `invalid_argument`.
+  [[nodiscard]] static point parse(const std::string& text);
+};
+
+/// Messages in flight that suit a size: 64, or as many as 16 MiB hold, at least 2.
+[[nodiscard]] std::uint32_t window_for(std::size_t bytes) noexcept;
+
+}  // namespace weft::perf

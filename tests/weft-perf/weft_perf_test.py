@@ -1,0 +1,127 @@
+"""weft-perf: each subcommand with tiny durations; the form of what it prints, never its times."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
+PERF = BUILD / "bin/weft-perf"
+# What a figure always has; a ratio and a limit may be null.
+FIELDS = {"claim", "unit", "bytes", "threads", "window", "label", "weft", "least_share", "counts", "peer", "best_peer",
+          "ratio", "peers", "limit", "limit_name", "fraction", "commit", "flags", "pinning"}
+# Any hand-over is near, so that no round is thrown away for the noise of a machine that does other things as well.
+TINY = ["--rounds", "2", "--duration", "0.002", "--near-below", "1e6"]
+
+
+def run(*arguments, ranks=0, timeout=120, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
+    command = [BUILD / "bin/weft-run", "-n", str(ranks), PERF] if ranks else [PERF]
+    return subprocess.run([*command, *map(str, arguments)], env=dict(environment, **variables), text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+
+
+class Figures(unittest.TestCase):
+    def figures(self, *arguments, attempts=5, **more):
+        """The figures of a run; tried again where the machine was too restless for a single round to count."""
+        for _ in range(attempts):
+            result = run(*arguments, "--json", **more)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            if "changed its state" not in result.stderr:
+                break
+        out = [json.loads(line) for line in result.stdout.splitlines()]
+        for each in out:
+            self.assertLessEqual(FIELDS, set(each))
+            self.assertIn(each["label"], ("near", "far", "unknown"))
+            self.assertEqual(set(each["weft"]), {"median", "q1", "q3", "min", "max", "rounds"})
+            self.assertGreater(each["weft"]["median"], 0)
+            self.assertLessEqual(each["weft"]["min"], each["weft"]["max"])
+            self.assertIn("GNU" if "GNU" in each["flags"] else "Clang", each["flags"])
+        return out
+
+    def claims(self, figures):
+        return {(each["claim"], each["bytes"], each["threads"], each["window"]) for each in figures}
+
+    def test_latency_of_both_operations(self):
+        got = self.figures("latency", *TINY, "--sizes", "8,64KiB", "--verify", ranks=2)
+        self.assertEqual(self.claims(got), {(f"{operation}_latency", bytes, 1, 1) for operation in ("am", "sendrecv")
+                                            for bytes in (8, 65536)})
+        for each in got:
+            self.assertEqual((each["unit"], each["mode"], each["verified"]), ("ns", "processes", True))
+            self.assertIsNone(each["ratio"])
+
+    def test_threads_on_devices_of_their_own_and_on_a_shared_one(self):
+        for mode in ("threads-dedicated", "threads-shared"):
+            for command in ("latency", "rate"):
+                got = self.figures(command, *TINY, "--mode", mode, "--threads", "1,3", "--operation", "am", "--verify",
+                                   ranks=2)
+                self.assertEqual({each["claim"] for each in got}, {f"am_{command}", f"mt_{command}"})
+                self.assertEqual({each["mode"] for each in got}, {mode})
+
+    def test_windows_and_streams(self):
+        got = self.figures("rate", *TINY, "--window", "1,32", "--verify", ranks=2)
+        self.assertEqual({each["window"] for each in got}, {1, 32})
+        self.assertEqual({each["claim"] for each in got}, {"am_rate", "sendrecv_rate"})
+        got = self.figures("rate", *TINY, "--stream", "--verify", ranks=2)
+        self.assertEqual(self.claims(got), {("am_rate", 8, 1, 0)})
+
+    def test_bandwidth(self):
+        got = self.figures("bandwidth", *TINY, "--sizes", "4KiB,1MiB", "--verify", ranks=2)
+        self.assertEqual({(each["claim"], each["unit"]) for each in got}, {("bandwidth", "B/s")})
+        self.assertEqual({each["bytes"] for each in got}, {4096, 1 << 20})
+
+    def test_puts_and_gets(self):
+        for more in ([], ["--memory", "ordinary"], ["--touch"]):
+            got = self.figures("put", *TINY, "--sizes", "8,64KiB", "--verify", *more, ranks=2)
+            self.assertEqual({each["claim"] for each in got}, {"put_latency", "put_bandwidth", "get_latency"})
+            visible = [each for each in got if each.get("what") == "visible"]
+            self.assertEqual({each["bytes"] for each in visible}, {8, 65536})
+
+    def test_several_processes_and_other_transports(self):
+        self.assertEqual(self.claims(self.figures("latency", *TINY, "--operation", "am", "--verify", ranks=4)),
+                         {("am_latency", 8, 1, 1)})
+        got = self.figures("bandwidth", *TINY, "--sizes", "64KiB", "--transport", "sim:shm", "--verify", "--mode",
+                           "threads-shared", "--threads", "3", ranks=2)
+        self.assertEqual(self.claims(got), {("bandwidth", 65536, 3, 64)})
+
+    def test_limits_of_the_machine(self):
+        got = self.figures("limits", *TINY)
+        self.assertEqual({each["claim"] for each in got}, {"limit"})
+        names = {each["what"] for each in got}
+        self.assertLessEqual({"handover", "cells", "memcpy fresh", "memcpy just written", "futex", "yield"}, names)
+
+
+class Tables(unittest.TestCase):
+    def test_a_table_for_people(self):
+        result = run("latency", *TINY, ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        heading, *rows = result.stdout.splitlines()
+        self.assertRegex(heading, r"claim\s+size\s+threads\s+window\s+label\s+median")
+        for row in rows:
+            self.assertRegex(row, r"^(am|sendrecv)_latency\s+8 B\s+1\s+1\s+near\s+[\d.e+]+ \w+")
+
+    def test_what_makes_no_sense_is_refused(self):
+        for arguments in (["--bogus"], [], ["latency", "--sizes", "0"], ["latency", "--sizes", "8kb"],
+                          ["rate", "--threads", "4"], ["rate", "--stream", "--operation", "sendrecv"],
+                          ["latency", "--mode", "both"], ["points", "walk:8:1:1:10:am:processes:weft"]):
+            self.assertEqual(run(*arguments, ranks=2).returncode, 2, arguments)
+        alone = run("latency")
+        self.assertEqual(alone.returncode, 2)
+        self.assertIn("weft-run -n 2 weft-perf latency", alone.stderr)
+        self.assertRegex(run("--version").stdout, r"\Aweft-perf \d+\.\d+\.\d+\n\Z")
+
+    def test_points_are_measured_one_round_each(self):
+        result = run("points", "latency:8:1:1:2:am:processes:ordinary", "rate:8:1:32:2:sendrecv:processes:ordinary",
+                     ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual([line.split()[:2] for line in lines], [["sample", "0"], ["sample", "1"]])
+        for line in lines:
+            self.assertTrue(re.fullmatch(r"sample \d+( [\d.e+-]+){4}", line), line)
+
+
+if __name__ == "__main__":
+    unittest.main()
