@@ -1,16 +1,19 @@
 // Messages with any header and any body, as a peer gone wild could send them: delivered, kept, or refused and counted.
 //
+// There is something of everything that they may name: completions of all kinds, a region, matching engines with and
+// without receives, operations of every set under way, and of each some that come later or have gone.
+//
 // The peer is the runtime itself, over a simulated network that denies all direct copies: an offer then leads to a
 // request for packets instead of a read of any address.
 #include <array>
 #include <cstdlib>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "core/runtime_state.hpp"
 #include "fuzz/input.hpp"
-#include "weft/test/local_job.hpp"
+#include "fuzz/wild_peer.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -18,6 +21,7 @@ namespace {
 using namespace weft;
 
 constexpr std::uint32_t inbox_id = 1, count_id = 2, handler_id = 3, late_id = 4, withdrawn_id = 5;
+constexpr std::uint32_t ordered_id = 1, unordered_id = 2, keyed_id = 3, late_engine_id = 4, gone_engine_id = 5;
 constexpr std::size_t allocation_bytes_max = 1 << 16;
 
 void configure() {
@@ -30,6 +34,9 @@ void configure() {
                                                            {"WEFT_PACKET_COUNT", "64"},
                                                            {"WEFT_PACKET_BYTES", "512"},
                                                            {"WEFT_OPERATIONS_MAX", "4"},
+                                                           {"WEFT_RECEIVES_MAX", "4"},
+                                                           {"WEFT_UNEXPECTED_SENDS_MAX", "8"},
+                                                           {"WEFT_MATCHING_BUCKETS", "16"},
                                                            {"WEFT_RING_CELLS", "64"},
                                                            {"WEFT_UNEXPECTED_BYTES_MAX", "4096"},
                                                            {"WEFT_DEVICES_MAX", "2"},
@@ -46,65 +53,6 @@ class allocator final : public buffer_allocator {
   void deallocate(void* data, std::size_t) noexcept override { std::free(data); }
 };
 
-class wild_peer {
- public:
-  explicit wild_peer(runtime& rt) : state_{test::local_job::state_of(rt)} {}
-
-  // A kind, an id, a sequence number, a tag, a size, and the words of the body. Tags and words are mostly small or
-  // name operations by tickets that there are.
-  void send_one(fuzz::input& in) {
-    const auto how = in.take<std::uint8_t>();
-    net::header what;
-    what.kind = how % 32;
-    what.id = in.take<std::uint8_t>();
-    if (what.id >= 0xf0) what.id = 0xffff'ff00 + what.id;
-    what.sequence = in.take<std::uint8_t>();
-    if (what.sequence >= 0x80) what.kind |= (what.sequence >> 4 & 7) << 8;
-    what.tag = word(in);
-    const std::size_t bytes = in.take<std::uint8_t>() * (how >= 224 ? 2U : 1U);
-    std::array<std::uint64_t, 64> body{};
-    for (std::size_t i = 0; i < std::min<std::size_t>(bytes / 8, 5); ++i) body[i] = word(in);
-    const auto* const start = reinterpret_cast<const std::byte*>(body.data());
-    if (how >= 192) {
-      hand_over_packet(what, start, static_cast<std::uint32_t>(std::min(bytes, sizeof body)));
-    } else {
-      inject(what, start, bytes % (detail::inline_bytes_max + 1),
-             std::make_index_sequence<detail::inline_bytes_max + 1>{});
-    }
-  }
-
- private:
-  [[nodiscard]] static std::uint64_t word(fuzz::input& in) {
-    const auto kind = in.take<std::uint8_t>();
-    if (kind >= 0xf0) return in.take<std::uint64_t>();
-    if (kind >= 0x80) return kind - 0x80U;
-    return std::uint64_t{kind / 8U} << 32 | kind % 8U;  // a ticket: generation and index
-  }
-
-  template <std::size_t... Sizes>
-  void inject(const net::header& what, const std::byte* body, std::size_t bytes, std::index_sequence<Sizes...>) {
-    (inject_if<Sizes>(what, body, bytes), ...);
-  }
-  template <std::size_t Bytes>
-  void inject_if(const net::header& what, const std::byte* body, std::size_t bytes) {
-    if (Bytes != bytes || Bytes == 0) return;
-    std::array<std::byte, std::max<std::size_t>(Bytes, 1)> exact;
-    std::memcpy(exact.data(), body, exact.size());
-    static_cast<void>(state_.default_state().inject(0, net::any_device, what, exact));
-  }
-
-  void hand_over_packet(const net::header& what, const std::byte* body, std::uint32_t bytes) {
-    core::packet_pool& packets = state_.packets();
-    const std::uint32_t packet = packets.try_get();
-    if (packet == core::packet_pool::none) return;
-    std::memcpy(packets.data(packet), body, bytes);
-    const net::arrival message{0, what, packets.data(packet), bytes, &packets.owner()};
-    if (!state_.default_state().on_kept_message(message)) packets.put(packet);
-  }
-
-  core::runtime_state& state_;
-};
-
 // What a wild peer has begun and will never end does not keep the object from going.
 void forget_operations(completion& object) {
   while (object.outstanding() != 0) core::operation_state{}.signalled(object);
@@ -117,11 +65,115 @@ void read_all(completion_queue& queue) {
   }
 }
 
+// Matching engines, and receives in them. All that it makes is gone before the objects that it signals.
+class receiver {
+ public:
+  explicit receiver(runtime& rt, completion& local) : rt_{rt}, dev_{rt.default_device()}, local_{local} {
+    const matching_engine gone{rt, {.id = gone_engine_id}};
+  }
+
+  void make_late_engine() {
+    if (!late_) late_.emplace(rt_, matching_engine_options{.id = late_engine_id, .ordered = true});
+  }
+
+  void post(fuzz::input& in) {
+    const what_matches by{in, late_.has_value()};
+    const status posted = dev_.post_recv(
+        by.peer, buffer(in), local_,
+        {.tag = by.tag, .engine = by.engine, .policy = by.policy, .any_tag = by.any_tag, .allow_retry = true});
+    if (posted.is_posted()) tickets_.push_back(posted.ticket());
+  }
+
+  void cancel(fuzz::input& in) {
+    if (!tickets_.empty()) static_cast<void>(dev_.cancel(tickets_[in.take<std::uint8_t>() % tickets_.size()]));
+  }
+
+  // Receives what is found, or gives it up.
+  void probe(fuzz::input& in, fuzz::wild_peer& peer) {
+    const what_matches by{in, late_.has_value()};
+    auto found = dev_.probe(by.peer, {.tag = by.tag, .engine = by.engine, .policy = by.policy, .any_tag = by.any_tag});
+    if (!found) return;
+    const bool wanted = in.take<std::uint8_t>() % 2 == 0;
+    if (wanted && found->receive(buffer(in), local_).is_posted()) return;
+    peer.forget_what_waits_for_packets();  // to give a long one up takes an operation
+  }
+
+  void cancel_all() {
+    for (const std::uint64_t ticket : tickets_) static_cast<void>(dev_.cancel(ticket));
+  }
+
+ private:
+  // Where, and by what: ordered engines take wildcards, the others have policies.
+  struct what_matches {
+    what_matches(fuzz::input& in, bool is_late_there) {
+      const auto how = in.take<std::uint8_t>();
+      const std::uint32_t engines[] = {ordered_id, unordered_id, keyed_id, is_late_there ? late_engine_id : ordered_id,
+                                       default_matching_engine};
+      engine = engines[how % 5];
+      const bool is_ordered = engine == ordered_id || engine == late_engine_id;
+      any_tag = is_ordered && how >= 128;
+      peer = is_ordered && how / 64 % 2 == 1 ? any_rank : 0;
+      policy = static_cast<match_policy>(how / 5 % 4);
+      tag = in.take<std::uint8_t>() % 4;
+    }
+    std::uint32_t engine;
+    std::uint32_t peer;
+    match_policy policy;
+    bool any_tag;
+    std::uint64_t tag;
+  };
+
+  [[nodiscard]] buffer_ref buffer(fuzz::input& in) {
+    constexpr std::size_t sizes[] = {0, 8, 40, 600, 3000};
+    return buffers_.emplace_back(sizes[in.take<std::uint8_t>() % std::size(sizes)]);
+  }
+
+  runtime& rt_;
+  device& dev_;
+  completion& local_;
+  std::deque<std::vector<std::byte>> buffers_;  // the library's until the end: whatever still writes there
+  std::vector<std::uint64_t> tickets_;
+  matching_engine ordered_{rt_, {.id = ordered_id, .ordered = true}};
+  matching_engine unordered_{rt_, {.id = unordered_id}};
+  matching_engine keyed_{
+      rt_, {.id = keyed_id, .make_key = [](std::uint32_t, std::uint64_t tag) noexcept { return tag / 2; }}};
+  std::optional<matching_engine> late_;
+};
+
+// What this rank sends, puts and gets itself, so that operations are under way that a peer can answer.
+void post_one(device& dev, fuzz::input& in, const memory_region& region, std::vector<std::byte>& large,
+              completion& sent) {
+  const auto how = in.take<std::uint8_t>();
+  const buffer_ref bytes{large.data(), how % 2 == 0 ? large.size() : how};
+  const auto level = how % 4 < 2 ? completion_level::local : completion_level::delivered;
+  const std::uint64_t tag = how / 8 % 4;
+  switch (how / 32) {
+    case 0: static_cast<void>(dev.post_am(0, {how / 4 % 8U}, bytes, sent, {.complete_at = level})); break;
+    case 1:
+      static_cast<void>(dev.post_send(0, bytes, sent, {.tag = tag, .engine = ordered_id, .complete_at = level}));
+      break;
+    case 2:
+      static_cast<void>(dev.post_send(0, bytes, sent, {.tag = tag, .engine = unordered_id, .complete_at = level}));
+      break;
+    case 3: static_cast<void>(dev.post_send(0, bytes, sent, {.tag = tag, .complete_at = level})); break;
+    case 4: static_cast<void>(dev.post_put(0, {large.data(), 16}, region.at(how % 32), sent)); break;
+    case 5:
+      static_cast<void>(dev.post_put(0, {large.data(), 16}, region.at(how % 32), sent,
+                                     {.signal = remote_completion{how % 8U}, .complete_at = level}));
+      break;
+    case 6: static_cast<void>(dev.post_get(0, buffer_ref{large.data(), 16}, region.at(how % 32), sent)); break;
+    default: static_cast<void>(dev.post_atomic(0, atomic_op::swap, std::uint64_t{how}, region.at(8), sent)); break;
+  }
+}
+
 void run(fuzz::input in) {
   runtime rt;
   device& dev = rt.default_device();
   allocator memory;
-  completion_queue inbox{rt, {.capacity = 8}}, late{rt};
+  std::vector<std::byte> open(200), large(3000, std::byte{1});
+  const memory_region region{rt, open};
+  { const memory_region gone{rt, open}; }
+  completion_queue inbox{rt, {.capacity = 8}}, late{rt}, received{rt};
   counter count{rt}, sent{rt};
   volatile std::uint64_t heard = 0;
   handler ear{rt, [&](completion_record&& record) { heard = heard + record.bytes(); }};
@@ -130,25 +182,35 @@ void run(fuzz::input in) {
   const auto third = rt.register_completion(ear, {.id = handler_id, .allocator = &memory});
   static_cast<void>(rt.register_completion(count, {.id = withdrawn_id}));
   std::optional<registration> fourth;
-  const std::vector<std::byte> large(3000, std::byte{1});
+  std::optional<receiver> receives;
+  receives.emplace(rt, received);
 
-  wild_peer peer{rt};
+  fuzz::wild_peer peer{rt};
   while (!in.is_empty()) {
     switch (const auto what = in.take<std::uint8_t>(); what % 16) {
-      case 0: static_cast<void>(dev.post_am(0, {in.take<std::uint8_t>() % 8U}, large, sent)); break;
-      case 1: read_all(inbox); break;
+      case 0: post_one(dev, in, region, large, sent); break;
+      case 1:
+        read_all(inbox);
+        read_all(received);
+        break;
       case 2:
         if (!fourth) fourth.emplace(rt.register_completion(late, {.id = late_id, .allocator = &memory}));
+        if (what >= 128) receives->make_late_engine();
         break;
-      case 3:
-      case 4:
-      case 5: dev.progress(); break;
+      case 3: dev.progress(); break;
+      case 4: receives->post(in); break;
+      case 5: what < 128 ? receives->cancel(in) : receives->probe(in, peer); break;
+      case 6: dev.progress(); break;
       default: peer.send_one(in); break;
     }
   }
   for (int i = 0; i < 20; ++i) dev.progress();
   read_all(inbox);
-  for (completion* each : std::initializer_list<completion*>{&inbox, &late, &count, &sent, &ear})
+  read_all(received);
+  receives->cancel_all();
+  peer.forget_what_waits_for_packets();
+  receives.reset();
+  for (completion* each : std::initializer_list<completion*>{&inbox, &late, &count, &sent, &ear, &received})
     forget_operations(*each);
 }
 
@@ -162,4 +224,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 // Buffers of operations that the wild peer never ends are lost with them.
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+extern "C" const char* __asan_default_options() { return "detect_leaks=0:allocator_may_return_null=1"; }

@@ -1,0 +1,101 @@
+// A peer that sends any header with any body. It names what there is more often than chance would: ids, regions, and
+// operations by their tickets.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "core/runtime_state.hpp"
+#include "fuzz/input.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::fuzz {
+
+class wild_peer {
+ public:
+  explicit wild_peer(runtime& rt) : state_{test::local_job::state_of(rt)} {}
+
+  /// A kind, an id, a sequence number, a tag, a size, and the words of the body.
+  void send_one(input& in) {
+    const auto how = in.take<std::uint8_t>();
+    net::header what;
+    what.kind = how % 32;
+    what.id = id(in);
+    what.sequence = in.take<std::uint8_t>();
+    if (core::kind_of(what.kind) == core::wire::atomic) {
+      what.sequence = (what.sequence & 0xf) | (what.sequence >> 4) << 8;
+    } else if (what.sequence >= 0x80) {
+      what.kind |= (what.sequence >> 4 & 7) << 8;
+      what.sequence %= 16;
+    }
+    what.tag = word(in);
+    const std::size_t bytes = in.take<std::uint8_t>() * (how >= 224 ? 2U : 1U);
+    std::array<std::uint64_t, 64> body{};
+    for (std::size_t i = 0; i < std::min<std::size_t>(bytes / 8, 5); ++i) body[i] = word(in);
+    const auto* const start = reinterpret_cast<const std::byte*>(body.data());
+    if (how >= 192) {
+      hand_over_packet(what, start, static_cast<std::uint32_t>(std::min(bytes, sizeof body)));
+    } else {
+      inject(what, start, bytes % (detail::inline_bytes_max + 1),
+             std::make_index_sequence<detail::inline_bytes_max + 1>{});
+    }
+  }
+
+  /// What it has begun and will never end does not keep the runtime from going on: forgets those operations.
+  void forget_what_waits_for_packets() {
+    for (core::operation_pool* pool : {&state_.arrivals(), &state_.receives()}) {
+      pool->each([&](core::operation_state& each) {
+        if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_chunks) return;
+        if (each.target != nullptr) core::operation_state::signalled(*each.target);
+        if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
+        state_.put_back(each);
+      });
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::uint32_t id(input& in) {
+    const auto kind = in.take<std::uint8_t>();
+    if (kind == 0xee) return default_matching_engine;
+    return kind >= 0xf0 ? 0xffff'ff00 + kind : kind;
+  }
+
+  [[nodiscard]] static std::uint64_t word(input& in) {
+    const auto kind = in.take<std::uint8_t>();
+    if (kind >= 0xf0) return in.take<std::uint64_t>();
+    if (kind >= 0xe8) return (kind % 4 + 1U) * core::region_table::regions_max + kind % 4U;  // a region
+    // A ticket: generation, set, and index + 1.
+    if (kind >= 0xc0) return std::uint64_t{(kind - 0xc0U) / 8 + 1} << 32 | (kind / 4 % 2 + 1U) << 28 | (kind % 4 + 1U);
+    if (kind >= 0x80) return kind - 0x80U;
+    return std::uint64_t{kind / 8U} << 32 | kind % 8U;  // of a post
+  }
+
+  template <std::size_t... Sizes>
+  void inject(const net::header& what, const std::byte* body, std::size_t bytes, std::index_sequence<Sizes...>) {
+    if (bytes == 0) static_cast<void>(state_.default_state().on_kept_message({0, what, nullptr, 0, nullptr}));
+    (inject_if<Sizes>(what, body, bytes), ...);
+  }
+  template <std::size_t Bytes>
+  void inject_if(const net::header& what, const std::byte* body, std::size_t bytes) {
+    if (Bytes != bytes || Bytes == 0) return;
+    std::array<std::byte, std::max<std::size_t>(Bytes, 1)> exact;
+    std::memcpy(exact.data(), body, exact.size());
+    static_cast<void>(state_.default_state().inject(0, net::any_device, what, exact));
+  }
+
+  void hand_over_packet(const net::header& what, const std::byte* body, std::uint32_t bytes) {
+    core::packet_pool& packets = state_.packets();
+    const std::uint32_t packet = packets.try_get();
+    if (packet == core::packet_pool::none) return;
+    std::memcpy(packets.data(packet), body, bytes);
+    const net::arrival message{0, what, packets.data(packet), bytes, &packets.owner()};
+    if (!state_.default_state().on_kept_message(message)) packets.put(packet);
+  }
+
+  core::runtime_state& state_;
+};
+
+}  // namespace weft::fuzz
