@@ -26,7 +26,7 @@ LEFT_OUT = {
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",
 }
-KINDS = ("delayed", "reordered", "full", "busy", "unavailable")
+KINDS = ("delayed", "reordered", "full", "busy", "unavailable", "unmapped")
 NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 
 
