@@ -10,7 +10,8 @@ namespace weft_kmer {
 
 namespace {
 
-// Ids of inboxes: this one and those after it, one a thread.
+// Ids of inboxes: that of `threads_of_all`; and the first thread's, which the others' come after.
+constexpr std::uint32_t roll_call_id = 0;
 constexpr std::uint32_t first_inbox_id = 1;
 
 template <typename T>
@@ -180,6 +181,29 @@ void endpoint::request_stop() {
 
 void endpoint::report_progress(std::uint64_t bytes_done) {
   post(0, kind::progress, owner_->rank(), bytes_of(bytes_done));
+}
+
+std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own) {
+  std::vector<rank_threads> out(rt.size());
+  std::uint32_t heard = 0;
+  weft::completion_queue inbox{rt};
+  weft::counter unused{rt};
+  const weft::registration registered = rt.register_completion(inbox, {.id = roll_call_id});
+  weft::device& device = rt.default_device();
+  const auto hear = [&] {
+    if (!device.progress()) std::this_thread::yield();
+    while (const auto record = inbox.pop()) {
+      const auto wanted = static_cast<std::uint32_t>(record->tag() >> 32);
+      out[record->peer()] = {wanted, static_cast<std::uint32_t>(record->tag())};
+      ++heard;
+    }
+  };
+  const weft::post_am_options options{.tag = std::uint64_t{own.wanted} << 32 | own.possible, .device = device.index()};
+  for (std::uint32_t to = 0; to < rt.size(); ++to) {
+    while (device.post_am(to, {roll_call_id}, {}, unused, options).is_retry()) hear();
+  }
+  while (heard < rt.size()) hear();
+  return out;
 }
 
 exchange::exchange(weft::runtime& rt, unsigned threads)

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "kmer/options.hpp"
+
 namespace weft_kmer {
 
 class exchange;
@@ -114,10 +116,13 @@ class endpoint {
   std::uint64_t bytes_sent_ = 0;
 };
 
+/// Collective over the ranks, once. Returns: what each has given, by rank; the same everywhere.
+[[nodiscard]] std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own);
+
 /// A rank's part: the runtime and the endpoints of its threads.
 class exchange {
  public:
-  /// Collective over the ranks, all with the same number of threads.
+  /// Collective over the ranks, all with the same number of threads (`check_threads`).
   exchange(weft::runtime& rt, unsigned threads);
 
   [[nodiscard]] unsigned rank() const noexcept { return rt_->rank(); }

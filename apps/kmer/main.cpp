@@ -11,6 +11,7 @@
 
 #include "kmer/count_job.hpp"
 #include "kmer/exchange.hpp"
+#include "kmer/input_error.hpp"
 #include "kmer/options.hpp"
 #include "kmer/summary.hpp"
 
@@ -34,10 +35,10 @@ int count(weft::runtime& rt, weft_kmer::count_options options) {
   // Each thread has a device; the runtime's own is one more.
   const unsigned threads_max = rt.attributes().devices_max - 1;
   if (options.threads == 0) options.threads = std::min(default_threads(rt.size()), threads_max);
-  if (options.threads > threads_max) {
-    say(rt, stderr,
-        fmt::format("weft-kmer: --threads {}: at most {} here (WEFT_DEVICES_MAX sets it); more processes help\n",
-                    options.threads, threads_max));
+  try {
+    weft_kmer::check_threads(weft_kmer::threads_of_all(rt, {options.threads, threads_max}));
+  } catch (const weft_kmer::job_error& e) {  // the same on every rank
+    say(rt, stderr, fmt::format("weft-kmer: {}\n", e.what()));
     return 1;
   }
   weft_kmer::exchange link{rt, options.threads};

@@ -55,4 +55,25 @@ void check_options(const count_options& options, unsigned ranks) {
   }
 }
 
+void check_threads(std::span<const rank_threads> by_rank) {
+  constexpr unsigned named_max = 4;
+  std::string others;
+  unsigned differ = 0;
+  for (std::size_t rank = 1; rank < by_rank.size(); ++rank) {
+    if (by_rank[rank].wanted == by_rank[0].wanted || ++differ > named_max) continue;
+    others += ", rank " + std::to_string(rank) + " has " + std::to_string(by_rank[rank].wanted);
+  }
+  if (differ > named_max) others += ", and " + std::to_string(differ - named_max) + " more differ";
+  if (differ != 0) {
+    throw job_error{"all ranks need the same number of threads, but rank 0 has " + std::to_string(by_rank[0].wanted) +
+                    others + ": give all of them the same --threads"};
+  }
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    if (by_rank[rank].wanted <= by_rank[rank].possible) continue;
+    throw job_error{"--threads " + std::to_string(by_rank[rank].wanted) + ": at most " +
+                    std::to_string(by_rank[rank].possible) + " on rank " + std::to_string(rank) +
+                    " (WEFT_DEVICES_MAX sets it); more processes help"};
+  }
+}
+
 }  // namespace weft_kmer

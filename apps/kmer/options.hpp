@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,14 @@ struct command_line {
 
 /// Checks what depends on the job. Errors: job_error.
 void check_options(const count_options& options, unsigned ranks);
+
+/// The threads of a rank.
+struct rank_threads {
+  std::uint32_t wanted = 0;
+  std::uint32_t possible = 0;
+};
+
+/// Checks that all ranks have the same number of threads, and can have them. Errors: job_error.
+void check_threads(std::span<const rank_threads> by_rank);
 
 }  // namespace weft_kmer

@@ -104,6 +104,25 @@ class BadInput(KmerTest):
     def test_more_threads_than_there_are_devices_for(self):
         self.check(["--threads 1000", "WEFT_DEVICES_MAX"], "--threads", 1000, self.write("good.fq", GOOD), ranks=(1, 2))
 
+    @unittest.skipIf(kmer_program.RANKS_MAX < 2, "one rank only")
+    def test_ranks_with_different_numbers_of_threads(self):
+        good = self.write("good.fq", GOOD)
+        for launcher, start in kmer_program.LAUNCHERS.items():
+            for threads, words in (("$((PMI_RANK / 2 + 1))", ["rank 0 has 1", "rank 2 has 2"]),
+                                   ("$((PMI_RANK ? 2 : 1000))", ["rank 0 has 1000", "rank 1 has 2", "rank 2 has 2"])):
+                with self.subTest(launcher=launcher, threads=threads):
+                    script = f'exec "$0" count --threads {threads} --counts "$1" "$2"'
+                    command = [*start, 3, "sh", "-c", script, kmer_program.WEFT_KMER, self.folder / "counts", good]
+                    result = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                            timeout=kmer_program.RUN_TIMEOUT_S)
+                    self.assertNotEqual(result.returncode, 0)
+                    own = [line for line in result.stderr.splitlines() if line.startswith("weft-kmer: ")]
+                    self.assertEqual(len(own), 1, result.stderr)
+                    for word in [*words, "same --threads"]:
+                        self.assertIn(word, own[0])
+                    self.assertEqual(os.listdir(self.folder), ["good.fq"])
+
     def test_an_output_that_cannot_be_made(self):
         good = self.write("good.fq", GOOD)
         self.check(["/no/such/place/counts", "cannot be written"], "--counts", "/no/such/place/counts", good)

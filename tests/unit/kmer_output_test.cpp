@@ -92,6 +92,24 @@ TEST(kmer_options, wrong_ones_are_refused_with_one_text) {
   EXPECT_THROW(check_options({.counts_path = "x", .histogram_path = "x", .inputs = {"a"}}, 1), job_error);
 }
 
+TEST(kmer_options, all_ranks_need_as_many_threads_as_rank_0) {
+  const auto problem = [](const std::vector<rank_threads>& by_rank) {
+    try {
+      check_threads(by_rank);
+      return std::string{};
+    } catch (const job_error& e) {
+      return std::string{e.what()};
+    }
+  };
+  EXPECT_EQ(problem({{2, 8}, {2, 4}, {2, 2}}), "");
+  EXPECT_EQ(problem({{2, 8}, {3, 4}, {2, 2}, {5, 8}}),
+            "all ranks need the same number of threads, but rank 0 has 2, rank 1 has 3, rank 3 has 5: give all of them "
+            "the same --threads");
+  EXPECT_NE(problem({{1, 8}, {2, 8}, {2, 8}, {2, 8}, {2, 8}, {2, 8}, {2, 8}}).find("rank 4 has 2, and 2 more differ"),
+            std::string::npos);
+  EXPECT_NE(problem({{4, 8}, {4, 3}}).find("--threads 4: at most 3 on rank 1"), std::string::npos);
+}
+
 TEST(kmer_summary, knows_the_kmers_seen_once_that_the_filters_dropped) {
   job_report report;
   report.threads_per_rank = 1;
