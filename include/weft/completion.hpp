@@ -24,7 +24,7 @@ struct operation_state;
 class [[nodiscard]] completion_record {
  public:
   /// A record of nothing.
-  completion_record() noexcept = default;
+  completion_record() noexcept {}  // not defaulted: what is behind the record's head would be zeroed
 
   /// For transports and protocols: takes over what `raw` refers to.
   explicit completion_record(const detail::raw_record& raw) noexcept : raw_{raw} {}

@@ -33,11 +33,11 @@ class completion_queue final : public completion {
   /// **Buffer**: an arrived message owns its packet, given back when the record goes; records that are kept for long
   /// make the pool short (`WEFT_FOREIGN_PACKETS_MAX` bounds it, then delivery copies).
   [[nodiscard]] std::optional<completion_record> pop() noexcept {
-    std::optional<completion_record> out;
-    detail::raw_record& raw = out.emplace().raw();
-    if (bounded_ ? !bounded_->try_pop(raw) : !unbounded_->try_pop(raw)) {
-      out->detach();  // a failed pop leaves the bytes of a record that is another thread's
-      out.reset();
+    std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice
+    if (!bounded_) [[unlikely]] {
+      pop_unbounded(out);
+    } else if (!bounded_->try_pop(out->raw())) {
+      empty(out);
     }
     return out;
   }
@@ -50,6 +50,14 @@ class completion_queue final : public completion {
  private:
   friend class core::runtime_state;
 
+  // A failed pop leaves the bytes of a record that is another thread's. Apart, as destroying a record takes registers.
+  [[gnu::noinline]] static void empty(std::optional<completion_record>& failed) noexcept {
+    failed->detach();
+    failed.reset();
+  }
+  [[gnu::noinline]] void pop_unbounded(std::optional<completion_record>& out) noexcept {
+    if (!unbounded_->try_pop(out->raw())) empty(out);
+  }
   [[nodiscard]] answer signal_unbounded(completion_record& record) noexcept;
 
   std::optional<detail::bounded_queue<detail::raw_record>> bounded_;

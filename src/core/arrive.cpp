@@ -11,17 +11,20 @@
 #include "net/transports.hpp"
 
 namespace weft::core {
-[[gnu::always_inline]] inline bool device_state::deliver(remote_entry& to, net::arrival message) noexcept {
-  if (to.queue != nullptr && message.owner == nullptr) [[likely]] {
-    const std::uint64_t head =
-        detail::record_head(message.source, operation::message, detail::payload_place::in_record, message.bytes);
-    return to.queue->try_push_parts(head, message.header.tag, message.payload, (message.bytes + 7) / 8);
-  }
-  return deliver_record(to, message);
+// A short active message for a queue, which is what most are: into the queue's slot without a detour.
+[[gnu::always_inline]] inline bool device_state::take_at_once(std::uint32_t source, const net::header& what,
+                                                              const std::byte* payload, std::uint32_t bytes,
+                                                              bool& consumed) noexcept {
+  if (what.kind != static_cast<std::uint32_t>(wire::active_message)) return false;
+  const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(what.id));
+  if (to == nullptr || to->queue == nullptr) return false;
+  const std::uint64_t head = detail::record_head(source, operation::message, detail::payload_place::in_record, bytes);
+  consumed = to->queue->try_push_parts(head, what.tag, payload, (bytes + 7) / 8);
+  return true;
 }
 
 // To any completion object, of any size.
-[[gnu::noinline]] bool device_state::deliver_record(remote_entry& to, net::arrival message) noexcept {
+bool device_state::deliver(remote_entry& to, net::arrival message) noexcept {
   completion_record record;
   detail::raw_record& raw = record.raw();
   raw.peer = message.source;
@@ -40,16 +43,7 @@ namespace weft::core {
   return false;
 }
 
-[[gnu::always_inline]] inline bool device_state::on_message(net::arrival message) noexcept {
-  if (message.header.kind == static_cast<std::uint32_t>(wire::active_message)) [[likely]] {
-    auto* entry = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(message.header.id));
-    if (entry != nullptr) [[likely]]
-      return deliver(*entry, message);
-  }
-  return on_other_message(message);
-}
-
-[[gnu::noinline]] bool device_state::on_other_message(net::arrival message) noexcept {
+bool device_state::on_message(net::arrival message) noexcept {
   switch (kind_of(message.header.kind)) {
     case wire::active_message: return on_active_message(message);
     case wire::offer: return on_offer(message);
@@ -197,7 +191,9 @@ void device_state::open_endpoints() {
   for (const auto& transport : runtime_->transports()) {
     endpoints_.push_back(net::open_endpoint<device_state>(*transport, index_, shared_));
     for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
-      if (ways_[rank] == nullptr && transport->reaches(rank)) ways_[rank] = endpoints_.back().get();
+      if (ways_[rank] != nullptr || !transport->reaches(rank)) continue;
+      ways_[rank] = endpoints_.back().get();
+      routes_[rank] = ways_[rank]->route_to(rank);
     }
   }
 }

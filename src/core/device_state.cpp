@@ -8,7 +8,13 @@
 namespace weft::core {
 
 device_state::device_state(runtime_state& runtime, std::uint32_t index, bool shared)
-    : runtime_{&runtime}, index_{index}, shared_{shared}, ways_(runtime.size()), gate_{shared} {
+    : runtime_{&runtime},
+      index_{index},
+      shared_{shared},
+      ways_(runtime.size()),
+      routes_(runtime.size()),
+      rank_count_{runtime.size()},
+      gate_{shared} {
   open_endpoints();
   busy_ = endpoints_.back().get();
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {

@@ -11,6 +11,7 @@
 #include "core/engine_state.hpp"
 #include "core/poll_gate.hpp"
 #include "core/wire.hpp"
+#include "net/cell_way.hpp"
 #include "net/transport.hpp"
 #include "weft/device.hpp"
 #include "weft/region.hpp"
@@ -89,16 +90,20 @@ class device_state final {
   [[nodiscard]] poll_gate& gate() noexcept { return gate_; }
 
   /// What `device::post_am` promises; the arguments have been checked.
-  [[nodiscard]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes, completion& local,
-                               const post_am_options& options) {
+  [[nodiscard]] [[gnu::always_inline]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
+                                                      completion& local, const post_am_options& options) {
     if (bytes.bytes() > detail::inline_bytes_max || !options.allow_done || !options.allow_retry ||
         options.complete_at != completion_level::local) [[unlikely]] {
       return post_message(request_of(peer, id, bytes, local, options));
     }
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .tag = options.tag};
-    const net::post_result result =
-        way(peer).try_inject(peer, options.device, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes()));
-    return result == net::post_result::ok ? status::done() : status::retry(shortage_of(result));
+    // Into the peer's ring where there is one and the way is known; by the endpoint otherwise.
+    if (const net::route* known = routes_[peer]; known != nullptr && options.device == net::any_device) [[likely]] {
+      if (net::outgoing* const ring = known->known_way(); ring != nullptr) [[likely]] {
+        const net::header what{.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .tag = options.tag};
+        return status_of(ring->push(shared_, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes()), false));
+      }
+    }
+    return inject_am(peer, id, bytes, options);
   }
   [[nodiscard]] static message_request request_of(std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
                                                   completion& local, const post_am_options& options) noexcept;
@@ -113,7 +118,7 @@ class device_state final {
   void discard(unexpected_message& probed) noexcept;
   [[nodiscard]] status post_transfer(const transfer_request& request);
 
-  [[nodiscard]] std::uint32_t rank_count() const noexcept { return static_cast<std::uint32_t>(ways_.size()); }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
   bool progress() noexcept;
 
   /// A small message of the library's own.
@@ -125,6 +130,8 @@ class device_state final {
   }
 
   /// What an arriving message does; answers as transports want it (arrive.cpp).
+  [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& what, const std::byte* payload,
+                                  std::uint32_t bytes, bool& consumed) noexcept;
   [[nodiscard]] bool on_message(net::arrival message) noexcept;
   /// The same for a message that was copied aside before.
   [[nodiscard]] bool on_kept_message(net::arrival message) noexcept;
@@ -139,6 +146,11 @@ class device_state final {
   [[nodiscard]] static shortage shortage_of(net::post_result result) noexcept {
     return result == net::post_result::busy ? shortage::lock : shortage::ring;
   }
+  [[nodiscard]] static status status_of(net::post_result result) noexcept {
+    return result == net::post_result::ok ? status::done() : status::retry(shortage_of(result));
+  }
+  [[nodiscard]] status inject_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
+                                 const post_am_options& options) noexcept;
   [[nodiscard]] bool goes_at_once(const message_request& request) noexcept;
   [[nodiscard]] status try_post(const message_request& request, bool at_once) noexcept;
   [[nodiscard]] status post_offer(const message_request& request) noexcept;
@@ -154,8 +166,6 @@ class device_state final {
   [[nodiscard]] static errc error_of(std::uint64_t word) noexcept;
   void open_endpoints();
   [[nodiscard]] bool deliver(remote_entry& to, net::arrival message) noexcept;
-  [[nodiscard]] bool deliver_record(remote_entry& to, net::arrival message) noexcept;
-  [[nodiscard]] bool on_other_message(net::arrival message) noexcept;
   [[nodiscard]] bool on_active_message(net::arrival message) noexcept;
   [[nodiscard]] bool on_offer(net::arrival message) noexcept;
   template <class Body>
@@ -217,6 +227,7 @@ class device_state final {
   [[nodiscard]] bool announce(operation_state& operation) noexcept;
   [[nodiscard]] bool signal(operation_state& operation) noexcept;
   unsigned advance_backlog() noexcept;
+  bool work_off() noexcept;
   bool poll_others(unsigned moved) noexcept;
   void take_up(operation_state& operation, step next) noexcept;
 
@@ -227,6 +238,8 @@ class device_state final {
   bool shared_;
   std::vector<std::unique_ptr<endpoint>> endpoints_;  // in the order in which they are polled
   std::vector<endpoint*> ways_;                       // for each rank
+  std::vector<const net::route*> routes_;             // for each rank; null where there is none to use
+  std::uint32_t rank_count_;
   poll_gate gate_;
   // Inside the gate.
   unsigned quiet_calls_ = 0;  // in a row

@@ -16,20 +16,20 @@ class alignas(detail::cache_line_bytes) poll_gate {
   explicit poll_gate(bool shared) noexcept : shared_{shared} {}
 
   [[nodiscard]] bool try_enter() noexcept {
-    const std::uint32_t self = thread_number();
     // [gate.look] relaxed: a hint on a shared device, so that contenders read the line instead of taking it; on a
     // device of one's own only this thread writes here, and a handler that polls again finds itself inside.
     if (inside_.load(std::memory_order_relaxed) != nobody) return false;
     if (!shared_) {
       // [gate.own_enter] relaxed: ordered before what follows by the fence of whoever waits in `wait_until_left`.
-      inside_.store(self, std::memory_order_relaxed);
+      inside_.store(this_thread(), std::memory_order_relaxed);
       // [gate.own_fence] seq_cst -> [gate.fence_all]: for the compiler; the waiter's membarrier is the core's fence.
       std::atomic_signal_fence(std::memory_order_seq_cst);
       return true;
     }
-    std::uint32_t expected = nobody;
+    const void* expected = nobody;
     // [gate.enter] acquire <- [gate.leave]: what the last poller did.
-    return inside_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed);
+    return inside_.compare_exchange_strong(expected, this_thread(), std::memory_order_acquire,
+                                           std::memory_order_relaxed);
   }
 
   void leave() noexcept {
@@ -43,8 +43,8 @@ class alignas(detail::cache_line_bytes) poll_gate {
     base::backoff waiting;
     for (;;) {
       // [gate.wait] acquire <- [gate.leave]: the poller is done with what was withdrawn.
-      const std::uint32_t poller = inside_.load(std::memory_order_acquire);
-      if (poller == nobody || (poller == thread_number() && poller != numberless)) return;
+      const void* const poller = inside_.load(std::memory_order_acquire);
+      if (poller == nobody || poller == this_thread()) return;
       waiting.pause();
     }
   }
@@ -56,16 +56,13 @@ class alignas(detail::cache_line_bytes) poll_gate {
   }
 
  private:
-  static constexpr std::uint32_t nobody = 0;
-  static constexpr std::uint32_t numberless = detail::thread_slots_max + 1;  // threads without a slot share it
+  static constexpr const void* nobody = nullptr;
 
-  [[nodiscard]] static std::uint32_t thread_number() noexcept {
-    const std::uint32_t slot = detail::this_thread_slot();
-    return slot < detail::thread_slots_max ? slot + 1 : numberless;
-  }
+  // An address that no other living thread has.
+  [[nodiscard]] static const void* this_thread() noexcept { return &detail::cached_thread_slot; }
 
   const bool shared_;
-  std::atomic<std::uint32_t> inside_{nobody};
+  std::atomic<const void*> inside_{nobody};
 };
 
 /// Registers the process for `fence_all_threads`; called once per runtime, before any device is made.

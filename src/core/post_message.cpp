@@ -72,6 +72,14 @@ message_request device_state::request_of(std::uint32_t peer, std::uint32_t id, c
           .allow_retry = options.allow_retry};
 }
 
+// A short message whose way is to be found, or is no ring.
+status device_state::inject_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
+                               const post_am_options& options) noexcept {
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .tag = options.tag};
+  return status_of(
+      way(peer).try_inject(peer, options.device, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes())));
+}
+
 // Whether the bytes go with the message. Otherwise it is an offer: it is long, its arrival is to be confirmed, or too
 // many of this rank's messages wait for receives there.
 bool device_state::goes_at_once(const message_request& request) noexcept {

@@ -21,16 +21,22 @@ constexpr unsigned skips_max = 64;
 
 bool device_state::progress() noexcept {
   if (!gate_.try_enter()) return false;
-  unsigned moved = 0;
-  if (!backlog_.is_empty()) [[unlikely]]
-    moved += advance_backlog();
-  if (runtime_->unexpected().has_ready()) [[unlikely]]
-    moved += runtime_->unexpected().deliver(*this);
-  moved += busy_->poll(*this, arrivals_per_peer);
+  if (!backlog_.is_empty() || runtime_->unexpected().has_ready()) [[unlikely]]
+    return work_off();
   // The transport that moved something last comes first, and while it does the others are skipped, for a while.
-  if (moved == 0 || ++skipped_ == skips_max) return poll_others(moved);
+  if (const unsigned moved = busy_->poll(*this, arrivals_per_peer); moved == 0 || ++skipped_ == skips_max) {
+    return poll_others(moved);
+  }
   gate_.leave();
   return true;
+}
+
+// A call with something to do besides polling.
+bool device_state::work_off() noexcept {
+  unsigned moved = advance_backlog();
+  moved += runtime_->unexpected().deliver(*this);
+  moved += busy_->poll(*this, arrivals_per_peer);
+  return poll_others(moved);
 }
 
 // The rest of a call that has found little to do: the other transports, then now and then the default device.

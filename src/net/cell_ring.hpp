@@ -123,7 +123,7 @@ class basic_ring_receiver {
   using cell_type = basic_cell<Atomics>;
 
   basic_ring_receiver(control_type& control, const cell_type* cells, std::uint32_t count) noexcept
-      : next_{cells}, control_{&control}, cells_{cells}, mask_{count - 1} {}
+      : next_{cells}, control_{&control}, cells_{cells}, mask_{count - 1}, quarter_{mask_ / 4} {}
 
   /// Whether there is a cell to read.
   [[nodiscard]] bool has_cell() const noexcept {
@@ -146,22 +146,21 @@ class basic_ring_receiver {
   void advance() noexcept {
     const std::uint32_t head = awaited_++;
     next_ = cells_ + (head & mask_);
-    if (head - returned_ > mask_ / 4) return_credit(head);
+    if ((head & quarter_) == 0) return_credit(head);
   }
 
  private:
   void return_credit(std::uint32_t head) noexcept {
-    returned_ = head;
     // [ring.consume] release -> [ring.credit]: the cells up to here have been read.
     control_->consumed.store(head, std::memory_order_release);
   }
 
-  const cell_type* next_;       // the next cell to read
-  std::uint32_t awaited_ = 1;   // its sequence number when it's there: its position + 1
-  std::uint32_t returned_ = 0;  // positions that the sender knows to be read
+  const cell_type* next_;      // the next cell to read
+  std::uint32_t awaited_ = 1;  // its sequence number when it's there: its position + 1
   control_type* control_;
   const cell_type* cells_;
   std::uint32_t mask_;
+  std::uint32_t quarter_;  // of the ring, less one: so often the sender is told what has been read
 };
 
 using ring_sender = basic_ring_sender<>;

@@ -3,6 +3,7 @@
 // Cost: one virtual call for a post and one for a poll.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,15 @@ struct arrival {
 /// True: consumed, and where there is an owner the payload is now the sink's to release. False: no room; the transport
 /// keeps the message, and whatever came after it from the same peer, for a later poll. The class is a parameter of the
 /// endpoints, so that what an arrival does is compiled into the poll.
+///
+/// A sink that also has
+///   bool take_at_once(std::uint32_t source, const header& what, const std::byte* payload, std::uint32_t bytes,
+///                     bool& consumed) noexcept;
+/// may be shown messages without an owner there first; false: they come to `on_message` then.
+template <class Sink>
+concept takes_at_once = requires(Sink& sink, const header& what, const std::byte* payload, bool& consumed) {
+  { sink.take_at_once(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
+};
 
 /// The packet pool as transports see it: fixed-size buffers by index.
 class packet_store {
@@ -73,6 +83,8 @@ enum class copy_result : std::uint8_t {
   bad_address,  // the memory is not there
   peer_gone,
 };
+
+struct route;  // net/cell_way.hpp
 
 /// No particular device of the peer: the one with the sender's own index, modulo how many there are.
 inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
@@ -102,6 +114,10 @@ class endpoint {
   /// Copies `bytes` bytes to `remote` in the memory of `peer`; they are there when this returns.
   [[nodiscard]] virtual copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
                                                  std::size_t bytes) noexcept = 0;
+
+  /// The way of small messages to `peer` that name no device, where it is a ring that the poster may push into itself,
+  /// without a virtual call; null elsewhere. Where the way is not known yet, `try_inject` finds it.
+  [[nodiscard]] virtual const route* route_to(std::uint32_t /*peer*/) const noexcept { return nullptr; }
 
   /// Serves the arrivals of a device that is gone, from now until `release`.
   virtual void adopt(std::uint32_t slot) = 0;

@@ -81,7 +81,9 @@ class id_table {
     // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible.
     if (seen.key.load(std::memory_order_acquire) != (present_mark << 32 | id)) return nullptr;
     // [id_table.object] relaxed <- [id_table.fill]: written once, before the key.
-    return seen.object.load(std::memory_order_relaxed);
+    void* const object = seen.object.load(std::memory_order_relaxed);
+    if (object == nullptr) __builtin_unreachable();  // so that callers test only once
+    return object;
   }
 
   /// False: the id is present or was withdrawn. Throws std::bad_alloc.

@@ -31,12 +31,7 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
   void write(const Record& record) noexcept {
     const auto* from = reinterpret_cast<const std::byte*>(&record);
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < word_count; ++i) {
-      std::uint64_t copy;
-      std::memcpy(&copy, from + 8 * i, 8);
-      // [record_slot.write] relaxed -> [record_slot.read]: the release of `sequence` that follows publishes it.
-      words[i].store(copy, std::memory_order_relaxed);
-    }
+    for (std::size_t i = 0; i < word_count; ++i) write_word(i, from + 8 * i);
   }
 
   /// The same from parts: two words, then `rest_words` words that lie at `rest`; what is behind them stays as it was.
@@ -46,12 +41,11 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
     words[0].store(first, std::memory_order_relaxed);
     // [record_slot.write] relaxed -> [record_slot.read]: as above.
     words[1].store(second, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < rest_words; ++i) {
-      std::uint64_t copy;
-      std::memcpy(&copy, from + 8 * i, 8);
-      // [record_slot.write] relaxed -> [record_slot.read]: as above.
-      words[2 + i].store(copy, std::memory_order_relaxed);
+    if (rest_words == 1) [[likely]] {  // without the loop's registers
+      write_word(2, from);
+      return;
     }
+    for (std::size_t i = 0; i < rest_words; ++i) write_word(2 + i, from + 8 * i);
   }
 
   /// By any consumer, at any time; what it reads counts only if its claim on the position succeeds afterwards.
@@ -63,6 +57,14 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
       const std::uint64_t copy = words[i].load(std::memory_order_relaxed);
       std::memcpy(to + 8 * i, &copy, 8);
     }
+  }
+
+ private:
+  void write_word(std::size_t index, const std::byte* from) noexcept {
+    std::uint64_t copy;
+    std::memcpy(&copy, from, 8);
+    // [record_slot.write] relaxed -> [record_slot.read]: the release of `sequence` that follows publishes it.
+    words[index].store(copy, std::memory_order_relaxed);
   }
 };
 

@@ -16,7 +16,8 @@ inline constexpr std::uint32_t no_thread_slot = ~std::uint32_t{0};
 /// Not yet asked for.
 inline constexpr std::uint32_t unknown_thread_slot = no_thread_slot - 1;
 
-inline thread_local constinit std::uint32_t cached_thread_slot = unknown_thread_slot;
+/// Initial-exec: in position-independent code the compiler would count on a call, and save every register around it.
+[[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uint32_t cached_thread_slot = unknown_thread_slot;
 
 /// Takes a slot for the calling thread; given back when the thread ends. Defined in src/base/thread_slot.cpp.
 std::uint32_t acquire_thread_slot() noexcept;

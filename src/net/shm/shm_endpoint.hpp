@@ -31,13 +31,16 @@ class shm_endpoint final : public endpoint<Sink> {
                                          std::size_t bytes) noexcept override {
     return port_.write_remote(peer, source, remote, bytes);
   }
+  [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept override { return port_.route_to(peer); }
   void adopt(std::uint32_t index) override { port_.adopt(index); }
   void release(std::uint32_t index) noexcept override { port_.release(index); }
   unsigned poll(Sink& sink, unsigned budget) noexcept override;
 
  private:
-  [[nodiscard]] bool deliver_special(peer& source, cell_info info, header what, const std::byte* payload,
-                                     Sink& sink) noexcept;
+  [[nodiscard]] static bool deliver_at_once(const incoming& from, Sink& sink, bool& consumed) noexcept;
+  [[nodiscard]] bool deliver(incoming& from, Sink& sink) noexcept;
+  [[nodiscard]] bool deliver_packet(peer& source, cell_info info, header what, const std::byte* payload,
+                                    Sink& sink) noexcept;
 
   shm_port port_;
 };
@@ -46,13 +49,9 @@ template <class Sink>
 unsigned shm_endpoint<Sink>::poll(Sink& sink, unsigned budget) noexcept {
   unsigned moved = 0;
   for (incoming* const from : port_.rings()) {
-    const unsigned enough = moved + budget;
-    for (; from->receiver.has_cell() && moved != enough; ++moved) {
-      cell_info info;
-      header what;
-      const std::byte* const payload = from->receiver.read(info, what);
-      const bool consumed = info.is_plain() ? sink.on_message({from->rank, what, payload, info.bytes(), nullptr})
-                                            : deliver_special(*from->source, info, what, payload, sink);
+    for (unsigned left = budget; left != 0 && from->receiver.has_cell(); --left, ++moved) {
+      bool consumed;
+      if (!deliver_at_once(*from, sink, consumed)) consumed = deliver(*from, sink);
       if (!consumed) break;
       from->receiver.advance();
     }
@@ -61,10 +60,33 @@ unsigned shm_endpoint<Sink>::poll(Sink& sink, unsigned budget) noexcept {
   return moved;
 }
 
+// False: this takes a second look.
+template <class Sink>
+[[gnu::always_inline]] inline bool shm_endpoint<Sink>::deliver_at_once(const incoming& from, Sink& sink,
+                                                                       bool& consumed) noexcept {
+  if constexpr (takes_at_once<Sink>) {
+    cell_info info;
+    header what;
+    const std::byte* const payload = from.receiver.read(info, what);
+    return info.is_plain() && sink.take_at_once(from.rank, what, payload, info.bytes(), consumed);
+  } else {
+    return false;
+  }
+}
+
+template <class Sink>
+[[gnu::noinline]] bool shm_endpoint<Sink>::deliver(incoming& from, Sink& sink) noexcept {
+  cell_info info;
+  header what;
+  const std::byte* const payload = from.receiver.read(info, what);
+  return info.is_plain() ? sink.on_message({from.rank, what, payload, info.bytes(), nullptr})
+                         : deliver_packet(*from.source, info, what, payload, sink);
+}
+
 // A cell that hands over a packet, or one that can't be.
 template <class Sink>
-[[gnu::noinline]] bool shm_endpoint<Sink>::deliver_special(peer& source, cell_info info, header what,
-                                                           const std::byte* payload, Sink& sink) noexcept {
+[[gnu::noinline]] bool shm_endpoint<Sink>::deliver_packet(peer& source, cell_info info, header what,
+                                                          const std::byte* payload, Sink& sink) noexcept {
   arrival message{source.rank(), what, payload, info.bytes(), nullptr};
   const shape& agreed = port_.owner().where().shape;
   packet_reference reference;

@@ -5,15 +5,11 @@
 namespace weft::net::shm {
 
 // First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
-template <bool CarriesPacket>
 post_result shm_port::push_anew(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                std::uint32_t bytes) noexcept {
+                                std::uint32_t bytes, bool carries_packet) noexcept {
   outgoing* way = own_->find_way(peer, device);
-  return way == nullptr ? post_result::full : push<CarriesPacket>(*way, what, payload, bytes);
+  return way == nullptr ? post_result::full : way->push(shared_, what, payload, bytes, carries_packet);
 }
-
-template post_result shm_port::push_anew<false>(std::uint32_t peer, std::uint32_t device, const header& what,
-                                                const void* payload, std::uint32_t bytes) noexcept;
 
 post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                std::uint32_t bytes) noexcept {
@@ -21,8 +17,8 @@ post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const h
   owner_->lend(packet, peer);
   const packet_reference reference{packet, bytes};
   outgoing* way = known_way(peer, device);
-  const post_result result = way != nullptr ? push<true>(*way, what, &reference, sizeof reference)
-                                            : push_anew<true>(peer, device, what, &reference, sizeof reference);
+  const post_result result = way != nullptr ? way->push(shared_, what, &reference, sizeof reference, true)
+                                            : push_anew(peer, device, what, &reference, sizeof reference, true);
   if (result != post_result::ok) owner_->unlend(packet);
   return result;
 }

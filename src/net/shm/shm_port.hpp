@@ -22,9 +22,10 @@ class shm_port {
                                        const void* payload, std::uint32_t bytes) noexcept {
     outgoing* way = known_way(peer, device);
     if (way == nullptr) [[unlikely]]
-      return push_anew<false>(peer, device, what, payload, bytes);
-    return push<false>(*way, what, payload, bytes);
+      return push_anew(peer, device, what, payload, bytes, false);
+    return way->push(shared_, what, payload, bytes, false);
   }
+  [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept { return &routes_[peer]; }
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                      std::uint32_t bytes) noexcept;
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
@@ -52,18 +53,10 @@ class shm_port {
     return device == any_device ? routes_[peer].known_way() : nullptr;
   }
 
-  template <bool CarriesPacket>
-  [[nodiscard]] post_result push(outgoing& way, const header& what, const void* payload, std::uint32_t bytes) noexcept {
-    if (shared_ && !way.sending.try_enter()) return post_result::busy;
-    const bool pushed = way.sender.try_push(what, payload, bytes, CarriesPacket);
-    if (shared_) way.sending.leave();
-    return pushed ? post_result::ok : post_result::full;
-  }
-
   // First contact, or the peer's devices have changed: apart, so that the fast path needs no registers saved.
-  template <bool CarriesPacket>
   [[nodiscard]] [[gnu::noinline]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what,
-                                                        const void* payload, std::uint32_t bytes) noexcept;
+                                                        const void* payload, std::uint32_t bytes,
+                                                        bool carries_packet) noexcept;
 
   void list_rings() noexcept;
 

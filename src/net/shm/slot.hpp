@@ -11,22 +11,12 @@
 #include <mutex>
 #include <vector>
 
-#include "base/try_lock.hpp"
-#include "net/cell_ring.hpp"
+#include "net/cell_way.hpp"
 #include "net/shm/peer.hpp"
 
 namespace weft::net::shm {
 
 inline constexpr std::uint32_t slots_max = 64;  // a bit each in the words of a segment
-
-/// The sending side of one ring.
-struct alignas(detail::cache_line_bytes) outgoing {
-  outgoing(ring_control& control, std::uint32_t cells) noexcept
-      : sender{control, reinterpret_cast<cell*>(&control + 1), cells} {}
-
-  base::try_lock sending;
-  ring_sender sender;
-};
 
 /// The receiving side of one ring.
 struct incoming {
@@ -36,27 +26,6 @@ struct incoming {
   peer* source;
   std::uint32_t rank;
   ring_receiver receiver;
-};
-
-/// The way of messages that name no device, for one peer: one cache line, written when the peer's devices change.
-struct alignas(detail::cache_line_bytes) route {
-  const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
-  std::atomic<std::uint64_t> live{0};                     // what it was when the way was found
-  std::atomic<outgoing*> way{nullptr};
-
-  /// Which of the peer's devices take messages.
-  [[nodiscard]] std::uint64_t live_devices() const noexcept {
-    // [device.live] acquire <- [device.open]: the device's slot serves its rings.
-    return peer_live->load(std::memory_order_acquire);
-  }
-
-  /// The way, if it is known and the peer's devices are what they were; null otherwise. **Threads**: any.
-  [[nodiscard]] outgoing* known_way() const noexcept {
-    // [shm.route] acquire <- [shm.reroute]: the way that belongs to these live devices, or a newer one.
-    if (live.load(std::memory_order_acquire) != live_devices()) return nullptr;
-    // [shm.route_way] acquire <- [shm.reroute_way]: the ring is made.
-    return way.load(std::memory_order_acquire);
-  }
 };
 
 class slot {
