@@ -36,6 +36,7 @@ void configure() {
                                                            {"WEFT_OPERATIONS_MAX", "4"},
                                                            {"WEFT_RECEIVES_MAX", "4"},
                                                            {"WEFT_UNEXPECTED_SENDS_MAX", "8"},
+                                                           {"WEFT_UNEXPECTED_PACKETS_MAX", "2"},
                                                            {"WEFT_MATCHING_BUCKETS", "16"},
                                                            {"WEFT_RING_CELLS", "64"},
                                                            {"WEFT_UNEXPECTED_BYTES_MAX", "4096"},
@@ -173,7 +174,7 @@ void run(fuzz::input in) {
   std::vector<std::byte> open(200), large(3000, std::byte{1});
   const memory_region region{rt, open};
   { const memory_region gone{rt, open}; }
-  completion_queue inbox{rt, {.capacity = 8}}, late{rt}, received{rt};
+  completion_queue inbox{rt, {.capacity = 2}}, late{rt}, received{rt};
   counter count{rt}, sent{rt};
   volatile std::uint64_t heard = 0;
   handler ear{rt, [&](completion_record&& record) { heard = heard + record.bytes(); }};
