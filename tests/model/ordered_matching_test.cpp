@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <iterator>
 #include <vector>
 
 #include "core/ordered_numbers.hpp"
@@ -54,8 +55,25 @@ struct receive : item<engine::node> {
 };
 
 struct pair {
-  message* sent;
-  receive* got;
+  message* sent = nullptr;
+  receive* got = nullptr;
+};
+
+// Those of a thread. Without memory of its own: executions that fail leave it as it is.
+class pair_list {
+ public:
+  void add(pair one) {
+    check(size_ < std::size(pairs_), "more is matched than there is");
+    pairs_[size_++] = one;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const pair* begin() const { return pairs_; }
+  [[nodiscard]] const pair* end() const { return pairs_ + size_; }
+  [[nodiscard]] const pair& last() const { return pairs_[size_ - 1]; }
+
+ private:
+  pair pairs_[4];
+  std::size_t size_ = 0;
 };
 
 // Repeats what was in another thread's way.
@@ -69,16 +87,16 @@ match_result insist(Call&& call) {
 }
 
 // Adds what `released` has to the pairs of the thread, which owns all of it.
-void add_released(const engine::message_list& released, std::vector<pair>& out) {
+void add_released(const engine::message_list& released, pair_list& out) {
   for (auto* each = released.first; each != nullptr; each = each->next) {
     check(each->receive != nullptr, "a message was released without a receive");
-    out.push_back({static_cast<message*>(each), static_cast<receive*>(each->receive)});
-    static_cast<void>(out.back().sent->read());
-    static_cast<void>(out.back().got->read());
+    out.add({static_cast<message*>(each), static_cast<receive*>(each->receive)});
+    static_cast<void>(out.last().sent->read());
+    static_cast<void>(out.last().got->read());
   }
 }
 
-match_result arrive(engine& at, message& mine, std::vector<pair>& out) {
+match_result arrive(engine& at, message& mine, pair_list& out) {
   engine::message_list released;
   const match_result result = insist([&] { return at.arrive(mine, released); });
   add_released(released, out);
@@ -87,14 +105,14 @@ match_result arrive(engine& at, message& mine, std::vector<pair>& out) {
 }
 
 // As an arriving message does it: without a node where a receive waits.
-void arrive_without_a_node(engine& at, message& mine, std::vector<pair>& out) {
+void arrive_without_a_node(engine& at, message& mine, pair_list& out) {
   engine::message_list released;
   engine::node* found = nullptr;
   const match_result result = insist([&] { return at.try_match(mine.key, mine.sequence, found, released); });
   check((found != nullptr) == (result == match_result::matched), "matched with nothing");
   if (found != nullptr) {
-    out.push_back({&mine, static_cast<receive*>(found)});
-    static_cast<void>(out.back().got->read());
+    out.add({&mine, static_cast<receive*>(found)});
+    static_cast<void>(out.last().got->read());
   }
   add_released(released, out);
   if (result == match_result::none) {
@@ -104,14 +122,14 @@ void arrive_without_a_node(engine& at, message& mine, std::vector<pair>& out) {
   }
 }
 
-void post(engine& at, receive& mine, std::vector<pair>& out) {
+void post(engine& at, receive& mine, pair_list& out) {
   engine::message_node* found = nullptr;
   const match_result result = insist([&] { return at.post(mine, found); });
   check((found != nullptr) == (result == match_result::matched), "matched with nothing");
   if (found == nullptr) return;
   check(found->receive == &mine, "matched with another one");
-  out.push_back({static_cast<message*>(found), &mine});
-  static_cast<void>(out.back().sent->read());
+  out.add({static_cast<message*>(found), &mine});
+  static_cast<void>(out.last().sent->read());
 }
 
 void check_empty(engine& at) {
@@ -121,7 +139,7 @@ void check_empty(engine& at) {
 
 // Each of the pairs once, and the `i`th message with the `i`th receive.
 template <std::size_t Count>
-void check_in_order(const std::vector<pair> (&by_thread)[Count], const message* messages, const receive* receives,
+void check_in_order(const pair_list (&by_thread)[Count], const message* messages, const receive* receives,
                     std::size_t expected) {
   std::uint64_t seen = 0;
   std::size_t count = 0;
@@ -142,7 +160,7 @@ void early_ones_wait_for_their_turn() {
   shared_engine shared(1u, 4u, 0xffff'ffffu);
   message sent[3];
   receive posted[3];
-  std::vector<pair> pairs[3];
+  pair_list pairs[3];
   for (std::uint32_t i = 0; i < 3; ++i) sent[i].is(0, i, 0xffff'ffffu + i, i);
   threads(
       [&] {
@@ -165,7 +183,7 @@ void wildcards_keep_the_order() {
   shared_engine shared(2u, 1u, 0u);
   message sent[2];
   receive posted[2];
-  std::vector<pair> pairs[2];
+  pair_list pairs[2];
   threads(
       [&] {
         posted[0].is(match_policy::none, 0, 0, 0);
@@ -188,7 +206,7 @@ void messages_of_two_sources_meet_two_receives() {
   shared_engine shared(2u, 1u, 0u);
   message sent[2];
   receive posted[2];
-  std::vector<pair> pairs[3];
+  pair_list pairs[3];
   const auto send = [&](std::uint32_t from) {
     sent[from].is(from, 5, 0, from);
     arrive_without_a_node(*shared.object, sent[from], pairs[from]);
@@ -215,7 +233,7 @@ void matched_or_cancelled() {
   shared_engine shared(1u, 1u, 0u);
   message sent;
   receive posted[2];
-  std::vector<pair> pairs[2];
+  pair_list pairs[2];
   for (std::uint64_t i = 0; i < 2; ++i) {
     posted[i].is(match_policy::rank_and_tag, 0, 7, i);
     post(*shared.object, posted[i], pairs[0]);
@@ -235,8 +253,8 @@ void matched_or_cancelled() {
         check(insist(cancel) == match_result::none, "cancelled twice");
       });
   check(pairs[0].size() == 1, "the message found no receive");
-  check((pairs[0][0].got == &posted[0]) != cancelled, "both matched and cancelled, or neither");
-  check(pairs[0][0].got->read() != 99, "a cancelled receive was matched");
+  check((pairs[0].last().got == &posted[0]) != cancelled, "both matched and cancelled, or neither");
+  check(pairs[0].last().got->read() != 99, "a cancelled receive was matched");
   if (!cancelled) check(shared->remove(posted[1]) == match_result::removed, "the other receive is lost");
   check_empty(*shared.object);
 }
@@ -246,7 +264,7 @@ void only_what_is_meant_is_cancelled() {
   shared_engine shared(1u, 1u, 0u);
   message sent;
   receive posted;
-  std::vector<pair> pairs;
+  pair_list pairs;
   posted.is(match_policy::none, 0, 0, 1);
   post(*shared.object, posted, pairs);
   bool cancelled = false;
@@ -254,7 +272,7 @@ void only_what_is_meant_is_cancelled() {
       [&] {
         sent.is(0, 7, 0, 11);
         arrive_without_a_node(*shared.object, sent, pairs);
-        if (pairs.empty()) return;
+        if (pairs.size() == 0) return;
         posted.is(match_policy::rank_only, 0, 0, 2);
         post(*shared.object, posted, pairs);
       },
@@ -263,7 +281,7 @@ void only_what_is_meant_is_cancelled() {
         cancelled = insist([&] { return shared->remove(posted, is_meant); }) == match_result::removed;
         if (cancelled) posted.write(0);
       });
-  check(pairs.empty() == cancelled, "both matched and cancelled, or neither");
+  check((pairs.size() == 0) == cancelled, "both matched and cancelled, or neither");
   if (!cancelled) check(shared->remove(posted) == match_result::removed, "the second receive is lost");
   engine::message_node* found = nullptr;
   const auto pattern = make_match_key(1, match_policy::none, 0, 0);
@@ -276,7 +294,7 @@ void withdrawn_while_in_use() {
   shared_engine shared(1u, 2u, 0u);
   message sent[2];
   receive posted;
-  std::vector<pair> pairs[2];
+  pair_list pairs[2];
   engine::message_list messages;
   engine::node* receives = nullptr;
   const auto take_all = [&] { return shared->take_all(messages, receives); };
@@ -313,9 +331,9 @@ void numbered_and_matched(bool used_in_vain) {
   kept_until_the_end<numbers> next(1u, first);
   message sent[3];
   receive posted[3];
-  std::vector<pair> pairs[3];
+  pair_list pairs[3];
   std::uint32_t tried = 0;  // touched by who holds the number
-  const auto send = [&](bool works, std::vector<pair>& out) {
+  const auto send = [&](bool works, pair_list& out) {
     std::uint32_t number = 0;
     while (!next->try_begin(0, number)) await_change();
     std::uint32_t count = 0;
@@ -389,14 +407,14 @@ TEST_F(model_ordered_matching, cancelling_breaks_where_nobody_asks_what_is_meant
     shared_engine shared(1u, 1u, 0u);
     message sent;
     receive posted;
-    std::vector<pair> pairs;
+    pair_list pairs;
     posted.is(match_policy::none, 0, 0, 1);
     post(*shared.object, posted, pairs);
     threads(
         [&] {
           sent.is(0, 7, 0, 11);
           arrive_without_a_node(*shared.object, sent, pairs);
-          if (pairs.empty()) return;
+          if (pairs.size() == 0) return;
           posted.is(match_policy::rank_only, 0, 0, 2);
           post(*shared.object, posted, pairs);
           check(insist([&] { return shared->remove(posted); }) == match_result::removed, "the second receive is gone");
@@ -412,9 +430,9 @@ TEST_F(model_ordered_matching, numbers_that_are_taken_without_the_lock_are_given
     shared_engine shared(1u, 2u, 0u);
     message sent[2];
     receive posted[2];
-    std::vector<pair> pairs[3];
+    pair_list pairs[3];
     model_atomics::atomic<std::uint32_t> next{0};
-    const auto send = [&](std::vector<pair>& out) {
+    const auto send = [&](pair_list& out) {
       const std::uint32_t number = next.load(std::memory_order_relaxed);
       next.store(number + 1, std::memory_order_relaxed);
       sent[number].is(0, 1, number, number);
