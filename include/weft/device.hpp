@@ -58,7 +58,8 @@ class device {
                  const post_am_options& options = {});
 
   /// Sends `bytes` to the receive that rank `peer` posts in the same engine under the same policy, rank and tag,
-  /// whichever of the two comes first. Goes by size as an active message does.
+  /// whichever of the two comes first. Goes by size as an active message does; where many wait there already, one that
+  /// would go in a packet stays here until it is wanted (*posted*).
   ///
   /// **Buffer**: the caller's again after *done*, or when `local` is signalled, which does not say that the message has
   /// met its receive unless `.complete_at = delivered`.
