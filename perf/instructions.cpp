@@ -1,7 +1,7 @@
 // One 8-byte message after another from a device of one rank to a device of another, through a shared-memory ring: as
-// an active message (post, progress at the receiver, completion), then as a send that finds its receive posted (receive,
-// post, progress, completion). Run under callgrind by scripts/instructions, which adds up what the functions below cost.
-// Never `self`, never an empty poll: each step happens exactly once a message.
+// an active message (post, progress at the receiver, completion), then as a send that finds its receive posted
+// (receive, post, progress, completion). Run under callgrind by scripts/instructions, which adds up what the functions
+// below cost. Never `self`, never an empty poll: each step happens exactly once a message.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -174,7 +174,12 @@ status device::post_send(std::uint32_t peer, const_buffer_ref bytes, completion&
   check_object("post_send", *runtime_, local);
   check("post_send", peer, state_->rank_count(), source_payload{bytes});
   core::engine_state& engine = engine_of(*runtime_->state_, "post_send", options.engine);
-  return state_->post_send(request_of(peer, bytes, local, options), engine);
+  if (engine.is_ordered() || !core::device_state::goes_inline(bytes, options)) {
+    return state_->post_send(request_of(peer, bytes, local, options), engine);
+  }
+  const std::uint32_t kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(options.policy));
+  return state_->post_inline(peer, options.device,
+                             {.kind = kind, .id = options.engine, .sequence = 0, .tag = options.tag}, bytes);
 }
 
 status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,

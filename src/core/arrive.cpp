@@ -24,7 +24,7 @@ namespace weft::core {
 }
 
 // To any completion object, of any size.
-bool device_state::deliver(remote_entry& to, net::arrival message) noexcept {
+bool device_state::deliver(remote_entry& to, const net::arrival& message) noexcept {
   completion_record record;
   detail::raw_record& raw = record.raw();
   raw.peer = message.source;
@@ -43,7 +43,7 @@ bool device_state::deliver(remote_entry& to, net::arrival message) noexcept {
   return false;
 }
 
-bool device_state::on_message(net::arrival message) noexcept {
+bool device_state::on_message(const net::arrival& message) noexcept {
   switch (kind_of(message.header.kind)) {
     case wire::active_message: return on_active_message(message);
     case wire::offer: return on_offer(message);
@@ -64,13 +64,13 @@ bool device_state::on_message(net::arrival message) noexcept {
   return refuse(message);
 }
 
-bool device_state::refuse(net::arrival message) noexcept {
+bool device_state::refuse(const net::arrival& message) noexcept {
   runtime_->count_refused();
   give_back(message);
   return true;
 }
 
-device_state::target device_state::target_of(net::arrival message) noexcept {
+device_state::target device_state::target_of(const net::arrival& message) noexcept {
   for (;;) {
     const detail::id_entry found = runtime_->remote_completions().look_up(message.header.id);
     if (found.state == detail::presence::present) return {fate::deliver, static_cast<remote_entry*>(found.object)};
@@ -83,7 +83,7 @@ device_state::target device_state::target_of(net::arrival message) noexcept {
   }
 }
 
-bool device_state::on_active_message(net::arrival message) noexcept {
+bool device_state::on_active_message(const net::arrival& message) noexcept {
   const target to = target_of(message);
   if (to.what != fate::deliver) {
     if (to.what == fate::no_room) return false;
@@ -94,7 +94,7 @@ bool device_state::on_active_message(net::arrival message) noexcept {
   return deliver(*to.entry, message);
 }
 
-bool device_state::on_offer(net::arrival message) noexcept {
+bool device_state::on_offer(const net::arrival& message) noexcept {
   offer_body body;
   if (!read_body(message, body)) return refuse(message);
   const target to = target_of(message);
@@ -129,7 +129,7 @@ bool device_state::on_offer(net::arrival message) noexcept {
 
 // The operation whose first message `message` answers; null where there is none, and then the message is refused.
 template <class Body>
-operation_state* device_state::answered(net::arrival message, Body& body) noexcept {
+operation_state* device_state::answered(const net::arrival& message, Body& body) noexcept {
   if (read_body(message, body)) {
     operation_state* found = runtime_->posts().find(body.ticket, message.source, step::wait_for_answer);
     if (found != nullptr) return found;
@@ -137,13 +137,13 @@ operation_state* device_state::answered(net::arrival message, Body& body) noexce
   static_cast<void>(refuse(message));
   return nullptr;
 }
-template operation_state* device_state::answered(net::arrival message, atomic_result_body& body) noexcept;
+template operation_state* device_state::answered(const net::arrival& message, atomic_result_body& body) noexcept;
 
 errc device_state::error_of(std::uint64_t word) noexcept {
   return word > static_cast<std::uint64_t>(errc::region_refused) ? errc::none : static_cast<errc>(word);
 }
 
-bool device_state::on_finished(net::arrival message) noexcept {
+bool device_state::on_finished(const net::arrival& message) noexcept {
   finished_body body;
   if (!read_body(message, body)) return refuse(message);
   operation_state* operation = runtime_->posts().find(body.ticket, message.source, step::wait_for_answer);
@@ -157,7 +157,7 @@ bool device_state::on_finished(net::arrival message) noexcept {
   return true;
 }
 
-bool device_state::on_copy_request(net::arrival message) noexcept {
+bool device_state::on_copy_request(const net::arrival& message) noexcept {
   copy_request_body body;
   operation_state* const operation = answered(message, body);
   if (operation == nullptr) return true;
@@ -166,7 +166,7 @@ bool device_state::on_copy_request(net::arrival message) noexcept {
   return true;
 }
 
-bool device_state::on_chunk(net::arrival message) noexcept {
+bool device_state::on_chunk(const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
   operation_state* operation = runtime_->find_operation(message.header.tag, message.source, step::wait_for_chunks);
   if (operation == nullptr || offset > operation->bytes || message.bytes > operation->bytes - offset) {
@@ -198,14 +198,14 @@ void device_state::open_endpoints() {
   }
 }
 
-bool device_state::on_kept_message(net::arrival message) noexcept {
+bool device_state::on_kept_message(const net::arrival& message) noexcept {
   redelivering_ = true;
   const bool consumed = on_message(message);
   redelivering_ = false;
   return consumed;
 }
 
-bool unexpected_messages::hand_over(device_state& to, net::arrival message) noexcept {
+bool unexpected_messages::hand_over(device_state& to, const net::arrival& message) noexcept {
   return to.on_kept_message(message);
 }
 

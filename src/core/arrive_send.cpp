@@ -9,7 +9,7 @@
 
 namespace weft::core {
 
-bool device_state::on_send(net::arrival message) noexcept {
+bool device_state::on_send(const net::arrival& message) noexcept {
   const bool is_offer = kind_of(message.header.kind) == wire::send_offer;
   if (is_offer ? message.owner != nullptr || message.bytes != sizeof(offer_body)
                : message.owner != nullptr && message.bytes > runtime_->packets().packet_bytes()) {
@@ -34,7 +34,7 @@ bool device_state::on_send(net::arrival message) noexcept {
 }
 
 // For an engine that is gone, or not made yet. Of a long message that nobody will receive, its sender is told.
-bool device_state::refuse_send(net::arrival message, fate why) noexcept {
+bool device_state::refuse_send(const net::arrival& message, fate why) noexcept {
   if (why == fate::unwanted) {
     if (kind_of(message.header.kind) == wire::send_offer) {
       operation_state* const answer = arrival_operation(message);
@@ -51,7 +51,7 @@ bool device_state::refuse_send(net::arrival message, fate why) noexcept {
   return true;
 }
 
-bool device_state::match_send(engine_state& engine, net::arrival message) noexcept {
+bool device_state::match_send(engine_state& engine, const net::arrival& message) noexcept {
   const auto policy = static_cast<match_policy>(message.header.kind >> 8);
   const match_key key = engine.key_of(policy, message.source, message.header.tag);
   match_node* found = nullptr;
@@ -69,7 +69,7 @@ bool device_state::match_send(engine_state& engine, net::arrival message) noexce
   return true;
 }
 
-bool device_state::match_in_order(engine_state& engine, net::arrival message) noexcept {
+bool device_state::match_in_order(engine_state& engine, const net::arrival& message) noexcept {
   const match_key key = make_match_key(engine.id, match_policy::rank_and_tag, message.source, message.header.tag);
   match_node* found = nullptr;
   matched_messages released;
@@ -117,7 +117,7 @@ bool device_state::send_word(operation_state& operation) noexcept {
   return true;
 }
 
-bool device_state::on_wants_offers(net::arrival message) noexcept {
+bool device_state::on_wants_offers(const net::arrival& message) noexcept {
   if (message.owner != nullptr || message.bytes != 0) return refuse(message);
   runtime_->unexpected_sends().budget().hear(message.source, message.header.sequence);
   return true;
@@ -133,7 +133,7 @@ void device_state::complete_all(matched_messages& released) noexcept {
 }
 
 // The receive and the message are this thread's alone. What can't be done now goes to the backlog.
-void device_state::complete_receive(operation_state& receive, net::arrival message) noexcept {
+void device_state::complete_receive(operation_state& receive, const net::arrival& message) noexcept {
   receive.peer = message.source;
   receive.tag = message.header.tag;
   if (kind_of(message.header.kind) == wire::send_offer) {

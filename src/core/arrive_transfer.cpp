@@ -25,7 +25,7 @@ completion_record record_of(operation what, const net::arrival& message, std::by
 
 }  // namespace
 
-operation_state* device_state::arrival_operation(net::arrival message) noexcept {
+operation_state* device_state::arrival_operation(const net::arrival& message) noexcept {
   operation_state* const out = runtime_->arrivals().try_get();
   if (out == nullptr) return nullptr;
   out->peer = message.source;
@@ -36,13 +36,13 @@ operation_state* device_state::arrival_operation(net::arrival message) noexcept 
 }
 
 // So what comes after it from the same peer is not held up: that may be what frees an operation.
-bool device_state::put_aside(net::arrival message) noexcept {
+bool device_state::put_aside(const net::arrival& message) noexcept {
   if (redelivering_ || !runtime_->unexpected().put_aside(message)) return false;
   give_back(message);
   return true;
 }
 
-bool device_state::on_signal(net::arrival message) noexcept {
+bool device_state::on_signal(const net::arrival& message) noexcept {
   signal_body body;
   if (!read_body(message, body)) return refuse(message);
   const target to = target_of(message);
@@ -57,7 +57,7 @@ bool device_state::on_signal(net::arrival message) noexcept {
   return to.entry->target->signal(std::move(record)) == completion::answer::taken;
 }
 
-bool device_state::on_put(net::arrival message) noexcept {
+bool device_state::on_put(const net::arrival& message) noexcept {
   put_body body;
   // A payload of up to 40 bytes may come without a packet: transports are free to.
   if (message.bytes < sizeof body) return refuse(message);
@@ -96,7 +96,7 @@ bool device_state::on_put(net::arrival message) noexcept {
 
 // The operation that goes on with a long put or get, with a place in the region; null where the message is dealt with,
 // and then `consumed` is the answer to the transport.
-operation_state* device_state::begin_region(net::arrival message, const put_offer_body& body, operation what,
+operation_state* device_state::begin_region(const net::arrival& message, const put_offer_body& body, operation what,
                                             bool& consumed) noexcept {
   consumed = true;
   target to{fate::unwanted, nullptr};
@@ -127,7 +127,7 @@ operation_state* device_state::begin_region(net::arrival message, const put_offe
   return out;
 }
 
-bool device_state::on_put_offer(net::arrival message) noexcept {
+bool device_state::on_put_offer(const net::arrival& message) noexcept {
   put_offer_body body;
   if (!read_body(message, body) || body.bytes == 0) return refuse(message);
   bool consumed = true;
@@ -138,7 +138,7 @@ bool device_state::on_put_offer(net::arrival message) noexcept {
   return true;
 }
 
-bool device_state::on_get(net::arrival message) noexcept {
+bool device_state::on_get(const net::arrival& message) noexcept {
   put_offer_body body;
   if (!read_body(message, body) || body.bytes == 0) return refuse(message);
   bool consumed = true;
@@ -148,7 +148,7 @@ bool device_state::on_get(net::arrival message) noexcept {
   return true;
 }
 
-bool device_state::on_atomic(net::arrival message) noexcept {
+bool device_state::on_atomic(const net::arrival& message) noexcept {
   atomic_body body;
   const std::uint32_t code = message.header.sequence;
   if (!read_body(message, body) || !is_atomic_code(code)) return refuse(message);
@@ -174,7 +174,7 @@ bool device_state::answer_atomic(operation_state& operation) noexcept {
   return true;
 }
 
-bool device_state::on_atomic_result(net::arrival message) noexcept {
+bool device_state::on_atomic_result(const net::arrival& message) noexcept {
   atomic_result_body body;
   operation_state* const operation = answered(message, body);
   if (operation == nullptr) return true;

@@ -92,18 +92,29 @@ class device_state final {
   /// What `device::post_am` promises; the arguments have been checked.
   [[nodiscard]] [[gnu::always_inline]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
                                                       completion& local, const post_am_options& options) {
-    if (bytes.bytes() > detail::inline_bytes_max || !options.allow_done || !options.allow_retry ||
-        options.complete_at != completion_level::local) [[unlikely]] {
+    if (!goes_inline(bytes, options)) [[unlikely]]
       return post_message(request_of(peer, id, bytes, local, options));
+    return post_inline(
+        peer, options.device,
+        {.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = options.tag}, bytes);
+  }
+
+  /// Whether a message with these options rides in its descriptor, and then is done or not posted at all.
+  template <class Options>
+  [[nodiscard]] static bool goes_inline(const_buffer_ref bytes, const Options& options) noexcept {
+    return bytes.bytes() <= detail::inline_bytes_max && options.allow_done && options.allow_retry &&
+           options.complete_at == completion_level::local;
+  }
+
+  /// Posts such a message: into the peer's ring where there is one and the way is known; by the endpoint otherwise.
+  [[nodiscard]] [[gnu::always_inline]] status post_inline(std::uint32_t peer, std::uint32_t device,
+                                                          const net::header& what, const_buffer_ref bytes) noexcept {
+    const auto count = static_cast<std::uint32_t>(bytes.bytes());
+    if (const net::route* known = routes_[peer]; known != nullptr && device == net::any_device) [[likely]] {
+      if (net::outgoing* const ring = known->known_way(); ring != nullptr) [[likely]]
+        return status_of(ring->push(shared_, what, bytes.address(), count, false));
     }
-    // Into the peer's ring where there is one and the way is known; by the endpoint otherwise.
-    if (const net::route* known = routes_[peer]; known != nullptr && options.device == net::any_device) [[likely]] {
-      if (net::outgoing* const ring = known->known_way(); ring != nullptr) [[likely]] {
-        const net::header what{.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .tag = options.tag};
-        return status_of(ring->push(shared_, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes()), false));
-      }
-    }
-    return inject_am(peer, id, bytes, options);
+    return inject(peer, device, what.kind, what.id, what.tag, bytes);
   }
   [[nodiscard]] static message_request request_of(std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
                                                   completion& local, const post_am_options& options) noexcept;
@@ -132,9 +143,9 @@ class device_state final {
   /// What an arriving message does; answers as transports want it (arrive.cpp).
   [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& what, const std::byte* payload,
                                   std::uint32_t bytes, bool& consumed) noexcept;
-  [[nodiscard]] bool on_message(net::arrival message) noexcept;
+  [[nodiscard]] bool on_message(const net::arrival& message) noexcept;
   /// The same for a message that was copied aside before.
-  [[nodiscard]] bool on_kept_message(net::arrival message) noexcept;
+  [[nodiscard]] bool on_kept_message(const net::arrival& message) noexcept;
 
   /// Serves what arrives for a device that is gone, and finishes what it had under way. Not for the hot path.
   void adopt(device_state& gone);
@@ -149,8 +160,9 @@ class device_state final {
   [[nodiscard]] static status status_of(net::post_result result) noexcept {
     return result == net::post_result::ok ? status::done() : status::retry(shortage_of(result));
   }
-  [[nodiscard]] status inject_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
-                                 const post_am_options& options) noexcept;
+  // By values: the header of the common case need not lie in memory.
+  [[nodiscard]] status inject(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
+                              std::uint64_t tag, const_buffer_ref bytes) noexcept;
   [[nodiscard]] bool goes_at_once(const message_request& request) noexcept;
   [[nodiscard]] status try_post(const message_request& request, bool at_once) noexcept;
   [[nodiscard]] status post_offer(const message_request& request) noexcept;
@@ -161,39 +173,39 @@ class device_state final {
 
   // Arrivals (arrive.cpp).
   // Counts a message that can't be, and gives its packet back. Always true.
-  [[nodiscard]] bool refuse(net::arrival message) noexcept;
+  [[nodiscard]] bool refuse(const net::arrival& message) noexcept;
   // What a peer says became of an operation.
   [[nodiscard]] static errc error_of(std::uint64_t word) noexcept;
   void open_endpoints();
-  [[nodiscard]] bool deliver(remote_entry& to, net::arrival message) noexcept;
-  [[nodiscard]] bool on_active_message(net::arrival message) noexcept;
-  [[nodiscard]] bool on_offer(net::arrival message) noexcept;
+  [[nodiscard]] bool deliver(remote_entry& to, const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_active_message(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_offer(const net::arrival& message) noexcept;
   template <class Body>
-  [[nodiscard]] operation_state* answered(net::arrival message, Body& body) noexcept;
-  [[nodiscard]] bool on_finished(net::arrival message) noexcept;
-  [[nodiscard]] bool on_copy_request(net::arrival message) noexcept;
-  [[nodiscard]] bool on_chunk(net::arrival message) noexcept;
+  [[nodiscard]] operation_state* answered(const net::arrival& message, Body& body) noexcept;
+  [[nodiscard]] bool on_finished(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_copy_request(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_chunk(const net::arrival& message) noexcept;
   enum class fate : std::uint8_t { deliver, kept, no_room, unwanted };
   struct target {
     fate what;
     remote_entry* entry;
   };
   // What is to become of `message`, by the id that it names. Kept: until somebody registers the id.
-  [[nodiscard]] target target_of(net::arrival message) noexcept;
+  [[nodiscard]] target target_of(const net::arrival& message) noexcept;
 
   // Sends and receives (receive.cpp, arrive_send.cpp). Those that complete a receive answer nothing: it is complete,
   // or the backlog goes on with it.
-  [[nodiscard]] bool on_send(net::arrival message) noexcept;
-  [[nodiscard]] bool match_send(engine_state& engine, net::arrival message) noexcept;
+  [[nodiscard]] bool on_send(const net::arrival& message) noexcept;
+  [[nodiscard]] bool match_send(engine_state& engine, const net::arrival& message) noexcept;
   void complete_all(matched_messages& released) noexcept;
-  [[nodiscard]] bool match_in_order(engine_state& engine, net::arrival message) noexcept;
-  [[nodiscard]] bool refuse_send(net::arrival message, fate why) noexcept;
+  [[nodiscard]] bool match_in_order(engine_state& engine, const net::arrival& message) noexcept;
+  [[nodiscard]] bool refuse_send(const net::arrival& message, fate why) noexcept;
   [[nodiscard]] bool try_match(operation_state& receive) noexcept;
   void tell_budget(std::uint32_t source) noexcept;
   [[nodiscard]] bool send_word(operation_state& operation) noexcept;
-  [[nodiscard]] bool on_wants_offers(net::arrival message) noexcept;
+  [[nodiscard]] bool on_wants_offers(const net::arrival& message) noexcept;
   void pair_up(operation_state& receive, unexpected_message& with) noexcept;
-  void complete_receive(operation_state& receive, net::arrival message) noexcept;
+  void complete_receive(operation_state& receive, const net::arrival& message) noexcept;
 
   // Puts, gets and atomics: at their origin (transfer.cpp) and at their target (arrive_transfer.cpp).
   enum class attempt : std::uint8_t { finished, waiting, stuck };
@@ -204,19 +216,19 @@ class device_state final {
   [[nodiscard]] bool go_on(operation_state& operation, attempt answer) noexcept;
   [[nodiscard]] std::uint64_t put_bytes_max() const noexcept;
   [[nodiscard]] net::copy_result copy_piece(operation_state& operation, std::uint64_t done, std::size_t bytes) noexcept;
-  [[nodiscard]] bool on_put(net::arrival message) noexcept;
-  [[nodiscard]] bool on_get(net::arrival message) noexcept;
-  [[nodiscard]] bool on_put_offer(net::arrival message) noexcept;
-  [[nodiscard]] operation_state* begin_region(net::arrival message, const put_offer_body& body, operation what,
+  [[nodiscard]] bool on_put(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_get(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_put_offer(const net::arrival& message) noexcept;
+  [[nodiscard]] operation_state* begin_region(const net::arrival& message, const put_offer_body& body, operation what,
                                               bool& consumed) noexcept;
-  [[nodiscard]] bool on_signal(net::arrival message) noexcept;
-  [[nodiscard]] bool on_atomic(net::arrival message) noexcept;
-  [[nodiscard]] bool on_atomic_result(net::arrival message) noexcept;
+  [[nodiscard]] bool on_signal(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_atomic(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_atomic_result(const net::arrival& message) noexcept;
   [[nodiscard]] bool answer_atomic(operation_state& operation) noexcept;
   // An operation for a peer's message that has to be answered; null where there is none. `put_aside` then says what
   // to answer the transport.
-  [[nodiscard]] operation_state* arrival_operation(net::arrival message) noexcept;
-  [[nodiscard]] bool put_aside(net::arrival message) noexcept;
+  [[nodiscard]] operation_state* arrival_operation(const net::arrival& message) noexcept;
+  [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
   // Long messages (long_message.cpp). True: done with the operation, or somebody else continues it.
   [[nodiscard]] bool advance(operation_state& operation) noexcept;

@@ -16,10 +16,6 @@ namespace {
 // Tries to get the next number of an ordered engine, for posts that may not answer retry: some seconds.
 constexpr unsigned number_tries_max = 10'000;
 
-std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
-  return static_cast<std::uint32_t>(kind) | policy << 8;
-}
-
 net::header header_of(wire kind, const message_request& request) noexcept {
   return {.kind = kind_word(kind, request.policy), .id = request.id, .sequence = request.sequence, .tag = request.tag};
 }
@@ -73,11 +69,11 @@ message_request device_state::request_of(std::uint32_t peer, std::uint32_t id, c
 }
 
 // A short message whose way is to be found, or is no ring.
-status device_state::inject_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
-                               const post_am_options& options) noexcept {
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .tag = options.tag};
+status device_state::inject(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
+                            std::uint64_t tag, const_buffer_ref bytes) noexcept {
+  const net::header what{.kind = kind, .id = id, .sequence = 0, .tag = tag};
   return status_of(
-      way(peer).try_inject(peer, options.device, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes())));
+      way(peer).try_inject(peer, device, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes())));
 }
 
 // Whether the bytes go with the message. Otherwise it is an offer: it is long, its arrival is to be confirmed, or too

@@ -46,7 +46,7 @@ class unexpected_messages {
   [[nodiscard]] std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }  // [stat]
 
  private:
-  static bool hand_over(device_state& to, net::arrival message) noexcept;
+  static bool hand_over(device_state& to, const net::arrival& message) noexcept;
 
   struct kept_message {
     net::arrival what;

@@ -25,6 +25,9 @@ enum class wire : std::uint32_t {
   wants_offers,        // sequence: the number of this word, odd: send offers instead of packets (send_budget.hpp)
 };
 
+[[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
+  return static_cast<std::uint32_t>(kind) | policy << 8;
+}
 [[nodiscard]] constexpr wire kind_of(std::uint32_t kind) noexcept { return static_cast<wire>(kind & 0xff); }
 
 /// Whether the id of such a message names a matching engine.
