@@ -96,7 +96,8 @@ bool device_state::on_active_message(const net::arrival& message) noexcept {
 
 bool device_state::on_offer(const net::arrival& message) noexcept {
   offer_body body;
-  if (!read_body(message, body)) return refuse(message);
+  // The library's own messages are short; a long one would take memory that no allocator of the user's bounds.
+  if (!read_body(message, body) || message.header.id >= remote_completion_ids_max) return refuse(message);
   const target to = target_of(message);
   if (to.what == fate::no_room) return false;
   if (to.what == fate::kept) return true;
