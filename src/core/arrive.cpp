@@ -179,7 +179,8 @@ bool device_state::on_chunk(const net::arrival& message) noexcept {
   // [chunk.count] acq_rel -> [chunk.count]: whoever copies the last chunk sees all others in the buffer.
   if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == operation->bytes) {
     if (operation->acknowledge) {
-      if (!announce(*operation)) take_up(*operation, step::announce);
+      // Goes on with whichever step is left: told its sender, it may still find its completion object full.
+      if (!announce(*operation)) backlog_.add(*operation);
     } else if (!signal(*operation)) {
       take_up(*operation, step::signal);
     }

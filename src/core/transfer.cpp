@@ -33,7 +33,7 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.compare = request.compare;
   operation.mapped = place.memory;
   operation.remote_address = place.by == region_place::way::copied ? place.address : 0;
-  operation.acknowledge = true;
+  operation.acknowledge = request.what != operation::get;  // the last packet of a get is its answer
   operation.context = request.context;
 }
 

@@ -246,6 +246,43 @@ TEST(active_message, full_queue_holds_the_sender_back_and_loses_nothing) {
   });
 }
 
+TEST(active_message, delivered_in_packets_to_an_object_that_is_full_at_first_is_told_of_once) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    constexpr std::uint64_t count = 20;
+    weft::device& dev = rt.default_device();
+    weft::counter sent{rt};
+    std::uint64_t asked = 0, taken = 0;
+    weft::handler inbox{rt, [&](weft::completion_record&& message) {
+                          if (++asked % 3 != 0) return weft::completion::answer::full;
+                          const weft::completion_record consumed{std::move(message)};
+                          ++taken;
+                          return weft::completion::answer::taken;
+                        }};
+    const auto arrivals = rt.register_completion(inbox, {.id = 1});
+    rt.barrier();
+    if (rt.rank() == 0) {
+      // Several buffers can't be read at one place, so they come in packets.
+      const std::vector<std::byte> payload(30'000, std::byte{7});
+      const std::array<weft::const_buffer_ref, 2> pieces{weft::const_buffer_ref{payload.data(), 10'000},
+                                                         weft::const_buffer_ref{payload.data() + 10'000, 20'000}};
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const auto once = [&] {
+          return dev.post_am(1, {1}, weft::const_buffer_list{pieces}, sent,
+                             {.complete_at = weft::completion_level::delivered});
+        };
+        EXPECT_TRUE(weft::test::post(dev, once).is_posted());
+      }
+      EXPECT_TRUE(eventually(dev, [&] { return sent.value() == count; }));
+    } else {
+      EXPECT_TRUE(eventually(dev, [&] { return taken == count; }));
+    }
+    rt.barrier();
+    EXPECT_EQ(rt.counters().messages_refused, 0U);
+    EXPECT_EQ(sent.failed(), 0U);
+    rt.barrier();
+  });
+}
+
 TEST(active_message, done_can_be_forbidden) {
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::counter inbox{rt};

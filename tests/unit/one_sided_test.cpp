@@ -123,6 +123,7 @@ TEST_P(one_sided, put_and_get_move_every_byte_and_signal) {
            weft::operation::put);
     rt.barrier();
     EXPECT_TRUE(std::ranges::equal(region->memory().subspan(margin, bytes), pattern(bytes, peer)));
+    EXPECT_EQ(rt.counters().messages_refused, 0U);
     rt.barrier();
   });
 }
