@@ -1,0 +1,172 @@
+#include "support/all_operations_rank.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "support/waiting.hpp"
+
+namespace weft::test::all_operations {
+
+void* moody_allocator::allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept {
+  if (calls_.fetch_add(1) % 8 == 3) return nullptr;
+  void* const out = std::malloc(bytes);
+  if (out != nullptr) bytes_.fetch_add(bytes);
+  return out;
+}
+
+void moody_allocator::deallocate(void* memory, std::size_t bytes) noexcept {
+  bytes_.fetch_sub(bytes);
+  std::free(memory);
+}
+
+rank_state::rank_state(runtime& rt, const script& all)
+    : rt_{rt},
+      script_{all},
+      counted_before_{rt.counters()},
+      unordered_{rt, {.id = id_of(id::unordered)}},
+      ordered_{rt, {.id = id_of(id::ordered), .ordered = true}},
+      users_memory_(all.region_bytes() + 8),
+      librarys_region_{rt, all.region_bytes()},
+      users_region_{rt, std::span{users_memory_}.first(all.region_bytes())},
+      handles_(std::size_t{rt.size()} * 2),
+      unseen_{std::make_unique<std::atomic<bool>[]>(std::size_t{all.load().threads()} * rt.size() * 2 * script::slots)},
+      here_{std::make_unique<std::atomic<bool>[]>(all.all().size())},
+      called_{rt, {this}},
+      seen_{rt, {this}},
+      queued_{rt, {.unbounded = true}},
+      signals_{rt, {.unbounded = true}} {
+  for (std::uint32_t thread = 0; thread < all.load().threads(); ++thread) {
+    const matching_engine_options options{.id = id_of(id::ordered_of_thread + thread), .ordered = true};
+    ordered_of_threads_.push_back(std::make_unique<matching_engine>(rt, options));
+  }
+  for (const plan& each : all.all()) {
+    const bool arrives_by_itself =
+        each.what == action::am || each.what == action::put_signal || each.what == action::get_signal;
+    expected_ += each.peer == rt.rank() && arrives_by_itself;
+  }
+  registrations_.push_back(rt.register_completion(called_, {.id = id_of(id::called), .allocator = &allocator_}));
+  registrations_.push_back(rt.register_completion(queued_, {.id = id_of(id::queued)}));
+  registrations_.push_back(rt.register_completion(signals_, {.id = id_of(id::signals)}));
+  registrations_.push_back(rt.register_completion(seen_, {.id = id_of(id::seen)}));
+  exchange_handles();
+}
+
+void rank_state::exchange_handles() {
+  completion_queue inbox{rt_};
+  counter sent{rt_};
+  const auto arrivals = rt_.register_completion(inbox, {.id = id_of(id::handles)});
+  device& dev = rt_.default_device();
+  for (std::uint32_t rank = 0; rank < rt_.size(); ++rank) {
+    for (const std::uint64_t region : {0U, 1U}) {
+      const remote_region& mine = (region == 0 ? librarys_region_ : users_region_).handle();
+      static_cast<void>(post_until_taken(dev, rank, {id_of(id::handles)}, std::span{&mine, 1}, sent, {.tag = region}));
+    }
+  }
+  for (std::size_t i = 0; i < handles_.size(); ++i) {
+    std::optional<completion_record> got;
+    if (!eventually(dev, [&] { return (got = inbox.pop()).has_value(); })) fail(nullptr, "a handle has not come");
+    std::memcpy(&handles_[std::size_t{got->source()} * 2 + got->tag()], got->data().data(), sizeof(remote_region));
+  }
+  rt_.barrier();
+}
+
+void rank_state::fail(const plan* of, const std::string& what) const {
+  std::string where =
+      fmt::format("all operations, seed {}, rank {} of {}", script_.load().seed, rt_.rank(), rt_.size());
+  if (of != nullptr) {
+    where += fmt::format(": rank {}, thread {}, operation {} (action {}, {} bytes, to rank {})", of->source, of->thread,
+                         of->number, static_cast<int>(of->what), of->bytes, of->peer);
+  }
+  std::fprintf(stderr, "%s: %s\n", where.c_str(), what.c_str());
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+const plan& rank_state::expect(std::uint32_t source, std::uint64_t tag) const {
+  const plan* const found = script_.find(tag);
+  if (found == nullptr) fail(nullptr, fmt::format("rank {} sent a tag that nobody has: {:#x}", source, tag));
+  require(found->source == source, found, "came from another rank");
+  require(found->peer == rt_.rank(), found, "came to the wrong rank");
+  return *found;
+}
+
+void rank_state::arrived(const plan& of) {
+  require(!here_[script_.index_of(of)].exchange(true), &of, "arrived twice");
+  if (of.what != action::send && of.what != action::ordered_send) arrived_.fetch_add(1);
+}
+
+void rank_state::check_content(const plan& of, std::span<const std::byte> bytes) const {
+  if (bytes.size() != of.bytes) fail(&of, fmt::format("has {} bytes", bytes.size()));
+  if (const auto wrong = first_wrong(bytes, of.key)) fail(&of, fmt::format("byte {} is wrong", *wrong));
+}
+
+void rank_state::check_message(const completion_record& record) const {
+  const plan& of = expect(record.source(), record.tag());
+  require(record.operation() == operation::message && of.what == action::am, &of, "is no active message");
+  require(record.error() == errc::none, &of, "arrived with an error");
+  check_content(of, record.data());
+}
+
+const plan& rank_state::check_signal(const completion_record& record) const {
+  const plan& of = expect(record.source(), record.tag());
+  require(record.error() == errc::none, &of, "a signal with an error");
+  const auto memory = (of.region == 0 ? librarys_region_ : users_region_).memory();
+  if (record.operation() == operation::put_signal) {
+    require(of.what == action::put_signal, &of, "is no put with a signal");
+    require(record.data().data() == memory.data() + script_.place_of(of), &of, "is another place");
+    check_content(of, record.data());
+  } else {
+    require(record.operation() == operation::get_signal && of.what == action::get_signal, &of, "is no signal");
+    const std::byte* const slot = memory.data() + script_.place_of(of) - of.offset;
+    require(record.data().data() >= slot && record.data().data() < slot + script_.slot_at(1), &of, "is elsewhere");
+    require(record.bytes() <= script_.usual_bytes_max(), &of, "has too many bytes");
+  }
+  return of;
+}
+
+// Inside progress. Answers full now and then.
+completion::answer rank_state::take_called(completion_record&& record) noexcept {
+  if (moods_.fetch_add(1) % 16 == 5) return completion::answer::full;
+  const completion_record consumed{std::move(record)};
+  check_message(consumed);
+  arrived(expect(consumed.source(), consumed.tag()));
+  return completion::answer::taken;
+}
+
+void rank_state::take_seen(const completion_record& record) noexcept {
+  const plan* const of = script_.find(record.tag());
+  require(of != nullptr && of->what == action::put_signal && of->peer == record.source(), of, "was seen, but not sent");
+  require(of->source == rt_.rank(), of, "was seen, but is not of this rank");
+  require(unseen(of->thread, of->peer, of->region, of->slot).exchange(false), of, "was seen twice");
+}
+
+void rank_state::check_regions() const {
+  for (const std::uint32_t region : {0U, 1U}) {
+    const auto memory = (region == 0 ? librarys_region_ : users_region_).memory();
+    const auto expected = script_.final_region(rt_.rank(), region);
+    if (std::memcmp(memory.data(), expected.data(), expected.size()) == 0) continue;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (memory[i] == expected[i]) continue;
+      fail(nullptr,
+           fmt::format("in the end, byte {} of {} of region {} is {:#x} instead of {:#x}; its areas have {} "
+                       "bytes, its words begin at {}",
+                       i, expected.size(), region, std::to_integer<unsigned>(memory[i]),
+                       std::to_integer<unsigned>(expected[i]), script_.area_bytes(), script_.own_word_at(0, 0, true)));
+    }
+  }
+  for (std::size_t i = script_.region_bytes(); i < users_memory_.size(); ++i) {
+    require(users_memory_[i] == std::byte{}, nullptr, "something was written behind the region");
+  }
+}
+
+void rank_state::check_counters() const {
+  const runtime_counters now = rt_.counters();
+  require(now.messages_refused == counted_before_.messages_refused, nullptr, "messages were refused");
+  require(now.messages_dropped == counted_before_.messages_dropped, nullptr, "messages were dropped");
+  require(allocator_.allocated_bytes() == 0, nullptr, "the allocator has not got everything back");
+}
+
+}  // namespace weft::test::all_operations

@@ -1,0 +1,92 @@
+// One thread's part of a run of all operations: posts what the script says, and checks what arrives meanwhile.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "support/all_operations_receiver.hpp"
+
+namespace weft::test::all_operations {
+
+class worker {
+ public:
+  worker(rank_state& rank, device& dev, std::uint32_t thread);
+
+  /// All operations, and then until everything of this rank has come.
+  void run();
+  [[nodiscard]] const all_operations_summary& counts() const noexcept { return counts_; }
+
+ private:
+  // A place at a peer that only this thread puts into.
+  struct slot {
+    const plan* last = nullptr;  // what was put into it
+    bool undelivered = false;    // a flush is needed before anybody may count on it
+    std::uint32_t puts = 0;      // under way
+    std::uint32_t gets = 0;
+  };
+  struct word {
+    std::uint64_t value = 0;
+    bool is_busy = false;
+  };
+  // A post under way.
+  struct outgoing {
+    const plan* of;
+    operation what;
+    std::vector<std::byte> bytes;
+    std::array<const_buffer_ref, 3> pieces;
+    slot* at = nullptr;
+    const plan* got = nullptr;  // what a get is to find, and from which byte on
+    std::size_t got_from = 0;
+    std::size_t got_bytes = 0;
+    word* changed = nullptr;
+    std::uint64_t old = 0;  // what it should have found there
+    alignas(8) std::uint64_t result = 0;
+  };
+
+  void step(const plan& of);
+  void send_am(const plan& of);
+  void send(const plan& of);
+  void put(const plan& of);
+  void get(const plan& of);
+  void own_atomic(const plan& of);
+  void shared_atomic(const plan& of);
+  void flush(const plan& of, bool everybody);
+  /// Waits until nothing is under way that may not be at the same time as a put into, or a get from, the slot.
+  slot& use_slot(const plan& of, bool is_put);
+
+  [[nodiscard]] std::unique_ptr<outgoing> make(const plan& of, operation what, bool filled) const;
+  /// Posts by `once`, a function of the message, until it is taken.
+  template <class Post>
+  void post(std::unique_ptr<outgoing> what, Post once);
+  void finish(outgoing& what);
+  void check_got(const outgoing& what) const;
+
+  template <class Condition>
+  void until(const plan* of, const char* what, Condition done);
+  void serve();
+  void take_signals();
+  void give_back_oldest();
+
+  [[nodiscard]] slot& slot_of(std::uint32_t peer, std::uint32_t region, std::uint32_t index) noexcept {
+    return slots_[(std::size_t{peer} * 2 + region) * script::slots + index];
+  }
+  [[nodiscard]] std::uint32_t peers() const noexcept { return rank_.plans().ranks(); }
+
+  rank_state& rank_;
+  device& dev_;
+  std::uint32_t thread_;
+  all_operations_summary counts_;
+  dice random_;
+  receiver receiver_;
+  completion_queue completed_;
+  std::unordered_map<const outgoing*, std::unique_ptr<outgoing>> under_way_;
+  std::vector<slot> slots_;
+  std::vector<word> words_;
+  std::deque<completion_record> kept_;
+  std::deque<const plan*> to_tell_;  // puts with signals whose senders may use the place again
+};
+
+}  // namespace weft::test::all_operations
