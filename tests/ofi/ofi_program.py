@@ -29,3 +29,9 @@ def fabric_counts(result):
     """By rank: messages and bytes that it sent through the fabric."""
     found = re.findall(r"rank (\d+) fabric_messages (\d+) fabric_bytes (\d+)", result.stdout)
     return {int(rank): (int(messages), int(bytes_)) for rank, messages, bytes_ in found}
+
+
+def providers_here():
+    told = subprocess.run([BUILD / "bin/weft-info"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          timeout=60, check=True).stdout
+    return [line.split(":", 1)[1].strip() for line in told.splitlines() if line.strip().startswith("ofi:")]

@@ -1,20 +1,13 @@
 """Programs over each libfabric provider that is here, by weft-run, with shared memory left out."""
 
-import subprocess
 import unittest
 
 import ofi_program
-from ofi_program import BUILD, BYTES, MESSAGES, PROCESS, fabric_counts, run
+from ofi_program import BYTES, MESSAGES, PROCESS, fabric_counts, providers_here, run
 
 WANTED = ("net", "tcp", "tcp;ofi_rxm", "shm")
 # In libfabric 1.17 this one stops delivering under a long load (docs/libfabric.md); it gets a short one.
 SHORT_ONLY = ("udp;ofi_rxd",)
-
-
-def providers_here():
-    told = subprocess.run([BUILD / "bin/weft-info"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          timeout=60, check=True).stdout
-    return [line.split(":", 1)[1].strip() for line in told.splitlines() if line.strip().startswith("ofi:")]
 
 
 class Provider(unittest.TestCase):

@@ -92,6 +92,12 @@ class TwoNodes(unittest.TestCase):
     def test_active_messages_of_all_sizes(self):
         self.run_on_nodes(PROCESS / "am")
 
+    def test_all_operations_together(self):
+        counts = fabric_counts(self.run_on_nodes(PROCESS / "all_operations"))
+        self.assertEqual(sorted(counts), [0, 1, 2, 3])
+        for messages, _ in counts.values():
+            self.assertGreater(messages, 0)
+
     def test_a_node_without_a_network_is_named(self):
         ip("-n", NODES[1], "link", "set", "weft0", "down")
         try:
