@@ -25,6 +25,7 @@ install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/
 get_property(programs GLOBAL PROPERTY WEFT_PROGRAM_NAMES)
 if(programs)
   install(TARGETS ${programs})
+  install(DIRECTORY perf/peers/ DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/perf FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp")
 endif()
 foreach(documentation README.md docs)
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${documentation})

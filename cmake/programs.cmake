@@ -38,6 +38,12 @@ add_custom_target(weft-perf-build-info BYPRODUCTS ${build_info} COMMAND ${CMAKE_
   -D OUTPUT=${build_info} -D "FLAGS=${flags}" -P ${PROJECT_SOURCE_DIR}/cmake/build_info.cmake VERBATIM)
 add_dependencies(weft-perf-lib weft-perf-build-info)
 target_include_directories(weft-perf-lib PUBLIC ${PROJECT_BINARY_DIR}/generated)
+# What it compiles for the peers that it finds, where it looks for it: beside itself, as after an installation.
+file(GLOB peer_sources CONFIGURE_DEPENDS perf/peers/*.c perf/peers/*.cpp)
+foreach(source IN LISTS peer_sources)
+  get_filename_component(file ${source} NAME)
+  configure_file(${source} ${PROJECT_BINARY_DIR}/share/weft/perf/${file} COPYONLY)
+endforeach()
 
 # Benchmarks stand beside the programs, but are not installed.
 file(GLOB benchmarks CONFIGURE_DEPENDS perf/*.cpp)

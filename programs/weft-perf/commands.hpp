@@ -14,4 +14,10 @@ void run_points(const options& chosen);
 /// What the machine allows, without Weft.
 void run_limits(const options& chosen);
 
+/// The library's parts, and tables and queues of other libraries.
+void run_resources(const options& chosen);
+
+/// Weft against every peer that is found.
+void run_compare(const options& chosen);
+
 }  // namespace weft::perf

@@ -66,6 +66,8 @@ std::string to_json(const figure& of) {
   out["ratio"] = or_null(of.ratio());
   out["peers"] = json::object();
   for (const auto& [name, values] : of.peers) out["peers"][name] = to_object(values);
+  if (!of.absent.empty()) out["absent"] = of.absent;
+  if (of.handover_ns > 0) out["handover_ns"] = rounded(of.handover_ns);
   out["limit"] = or_null(of.limit);
   out["limit_name"] = of.limit_name.empty() ? json(nullptr) : json(of.limit_name);
   out["fraction"] = or_null(of.fraction());
@@ -115,6 +117,11 @@ std::string table_row(const figure& of, bool with_peers) {
   if (!of.counts())
     out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.least_share * 100);
   return out;
+}
+
+void printer::name_absent(const std::vector<std::string>& names) {
+  if (json_ || names.empty()) return;
+  fmt::print("not installed: {} (scripts/setup --peers)\n", fmt::join(names, ", "));
 }
 
 void printer::print(const figure& of) {

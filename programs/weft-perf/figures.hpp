@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weft-perf/rounds.hpp"
 
@@ -26,7 +27,9 @@ struct figure {
   double least_share = 1;                ///< what the slowest thread moved, of the median of all
   std::map<std::string, summary> peers;  ///< those that were measured under the same label
   std::map<std::string, double> peer_least_share;
-  std::optional<double> limit;  ///< in the figure's unit
+  std::vector<std::string> absent;  ///< peers that are not installed
+  double handover_ns = 0;           ///< median of Weft's rounds; 0: unknown
+  std::optional<double> limit;      ///< in the figure's unit
   std::string limit_name;
 
   /// A figure whose slowest thread moved less than half of the median does not count.
@@ -50,6 +53,8 @@ class printer {
  public:
   printer(bool json, bool with_peers) noexcept : json_{json}, with_peers_{with_peers} {}
   void print(const figure& of);
+  /// Says which peers are not installed.
+  void name_absent(const std::vector<std::string>& names);
 
  private:
   bool json_;

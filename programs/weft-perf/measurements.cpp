@@ -93,6 +93,7 @@ figure figure_of(const point& of, const labelled& rounds, const options& chosen)
   out.verified = of.verify;
   out.weft = rounds.values();
   out.least_share = rounds.least_share();
+  out.handover_ns = rounds.handover_ns();
   if ((of.kind == kind::latency || of.kind == kind::put_visible) && rounds.handover_ns() > 0) {
     out.limit = rounds.handover_ns();
     out.limit_name = "handover";

@@ -88,6 +88,17 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
   rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
   put.add_flag("--touch", out.touch, "the origin writes and the target reads the data each time, outside the time");
+  CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");
+  CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
+  for (CLI::App* each : {&resources, &compare}) {
+    add_common(*each, out);
+    each->add_option("--claims", out.claims, "these alone, as in am_latency,mt_rate")->delimiter(',');
+    each->add_option("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
+  }
+  compare.add_flag("--quick", out.quick, "the headline points alone, in about two minutes");
+  compare.add_option("--mpi", out.mpi, "a further MPI: NAME=mpicc:mpiexec; may be repeated")->allow_extra_args(false);
+  compare.add_option("--pin", out.bench.pin, "Weft's threads: core, none, or auto")
+      ->transform(CLI::CheckedTransformer(pinnings));
   CLI::App& points = *app.add_subcommand("points", "")->group("");
   points.add_option("text", out.points);
   points.add_option("--pin", out.bench.pin)->transform(CLI::CheckedTransformer(pinnings));

@@ -75,6 +75,11 @@ class Setup(unittest.TestCase):
         self.missing("libgtest-dev")
         self.assertIn("installing with apt-get: libgtest-dev\n", self.run_setup("--test").stdout)
 
+    def test_peers_need_more_and_not_what_tests_need(self):
+        self.missing("libgtest-dev", "libmpich-dev", "ucx-utils")
+        self.program("ucx_perftest", "#!/bin/sh\n")
+        self.assertIn("installing with apt-get: libmpich-dev\n", self.run_setup("--peers").stdout)
+
     def test_lists_are_fetched_when_there_are_none(self):
         self.missing("libfmt-dev")
         (self.fake / "no-lists").touch()

@@ -1,0 +1,406 @@
+// The points of weft-perf, measured with MPI: one program for every MPI, one launch for all points of a round.
+//   mpiexec -n 2 mpi_peer single|multiple KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
+// Rank 0 prints `sample INDEX VALUE BEFORE AFTER SHARE` for each. As in weft-perf: both sides go for a fixed time, the
+// first byte of a message says whether it is the last; the hand-over of a cache line is measured before and after.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { threads_max = 64, chunk = 64, bursts = 9, exchanges = 200 };
+
+typedef enum { latency, rate, stream, bandwidth, put, put_visible, put_rate, get, kinds } kind;
+static const char* const names[kinds] = {"latency", "rate", "stream", "bandwidth", "put", "put_visible", "put_rate", "get"};
+
+typedef struct {
+  kind what;
+  size_t bytes;
+  int threads;
+  int window;
+  double seconds;
+} point;
+
+// One thread's way to its partner thread.
+typedef struct {
+  const point* of;
+  MPI_Comm comm;
+  int begins;
+  int partner;
+  int window;
+  char* out;
+  char* in;
+  MPI_Request* requests;
+  MPI_Win win;  // of the one-sided kinds
+  char* mine;   // open to the partner
+  uint64_t number;
+  double count;
+  double seconds;
+} lane;
+
+static int rank;
+static cpu_set_t allowed;
+static MPI_Comm comms[threads_max];
+static pthread_barrier_t together;
+
+static void fail(const char* why) {
+  fprintf(stderr, "mpi_peer: %s\n", why);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void* allocate(size_t bytes) {
+  void* out = NULL;
+  if (posix_memalign(&out, 4096, bytes + 4096) != 0) fail("no memory");
+  memset(out, 0, bytes + 4096);
+  return out;
+}
+
+static size_t stride_of(size_t bytes) { return (bytes + 4095) / 4096 * 4096 + 64; }
+
+// ---------------------------------------------------------------------------------------------- hand-over
+
+typedef struct {
+  _Atomic uint32_t turn;
+  char rest[60];
+} handover_line;
+
+static handover_line* line;
+static uint32_t turn;
+
+static void pin(int core) {
+  int seen = 0;
+  const int wanted = core % CPU_COUNT(&allowed);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || seen++ != wanted) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+}
+static void unpin(void) { sched_setaffinity(0, sizeof allowed, &allowed); }
+
+static void share_line(void) {
+  char path[64] = "";
+  int file = -1;
+  if (rank == 0) {
+    file = memfd_create("mpi_peer", 0);
+    if (file >= 0 && ftruncate(file, sizeof(handover_line)) == 0)
+      snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), file);
+  }
+  MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (rank != 0) file = open(path, O_RDWR);
+  int good = file >= 0;
+  if (good) {
+    line = mmap(NULL, sizeof(handover_line), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    good = line != MAP_FAILED;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (!good) line = NULL;
+}
+
+static void wait_turn(uint32_t wanted) {
+  for (uint32_t spins = 0; atomic_load_explicit(&line->turn, memory_order_acquire) != wanted;) {
+    if (++spins % 8192 == 0) sched_yield();
+  }
+}
+
+static int compare_doubles(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double handover(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (line == NULL) return 0;
+  pin(rank);
+  double means[bursts];
+  for (int burst = 0; burst < bursts; ++burst) {
+    const double begin = now();
+    for (int i = 0; i < exchanges; ++i, turn += 2) {
+      if (rank == 0) atomic_store_explicit(&line->turn, turn + 1, memory_order_release);
+      wait_turn(rank == 0 ? turn + 2 : turn + 1);
+      if (rank != 0) atomic_store_explicit(&line->turn, turn + 2, memory_order_release);
+    }
+    means[burst] = (now() - begin) * 1e9 / (2.0 * exchanges);
+  }
+  unpin();
+  MPI_Barrier(MPI_COMM_WORLD);
+  qsort(means, bursts, sizeof means[0], compare_doubles);
+  return means[bursts / 2];
+}
+
+// ---------------------------------------------------------------------------------------------- messages
+
+// Calls `exchange(lane, last)` for a time; the clock is read seldom.
+static void timed(lane* on, double seconds, void (*exchange)(lane*, int)) {
+  const double begin = now();
+  uint64_t count = 0, stride = 1;
+  for (double checked = 0;;) {
+    const double since = now() - begin;
+    if (since - checked < 20e-6 && stride < 256) stride *= 2;
+    if (since - checked > 1e-3) stride = 1;
+    checked = since;
+    const int last = since >= seconds;
+    for (uint64_t i = 1; i < stride; ++i) exchange(on, 0);
+    exchange(on, last);
+    count += stride;
+    if (last) break;
+  }
+  on->count = (double)count;
+  on->seconds = now() - begin;
+}
+
+static void ping(lane* on, int last) {
+  on->out[0] = (char)last;
+  MPI_Send(on->out, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm);
+  MPI_Recv(on->in, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, MPI_STATUS_IGNORE);
+}
+
+static void pong(lane* on) {
+  do {
+    MPI_Recv(on->in, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, MPI_STATUS_IGNORE);
+    on->out[0] = on->in[0];
+    MPI_Send(on->out, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm);
+  } while (on->in[0] == 0);
+}
+
+static void send_window(lane* on, int last) {
+  const size_t stride = stride_of(on->of->bytes);
+  for (int i = 0; i < on->window; ++i) {
+    on->out[(size_t)i * stride] = (char)last;
+    MPI_Isend(on->out + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
+  }
+  MPI_Waitall(on->window, on->requests, MPI_STATUSES_IGNORE);
+  if (on->of->what == stream && !last) return;
+  MPI_Recv(on->in, 1, MPI_CHAR, on->partner, 1, on->comm, MPI_STATUS_IGNORE);
+}
+
+static void receive_windows(lane* on) {
+  const size_t stride = stride_of(on->of->bytes);
+  for (int last = 0; !last;) {
+    for (int i = 0; i < on->window; ++i) {
+      MPI_Irecv(on->in + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
+    }
+    MPI_Waitall(on->window, on->requests, MPI_STATUSES_IGNORE);
+    last = on->in[0];
+    if (on->of->what == stream && !last) continue;
+    MPI_Send(on->out, 1, MPI_CHAR, on->partner, 1, on->comm);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- one-sided
+
+static void tell_end(lane* on) {
+  MPI_Send(on->out, 0, MPI_CHAR, on->partner, 2, on->comm);
+  MPI_Recv(on->in, 0, MPI_CHAR, on->partner, 2, on->comm, MPI_STATUS_IGNORE);
+}
+static void serve(lane* on) {
+  MPI_Recv(on->in, 0, MPI_CHAR, on->partner, 2, on->comm, MPI_STATUS_IGNORE);
+  MPI_Send(on->out, 0, MPI_CHAR, on->partner, 2, on->comm);
+}
+
+static void put_window(lane* on, int last) {
+  const size_t stride = stride_of(on->of->bytes);
+  const int count = (int)on->of->bytes;
+  for (int i = 0; i < on->window; ++i) {
+    const size_t at = (size_t)i * stride;
+    MPI_Put(on->out + at, count, MPI_CHAR, on->partner, (MPI_Aint)at, count, MPI_CHAR, on->win);
+  }
+  MPI_Win_flush(on->partner, on->win);
+  if (last) tell_end(on);
+}
+
+static void get_one(lane* on, int last) {
+  const int count = (int)on->of->bytes;
+  MPI_Get(on->in, count, MPI_CHAR, on->partner, 0, count, MPI_CHAR, on->win);
+  MPI_Win_flush(on->partner, on->win);
+  if (last) tell_end(on);
+}
+
+static void put_word(lane* on, uint64_t word) {
+  memcpy(on->out + on->of->bytes - sizeof word, &word, sizeof word);
+  MPI_Put(on->out, (int)on->of->bytes, MPI_CHAR, on->partner, 0, (int)on->of->bytes, MPI_CHAR, on->win);
+  MPI_Win_flush(on->partner, on->win);
+}
+
+static uint64_t wait_word(lane* on, uint64_t number) {
+  const _Atomic uint64_t* word = (const _Atomic uint64_t*)(void*)(on->mine + on->of->bytes - sizeof(uint64_t));
+  for (uint64_t looks = 1;; ++looks) {
+    const uint64_t seen = atomic_load_explicit(word, memory_order_acquire);
+    if ((seen & ~(UINT64_C(1) << 63)) == number) return seen;
+    if (looks % 16 != 0) continue;
+    int flag = 0;  // progress, for implementations that need it
+    MPI_Win_sync(on->win);
+    MPI_Iprobe(on->partner, 3, on->comm, &flag, MPI_STATUS_IGNORE);
+    if (looks % 8192 == 0) sched_yield();
+  }
+}
+
+static void visible_ping(lane* on, int last) {
+  ++on->number;
+  put_word(on, on->number | (uint64_t)last << 63);
+  (void)wait_word(on, on->number);
+}
+static void visible_pong(lane* on) {
+  for (uint64_t seen = 0; seen >> 63 == 0;) {
+    seen = wait_word(on, ++on->number);
+    put_word(on, seen);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- rounds
+
+static void phase(lane* on, double seconds) {
+  switch (on->of->what) {
+    case latency: on->begins ? timed(on, seconds, ping) : pong(on); break;
+    case rate:
+    case stream:
+    case bandwidth: on->begins ? timed(on, seconds, send_window) : receive_windows(on); break;
+    case put:
+    case put_rate: on->begins ? timed(on, seconds, put_window) : serve(on); break;
+    case get: on->begins ? timed(on, seconds, get_one) : serve(on); break;
+    case put_visible: on->begins ? timed(on, seconds, visible_ping) : visible_pong(on); break;
+    default: break;
+  }
+}
+
+static int is_one_sided(kind what) { return what >= put; }
+
+static void* run_lane(void* argument) {
+  lane* on = argument;
+  if (on->of->threads > 1) pthread_barrier_wait(&together);
+  phase(on, on->of->seconds / 4);
+  phase(on, on->of->seconds);
+  return NULL;
+}
+
+static void open_lane(lane* on, const point* of, int index) {
+  memset(on, 0, sizeof *on);
+  on->of = of;
+  on->comm = comms[index];
+  on->begins = rank == 0;
+  on->partner = 1 - rank;
+  on->window = of->what == stream ? chunk : (of->what == rate || of->what == bandwidth || of->what == put_rate) ? of->window : 1;
+  const size_t all = stride_of(of->bytes) * (size_t)on->window;
+  on->out = allocate(all);
+  on->in = allocate(all);
+  on->requests = calloc((size_t)on->window, sizeof(MPI_Request));
+  if (!is_one_sided(of->what)) return;
+  MPI_Win_allocate((MPI_Aint)all, 1, MPI_INFO_NULL, on->comm, &on->mine, &on->win);
+  memset(on->mine, 0, all);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, on->win);
+  MPI_Barrier(on->comm);
+}
+
+static void close_lane(lane* on) {
+  if (is_one_sided(on->of->what)) {
+    MPI_Win_unlock_all(on->win);
+    MPI_Win_free(&on->win);
+  }
+  free(on->out);
+  free(on->in);
+  free(on->requests);
+}
+
+static void print_sample(int index, const point* of, const lane* lanes, double before, double after) {
+  double counts[threads_max], value = 0;
+  for (int i = 0; i < of->threads; ++i) {
+    const lane* each = &lanes[i];
+    counts[i] = each->count;
+    switch (of->what) {
+      case latency:
+      case put_visible: value += each->seconds / each->count * 0.5e9 / of->threads; break;
+      case put:
+      case get: value += each->seconds / each->count * 1e9 / of->threads; break;
+      case rate:
+      case stream: value += each->count * each->window / each->seconds; break;
+      default: value += each->count * each->window * (double)of->bytes / each->seconds; break;
+    }
+  }
+  qsort(counts, (size_t)of->threads, sizeof counts[0], compare_doubles);
+  const int middle = of->threads / 2;
+  const double median = of->threads % 2 ? counts[middle] : (counts[middle - 1] + counts[middle]) / 2;
+  printf("sample %d %.6g %.4g %.4g %.4g\n", index, value, before, after, of->threads > 1 ? counts[0] / median : 1);
+  fflush(stdout);
+}
+
+static void run_point(int index, const point* of) {
+  static lane lanes[threads_max];
+  const double before = handover();
+  for (int i = 0; i < of->threads; ++i) open_lane(&lanes[i], of, i);
+  if (of->threads == 1) {
+    pin(rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    run_lane(&lanes[0]);
+    unpin();
+  } else {
+    pthread_t threads[threads_max];
+    pthread_barrier_init(&together, NULL, (unsigned)of->threads + 1);
+    for (int i = 0; i < of->threads; ++i) {
+      if (pthread_create(&threads[i], NULL, run_lane, &lanes[i]) != 0) fail("no thread");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < of->threads; ++i) pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&together);
+  }
+  const double after = handover();
+  if (rank == 0) print_sample(index, of, lanes, before, after);
+  for (int i = 0; i < of->threads; ++i) close_lane(&lanes[i]);
+}
+
+static point parse(const char* text) {
+  char name[32];
+  point out;
+  double milliseconds;
+  if (sscanf(text, "%31[^:]:%zu:%d:%d:%lf", name, &out.bytes, &out.threads, &out.window, &milliseconds) != 5 ||
+      out.threads < 1 || out.threads > threads_max || out.bytes < 1 || out.bytes > 1 << 30) {
+    fail("this is no point");
+  }
+  out.seconds = milliseconds / 1000;
+  for (out.what = 0; out.what < kinds && strcmp(name, names[out.what]) != 0; ++out.what) {
+  }
+  if (out.what == kinds) fail("unknown kind");
+  if (out.what == put_visible && out.bytes % 8 != 0) fail("what becomes visible is looked at word by word");
+  return out;
+}
+
+int main(int argc, char** argv) {
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  const int wanted = argc > 1 && strcmp(argv[1], "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  int provided = 0, size = 0;
+  MPI_Init_thread(&argc, &argv, wanted, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size != 2) fail("two ranks are needed; is this the launcher of this MPI?");
+  if (provided < wanted) fail("this MPI has no MPI_THREAD_MULTIPLE");
+  int threads = 1;
+  for (int i = 2; i < argc; ++i) {
+    const point each = parse(argv[i]);
+    if (each.threads > threads) threads = each.threads;
+  }
+  for (int i = 0; i < threads; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);  // a communicator for each thread
+  share_line();
+  for (int i = 2; i < argc; ++i) {
+    const point each = parse(argv[i]);
+    run_point(i - 2, &each);
+  }
+  for (int i = 0; i < threads; ++i) MPI_Comm_free(&comms[i]);
+  MPI_Finalize();
+  return 0;
+}

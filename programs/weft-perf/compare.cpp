@@ -1,0 +1,251 @@
+// The subcommand `compare`: rounds of Weft and of each peer in turns, held against each other label by label.
+#include "weft-perf/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "weft-perf/commands.hpp"
+#include "weft-perf/handover.hpp"
+#include "weft-perf/limits.hpp"
+#include "weft-perf/peers.hpp"
+#include "weft/error.hpp"
+
+namespace weft::perf {
+namespace {
+
+constexpr std::size_t kib = 1024;
+
+// The points of one thread and those of many are launched apart: an MPI library is faster where it need not lock.
+
+std::vector<point> one_thread(const options& chosen, double seconds) {
+  std::vector<point> out;
+  const auto add = [&](kind what, operation how, std::size_t bytes, std::uint32_t window, memory where) {
+    out.push_back({.kind = what,
+                   .operation = how,
+                   .mode = mode::processes,
+                   .memory = where,
+                   .bytes = bytes,
+                   .window = window,
+                   .seconds = seconds});
+  };
+  const std::vector<std::size_t> small =
+      chosen.quick ? std::vector<std::size_t>{8} : std::vector<std::size_t>{8, 64, 512, 4 * kib, 64 * kib};
+  for (const std::size_t bytes : small) {
+    for (const operation how : {operation::am, operation::sendrecv})
+      add(kind::latency, how, bytes, 1, memory::ordinary);
+  }
+  add(kind::stream, operation::am, 8, 0, memory::ordinary);
+  add(kind::rate, operation::sendrecv, 8, 64, memory::ordinary);
+  for (const std::size_t bytes : {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib}) {
+    add(kind::bandwidth, operation::sendrecv, bytes, window_for(bytes), memory::ordinary);
+    if (!chosen.quick) add(kind::put_rate, operation::am, bytes, window_for(bytes), memory::weft);
+  }
+  add(kind::put, operation::am, 8, 1, memory::weft);
+  add(kind::put_visible, operation::am, 8, 1, memory::weft);
+  if (!chosen.quick) add(kind::get, operation::am, 8, 1, memory::weft);
+  return out;
+}
+
+std::vector<point> many_threads(const options& chosen, double seconds) {
+  std::vector<point> out;
+  const std::vector<std::uint32_t> counts =
+      chosen.quick ? std::vector<std::uint32_t>{4, 16} : std::vector<std::uint32_t>{2, 4, 8, 16};
+  std::vector<mode> modes{mode::threads_dedicated};
+  if (!chosen.quick) modes.push_back(mode::threads_shared);
+  for (const mode how : modes) {
+    for (const std::uint32_t threads : counts) {
+      const auto add = [&](kind what, std::uint32_t window) {
+        out.push_back({.kind = what,
+                       .operation = operation::sendrecv,
+                       .mode = how,
+                       .threads = threads,
+                       .window = window,
+                       .seconds = seconds});
+      };
+      add(kind::latency, 1);
+      for (const std::uint32_t window : {1U, 32U}) add(kind::rate, window);
+    }
+  }
+  return out;
+}
+
+// What a point is held against beside the peers: measured once a round, with its label.
+class limit_rounds {
+ public:
+  void measure(const std::vector<point>& points) {
+    for (const point& each : points) {
+      if (each.threads > 1) continue;
+      if (each.kind == kind::stream || each.kind == kind::rate) {
+        add("cells", [] { return limits::cell_stream(0.01); });
+      } else if (each.kind == kind::bandwidth || each.kind == kind::put_rate) {
+        add(copy_name(each), [&] { return limits::copy(limits::state::just_written, each.bytes, 0.01); });
+      }
+    }
+    measured_.clear();
+  }
+
+  void set_limit(const point& of, figure& in, double handover_ns, double near_below_ns) const {
+    if (of.threads > 1) return;
+    if (of.kind == kind::latency || of.kind == kind::put_visible) {
+      if (handover_ns > 0) in.limit = handover_ns;
+      in.limit_name = "handover";
+      return;
+    }
+    const std::string name = of.kind == kind::stream || of.kind == kind::rate ? "cells" : copy_name(of);
+    const auto found = samples_.find(name);
+    if (found == samples_.end()) return;
+    for (const labelled& group : by_label(found->second, near_below_ns)) {
+      if (group.label != in.label) continue;
+      in.limit = group.values().median;
+      in.limit_name = of.kind == kind::stream || of.kind == kind::rate ? "cells" : "memcpy just written";
+    }
+  }
+
+ private:
+  static std::string copy_name(const point& of) { return fmt::format("copy {}", of.bytes); }
+
+  template <class Measure>
+  void add(const std::string& name, Measure&& measure) {
+    if (std::find(measured_.begin(), measured_.end(), name) != measured_.end()) return;
+    measured_.push_back(name);
+    sample one;
+    one.before_ns = measure_handover_here();
+    one.value = measure();
+    one.after_ns = measure_handover_here();
+    samples_[name].push_back(one);
+  }
+
+  std::map<std::string, std::vector<sample>> samples_;
+  std::vector<std::string> measured_;  // in this round
+};
+
+// A peer that failed is told once and takes no further part; Weft itself may not fail.
+class contest {
+ public:
+  contest(std::vector<contestant> all, std::vector<point> points) : all_{std::move(all)}, points_{std::move(points)} {
+    samples_.resize(points_.size());
+  }
+
+  void round(std::uint32_t number) {
+    limits_.measure(points_);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      // Not always in the same order: whoever comes after a peer that leaves the machine warm is not always the same.
+      contestant& each = all_[(i + number) % all_.size()];
+      if (each.run) take(each);
+    }
+  }
+
+  void print(printer& out, const options& chosen, const std::vector<std::string>& absent) const {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const point& of = points_[i];
+      figure like;
+      like.claim = of.claim();
+      like.what = what_of(of);
+      like.unit = of.unit();
+      like.mode = name_of(of.mode);
+      like.pinning = pinning_of(of, chosen.bench);
+      like.bytes = of.bytes;
+      like.threads = of.threads;
+      like.window = of.window;
+      like.more_is_better = !of.is_latency();
+      like.absent = absent;
+      const std::vector<figure> figures = compared(samples_[i], like, chosen.near_below_ns);
+      if (figures.empty()) fmt::print(stderr, "weft-perf: {}: no round kept one state\n", of.claim());
+      for (figure each : figures) {
+        limits_.set_limit(of, each, each.handover_ns, chosen.near_below_ns);
+        out.print(each);
+      }
+    }
+  }
+
+ private:
+  static std::string what_of(const point& of) {
+    if (of.kind == kind::put) return "origin";
+    if (of.kind == kind::put_visible) return "visible";
+    return of.mode == mode::threads_shared ? "shared" : "";
+  }
+
+  void take(contestant& from) {
+    try {
+      const round_result results = from.run(points_);
+      for (std::size_t i = 0; i < points_.size(); ++i) {
+        if (results[i]) samples_[i][from.name].push_back(*results[i]);
+      }
+    } catch (const error& problem) {
+      if (from.name == "Weft") throw;
+      fmt::print(stderr, "weft-perf: {}; it takes no further part\n", problem.what());
+      from.run = nullptr;
+    }
+  }
+
+  std::vector<contestant> all_;
+  std::vector<point> points_;
+  std::vector<std::map<std::string, std::vector<sample>>> samples_;  // of each point, by name
+  limit_rounds limits_;
+};
+
+std::vector<point> wanted(const options& chosen, std::vector<point> points) {
+  std::erase_if(points, [&](const point& each) { return !is_wanted(chosen, each.claim()); });
+  return points;
+}
+
+}  // namespace
+
+bool is_wanted(const options& chosen, const std::string& claim) {
+  return chosen.claims.empty() || std::find(chosen.claims.begin(), chosen.claims.end(), claim) != chosen.claims.end();
+}
+
+std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& samples, const figure& like,
+                             double near_below_ns) {
+  std::vector<figure> out;
+  const auto own = samples.find("Weft");
+  if (own == samples.end()) return out;
+  for (const labelled& mine : by_label(own->second, near_below_ns)) {
+    figure each = like;
+    each.label = mine.label;
+    each.weft = mine.values();
+    each.least_share = mine.least_share();
+    each.handover_ns = mine.handover_ns();
+    for (const auto& [name, rounds] : samples) {
+      if (name == "Weft") continue;
+      for (const labelled& theirs : by_label(rounds, near_below_ns)) {
+        if (theirs.label != mine.label) continue;
+        each.peers[name] = theirs.values();
+        each.peer_least_share[name] = theirs.least_share();
+      }
+    }
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+void run_compare(const options& chosen) {
+  printer out{chosen.json, true};
+  const std::uint32_t rounds = chosen.rounds != 0 ? chosen.rounds : chosen.quick ? 7 : 21;
+  const double seconds = chosen.seconds != 0.1 ? chosen.seconds : chosen.quick ? 0.05 : 0.1;
+  const std::vector<std::vector<point>> suites{wanted(chosen, one_thread(chosen, seconds)),
+                                               wanted(chosen, many_threads(chosen, 2 * seconds))};
+  const temporary_folder folder;
+  peer_list peers;
+  const bool any = std::any_of(suites.begin(), suites.end(), [](const auto& each) { return !each.empty(); });
+  if (any) {
+    add_mpi_peers(peers, chosen, folder.path());
+    add_ucx_peer(peers);
+    add_libfabric_peer(peers);
+    out.name_absent(peers.absent);
+  }
+  std::vector<contestant> all{weft_itself(chosen)};
+  all.insert(all.end(), peers.present.begin(), peers.present.end());
+  for (const std::vector<point>& points : suites) {
+    if (points.empty()) continue;
+    contest each{all, points};
+    for (std::uint32_t round = 0; round < rounds; ++round) each.round(round);
+    each.print(out, chosen, peers.absent);
+  }
+  print_resources(chosen, out, rounds, seconds / 2, chosen.quick);
+}
+
+}  // namespace weft::perf

@@ -1,0 +1,47 @@
+// Other programs: found, run for a bounded time, and read.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::perf {
+
+struct launched {
+  int exit_code = -1;  ///< 128 plus the signal; 124: it took too long and was killed
+  std::string output;
+  std::string errors;
+
+  /// The last line on standard error, for a message.
+  [[nodiscard]] std::string last_error() const;
+};
+
+using variables = std::map<std::string, std::string>;
+
+/// Runs `command` in a process group of its own, without what a launcher of ranks has left in the environment, with
+/// `more` added to it, and nothing to read. **Blocking**: until it ends, `seconds` at most.
+[[nodiscard]] launched run_program(const std::vector<std::string>& command, double seconds, const variables& more = {});
+
+/// Runs `server`, and `client` a moment later; what the client printed. Both are gone when this returns.
+[[nodiscard]] launched run_pair(const std::vector<std::string>& server, const std::vector<std::string>& client,
+                                double seconds, const variables& more = {});
+
+/// Where `name` lies in PATH; nothing: it is not there.
+[[nodiscard]] std::optional<std::string> find_program(const std::string& name);
+
+/// A directory of one's own, gone with the object.
+class temporary_folder {
+ public:
+  temporary_folder();
+  ~temporary_folder();
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace weft::perf

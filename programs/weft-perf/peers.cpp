@@ -1,0 +1,109 @@
+#include "weft-perf/peers.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "weft-perf/handover.hpp"
+#include "weft-perf/machine.hpp"
+#include "weft/error.hpp"
+
+namespace weft::perf {
+namespace {
+
+constexpr double component_limit_s = 120;
+
+struct component_source {
+  const char* name;
+  const char* claim;
+  const char* define;
+  const char* library;
+};
+constexpr component_source component_sources[] = {
+    {"oneTBB concurrent_hash_map", "matching", "-DPEER_TBB", "-ltbb"},
+    {"libcuckoo", "matching", "-DPEER_CUCKOO", ""},
+    {"Boost.Lockfree", "queue", "-DPEER_BOOST", ""},
+    {"moodycamel", "queue", "-DPEER_MOODYCAMEL", ""},
+};
+
+}  // namespace
+
+round_result parse_samples(const std::string& output, std::size_t points) {
+  round_result out(points);
+  std::istringstream lines{output};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words{line};
+    std::string first;
+    std::size_t index = 0;
+    sample one;
+    if (!(words >> first >> index >> one.value >> one.before_ns >> one.after_ns >> one.least_share)) continue;
+    if (first == "sample" && index < points && one.value > 0) out[index] = one;
+  }
+  return out;
+}
+
+std::string peer_source(const options& chosen, const std::string& file) {
+  const std::string folder =
+      chosen.peers_folder.empty() ? program_folder() + "/../share/weft/perf" : chosen.peers_folder;
+  const std::string path = folder + "/" + file;
+  if (access(path.c_str(), R_OK) != 0) {
+    throw error{errc::configuration, fmt::format("{} can't be read; --peers names the folder of these sources", path)};
+  }
+  return path;
+}
+
+contestant weft_itself(const options& chosen) {
+  static const char* const pins[] = {"auto", "core", "none"};
+  const std::string pin = pins[static_cast<int>(chosen.bench.pin)];
+  return {"Weft", [pin](const std::vector<point>& points) {
+            const std::string folder = program_folder();
+            std::vector<std::string> command{
+                folder + "/weft-run", "-n", "2", folder + "/weft-perf", "points", "--pin", pin};
+            double seconds = 30;
+            for (const point& each : points) {
+              command.push_back(each.text());
+              seconds += 20 * each.seconds;
+            }
+            const launched result = run_program(command, seconds);
+            if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
+            return parse_samples(result.output, points.size());
+          }};
+}
+
+component_peer_list find_component_peers(const options& chosen, const std::string& folder) {
+  component_peer_list out;
+  const auto compiler = find_program("c++");
+  for (const component_source& each : component_sources) {
+    const std::string program = folder + "/components" + each.define;
+    if (compiler) {
+      std::vector<std::string> command{
+          *compiler, "-O2", "-std=c++20", each.define, peer_source(chosen, "components.cpp"), "-o", program};
+      if (*each.library != '\0') command.push_back(each.library);
+      command.push_back("-pthread");
+      if (run_program(command, component_limit_s).exit_code == 0) {
+        out.present.push_back({each.name, each.claim, program});
+        continue;
+      }
+    }
+    out.absent.push_back(each.name);
+  }
+  return out;
+}
+
+sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds) {
+  const double before = measure_handover_here();
+  const launched result =
+      run_program({peer.program, fmt::format("{}:{}:{:.3f}", peer.claim, threads, seconds * 1000)}, 30 + 20 * seconds);
+  const double after = measure_handover_here();
+  const round_result samples = parse_samples(result.output, 1);
+  if (result.exit_code != 0 || !samples[0]) {
+    throw error{errc::transport_failed, fmt::format("{}: {}", peer.name, result.last_error())};
+  }
+  sample out = *samples[0];
+  out.before_ns = before;
+  out.after_ns = after;
+  return out;
+}
+
+}  // namespace weft::perf

@@ -1,0 +1,56 @@
+// Who takes part in a comparison: Weft, and every peer that is found here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft-perf/launch.hpp"
+#include "weft-perf/options.hpp"
+#include "weft-perf/point.hpp"
+#include "weft-perf/rounds.hpp"
+
+namespace weft::perf {
+
+/// For each point, in their order, what one round gave; nothing where it can't measure that.
+using round_result = std::vector<std::optional<sample>>;
+
+struct contestant {
+  std::string name;
+  std::function<round_result(const std::vector<point>&)> run;  ///< **Errors**: `transport_failed`, with its own words
+};
+
+struct peer_list {
+  std::vector<contestant> present;
+  std::vector<std::string> absent;  ///< what is not installed
+};
+
+/// Weft, measured by this program's own ranks.
+[[nodiscard]] contestant weft_itself(const options& chosen);
+
+/// Each adds to the list what it finds, and builds what is to be built in `folder`.
+void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder);
+void add_ucx_peer(peer_list& to);
+void add_libfabric_peer(peer_list& to);
+
+/// Tables and queues of other libraries, for `resources`. A round of one takes `NAME:THREADS:MILLISECONDS`.
+struct component_peer {
+  std::string name;
+  std::string claim;
+  std::string program;
+};
+struct component_peer_list {
+  std::vector<component_peer> present;
+  std::vector<std::string> absent;
+};
+[[nodiscard]] component_peer_list find_component_peers(const options& chosen, const std::string& folder);
+[[nodiscard]] sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds);
+
+/// Lines `sample INDEX VALUE BEFORE AFTER SHARE`.
+[[nodiscard]] round_result parse_samples(const std::string& output, std::size_t points);
+
+/// A source that is compiled for a peer. **Errors**: `configuration` where it does not lie where it should.
+[[nodiscard]] std::string peer_source(const options& chosen, const std::string& file);
+
+}  // namespace weft::perf

@@ -1,0 +1,70 @@
+// The subcommand `resources`: the library's parts, against tables and queues of other libraries.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+
+#include "weft-perf/commands.hpp"
+#include "weft-perf/compare.hpp"
+#include "weft-perf/components.hpp"
+#include "weft-perf/figures.hpp"
+#include "weft-perf/launch.hpp"
+#include "weft-perf/peers.hpp"
+#include "weft/error.hpp"
+
+namespace weft::perf {
+namespace {
+
+struct component_point {
+  std::string name;
+  std::uint32_t threads;
+};
+
+std::vector<component_point> points_of(const options& chosen, bool quick) {
+  std::vector<component_point> out;
+  for (const std::string& name : component_names()) {
+    if (quick && name == "array") continue;
+    if (!is_wanted(chosen, name)) continue;
+    for (const std::uint32_t threads : {1U, 2U}) out.push_back({name, threads});
+  }
+  return out;
+}
+
+figure figure_of(const component_point& of, const std::string& label, const std::vector<std::string>& absent) {
+  figure out;
+  out.claim = of.name;
+  out.unit = "op/s";
+  out.label = label;
+  out.pinning = "core";
+  out.threads = of.threads;
+  out.more_is_better = true;
+  out.absent = absent;
+  return out;
+}
+
+}  // namespace
+
+void print_resources(const options& chosen, printer& out, std::uint32_t rounds, double seconds, bool quick) {
+  const std::vector<component_point> points = points_of(chosen, quick);
+  if (points.empty()) return;
+  const temporary_folder folder;
+  component_peer_list peers = find_component_peers(chosen, folder.path());
+  out.name_absent(peers.absent);
+  for (const component_point& of : points) {
+    std::map<std::string, std::vector<sample>> samples;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      samples["Weft"].push_back(measure_component(of.name, of.threads, seconds));
+      for (const component_peer& peer : peers.present) {
+        if (peer.claim == of.name) samples[peer.name].push_back(measure_component_peer(peer, of.threads, seconds));
+      }
+    }
+    for (figure& each : compared(samples, figure_of(of, {}, peers.absent), chosen.near_below_ns)) out.print(each);
+  }
+}
+
+void run_resources(const options& chosen) {
+  printer out{chosen.json, true};
+  print_resources(chosen, out, chosen.rounds == 0 ? 7 : chosen.rounds, chosen.seconds / 4, false);
+}
+
+}  // namespace weft::perf
