@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,7 +69,7 @@ struct record {
   std::uint64_t words[7];
 };
 
-key key_of(std::uint32_t thread, std::uint64_t number) { return {1, thread, number % 4096, 0}; }
+[[maybe_unused]] key key_of(std::uint32_t thread, std::uint64_t number) { return {1, thread, number % 4096, 0}; }
 
 constexpr std::size_t table_size = 1 << 16;
 constexpr std::size_t queue_size = 1 << 16;

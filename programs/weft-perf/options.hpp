@@ -26,7 +26,7 @@ struct options {
   bool verify = false;
   bool json = false;
   bool quick = false;
-  double near_below_ns = 130;
+  double near_below_ns = 170;
   bench_options bench;
   std::vector<std::string> points;  ///< of the command `points`
   std::vector<std::string> mpi;     ///< NAME=mpicc:mpiexec

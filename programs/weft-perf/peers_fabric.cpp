@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "weft-perf/handover.hpp"
@@ -20,14 +21,15 @@ std::size_t iterations(const point& of) {
   return std::clamp<std::size_t>(static_cast<std::size_t>(of.seconds / each), 10, 5'000'000);
 }
 
-std::vector<std::string> last_words(const std::string& output, const std::string& start) {
+// Of the last line that begins with a number.
+std::vector<std::string> last_words(const std::string& output) {
   std::istringstream lines{output};
   std::vector<std::string> words;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream text{line};
     std::vector<std::string> now;
     for (std::string word; text >> word;) now.push_back(word);
-    if (!now.empty() && now[0].starts_with(start)) words = now;
+    if (!now.empty() && std::isdigit(static_cast<unsigned char>(now[0][0])) != 0) words = now;
   }
   return words;
 }
@@ -60,14 +62,14 @@ std::string ucx_test(const point& of) {
   return {};
 }
 
-// Its last line: `Final:`, iterations, latencies (percentile, average, overall; us), bandwidths (MB/s), messages a
-// second.
+// Its last line: iterations; latencies (median, average, overall; us); bandwidths (average, overall; MiB/s); messages a
+// second (average, overall).
 double ucx_value(const point& of, const launched& result) {
-  const std::vector<std::string> words = last_words(result.output, "Final:");
+  const std::vector<std::string> words = last_words(result.output);
   if (result.exit_code != 0 || words.size() < 8) return 0;
-  if (of.is_latency()) return number_at(words, 4) * 1e3;
-  if (of.kind == kind::bandwidth || of.kind == kind::put_rate) return number_at(words, 6) * 1048576.0;
-  return number_at(words, 8);
+  if (of.is_latency()) return number_at(words, 3) * 1e3;
+  if (of.kind == kind::bandwidth || of.kind == kind::put_rate) return number_at(words, 5) * 1048576.0;
+  return number_at(words, 7);
 }
 
 round_result run_ucx(const std::string& program, const std::vector<point>& points) {
@@ -111,7 +113,7 @@ round_result run_libfabric(const std::string& program, const std::vector<point>&
     client.insert(client.end(), {"-P", port, "127.0.0.1"});
     out[i] = labelled_sample([&] {
       const launched result = run_pair(server, client, pair_limit_s);
-      const std::vector<std::string> words = last_words(result.output, "");
+      const std::vector<std::string> words = last_words(result.output);
       return result.exit_code == 0 ? number_at(words, 6) * 1e3 : 0.0;
     });
   }

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import subprocess
+import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -94,6 +96,50 @@ class Figures(unittest.TestCase):
         self.assertLessEqual({"handover", "cells", "memcpy fresh", "memcpy just written", "futex", "yield"}, names)
 
 
+    def test_parts_of_the_library(self):
+        got = self.figures("resources", *TINY)
+        self.assertEqual({(each["claim"], each["threads"]) for each in got},
+                         {(name, threads) for name in ("pool", "matching", "queue", "array") for threads in (1, 2)})
+        self.check_peers(got)
+
+    def test_a_comparison_names_peers_that_are_here_and_those_that_are_not(self):
+        got = self.figures("compare", "--quick", *TINY, "--claims", "am_latency,put_latency,mt_rate,bandwidth,queue")
+        self.assertEqual({each["claim"] for each in got},
+                         {"am_latency", "put_latency", "mt_rate", "bandwidth", "queue"})
+        self.assertEqual({each["threads"] for each in got if each["claim"] == "mt_rate"}, {4, 16})
+        self.check_peers(got)
+
+    def check_peers(self, figures):
+        for each in figures:
+            self.assertEqual(each["ratio"] is None, each["best_peer"] is None)
+            if each["best_peer"]:
+                self.assertEqual(each["peer"], each["peers"][each["best_peer"]])
+                mine, theirs = each["weft"]["median"], each["peer"]["median"]
+                ratio = theirs / mine if each["unit"] == "ns" else mine / theirs
+                self.assertAlmostEqual(each["ratio"] / ratio, 1, places=2)
+            self.assertFalse(set(each["peers"]) & set(each.get("absent", [])))
+
+    def test_lines_are_drawn(self):
+        drawer = next((python for python in (sys.executable, "/usr/bin/python3") if
+                       subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL).returncode == 0),
+                      None)
+        if drawer is None:
+            self.skipTest("no matplotlib (scripts/setup --peers installs it)")
+        lines = run("rate", *TINY, "--json", ranks=2).stdout + run("resources", *TINY, "--json").stdout
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "lines.json")
+            file.write_text(lines)
+            result = subprocess.run([drawer, "-B", SOURCE / "tools/plot.py", file, "--output", folder], text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertEqual({path.name for path in Path(folder).glob("*.svg")}, {"rate.svg", "resources.svg"})
+            file.write_text("{}\n")
+            result = subprocess.run([drawer, "-B", SOURCE / "tools/plot.py", file], text=True, timeout=120,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("lines.json:1: no line of weft-perf", result.stdout)
+
+
 class Tables(unittest.TestCase):
     def test_a_table_for_people(self):
         result = run("latency", *TINY, ranks=2)
@@ -106,7 +152,7 @@ class Tables(unittest.TestCase):
     def test_what_makes_no_sense_is_refused(self):
         for arguments in (["--bogus"], [], ["latency", "--sizes", "0"], ["latency", "--sizes", "8kb"],
                           ["rate", "--threads", "4"], ["rate", "--stream", "--operation", "sendrecv"],
-                          ["latency", "--mode", "both"], ["points", "walk:8:1:1:10:am:processes:weft"]):
+                          ["latency", "--mode", "both"], ["compare", "--mpi", "nonsense", "--claims", "am_rate"], ["points", "walk:8:1:1:10:am:processes:weft"]):
             self.assertEqual(run(*arguments, ranks=2).returncode, 2, arguments)
         alone = run("latency")
         self.assertEqual(alone.returncode, 2)

@@ -1,0 +1,133 @@
+// What weft-perf makes of its rounds: labels, medians, shares, ratios.
+#include <gtest/gtest.h>
+
+#include "weft-perf/compare.hpp"
+#include "weft-perf/figures.hpp"
+#include "weft-perf/lane.hpp"
+#include "weft-perf/point.hpp"
+#include "weft-perf/rounds.hpp"
+
+namespace {
+
+using namespace weft::perf;
+
+constexpr double near_below = 170;
+
+sample round_of(double value, double before, double after, double share = 1) { return {value, before, after, share}; }
+
+TEST(PerfRounds, a_summary_has_median_and_quartiles) {
+  const summary of_five = summarize({5, 1, 4, 2, 3});
+  EXPECT_EQ(of_five.rounds, 5u);
+  EXPECT_EQ(of_five.min, 1);
+  EXPECT_EQ(of_five.q1, 2);
+  EXPECT_EQ(of_five.median, 3);
+  EXPECT_EQ(of_five.q3, 4);
+  EXPECT_EQ(of_five.max, 5);
+  EXPECT_EQ(summarize({1, 2}).median, 1.5);
+  EXPECT_EQ(summarize({7}).q3, 7);
+  EXPECT_EQ(summarize({}).rounds, 0u);
+}
+
+TEST(PerfRounds, a_round_is_labelled_by_the_hand_over_before_and_after_it) {
+  EXPECT_EQ(label_of(round_of(1, 60, 65), near_below), "near");
+  EXPECT_EQ(label_of(round_of(1, 260, 290), near_below), "far");
+  EXPECT_EQ(label_of(round_of(1, 60, 270), near_below), "mixed");
+  EXPECT_EQ(label_of(round_of(1, 160, 180), near_below), "mixed");
+  EXPECT_EQ(label_of(round_of(1, 250, 600), near_below), "mixed");
+  EXPECT_EQ(label_of(round_of(1, 0, 0), near_below), "unknown");
+}
+
+TEST(PerfRounds, rounds_of_one_label_are_together_and_mixed_ones_are_left_out) {
+  const auto groups =
+      by_label({round_of(10, 60, 60), round_of(40, 270, 280), round_of(99, 60, 270), round_of(12, 62, 62)}, near_below);
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].label, "near");
+  EXPECT_EQ(groups[0].values().median, 11);
+  EXPECT_EQ(groups[0].handover_ns(), 61);
+  EXPECT_EQ(groups[1].label, "far");
+  EXPECT_EQ(groups[1].values().rounds, 1u);
+}
+
+TEST(PerfRounds, the_slowest_thread_is_held_against_the_median) {
+  EXPECT_EQ(least_share({100, 50, 100, 120}), 0.5);
+  EXPECT_EQ(least_share({100}), 1);
+  EXPECT_EQ(least_share({}), 1);
+}
+
+TEST(PerfFigures, a_ratio_above_one_says_that_weft_is_ahead) {
+  figure latency;
+  latency.weft.median = 100;
+  latency.peers["A"].median = 150;
+  latency.peers["B"].median = 300;
+  EXPECT_EQ(latency.best_peer(), "A");
+  EXPECT_EQ(latency.ratio(), 1.5);
+  figure rate = latency;
+  rate.more_is_better = true;
+  EXPECT_EQ(rate.best_peer(), "B");
+  EXPECT_EQ(*rate.ratio(), 100.0 / 300);
+  EXPECT_FALSE(figure{}.ratio());
+}
+
+TEST(PerfFigures, a_peer_that_starves_a_thread_is_not_the_best) {
+  figure rate;
+  rate.more_is_better = true;
+  rate.weft.median = 100;
+  rate.peers["A"].median = 150;
+  rate.peers["B"].median = 300;
+  rate.peer_least_share["B"] = 0.1;
+  EXPECT_EQ(rate.best_peer(), "A");
+  rate.least_share = 0.49;
+  EXPECT_FALSE(rate.counts());
+}
+
+TEST(PerfFigures, a_limit_is_reached_in_part) {
+  figure latency;
+  latency.weft.median = 100;
+  EXPECT_FALSE(latency.fraction());
+  latency.limit = 60;
+  EXPECT_EQ(latency.fraction(), 0.6);
+  latency.more_is_better = true;
+  latency.limit = 200;
+  EXPECT_EQ(latency.fraction(), 0.5);
+}
+
+TEST(PerfFigures, only_rounds_of_one_label_are_compared) {
+  const std::map<std::string, std::vector<sample>> samples{{"Weft", {round_of(100, 60, 60), round_of(400, 270, 270)}},
+                                                           {"A", {round_of(150, 60, 60), round_of(1, 60, 270)}},
+                                                           {"B", {round_of(900, 270, 270)}}};
+  const auto figures = compared(samples, {}, near_below);
+  ASSERT_EQ(figures.size(), 2u);
+  EXPECT_EQ(figures[0].label, "near");
+  EXPECT_EQ(figures[0].ratio(), 1.5);
+  EXPECT_EQ(figures[0].peers.size(), 1u);
+  EXPECT_EQ(figures[1].best_peer(), "B");
+}
+
+TEST(PerfPoint, its_text_says_all_that_is_needed_to_measure_it) {
+  const point one{.kind = kind::put_rate,
+                  .operation = operation::sendrecv,
+                  .mode = mode::threads_shared,
+                  .memory = memory::weft,
+                  .bytes = 4096,
+                  .threads = 4,
+                  .window = 32,
+                  .seconds = 0.25};
+  EXPECT_EQ(one.text(), "put_rate:4096:4:32:250:sendrecv:threads-shared:weft");
+  EXPECT_EQ(point::parse(one.text()).text(), one.text());
+  EXPECT_THROW((void)point::parse("walk:8:1:1:1:am:processes:weft"), weft::error);
+  EXPECT_THROW((void)point::parse("latency:8"), weft::error);
+}
+
+TEST(PerfPoint, a_series_ends_with_the_one_exchange_that_says_so) {
+  std::uint64_t calls = 0;
+  std::uint64_t last = 0;
+  const lane_result out = timed(0.001, [&](bool is_last) {
+    ++calls;
+    last += is_last ? 1 : 0;
+  });
+  EXPECT_EQ(last, 1u);
+  EXPECT_EQ(out.count, static_cast<double>(calls));
+  EXPECT_GE(out.seconds, 0.001);
+}
+
+}  // namespace

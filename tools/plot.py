@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Draws the lines of `weft-perf ... --json` in the manner of Figures 3 to 6 of the LCI paper.
+
+tools/plot.py figures.json --output folder [--label near] [--format svg]
+
+Makes, of those that there are lines for: rate, latency, bandwidth, one_sided and resources. Each point is a median, its
+bar reaches from the lower to the upper quartile. Needs matplotlib (scripts/setup --peers).
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+COMPONENTS = ("pool", "matching", "queue", "array")
+NANO = 1e9
+
+
+def read_lines(paths):
+    figures = []
+    for path in paths:
+        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                each = json.loads(line)
+                each["claim"], each["weft"]["median"], each["label"]  # what every line has
+            except (ValueError, KeyError, TypeError):
+                sys.exit(f"plot.py: {path}:{number}: no line of weft-perf --json: {line[:60]!r}")
+            figures.append(each)
+    if not figures:
+        sys.exit("plot.py: there is nothing to draw")
+    return figures
+
+
+def most_common_label(figures):
+    """Rounds of different labels are never drawn together."""
+    rounds = Counter()
+    for each in figures:
+        rounds[each["label"]] += each["weft"]["rounds"]
+    return rounds.most_common(1)[0][0]
+
+
+def sides(figure):
+    """Name and summary of Weft and of each peer."""
+    mode = {"threads-dedicated": "dedicated", "threads-shared": "shared"}.get(figure.get("mode"))
+    yield "Weft" + (f", {mode}" if mode else ""), figure["weft"]
+    yield from figure["peers"].items()
+
+
+def series(figures, horizontal, scale):
+    """Of each name: x, y, and how far down and up the quartiles are."""
+    points = defaultdict(dict)
+    for figure in figures:
+        for name, summary in sides(figure):
+            points[name][figure[horizontal]] = [summary[key] * scale for key in ("median", "q1", "q3")]
+    for name, values in sorted(points.items(), key=lambda item: (not item[0].startswith("Weft"), item[0])):
+        xs = sorted(values)
+        middle = [values[x][0] for x in xs]
+        yield name, xs, middle, [[max(0, values[x][0] - values[x][1]) for x in xs],
+                                 [max(0, values[x][2] - values[x][0]) for x in xs]]
+
+
+def panel(axes, figures, title, horizontal, vertical, scale=1.0, of_bytes=False):
+    for name, xs, middle, spread in series(figures, horizontal, scale):
+        axes.errorbar(xs, middle, yerr=spread, label=name, marker="o" if name.startswith("Weft") else "s",
+                      linewidth=2 if name.startswith("Weft") else 1, capsize=2, markersize=4)
+    limits = sorted({(each[horizontal], each["limit"] * scale) for each in figures if each.get("limit")})
+    if limits:
+        axes.plot(*zip(*limits), "k:", marker=".", label="limit")
+    axes.set_xscale("log", base=2)
+    heights = [summary["median"] for each in figures for _, summary in sides(each)]
+    if max(heights) > 20 * min(heights):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    xs = sorted({each[horizontal] for each in figures})
+    axes.set_xticks(xs, [readable(x) if of_bytes else str(x) for x in xs])
+    axes.minorticks_off()
+    axes.set(title=title, xlabel="bytes" if of_bytes else horizontal, ylabel=vertical)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="x-small")
+
+
+def readable(count):
+    for unit, size in (("M", 1 << 20), ("K", 1 << 10)):
+        if count >= size and count % size == 0:
+            return f"{count // size}{unit}"
+    return str(count)
+
+
+def grouped(figures, key):
+    groups = defaultdict(list)
+    for each in figures:
+        groups[key(each)].append(each)
+    return sorted(groups.items(), key=lambda item: str(item[0]))
+
+
+def rates(figures):
+    """As Figures 3 and 4: messages a second over the number of threads."""
+    chosen = [each for each in figures if each["claim"].endswith("_rate")]
+    for (claim, window), group in grouped(chosen, lambda each: (each["claim"], each["window"])):
+        yield f"{claim}, " + (f"window {window}" if window else "stream"), group, "threads", "M msg/s", 1e-6, False
+
+
+def latencies(figures):
+    chosen = [each for each in figures if each["claim"] in ("am_latency", "sendrecv_latency")]
+    for claim, group in grouped(chosen, lambda each: each["claim"]):
+        yield f"{claim}, one way", group, "bytes", "us", 1e-3, True
+    threaded = [each for each in figures if each["claim"] == "mt_latency"]
+    if threaded:
+        yield "mt_latency, one way", threaded, "threads", "us", 1e-3, False
+
+
+def bandwidths(figures):
+    """As Figure 5: bytes a second over the size of a message."""
+    chosen = [each for each in figures if each["claim"] in ("bandwidth", "put_bandwidth")]
+    for (claim, what), group in grouped(chosen, lambda each: (each["claim"], each.get("what", ""))):
+        yield f"{claim} {what}".strip(), group, "bytes", "GB/s", 1 / NANO, True
+
+
+def one_sided(figures):
+    chosen = [each for each in figures if each["claim"] in ("put_latency", "get_latency")]
+    for (claim, what), group in grouped(chosen, lambda each: (each["claim"], each.get("what", ""))):
+        yield f"{claim} {what}".strip(), group, "bytes", "us", 1e-3, True
+
+
+def resources(figures):
+    """As Figure 6: operations a second over the number of threads."""
+    chosen = [each for each in figures if each["claim"] in COMPONENTS]
+    for claim, group in grouped(chosen, lambda each: each["claim"]):
+        yield claim, group, "threads", "M op/s", 1e-6, False
+
+
+def draw(name, panels, options, label):
+    from matplotlib import pyplot
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    picture, grid = pyplot.subplots(rows, columns, figsize=(5 * columns, 4 * rows), squeeze=False)
+    for axes in grid.flat[len(panels):]:
+        axes.remove()
+    for axes, (title, group, horizontal, vertical, scale, of_bytes) in zip(grid.flat, panels):
+        panel(axes, group, title, horizontal, vertical, scale, of_bytes)
+    first = panels[0][1][0]
+    picture.suptitle(f"{label} state; {first['commit']}; {first['flags']}", fontsize="x-small")
+    picture.tight_layout()
+    path = options.output / f"{name}.{options.format}"
+    picture.savefig(path)
+    pyplot.close(picture)
+    print(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lines", nargs="+", help="what weft-perf printed with --json")
+    parser.add_argument("--output", type=Path, default=Path("."), help="folder of the pictures")
+    parser.add_argument("--label", help="near, far or unknown (the one with most rounds)")
+    parser.add_argument("--format", default="svg", choices=["svg", "png", "pdf"])
+    options = parser.parse_args()
+    figures = read_lines(options.lines)
+    label = options.label or most_common_label(figures)
+    figures = [each for each in figures if each["label"] == label]
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("plot.py: needs matplotlib, which scripts/setup --peers installs for the system's Python")
+    matplotlib.use("Agg")
+    options.output.mkdir(parents=True, exist_ok=True)
+    made = 0
+    for name, kind in (("rate", rates), ("latency", latencies), ("bandwidth", bandwidths), ("one_sided", one_sided),
+                       ("resources", resources)):
+        panels = list(kind(figures))
+        if panels:
+            draw(name, panels, options, label)
+            made += 1
+    if made == 0:
+        sys.exit(f"plot.py: no line of the {label} state is of a claim that it draws")
+
+
+if __name__ == "__main__":
+    main()
