@@ -9,9 +9,15 @@
 #include <span>
 #include <utility>
 
+#include "weft/detail/atomics.hpp"
 #include "weft/detail/raw_record.hpp"
 
 namespace weft {
+
+namespace detail {
+template <class Record, class Atomics>
+class bounded_queue;
+}  // namespace detail
 
 class runtime;
 namespace core {
@@ -141,9 +147,13 @@ class completion {
   friend class core::runtime_state;
   friend struct core::operation_state;
 
+  friend class completion_queue;
+
   weft::runtime* runtime_;
   std::atomic<std::uint32_t> outstanding_{0};
   std::atomic<std::uint32_t> registrations_{0};
+  // Of a bounded completion queue: where records are put together in place. Null: by `signal`.
+  detail::bounded_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;
 };
 
 /// The name by which peers address a registered completion object.

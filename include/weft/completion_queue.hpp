@@ -33,13 +33,12 @@ class completion_queue final : public completion {
   /// **Buffer**: an arrived message owns its packet, given back when the record goes; records that are kept for long
   /// make the pool short (`WEFT_FOREIGN_PACKETS_MAX` bounds it, then delivery copies).
   [[nodiscard]] std::optional<completion_record> pop() noexcept {
-    std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice
-    if (!bounded_) [[unlikely]] {
-      pop_unbounded(out);
-    } else if (!bounded_->try_pop(out->raw())) {
-      empty(out);
-    }
-    return out;
+    // Whoever waits looks more often in vain than not, and that is to take as little as possible.
+    if (!bounded_) [[unlikely]]
+      return pop_unbounded();
+    std::uint64_t position;
+    if (!bounded_->find_first(position)) return std::nullopt;
+    return pop_at(position);
   }
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
@@ -50,13 +49,16 @@ class completion_queue final : public completion {
  private:
   friend class core::runtime_state;
 
+  [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(std::uint64_t position) noexcept {
+    std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice
+    if (!bounded_->take_first(position, out->raw())) empty(out);
+    return out;
+  }
+  [[nodiscard]] std::optional<completion_record> pop_unbounded() noexcept;
   // A failed pop leaves the bytes of a record that is another thread's. Apart, as destroying a record takes registers.
   [[gnu::noinline]] static void empty(std::optional<completion_record>& failed) noexcept {
     failed->detach();
     failed.reset();
-  }
-  [[gnu::noinline]] void pop_unbounded(std::optional<completion_record>& out) noexcept {
-    if (!unbounded_->try_pop(out->raw())) empty(out);
   }
   [[nodiscard]] answer signal_unbounded(completion_record& record) noexcept;
 

@@ -38,12 +38,7 @@ class lane {
   /// Looks again and again, making progress, until `ready`.
   template <class Ready>
   void wait(Ready&& ready) {
-    for (std::uint32_t quiet = 0; !ready();) {
-      if (!dev_.progress() && ++quiet >= options_.yield_after) {
-        std::this_thread::yield();
-        quiet = 0;
-      }
-    }
+    for (std::uint32_t quiet = 0; !ready();) look_again(quiet);
   }
 
   /// Posts until it is no retry; `settle` tells when the buffer may be used again.
@@ -56,10 +51,7 @@ class lane {
         posted_ += answer.is_posted() ? 1 : 0;
         return;
       }
-      if (!dev_.progress() && ++quiet >= options_.yield_after) {
-        std::this_thread::yield();
-        quiet = 0;
-      }
+      look_again(quiet);
     }
   }
   void post_am(std::span<const std::byte> bytes, std::uint64_t tag) {
@@ -90,13 +82,17 @@ class lane {
   void wait_received() {
     wait([&] { return received_.value() == expected_; });
   }
-  [[nodiscard]] completion_record wait_arrived() {
-    std::optional<completion_record> message;
-    wait([&] {
-      message = inbox_.pop();
-      return message.has_value();
-    });
-    return std::move(*message);
+  /// What `use` makes of the next message. The record stays where it was popped: a copy right after it was written
+  /// costs more than the pop.
+  template <class Use>
+  auto wait_arrived(Use&& use) {
+    for (std::uint32_t quiet = 0;;) {
+      if (const std::optional<completion_record> message = inbox_.pop()) return use(*message);
+      look_again(quiet);
+    }
+  }
+  void wait_arrived() {
+    wait_arrived([](const completion_record&) {});
   }
 
   [[nodiscard]] weft::device& device() noexcept { return dev_; }
@@ -107,6 +103,12 @@ class lane {
   [[nodiscard]] std::uint64_t failed() const noexcept { return sent_.failed() + received_.failed(); }
 
  private:
+  void look_again(std::uint32_t& quiet) {
+    if (dev_.progress() || ++quiet < options_.yield_after) return;
+    std::this_thread::yield();
+    quiet = 0;
+  }
+
   weft::device& dev_;
   lane_options options_;
   completion_queue inbox_;

@@ -17,9 +17,10 @@ class am_way {
   std::byte take(std::size_t count) {
     std::byte flags{};
     for (std::size_t i = 0; i < count; ++i) {
-      const completion_record message = lane_.wait_arrived();
-      flags |= message.data()[0];
-      if (what_.verify && message.bytes() > 1) wrong_ += is_filled(message.data(), what_.bytes) ? 0 : 1;
+      flags |= lane_.wait_arrived([&](const completion_record& message) {
+        if (what_.verify && message.bytes() > 1) wrong_ += is_filled(message.data(), what_.bytes) ? 0 : 1;
+        return message.data()[0];
+      });
     }
     return flags;
   }
@@ -140,7 +141,7 @@ class stream {
       number += stream_chunk;
       if (!last) return;
       lane_.post_am(out_[0].first(1), number);
-      (void)lane_.wait_arrived();
+      lane_.wait_arrived();
     });
     lane_.settle();
     out.count *= static_cast<double>(stream_chunk);
@@ -152,13 +153,14 @@ class stream {
     lane_result out;
     std::uint64_t announced = ~std::uint64_t{0};
     for (std::uint64_t number = 0; number != announced;) {
-      const completion_record message = lane_.wait_arrived();
-      if (message.tag() != 0) {
-        announced = message.tag();
-        continue;
-      }
-      ++number;
-      if (what_.verify && !is_filled(message.data(), what_.bytes)) ++out.wrong;
+      lane_.wait_arrived([&](const completion_record& message) {
+        if (message.tag() != 0) {
+          announced = message.tag();
+          return;
+        }
+        ++number;
+        if (what_.verify && !is_filled(message.data(), what_.bytes)) ++out.wrong;
+      });
     }
     lane_.post_am(out_[0].first(1), 0);
     lane_.settle();

@@ -29,8 +29,8 @@ class one_sided {
     const remote_buffer place = mine.at(open_.offset(0));
     lane_.post_am(std::as_bytes(std::span{&place, 1}), tag_place);
     lane_.settle();
-    const completion_record answer = lane_.wait_arrived();
-    std::memcpy(&there_, answer.data().data(), sizeof there_);
+    lane_.wait_arrived(
+        [&](const completion_record& answer) { std::memcpy(&there_, answer.data().data(), sizeof there_); });
   }
 
   lane_result run(double seconds) {
@@ -53,7 +53,7 @@ class one_sided {
   /// Nobody's memory goes while the other side may still be in it.
   void end() {
     tell(tag_ended);
-    (void)lane_.wait_arrived();
+    lane_.wait_arrived();
   }
 
  private:
@@ -91,13 +91,13 @@ class one_sided {
     if (what_.kind == kind::get && (what_.verify || what_.touch)) look(local_[0]);
     if (!what_.touch && !last) return;
     tell(last ? tag_end : tag_look);
-    (void)lane_.wait_arrived();
+    lane_.wait_arrived();
   }
 
   // The target: looks at what was put, or writes what is to be got, whenever it is told.
   void serve() {
     for (std::uint64_t tag = 0; tag != tag_end;) {
-      tag = lane_.wait_arrived().tag();
+      tag = lane_.wait_arrived([](const completion_record& message) { return message.tag(); });
       if (what_.verify || what_.touch) {
         for (std::size_t slot = 0; slot < slots_; ++slot) {
           if (what_.kind == kind::get)

@@ -110,6 +110,7 @@ completion_queue::completion_queue(weft::runtime& owner, const completion_queue_
     unbounded_.emplace();
   } else {
     bounded_.emplace(options.capacity != 0 ? options.capacity : owner.state_->queue_capacity());
+    queue_ = &*bounded_;
   }
 }
 
@@ -125,6 +126,12 @@ completion::answer completion_queue::signal(completion_record&& record) noexcept
     return answer::taken;
   }
   return signal_unbounded(record);
+}
+
+std::optional<completion_record> completion_queue::pop_unbounded() noexcept {
+  std::optional<completion_record> out{std::in_place};
+  if (!unbounded_->try_pop(out->raw())) empty(out);
+  return out;
 }
 
 completion::answer completion_queue::signal_unbounded(completion_record& record) noexcept {

@@ -1,6 +1,8 @@
 // Sends, receives, puts, gets and atomics as users call them: wrong calls are found here.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "base/backoff.hpp"
 #include "core/remote_atomic.hpp"
 #include "core/runtime_state.hpp"
@@ -169,36 +171,55 @@ Out options_from(const In& in) {
 
 }  // namespace
 
+namespace {
+
+// What is not the common case, or wrong: apart, so that the common case saves no registers.
+[[gnu::noinline]] status post_send_of(core::device_state& through, const runtime& here, core::runtime_state& state,
+                                      std::uint32_t peer, const source_payload& bytes, completion& local,
+                                      const post_send_options& options) {
+  check_object("post_send", here, local);
+  check("post_send", peer, state.size(), bytes);
+  core::engine_state& engine = engine_of(state, "post_send", options.engine);
+  return through.post_send(request_of(peer, bytes, local, options), engine);
+}
+
+[[gnu::noinline]] status post_recv_checked(core::device_state& through, const runtime& here, core::runtime_state& state,
+                                           std::uint32_t peer, const target_payload& into, completion& local,
+                                           const post_recv_options& options) {
+  check_object("post_recv", here, local);
+  return post_recv_of(through, state, peer, into, local, options);
+}
+
+}  // namespace
+
 status device::post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                          const post_send_options& options) {
-  check_object("post_send", *runtime_, local);
-  check("post_send", peer, state_->rank_count(), source_payload{bytes});
-  core::engine_state& engine = engine_of(*runtime_->state_, "post_send", options.engine);
-  if (engine.is_ordered() || !core::device_state::goes_inline(bytes, options)) {
-    return state_->post_send(request_of(peer, bytes, local, options), engine);
+  if (options.engine == default_matching_engine && core::device_state::goes_inline(bytes, options) &&
+      &local.runtime() == runtime_ && peer < state_->rank_count() && (bytes.address() != nullptr || bytes.bytes() == 0))
+      [[likely]] {
+    const std::uint32_t kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(options.policy));
+    return state_->post_inline(peer, options.device,
+                               {.kind = kind, .id = options.engine, .sequence = 0, .tag = options.tag}, bytes);
   }
-  const std::uint32_t kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(options.policy));
-  return state_->post_inline(peer, options.device,
-                             {.kind = kind, .id = options.engine, .sequence = 0, .tag = options.tag}, bytes);
+  return post_send_of(*state_, *runtime_, *runtime_->state_, peer, bytes, local, options);
 }
 
 status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                          const post_send_options& options) {
-  check_object("post_send", *runtime_, local);
-  const source_payload payload{bytes};
-  check("post_send", peer, state_->rank_count(), payload);
-  core::engine_state& engine = engine_of(*runtime_->state_, "post_send", options.engine);
-  return state_->post_send(request_of(peer, payload, local, options), engine);
+  return post_send_of(*state_, *runtime_, *runtime_->state_, peer, source_payload{bytes}, local, options);
 }
 
 status device::post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options) {
-  check_object("post_recv", *runtime_, local);
-  return post_recv_of(*state_, *runtime_->state_, peer, buffer, local, options);
+  if (options.engine == default_matching_engine && options.allow_retry && !options.any_tag &&
+      &local.runtime() == runtime_ && peer < state_->rank_count() && buffer.address() != nullptr &&
+      buffer.bytes() <= bytes_max) [[likely]] {
+    return state_->post_plain_receive(peer, buffer, local, options);
+  }
+  return post_recv_checked(*state_, *runtime_, *runtime_->state_, peer, buffer, local, options);
 }
 
 status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options) {
-  check_object("post_recv", *runtime_, local);
-  return post_recv_of(*state_, *runtime_->state_, peer, target_payload{buffer}, local, options);
+  return post_recv_checked(*state_, *runtime_, *runtime_->state_, peer, target_payload{buffer}, local, options);
 }
 
 cancel_result device::cancel(std::uint64_t ticket) noexcept { return state_->cancel(ticket); }
@@ -249,6 +270,14 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
 status device::post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                         const post_put_options& options) {
   check_object("post_put", *runtime_, local);
+  if (options.allow_done && !options.signal && bytes.bytes() <= core::copied_at_once_max &&
+      bytes.address() != nullptr && peer < state_->rank_count()) {
+    check_region(*runtime_->state_, "post_put", peer, to, bytes.bytes());
+    if (std::byte* const there = state_->mapped_place(peer, to, bytes.bytes()); there != nullptr) {
+      std::memcpy(there, bytes.address(), bytes.bytes());
+      return status::done();
+    }
+  }
   return post_put_of(*state_, *runtime_->state_, peer, bytes, to, local, options);
 }
 
@@ -264,6 +293,12 @@ status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buff
   const target_payload into{buffer};
   check("post_get", peer, state_->rank_count(), into);
   check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
+  if (options.allow_done && !options.signal && buffer.bytes() <= core::copied_at_once_max && buffer.bytes() != 0) {
+    if (const std::byte* const there = state_->mapped_place(peer, from, buffer.bytes()); there != nullptr) {
+      std::memcpy(buffer.address(), there, buffer.bytes());
+      return status::done();
+    }
+  }
   return state_->post_transfer({.what = operation::get,
                                 .peer = peer,
                                 .at = from,

@@ -11,11 +11,19 @@
 #include "net/transports.hpp"
 
 namespace weft::core {
-// A short active message for a queue, which is what most are: into the queue's slot without a detour.
+// Short messages, which most are: an active message goes into its queue's slot without a detour, a send to its receive.
 [[gnu::always_inline]] inline bool device_state::take_at_once(std::uint32_t source, const net::header& what,
                                                               const std::byte* payload, std::uint32_t bytes,
                                                               bool& consumed) noexcept {
-  if (what.kind != static_cast<std::uint32_t>(wire::active_message)) return false;
+  if (what.kind != static_cast<std::uint32_t>(wire::active_message)) {
+    const std::uint32_t policy = what.kind >> 8;
+    if (kind_of(what.kind) != wire::send || what.id != default_matching_engine ||
+        policy > static_cast<std::uint32_t>(match_policy::none)) {
+      return false;
+    }
+    consumed = take_send_at_once(source, static_cast<match_policy>(policy), what.tag, payload, bytes);
+    return true;
+  }
   const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(what.id));
   if (to == nullptr || to->queue == nullptr) return false;
   const std::uint64_t head = detail::record_head(source, operation::message, detail::payload_place::in_record, bytes);
@@ -49,6 +57,7 @@ bool device_state::on_message(const net::arrival& message) noexcept {
     case wire::offer: return on_offer(message);
     case wire::finished: return on_finished(message);
     case wire::copy_request: return on_copy_request(message);
+    case wire::share: return on_share(message);
     case wire::chunk: return on_chunk(message);
     case wire::send:
     case wire::send_offer: return on_send(message);

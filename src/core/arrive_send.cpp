@@ -69,6 +69,53 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
   return true;
 }
 
+// Into a queue's slot, where the receive's completion object is a queue that has room. False: nothing has happened.
+[[gnu::always_inline]] inline bool device_state::signal_receive_at_once(operation_state& receive, std::uint32_t source,
+                                                                        std::uint64_t tag,
+                                                                        std::uint32_t bytes) noexcept {
+  completion& object = *receive.target;
+  detail::bounded_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
+  if (queue == nullptr) return false;
+  const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
+  // Before the signal: whoever sees it may destroy the object.
+  operation_state::signalled(object);
+  if (!queue->try_push_parts(detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0), tag,
+                             &data, 5)) {
+    receive.will_signal(object);
+    return false;
+  }
+  runtime_->receives().put(receive);
+  return true;
+}
+
+// A short send to the engine that all share goes straight into the buffer of its receive. By values, and apart: what
+// polls for active messages keeps its registers.
+[[gnu::noinline]] bool device_state::take_send_at_once(std::uint32_t source, match_policy policy, std::uint64_t tag,
+                                                       const std::byte* payload, std::uint32_t bytes) noexcept {
+  const match_key key = make_match_key(default_matching_engine, policy, source, tag);
+  match_node* found = nullptr;
+  if (runtime_->matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
+    return on_send({source,
+                    {kind_word(wire::send, static_cast<std::uint32_t>(policy)), default_matching_engine, 0, tag},
+                    payload,
+                    bytes,
+                    nullptr});
+  auto& receive = static_cast<operation_state&>(*found);
+  if (bytes > receive.into.bytes() || receive.into.is_list()) [[unlikely]] {
+    complete_receive(receive, {source, {.tag = tag}, payload, bytes, nullptr});
+    return true;
+  }
+  detail::copy_inline(receive.into.address(), payload, bytes);
+  if (signal_receive_at_once(receive, source, tag, bytes)) [[likely]]
+    return true;
+  receive.peer = source;
+  receive.tag = tag;
+  receive.message_bytes = bytes;
+  receive.bytes = bytes;
+  if (!signal(receive)) take_up(receive, step::signal);
+  return true;
+}
+
 bool device_state::match_in_order(engine_state& engine, const net::arrival& message) noexcept {
   const match_key key = make_match_key(engine.id, match_policy::rank_and_tag, message.source, message.header.tag);
   match_node* found = nullptr;

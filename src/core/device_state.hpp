@@ -78,6 +78,9 @@ struct receive_request {
   bool allow_retry;
 };
 
+/// A put or get of memory that is mapped here is no more than a copy, as long as that takes no longer than a post may.
+inline constexpr std::size_t copied_at_once_max = std::size_t{64} << 10;
+
 class device_state final {
  public:
   using endpoint = net::endpoint<device_state>;
@@ -110,8 +113,8 @@ class device_state final {
   [[nodiscard]] [[gnu::always_inline]] status post_inline(std::uint32_t peer, std::uint32_t device,
                                                           const net::header& what, const_buffer_ref bytes) noexcept {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
-    if (const net::route* known = routes_[peer]; known != nullptr && device == net::any_device) [[likely]] {
-      if (net::outgoing* const ring = known->known_way(); ring != nullptr) [[likely]]
+    if (const net::route* known = routes_[peer]; known != nullptr) [[likely]] {
+      if (net::outgoing* const ring = known->known_way(device); ring != nullptr) [[likely]]
         return status_of(ring->push(shared_, what, bytes.address(), count, false));
     }
     return inject(peer, device, what.kind, what.id, what.tag, bytes);
@@ -123,11 +126,16 @@ class device_state final {
   [[nodiscard]] status post_message(const message_request& request);
   [[nodiscard]] status post_send(const message_request& request, engine_state& engine);
   [[nodiscard]] status post_receive(const receive_request& request);
+  /// The common receive: into one buffer, from an engine that all share, or retry. Every rank and tag will do.
+  [[nodiscard]] status post_plain_receive(std::uint32_t peer, const buffer_ref& into, completion& local,
+                                          const post_recv_options& options) noexcept;
   [[nodiscard]] cancel_result cancel(std::uint64_t ticket) noexcept;
   [[nodiscard]] unexpected_message* probe(const receive_request& what) noexcept;
   [[nodiscard]] status receive(unexpected_message& probed, const receive_request& request) noexcept;
   void discard(unexpected_message& probed) noexcept;
   [[nodiscard]] status post_transfer(const transfer_request& request);
+  /// Where `bytes` bytes at `at`, which are of `peer`, are mapped here; null where they aren't, or aren't any more.
+  [[nodiscard]] std::byte* mapped_place(std::uint32_t peer, const remote_buffer& at, std::size_t bytes) const noexcept;
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
   bool progress() noexcept;
@@ -184,6 +192,7 @@ class device_state final {
   [[nodiscard]] operation_state* answered(const net::arrival& message, Body& body) noexcept;
   [[nodiscard]] bool on_finished(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_copy_request(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_share(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_chunk(const net::arrival& message) noexcept;
   enum class fate : std::uint8_t { deliver, kept, no_room, unwanted };
   struct target {
@@ -196,6 +205,10 @@ class device_state final {
   // Sends and receives (receive.cpp, arrive_send.cpp). Those that complete a receive answer nothing: it is complete,
   // or the backlog goes on with it.
   [[nodiscard]] bool on_send(const net::arrival& message) noexcept;
+  [[nodiscard]] bool take_send_at_once(std::uint32_t source, match_policy policy, std::uint64_t tag,
+                                       const std::byte* payload, std::uint32_t bytes) noexcept;
+  [[nodiscard]] bool signal_receive_at_once(operation_state& receive, std::uint32_t source, std::uint64_t tag,
+                                            std::uint32_t bytes) noexcept;
   [[nodiscard]] bool match_send(engine_state& engine, const net::arrival& message) noexcept;
   void complete_all(matched_messages& released) noexcept;
   [[nodiscard]] bool match_in_order(engine_state& engine, const net::arrival& message) noexcept;
@@ -212,6 +225,7 @@ class device_state final {
   [[nodiscard]] attempt begin_transfer(operation_state& operation) noexcept;
   [[nodiscard]] attempt transfer(operation_state& operation) noexcept;
   [[nodiscard]] attempt ask(operation_state& operation) noexcept;
+  [[nodiscard]] std::uint32_t pack_put(const operation_state& operation, std::uint64_t ticket) noexcept;
   [[nodiscard]] attempt notify(operation_state& operation) noexcept;
   [[nodiscard]] bool go_on(operation_state& operation, attempt answer) noexcept;
   [[nodiscard]] std::uint64_t put_bytes_max() const noexcept;
@@ -236,6 +250,9 @@ class device_state final {
   [[nodiscard]] bool stream(operation_state& operation) noexcept;
   [[nodiscard]] bool request_copy(operation_state& operation) noexcept;
   [[nodiscard]] bool fetch(operation_state& operation) noexcept;
+  [[nodiscard]] bool begin_share(operation_state& operation) noexcept;
+  [[nodiscard]] bool fetch_share(operation_state& operation) noexcept;
+  [[nodiscard]] bool write_share(operation_state& operation) noexcept;
   [[nodiscard]] bool announce(operation_state& operation) noexcept;
   [[nodiscard]] bool signal(operation_state& operation) noexcept;
   unsigned advance_backlog() noexcept;

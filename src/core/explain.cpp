@@ -20,7 +20,8 @@ constexpr std::string_view way_of(protocol chosen) noexcept {
   switch (chosen) {
     case protocol::inject: return "inject: the bytes ride in the descriptor";
     case protocol::packet: return "packet: the bytes are copied into a packet of the sender's, which is handed over";
-    case protocol::copied: return "zero-copy: the receiver copies them straight from the sender's buffer";
+    case protocol::copied:
+      return "zero-copy: straight from the sender's buffer into the receiver's, by the receiver, or by both";
     case protocol::streamed: return "streamed: announced, then sent in packets when the receiver asks for them";
   }
   return "";

@@ -86,7 +86,9 @@ class keyed_queues {
     Node* head = nullptr;
   };
 
-  match_key reduced(const match_key& key) const noexcept { return make_match_key(key.engine, by_, key.rank, key.tag); }
+  match_key reduced(const match_key& key) const noexcept {
+    return make_match_key(key.engine(), by_, key.rank(), key.tag);
+  }
   Node*& bucket_of(const match_key& key) const noexcept { return buckets_[fingerprint(key) & mask_]; }
 
   position find(const match_key& key) const noexcept {

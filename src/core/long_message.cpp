@@ -51,6 +51,7 @@ bool device_state::advance(operation_state& operation) noexcept {
     case step::tell_budget: return send_word(operation);
     case step::request_copy: return request_copy(operation);
     case step::fetch: return fetch(operation);
+    case step::share: return write_share(operation);
     case step::announce: return announce(operation);
     case step::signal: return signal(operation);
     case step::free:
@@ -77,8 +78,10 @@ bool device_state::stream(operation_state& operation) noexcept {
                            .sequence = static_cast<std::uint32_t>(sent >> 32),
                            .tag = operation.remote_ticket};
     const bool ends = is_answered && sent + bytes == operation.bytes;
-    if (ends) operation.reach(step::wait_for_answer);
-    if (way(operation.peer).try_send(operation.peer, operation.device, what, packet, bytes) != net::post_result::ok) {
+    const std::uint32_t peer = operation.peer;
+    const std::uint32_t device = operation.device;
+    if (ends) operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
+    if (way(peer).try_send(peer, device, what, packet, bytes) != net::post_result::ok) {
       if (ends) operation.reach(step::stream);
       packets.put(packet);
       return false;
@@ -95,15 +98,18 @@ bool device_state::stream(operation_state& operation) noexcept {
 bool device_state::request_copy(operation_state& operation) noexcept {
   const copy_request_body body{operation.remote_ticket,
                                operation.ticket.load(std::memory_order_relaxed)};  // [stat] ours until it is out
-  operation.reach(step::wait_for_chunks);
   const net::header what{.kind = static_cast<std::uint32_t>(wire::copy_request)};
-  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
+  const std::uint32_t peer = operation.peer;
+  const std::uint32_t device = operation.device;
+  operation.reach(step::wait_for_chunks);  // nothing of it is looked at from here on
+  if (inject(peer, device, what, body) == net::post_result::ok) return true;
   operation.reach(step::request_copy);
   return false;
 }
 
 bool device_state::fetch(operation_state& operation) noexcept {
-  if (operation.remote_address == 0) return request_copy(operation);           // not in one place there
+  if (operation.remote_address == 0) return request_copy(operation);  // not in one place there
+  if (operation.share != nullptr || begin_share(operation)) return fetch_share(operation);
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [stat] the fetching device's alone
   const auto piece = operation.into.piece_at(done);
   const std::uint64_t bytes = std::min({operation.bytes - done, fetch_bytes_max, std::uint64_t{piece.size()}});

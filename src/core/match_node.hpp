@@ -12,36 +12,41 @@ enum class match_side : std::uint8_t { send, receive };
 
 /// What of rank and tag counts. Part of the key, so that a receive of one policy never meets a send of another. In an
 /// ordered engine it is the receiver's alone: what does not count is a wildcard.
-enum class match_policy : std::uint8_t { rank_and_tag, rank_only, tag_only, none, user };
+enum class match_policy : std::uint64_t { rank_and_tag, rank_only, tag_only, none, user };
 
 /// Stands in a key for a rank that does not count.
 inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
 
-/// Compared in full.
+/// Compared in full: three words without gaps, so that it takes as many comparisons.
 struct match_key {
-  std::uint32_t engine = 0;
-  std::uint32_t rank = no_rank;  // of the sender
-  std::uint64_t tag = 0;         // or the user's own key
+  std::uint64_t who = no_rank;  // the engine's id in the high half, the sender's rank in the low one
+  std::uint64_t tag = 0;        // or the user's own key
   match_policy policy = match_policy::rank_and_tag;
 
-  bool operator==(const match_key&) const = default;
+  [[nodiscard]] constexpr std::uint32_t engine() const noexcept { return static_cast<std::uint32_t>(who >> 32); }
+  [[nodiscard]] constexpr std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(who); }
+
+  friend constexpr bool operator==(const match_key& a, const match_key& b) noexcept {
+    const auto policies = static_cast<std::uint64_t>(a.policy) ^ static_cast<std::uint64_t>(b.policy);
+    return ((a.who ^ b.who) | (a.tag ^ b.tag) | policies) == 0;
+  }
 };
+static_assert(sizeof(match_key) == 24);
 
 /// The key under which `rank` and `tag` meet by `policy`: what does not count is the same in all of them.
 [[nodiscard]] constexpr match_key make_match_key(std::uint32_t engine, match_policy policy, std::uint32_t rank,
                                                  std::uint64_t tag) noexcept {
   const bool by_rank = policy == match_policy::rank_and_tag || policy == match_policy::rank_only;
   const bool by_tag = policy != match_policy::rank_only && policy != match_policy::none;
-  return {engine, by_rank ? rank : no_rank, by_tag ? tag : 0, policy};
+  return {std::uint64_t{engine} << 32 | (by_rank ? rank : no_rank), by_tag ? tag : 0, policy};
 }
 
-/// 64 bits that all parts of the key go into, each bit of them into all (the finalizer of MurmurHash3).
+/// 64 bits that all parts of the key go into: the high bits of each product come back as low ones, which choose the
+/// bucket. Two multiplications are enough for that; whatever collides is told apart by the whole key.
 [[nodiscard]] constexpr std::uint64_t fingerprint(const match_key& key) noexcept {
-  std::uint64_t out = (std::uint64_t{key.engine} << 32 | key.rank) * 0x9e3779b97f4a7c15u;
-  out = (out ^ out >> 32) + key.tag + (static_cast<std::uint64_t>(key.policy) << 61);
-  out = (out ^ out >> 33) * 0xff51afd7ed558ccdu;
-  out = (out ^ out >> 33) * 0xc4ceb9fe1a85ec53u;
-  return out ^ out >> 33;
+  std::uint64_t out = (key.who ^ static_cast<std::uint64_t>(key.policy) << 29) * 0x9e3779b97f4a7c15u;
+  out = ((out ^ out >> 32) + (key.tag ^ key.tag >> 32)) * 0xff51afd7ed558ccdu;
+  return out ^ out >> 32;
 }
 
 /// A plain member that a lock guards.

@@ -60,7 +60,7 @@ class basic_matching_table {
 
   /// Takes out the oldest node of the other side with an equal key, or inserts `mine`: one of the two.
   /// **Returns**: matched (`found` is the caller's, as is `mine`), inserted or busy.
-  [[nodiscard]] match_result insert(node& mine, node*& found) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found) noexcept {
     const std::uint64_t print = fingerprint(mine.key);
     bucket& home = home_of(print);
     if (!enter(home)) return match_result::busy;
@@ -81,7 +81,7 @@ class basic_matching_table {
 
   /// Takes out the oldest node of `side` with key `key`.
   /// **Returns**: matched (`found` is the caller's), none or busy.
-  [[nodiscard]] match_result take(const match_key& key, match_side side, node*& found) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] match_result take(const match_key& key, match_side side, node*& found) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
     if (!enter(home)) return match_result::busy;
@@ -198,6 +198,15 @@ class basic_matching_table {
     Atomics::read_plain(&out, &of.key, sizeof out);
     return out;
   }
+  // Word by word: a copy of the whole key would pass through memory.
+  static bool has_key(const node& of, const match_key& key) noexcept {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(&of.key);
+    std::uint64_t who, tag, policy;
+    Atomics::read_plain(&who, words, sizeof who);
+    Atomics::read_plain(&tag, words + 1, sizeof tag);
+    Atomics::read_plain(&policy, words + 2, sizeof policy);
+    return ((who ^ key.who) | (tag ^ key.tag) | (policy ^ static_cast<std::uint64_t>(key.policy))) == 0;
+  }
   static match_side side_of(const node& of) noexcept {
     match_side out{};
     Atomics::read_plain(&out, &of.side, sizeof out);
@@ -231,14 +240,14 @@ class basic_matching_table {
         const entry& seen = part->entries[at.slot];
         node* head = seen.head.get();
         if (head == nullptr) return at;
-        if (seen.print.get() != print || !(key_of(*head) == key)) continue;
+        if (seen.print.get() != print || !has_key(*head, key)) continue;
         at.head = head;
         return at;
       }
     }
     node* before = nullptr;
     for (node* head = home.spilled.get(); head != nullptr; before = head, head = head->next_key.get()) {
-      if (key_of(*head) == key) return {.head = head, .spilled_before = before};
+      if (has_key(*head, key)) return {.head = head, .spilled_before = before};
     }
     return at;
   }
@@ -263,7 +272,7 @@ class basic_matching_table {
   }
 
   // The first free entry of a new bucket behind `last`, once keys that were spilled have moved into it; or none.
-  position add_overflow(bucket& home, bucket& last) noexcept {
+  [[gnu::noinline]] position add_overflow(bucket& home, bucket& last) noexcept {
     const std::uint32_t index = free_overflow_.pop();
     if (index == basic_index_stack<Atomics>::none) return {.slot = 3};
     last.next.set(index + 1);
@@ -290,8 +299,30 @@ class basic_matching_table {
     head.before.set(&mine);
   }
 
-  // `which` is `at.head` or behind it.
-  void take_out(bucket& home, const position& at, node& which) noexcept {
+  // `which` is `at.head` or behind it. Most often it waits alone, in a bucket that has no more than its line.
+  [[gnu::always_inline]] void take_out(bucket& home, const position& at, node& which) noexcept {
+    if (which.behind.get() == nullptr && &which == at.head && home.next.get() == 0 && home.spilled.get() == nullptr)
+        [[likely]] {
+      end_key_here(home, at.slot);
+    } else {
+      take_out_of_chain(home, at, which);
+    }
+    // [matching.gone] relaxed -> [matching.still]: under the lock.
+    which.place.store(0, std::memory_order_relaxed);
+  }
+
+  // The gap is filled with the last key of the line.
+  static void end_key_here(bucket& home, unsigned slot) noexcept {
+    unsigned last = slot;
+    while (last < 2 && home.entries[last + 1].head.get() != nullptr) ++last;
+    if (last != slot) {
+      home.entries[slot].print.set(home.entries[last].print.get());
+      home.entries[slot].head.set(home.entries[last].head.get());
+    }
+    home.entries[last].head.set(nullptr);
+  }
+
+  [[gnu::noinline]] void take_out_of_chain(bucket& home, const position& at, node& which) noexcept {
     node* behind = which.behind.get();
     node* before = which.before.get();
     if (&which != at.head) {
@@ -308,8 +339,6 @@ class basic_matching_table {
         spill_link(home, at).set(behind);
       }
     }
-    // [matching.gone] relaxed -> [matching.still]: under the lock.
-    which.place.store(0, std::memory_order_relaxed);
   }
 
   static guarded<node*, Atomics>& spill_link(bucket& home, const position& at) noexcept {

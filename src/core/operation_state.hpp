@@ -12,8 +12,10 @@
 #include "core/index_stack.hpp"
 #include "core/match_node.hpp"
 #include "core/payload.hpp"
+#include "core/shared_copy.hpp"
 #include "core/wire.hpp"
 #include "weft/completion.hpp"
+#include "weft/detail/bounded_queue.hpp"
 
 namespace weft::core {
 
@@ -31,6 +33,7 @@ enum class step : std::uint8_t {
   stream,           // sender: send the bytes in packets
   request_copy,     // receiver: ask for packets
   fetch,            // receiver: copy from the sender's memory
+  share,            // sender: write pieces of what the receiver copies
   announce,         // receiver: tell the sender that its operation is through
   answer_atomic,    // target: send the old word
   tell_budget,      // receiver: tell a sender whether its packets are welcome
@@ -44,7 +47,8 @@ inline constexpr std::size_t operation_sets = 3;
 
 struct engine_state;
 
-struct operation_state : match_node {
+// The node that waits is the first line; what a receive needs beside it is the next two.
+struct alignas(detail::cache_line_bytes) operation_state : match_node {
   // Names the operation to its peer and to the user; 0 while it is free. Generation in the high half; set and index + 1
   // in the low one.
   std::atomic<std::uint64_t> ticket{0};
@@ -52,33 +56,37 @@ struct operation_state : match_node {
   operation what = operation::none;
   operation_set set = operation_set::posts;
   errc error = errc::none;
+  bool alone = false;        // receiver: the sender's help has failed
   bool acknowledge = false;  // `finished` ends it, also after packets
   bool awaited = false;      // a flush waits for it
   bool leaves = false;       // answers done once its first message is out
   std::uint32_t generation = 0;
   std::uint32_t peer = 0;
-  std::uint32_t device = 0;    // of the peer's, for messages that continue the operation
-  std::uint32_t id = 0;        // of the completion, engine, or signal at the peer
-  std::uint32_t kind = 0;      // header::kind of the post
-  std::uint32_t sequence = 0;  // in an ordered engine; of an atomic: operation and size
+  std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
   std::uint64_t tag = 0;
-  source_payload source;  // what is sent, put, or read by a get
-  target_payload into;    // what is received, got, or written by a put
+  completion* target = nullptr;
+  void* context = nullptr;
+  std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by whoever wants to cancel it
+  target_payload into;                         // what is received, got, or written by a put
   std::uint64_t bytes = 0;
-  std::uint64_t message_bytes = 0;      // of a receive: what was sent
-  std::atomic<std::uint64_t> moved{0};  // bytes copied so far; chunks may arrive on several devices
+  std::uint64_t message_bytes = 0;         // of a receive: what was sent
+  std::atomic<std::uint64_t> moved{0};     // bytes copied so far; chunks may arrive on several devices
+  operation_state* behind = nullptr;       // in a backlog
+  source_payload source;                   // what is sent, put, or read by a get
+  std::uint32_t id = 0;                    // of the completion, engine, or signal at the peer
+  std::uint32_t kind = 0;                  // header::kind of the post
+  std::uint32_t sequence = 0;              // in an ordered engine; of an atomic: operation and size
+  detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
   std::uint64_t remote_address = 0;
   std::uint64_t remote_ticket = 0;
+  copy_share* share = nullptr;      // of a long message that both sides copy
+  std::uint32_t share_number = 0;   // of that copy
+  shared_piece piece;               // sender: the piece in hand
   std::byte* mapped = nullptr;      // the target's memory of a put or get, where it is mapped here
   std::uint64_t region = 0;         // its name
   std::uint64_t region_offset = 0;  // where it begins there
   std::uint64_t operand = 0;        // of an atomic
   std::uint64_t compare = 0;
-  std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by whoever wants to cancel it
-  completion* target = nullptr;
-  void* context = nullptr;
-  detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
-  operation_state* behind = nullptr;       // in a backlog
 
   /// The operation is all set for step `reached`, and may be found by its ticket there.
   void reach(step reached) noexcept {
@@ -94,38 +102,52 @@ struct operation_state : match_node {
   static void signalled(completion& object) noexcept {
     object.outstanding_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
   }
+  /// The queue that `object` is, if it is a bounded one: into that a record can be put together in place.
+  [[nodiscard]] static detail::bounded_queue<detail::raw_record>* queue_of(completion& object) noexcept {
+    return object.queue_;
+  }
 };
 
 class operation_pool {
  public:
   operation_pool(operation_set set, std::uint32_t count)
       : operations_{std::make_unique<operation_state[]>(count)}, set_{set}, count_{count}, free_{count} {
-    for (std::uint32_t index = count; index > 0; --index) free_.push(index - 1);
+    for (std::uint32_t index = count; index > 0; --index) {
+      operations_[index - 1].set = set;
+      free_.push(index - 1);
+    }
   }
 
   /// A fresh operation with a ticket of its own, or null.
   [[nodiscard]] operation_state* try_get() noexcept {
+    operation_state* const out = try_get_as_it_is();
+    if (out == nullptr) return nullptr;
+    out->acknowledge = false;
+    out->awaited = false;
+    out->leaves = false;
+    out->source = {};
+    out->into = {};
+    out->message_bytes = 0;
+    out->target = nullptr;
+    out->context = nullptr;
+    out->owner = nullptr;
+    out->mapped = nullptr;
+    return out;
+  }
+
+  /// The same for a receive: what receives set or never touch is what it was.
+  [[nodiscard]] [[gnu::always_inline]] operation_state* try_get_as_it_is() noexcept {
     const std::uint32_t index = free_.pop();
     if (index == index_stack::none) return nullptr;
     operation_state& out = operations_[index];
-    out.set = set_;
     out.error = errc::none;
-    out.acknowledge = false;
-    out.awaited = false;
-    out.leaves = false;
-    out.source = {};
-    out.into = {};
-    out.message_bytes = 0;
-    out.target = nullptr;
-    out.context = nullptr;
-    out.owner = nullptr;
-    out.mapped = nullptr;
+    out.alone = false;
     // [operation.reset] relaxed: nobody else knows the operation yet.
     out.moved.store(0, std::memory_order_relaxed);
-    ++out.generation;
     // [operation.name] relaxed: a peer learns the ticket from a message that this precedes.
-    out.ticket.store(std::uint64_t{out.generation} << 32 | static_cast<std::uint64_t>(set_) << set_shift | (index + 1),
-                     std::memory_order_relaxed);
+    out.ticket.store(
+        std::uint64_t{++out.generation} << 32 | static_cast<std::uint64_t>(set_) << set_shift | (index + 1),
+        std::memory_order_relaxed);
     return &out;
   }
 

@@ -126,8 +126,8 @@ class basic_ordered_matching {
     if (found == nullptr) return match_result::none;
     take_out(*found);
     receive = found;
-    ++sources_[key.rank].next_sequence;
-    deliver_early(key.rank, released);
+    ++sources_[key.rank()].next_sequence;
+    deliver_early(key.rank(), released);
     return match_result::matched;
   }
 
@@ -143,8 +143,8 @@ class basic_ordered_matching {
       case turn::now: break;
     }
     const bool is_matched = deliver(message, released);
-    ++sources_[message.key.rank].next_sequence;
-    deliver_early(message.key.rank, released);
+    ++sources_[message.key.rank()].next_sequence;
+    deliver_early(message.key.rank(), released);
     return is_matched ? match_result::matched : match_result::inserted;
   }
 
@@ -209,7 +209,7 @@ class basic_ordered_matching {
     for (std::uint32_t bucket = 0; bucket <= mask_ && early_count_ != 0; ++bucket) {
       while (message_node* message = early_[bucket]) {
         early_[bucket] = message->next;
-        --sources_[message->key.rank].early_count;
+        --sources_[message->key.rank()].early_count;
         --early_count_;
         messages.add(*message);
       }
@@ -267,8 +267,8 @@ class basic_ordered_matching {
 
   // Numbers wrap around: one is early if it is less than half of all numbers ahead.
   turn turn_of(const match_key& key, std::uint32_t sequence) const noexcept {
-    if (key.rank >= source_count_) return turn::never;
-    const auto ahead = static_cast<std::int32_t>(sequence - sources_[key.rank].next_sequence);
+    if (key.rank() >= source_count_) return turn::never;
+    const auto ahead = static_cast<std::int32_t>(sequence - sources_[key.rank()].next_sequence);
     return ahead == 0 ? turn::now : ahead > 0 ? turn::later : turn::never;
   }
 
@@ -322,20 +322,20 @@ class basic_ordered_matching {
 
   // False: a message of this number is there.
   bool keep_early(message_node& message) noexcept {
-    message_node*& bucket = early_bucket(message.key.rank, message.sequence);
+    message_node*& bucket = early_bucket(message.key.rank(), message.sequence);
     for (const message_node* each = bucket; each != nullptr; each = each->next) {
-      if (each->key.rank == message.key.rank && each->sequence == message.sequence) return false;
+      if (each->key.rank() == message.key.rank() && each->sequence == message.sequence) return false;
     }
     message.next = bucket;
     bucket = &message;
-    ++sources_[message.key.rank].early_count;
+    ++sources_[message.key.rank()].early_count;
     ++early_count_;
     return true;
   }
 
   message_node* take_early(std::uint32_t rank, std::uint32_t sequence) noexcept {
     message_node** link = &early_bucket(rank, sequence);
-    while (*link != nullptr && ((*link)->key.rank != rank || (*link)->sequence != sequence)) link = &(*link)->next;
+    while (*link != nullptr && ((*link)->key.rank() != rank || (*link)->sequence != sequence)) link = &(*link)->next;
     message_node* found = *link;
     if (found == nullptr) return nullptr;
     *link = found->next;

@@ -221,8 +221,10 @@ bool device_state::post_again(operation_state& operation) noexcept {
   }
   const offer_body body{reinterpret_cast<std::uint64_t>(operation.source.address()), operation.bytes, ticket,
                         operation.acknowledge};
-  operation.reach(step::wait_for_answer);
-  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return true;
+  const std::uint32_t peer = operation.peer;
+  const std::uint32_t device = operation.device;
+  operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
+  if (inject(peer, device, what, body) == net::post_result::ok) return true;
   operation.reach(step::post);
   return false;
 }

@@ -58,6 +58,38 @@ status device_state::post_receive(const receive_request& request) {
   return status::retry(shortage::lock);
 }
 
+status device_state::post_plain_receive(std::uint32_t peer, const buffer_ref& into, completion& local,
+                                        const post_recv_options& options) noexcept {
+  engine_state& engine = runtime_->default_engine();
+  operation_state* const receive = runtime_->receives().try_get_as_it_is();
+  if (receive == nullptr) [[unlikely]]
+    return status::retry(shortage::receives);
+  receive->what = operation::receive;
+  receive->peer = peer;
+  receive->device = net::any_device;
+  receive->tag = options.tag;
+  receive->into = into;
+  receive->context = options.context;
+  // [receive.engine] relaxed: the engine's lock orders what counts.
+  receive->engine.store(&engine, std::memory_order_relaxed);
+  receive->will_signal(local);
+  receive->side = match_side::receive;
+  receive->key = make_match_key(engine.id, policy_of(options.policy), peer, options.tag);
+  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  receive->reach(step::wait_for_match);
+  match_node* found = nullptr;
+  switch (runtime_->matching().insert(*receive, found)) {
+    [[likely]] case match_result::inserted : return status::posted(ticket);
+    case match_result::matched:
+      pair_up(*receive, static_cast<unexpected_message&>(*found));
+      return status::posted(ticket);
+    default: break;
+  }
+  receive->signalled(local);
+  runtime_->receives().put(*receive);
+  return status::retry(shortage::lock);
+}
+
 // False: another thread is in the way, nothing happened. After true the receive may be long complete.
 bool device_state::try_match(operation_state& receive) noexcept {
   receive.reach(step::wait_for_match);

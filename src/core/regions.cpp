@@ -14,10 +14,11 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
     : rank_{rank}, peers_(size) {
   for (const auto& transport : transports) {
     std::byte* const own = transport->shared_memory(rank);
-    if (own == nullptr || transport->shared_bytes() < 2 * table_bytes) continue;
+    if (own == nullptr || transport->shared_bytes() < 2 * reserved_bytes) continue;
+    own_ = own;
     entries_ = reinterpret_cast<entry*>(own);
-    shared_ = own + table_bytes;
-    shared_bytes_ = transport->shared_bytes() - table_bytes;
+    shared_ = own + reserved_bytes;
+    shared_bytes_ = transport->shared_bytes() - reserved_bytes;
     for (std::uint32_t peer = 0; peer < size; ++peer) {
       if (peer != rank) peers_[peer] = transport->shared_memory(peer);
     }
@@ -35,7 +36,7 @@ std::uint64_t region_table::open(std::span<std::byte> memory) {
     if (free.name.load(std::memory_order_relaxed) != 0) continue;  // [stat] written under the lock
     const std::uint64_t name = ++generation_ * regions_max + index;
     const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
-    const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + table_bytes + 1 : 0;
+    const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
     // [region.fill] relaxed -> [region.read]: the name publishes it.
     free.address.store(reinterpret_cast<std::uint64_t>(memory.data()), std::memory_order_relaxed);
     // [region.fill] relaxed -> [region.read]: the name publishes it.
@@ -148,7 +149,7 @@ region_place region_table::locate(std::uint32_t rank, std::uint64_t name, std::u
   out.by = region_place::way::copied;
   if (shared == 0) return out;
   // The peer wrote this: what lies outside of its memory is not touched.
-  const std::uint64_t all = shared_bytes_ + table_bytes;
+  const std::uint64_t all = shared_bytes_ + reserved_bytes;
   if (shared - 1 > all || offset > all - (shared - 1) || bytes > all - (shared - 1) - offset) {
     out.by = region_place::way::refused;
     return out;

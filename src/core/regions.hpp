@@ -34,6 +34,7 @@ struct region_place {
 class region_table {
  public:
   static constexpr std::uint32_t regions_max = 1024;
+  static constexpr std::size_t common_bytes = 4096;
 
   /// `transports`: in the order of preference; the first that shares memory lends it.
   region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports);
@@ -55,6 +56,12 @@ class region_table {
   /// Withdraws the region called `name`, and takes memory of `allocate` back.
   void close(std::uint64_t name) noexcept;
 
+  /// A page of `rank`'s shared memory for the library's own use, all zeros at first; null where it is not mapped here.
+  [[nodiscard]] std::byte* common(std::uint32_t rank) const noexcept {
+    std::byte* const base = rank == rank_ ? own_ : peers_[rank];
+    return base == nullptr ? nullptr : base + table_bytes;
+  }
+
   /// Where `bytes` bytes from `offset` of this rank's region `name` lie; null where they don't.
   [[nodiscard]] std::byte* find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
@@ -72,6 +79,7 @@ class region_table {
   };
   static_assert(sizeof(entry) == 32 && std::atomic<std::uint64_t>::is_always_lock_free);
   static constexpr std::size_t table_bytes = sizeof(entry) * regions_max;
+  static constexpr std::size_t reserved_bytes = table_bytes + common_bytes;  // before what is lent
   static constexpr std::size_t page_bytes = 4096;
 
   [[nodiscard]] static std::uint32_t index_of(std::uint64_t name) noexcept {
@@ -82,7 +90,8 @@ class region_table {
   void give_back(std::byte* memory, std::size_t bytes) noexcept;
 
   std::uint32_t rank_;
-  std::byte* shared_ = nullptr;  // this rank's, behind the table; null where there is none
+  std::byte* own_ = nullptr;     // this rank's shared memory; null where there is none
+  std::byte* shared_ = nullptr;  // what of it is lent
   std::size_t shared_bytes_ = 0;
   std::unique_ptr<entry[]> own_entries_;  // where nothing is shared
   entry* entries_ = nullptr;

@@ -59,6 +59,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   transports_ = net::make_transports(context);
   make_packets(settings);
   regions_ = std::make_unique<region_table>(rank_, size_, transports_);
+  shares_ = std::make_unique<copy_shares>(*regions_, rank_);
   propose_job(context.name);
   std::uint32_t devices_max = settings.devices_max;
   for (const auto& transport : transports_) devices_max = std::min(devices_max, transport->devices_max());
@@ -161,7 +162,7 @@ void runtime_state::withdraw_engine(engine_state& engine) noexcept {
     nodes = receives;
   } else {
     base::backoff waiting;
-    const auto is_ours = [&](const match_node& node) { return node.key.engine == engine.id; };
+    const auto is_ours = [&](const match_node& node) { return node.key.engine() == engine.id; };
     for (;;) {
       match_node* some = nullptr;
       const std::size_t skipped = matching_.extract(is_ours, some);

@@ -13,6 +13,7 @@
 
 #include "boot/bootstrap.hpp"
 #include "core/barrier.hpp"
+#include "core/copy_shares.hpp"
 #include "core/device_state.hpp"
 #include "core/matching_table.hpp"
 #include "core/operation_state.hpp"
@@ -119,8 +120,12 @@ class runtime_state {
       return {detail::presence::present, &default_engine_};
     return engines_.look_up(id);
   }
+  [[nodiscard]] engine_state& default_engine() noexcept { return default_engine_; }
   [[nodiscard]] engine_state& make_engine(const matching_engine_options& options);
   void withdraw_engine(engine_state& engine) noexcept;
+
+  // Long copies.
+  [[nodiscard]] copy_shares& shares() noexcept { return *shares_; }
 
   // Regions.
   [[nodiscard]] region_table& regions() noexcept { return *regions_; }
@@ -154,6 +159,7 @@ class runtime_state {
   core::unexpected_sends unexpected_sends_;
   engine_state default_engine_;
   std::unique_ptr<region_table> regions_;
+  std::unique_ptr<copy_shares> shares_;
   std::uint64_t job_ = 0;
   std::string job_key_;
   unexpected_messages unexpected_;

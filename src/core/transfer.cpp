@@ -47,6 +47,11 @@ void describe(operation_state& operation, const transfer_request& request, const
 
 }  // namespace
 
+std::byte* device_state::mapped_place(std::uint32_t peer, const remote_buffer& at, std::size_t bytes) const noexcept {
+  const region_place place = runtime_->regions().locate(peer, at.region.name, at.offset, bytes);
+  return place.by == region_place::way::mapped ? place.memory : nullptr;
+}
+
 status device_state::post_transfer(const transfer_request& request) {
   const region_place place =
       runtime_->regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
@@ -164,39 +169,49 @@ std::uint64_t device_state::put_bytes_max() const noexcept {
   return runtime_->packets().packet_bytes() - sizeof(put_body);
 }
 
-// The first message of an operation that the target's progress does.
+// A put that rides with its message; `none` where there is no packet for it.
+std::uint32_t device_state::pack_put(const operation_state& operation, std::uint64_t ticket) noexcept {
+  packet_pool& packets = runtime_->packets();
+  const std::uint32_t packet = packets.try_get();
+  if (packet == packet_pool::none) return packet;
+  const put_body body{operation.region, operation.region_offset, ticket};
+  std::memcpy(packets.data(packet), &body, sizeof body);
+  operation.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
+  return packet;
+}
+
+// The first message of an operation that the target's progress does. What comes back may find the operation at work
+// before this returns: so all of it is set, and what the message needs is read, before it waits for its answer.
 device_state::attempt device_state::ask(operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const std::uint32_t peer = operation.peer;
+  const std::uint32_t device = operation.device;
+  const bool is_get = operation.what == operation::get;
+  const bool is_atomic = operation.what == operation::atomic;
+  const bool rides = operation.what == operation::put && operation.bytes <= put_bytes_max();
   net::header what{.id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
-  // What comes back may find the operation at work before this returns; so it is all set before.
+  const auto put_bytes = static_cast<std::uint32_t>(rides ? sizeof(put_body) + operation.bytes : 0);
+  const std::uint32_t packet = rides ? pack_put(operation, ticket) : packet_pool::none;
+  const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
+  const put_offer_body offer{operation.region, operation.region_offset, operation.bytes, ticket};
   const bool leaves = operation.leaves;
   completion* const local = operation.target;
-  if (leaves) operation.target = nullptr;
-  if (operation.what != operation::get) runtime_->await(operation);
-  operation.reach(operation.what == operation::get ? step::wait_for_chunks : step::wait_for_answer);
   net::post_result result = net::post_result::full;
-  if (operation.what == operation::atomic) {
-    what.kind = static_cast<std::uint32_t>(wire::atomic);
-    result =
-        inject(operation.peer, operation.device, what,
-               atomic_body{operation.region, operation.region_offset, operation.operand, operation.compare, ticket});
-  } else if (operation.what == operation::put && operation.bytes <= put_bytes_max()) {
-    what.kind = static_cast<std::uint32_t>(wire::put);
-    packet_pool& packets = runtime_->packets();
-    const std::uint32_t packet = packets.try_get();
-    if (packet != packet_pool::none) {
-      const put_body body{operation.region, operation.region_offset, ticket};
-      std::memcpy(packets.data(packet), &body, sizeof body);
-      operation.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
-      result = way(operation.peer)
-                   .try_send(operation.peer, operation.device, what, packet,
-                             static_cast<std::uint32_t>(sizeof body + operation.bytes));
-      if (result != net::post_result::ok) packets.put(packet);
+  if (!rides || packet != packet_pool::none) {
+    if (leaves) operation.target = nullptr;
+    if (!is_get) runtime_->await(operation);
+    operation.reach(is_get ? step::wait_for_chunks : step::wait_for_answer);
+    if (is_atomic) {
+      what.kind = static_cast<std::uint32_t>(wire::atomic);
+      result = inject(peer, device, what, atomic);
+    } else if (rides) {
+      what.kind = static_cast<std::uint32_t>(wire::put);
+      result = way(peer).try_send(peer, device, what, packet, put_bytes);
+      if (result != net::post_result::ok) runtime_->packets().put(packet);
+    } else {
+      what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_offer);
+      result = inject(peer, device, what, offer);
     }
-  } else {
-    what.kind = static_cast<std::uint32_t>(operation.what == operation::put ? wire::put_offer : wire::get);
-    result = inject(operation.peer, operation.device, what,
-                    put_offer_body{operation.region, operation.region_offset, operation.bytes, ticket});
   }
   if (result == net::post_result::ok) {
     if (leaves) operation_state::signalled(*local);

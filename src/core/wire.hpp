@@ -22,6 +22,7 @@ enum class wire : std::uint32_t {
   get_signal,          // id, tag; `signal_body`: data has been read from a region
   atomic,              // sequence: operation and size of the word; `atomic_body`
   atomic_result,       // `atomic_result_body`
+  share,               // `share_body`: the receiver copies a long message, and its sender may help
   wants_offers,        // sequence: the number of this word, odd: send offers instead of packets (send_budget.hpp)
 };
 
@@ -53,6 +54,14 @@ struct finished_body {
 struct copy_request_body {
   std::uint64_t ticket;           // the sender's operation
   std::uint64_t receiver_ticket;  // the receiver's, which every chunk names
+};
+
+struct share_body {
+  std::uint64_t ticket;   // the sender's operation
+  std::uint64_t address;  // the receiver's buffer
+  std::uint64_t bytes;
+  std::uint32_t share;   // of the receiver's
+  std::uint32_t number;  // of the copy (shared_copy.hpp)
 };
 
 struct put_body {
@@ -88,7 +97,7 @@ struct atomic_result_body {
   std::uint64_t error;  // an errc
 };
 
-static_assert(std::is_trivially_copyable_v<offer_body> && sizeof(offer_body) == 32);
+static_assert(std::is_trivially_copyable_v<offer_body> && sizeof(offer_body) == 32 && sizeof(share_body) == 32);
 static_assert(sizeof(finished_body) == 16 && sizeof(copy_request_body) == 16 && sizeof(put_body) == 24);
 static_assert(sizeof(put_offer_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);

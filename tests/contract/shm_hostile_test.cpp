@@ -204,6 +204,7 @@ TEST_F(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
   // Its own rank's word, in which only rank 1 itself could write.
   auto& own = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment_of(1) + where().connect(0, 1));
   own.store(~0ULL, std::memory_order_release);
+  reinterpret_cast<net::shm::segment_header*>(segment_of(1))->opened.fetch_add(1, std::memory_order_release);
   EXPECT_EQ(poll(), 0U);
   const std::uint64_t payload = 5;
   ASSERT_EQ(out_->try_inject(1, net::any_device, {.kind = 1}, &payload, sizeof payload), post_result::ok);

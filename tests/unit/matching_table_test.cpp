@@ -215,10 +215,10 @@ TEST(matching_table, what_is_extracted_is_gone_and_the_rest_stays_in_order) {
     EXPECT_EQ(inserted_or_matched(table, sends.back()), nullptr);
   }
   match_node* extracted = nullptr;
-  EXPECT_EQ(table.extract([](const match_node& each) { return each.key.engine == 1; }, extracted), 0u);
+  EXPECT_EQ(table.extract([](const match_node& each) { return each.key.engine() == 1; }, extracted), 0u);
   unsigned count = 0;
   for (; extracted != nullptr; extracted = extracted->behind.get()) {
-    EXPECT_EQ(extracted->key.engine, 1u);
+    EXPECT_EQ(extracted->key.engine(), 1u);
     EXPECT_EQ(table.remove(*extracted), match_result::none);
     ++count;
   }
@@ -226,7 +226,7 @@ TEST(matching_table, what_is_extracted_is_gone_and_the_rest_stays_in_order) {
   EXPECT_EQ(table.count().sends, 40u);
   for (item& each : sends) {
     match_node* found = nullptr;
-    if (each.key.engine == 1) continue;
+    if (each.key.engine() == 1) continue;
     EXPECT_EQ(table.take(each.key, match_side::send, found), match_result::matched);
     EXPECT_EQ(found, &each);
   }

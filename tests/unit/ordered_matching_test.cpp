@@ -258,12 +258,12 @@ class plain_matcher {
     std::vector<ordered_message*> out;
     for (;;) {
       const auto found = std::find_if(early_.begin(), early_.end(), [&](const ordered_message* each) {
-        return each->sequence == next_[each->key.rank];
+        return each->sequence == next_[each->key.rank()];
       });
       if (found == early_.end()) return out;
       ordered_message* now = *found;
       early_.erase(found);
-      ++next_[now->key.rank];
+      ++next_[now->key.rank()];
       const auto receive = std::find_if(receives_.begin(), receives_.end(),
                                         [&](const match_node* each) { return fits(each->key, now->key); });
       if (receive == receives_.end()) {
@@ -299,7 +299,7 @@ class plain_matcher {
 
  private:
   static bool fits(const match_key& receive, const match_key& message) {
-    return receive == make_match_key(message.engine, receive.policy, message.rank, message.tag);
+    return receive == make_match_key(message.engine(), receive.policy, message.rank(), message.tag);
   }
 
   std::vector<std::uint32_t> next_;

@@ -81,44 +81,48 @@ class bounded_queue {
 
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
+    std::uint64_t position;
+    return find_first(position) && take_first(position, record);
+  }
+
+  // A pop in two steps, so that the record is made where one has been found.
+
+  /// False: nothing ready. True: there is a record at `position`, for whoever takes it first.
+  [[nodiscard]] bool find_first(std::uint64_t& position) const noexcept {
     // [bounded_queue.front] acquire <- [bounded_queue.claim]: whoever claimed the record before knew of later ones; so
     // does this thread now, and does not answer "nothing" where there was something all the time.
-    std::uint64_t position = head_.load(std::memory_order_acquire);
-    slot& first = slots_[position & mask_];
-    // [bounded_queue.poll] acquire <- [bounded_queue.publish]: on mismatch the words may be anything.
-    if (first.sequence.load(std::memory_order_acquire) == position + 1) [[likely]] {
-      first.read(record);
-      // [bounded_queue.claim] acq_rel -> [bounded_queue.passed], [bounded_queue.front]: as below.
-      if (head_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_acquire)) {
-        support::confirm_read(first.words, sizeof(Record));
-        return true;
-      }
+    position = head_.load(std::memory_order_acquire);
+    for (;;) {
+      // [bounded_queue.poll] acquire <- [bounded_queue.publish]: on mismatch the words may be anything.
+      if (slots_[position & mask_].sequence.load(std::memory_order_acquire) == position + 1) return true;
+      // [bounded_queue.front] acquire <- [bounded_queue.claim]: unless others have moved on, there is nothing. If the
+      // slot was reused, the acquire above makes a newer head visible.
+      const std::uint64_t now = head_.load(std::memory_order_acquire);
+      if (now == position) return false;
+      position = now;
     }
-    return try_pop_from(position, record);
+  }
+
+  /// Takes what `find_first` has found, or what is first by now. False: nothing ready any more, and `record` is
+  /// anything.
+  [[nodiscard]] bool take_first(std::uint64_t position, Record& record) noexcept {
+    const slot& first = slots_[position & mask_];
+    first.read(record);
+    // [bounded_queue.claim] acq_rel -> [bounded_queue.passed], [bounded_queue.front]: the copy is made before the slot
+    // is free. A failure acquires, as a new look at the front would.
+    if (head_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_acquire))
+        [[likely]] {
+      support::confirm_read(first.words, sizeof(Record));
+      return true;
+    }
+    return take_later(record);
   }
 
  private:
-  // The front was at `position` a moment ago. Apart, so that a pop at first try needs no registers saved.
-  [[gnu::noinline]] bool try_pop_from(std::uint64_t position, Record& record) noexcept {
-    for (;;) {
-      slot& first = slots_[position & mask_];
-      // [bounded_queue.poll] acquire <- [bounded_queue.publish]: on mismatch the words may be anything.
-      if (first.sequence.load(std::memory_order_acquire) != position + 1) {
-        // [bounded_queue.front] acquire <- [bounded_queue.claim]: unless others have moved on, there is nothing. If the
-        // slot was reused, the acquire above makes a newer head visible.
-        const std::uint64_t now = head_.load(std::memory_order_acquire);
-        if (now == position) return false;
-        position = now;
-        continue;
-      }
-      first.read(record);
-      // [bounded_queue.claim] acq_rel -> [bounded_queue.passed], [bounded_queue.front]: the copy is made before the
-      // slot is free. A failure acquires, as a new look at the front would.
-      if (head_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_acquire)) {
-        support::confirm_read(first.words, sizeof(Record));
-        return true;
-      }
-    }
+  // Another thread was first. Apart, so that a pop at first try needs no registers saved.
+  [[gnu::noinline]] bool take_later(Record& record) noexcept {
+    std::uint64_t position;
+    return find_first(position) && take_first(position, record);
   }
 
  public:

@@ -45,6 +45,7 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
       write_word(2, from);
       return;
     }
+#pragma GCC unroll 5
     for (std::size_t i = 0; i < rest_words; ++i) write_word(2 + i, from + 8 * i);
   }
 

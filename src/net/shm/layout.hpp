@@ -29,7 +29,7 @@ struct shape {
 inline constexpr std::uint64_t segment_magic = 0x3147'4553'5446'4557;  // "WEFTSEG1"
 inline constexpr std::size_t page_bytes = 4096;
 
-/// The first page of a segment. Written by its owner before anybody maps it, but for `live`.
+/// The first page of a segment. Written by its owner before anybody maps it, but for its last line.
 struct segment_header {
   std::uint64_t magic;
   std::uint32_t rank;
@@ -37,8 +37,10 @@ struct segment_header {
   shm::shape shape;
   std::uint64_t probe_address;  // of eight bytes in the owner's own memory,
   std::uint64_t probe_value;    // which hold this
-  // Owner's line: bit d is set while device d takes messages.
+  // A line that seldom changes. The owner's: bit d is set while device d takes messages.
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> live;
+  // Its peers': how often one of them has opened a ring, so that a look for new ones is a look at one word.
+  std::atomic<std::uint64_t> opened;
 };
 
 struct layout {

@@ -16,7 +16,7 @@ post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const h
   // Lent before it is published: the peer may return it before the push is through.
   owner_->lend(packet, peer);
   const packet_reference reference{packet, bytes};
-  outgoing* way = known_way(peer, device);
+  outgoing* way = routes_[peer].known_way(device);
   const post_result result = way != nullptr ? way->push(shared_, what, &reference, sizeof reference, true)
                                             : push_anew(peer, device, what, &reference, sizeof reference, true);
   if (result != post_result::ok) owner_->unlend(packet);
@@ -24,6 +24,8 @@ post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const h
 }
 
 void shm_port::look_for_rings() noexcept {
+  // [shm.seen] acquire <- [shm.opened]: what is opened from here on is looked for again.
+  opened_before_ = opened_->load(std::memory_order_acquire);
   bool found = false;
   for (slot* served : served_) found |= served->look_for_sources();
   if (found) list_rings();

@@ -1,7 +1,7 @@
 // A device's share of shared memory: posts into rings of peers, polls the rings that peers opened to its slots.
 //
 // Cost of a post: one cache line, and one exchange on a shared device. Cost of a quiet poll: a line for each ring and
-// one for every eight ranks, all in this core's cache.
+// one that tells of new rings, all in this core's cache.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,14 @@ namespace weft::net::shm {
 class shm_port {
  public:
   shm_port(shm_transport& owner, slot& own, bool shared)
-      : owner_{&owner}, own_{&own}, routes_{own.routes()}, shared_{shared} {
+      : owner_{&owner}, opened_{&owner.opened()}, own_{&own}, routes_{own.routes()}, shared_{shared} {
     served_.push_back(&own);
     list_rings();
   }
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
                                        const void* payload, std::uint32_t bytes) noexcept {
-    outgoing* way = known_way(peer, device);
+    outgoing* way = routes_[peer].known_way(device);
     if (way == nullptr) [[unlikely]]
       return push_anew(peer, device, what, payload, bytes, false);
     return way->push(shared_, what, payload, bytes, false);
@@ -35,6 +35,7 @@ class shm_port {
   void adopt(std::uint32_t index) {
     served_.push_back(&owner_->slot_at(index));
     list_rings();
+    opened_before_ = ~std::uint64_t{0};  // of rings to that slot nobody may have heard
   }
   void release(std::uint32_t index) noexcept {
     std::erase(served_, &owner_->slot_at(index));
@@ -44,15 +45,15 @@ class shm_port {
   // For polling.
   [[nodiscard]] const std::vector<incoming*>& rings() const noexcept { return rings_; }
   [[nodiscard]] shm_transport& owner() noexcept { return *owner_; }
+  /// Whether a peer may have opened a ring since the last look.
+  [[nodiscard]] bool has_news() const noexcept {
+    // [shm.news] acquire <- [shm.opened]: the words that say which rings there are.
+    return opened_->load(std::memory_order_acquire) != opened_before_;
+  }
   /// Finds rings that peers have opened since the last look.
   void look_for_rings() noexcept;
 
  private:
-  // Null for a message that names a device: its way is looked up.
-  [[nodiscard]] outgoing* known_way(std::uint32_t peer, std::uint32_t device) const noexcept {
-    return device == any_device ? routes_[peer].known_way() : nullptr;
-  }
-
   // First contact, or the peer's devices have changed: apart, so that the fast path needs no registers saved.
   [[nodiscard]] [[gnu::noinline]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what,
                                                         const void* payload, std::uint32_t bytes,
@@ -61,6 +62,8 @@ class shm_port {
   void list_rings() noexcept;
 
   shm_transport* owner_;
+  const std::atomic<std::uint64_t>* opened_;
+  std::uint64_t opened_before_ = ~std::uint64_t{0};  // at the last look
   slot* own_;
   route* routes_;  // of own_
   bool shared_;

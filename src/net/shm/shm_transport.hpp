@@ -50,6 +50,8 @@ class shm_transport final : public transport {
   [[nodiscard]] slot& begin(std::uint32_t index);
   [[nodiscard]] slot& slot_at(std::uint32_t index) noexcept { return *slots_[index]; }
   [[nodiscard]] peer& peer_at(std::uint32_t rank) noexcept { return *peers_[rank]; }
+  /// How often peers have opened a ring to a device of this rank.
+  [[nodiscard]] const std::atomic<std::uint64_t>& opened() const noexcept { return header().opened; }
   [[nodiscard]] const layout& where() const noexcept { return layout_; }
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
   [[nodiscard]] std::uint32_t foreign_packets_max() const noexcept { return foreign_packets_max_; }

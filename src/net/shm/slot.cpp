@@ -24,7 +24,9 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
       connects_{reinterpret_cast<const std::atomic<std::uint64_t>*>(base + where.connect(index, 0))},
       connected_(peers.size()) {
   for (std::uint32_t rank = 0; rank < peers.size(); ++rank) {
-    if (peers[rank]->is_attached()) routes_[rank].peer_live = &peers[rank]->live_word();
+    if (!peers[rank]->is_attached()) continue;
+    routes_[rank].peer_live = &peers[rank]->live_word();
+    routes_[rank].to_device = ways_[rank].data();
   }
 }
 
@@ -50,13 +52,18 @@ outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
 
 outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
   const std::scoped_lock lock{making_};
-  std::unique_ptr<outgoing>& place = ways_[to][device];
-  if (!place) {
-    const peer& target = *(*peers_)[to];
-    place.reset(new (std::nothrow) outgoing{target.ring_control_at(device, index_), layout_->shape.ring_cells});
-    if (place) target.connect(device, index_);
+  std::atomic<outgoing*>& place = ways_[to][device];
+  if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [stat] locked
+  const peer& target = *(*peers_)[to];
+  try {
+    made_.push_back(std::make_unique<outgoing>(target.ring_control_at(device, index_), layout_->shape.ring_cells));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
   }
-  return place.get();
+  target.connect(device, index_);
+  // [shm.make_way] release -> [shm.device_way]: the ring is made.
+  place.store(made_.back().get(), std::memory_order_release);
+  return made_.back().get();
 }
 
 bool slot::look_for_sources() noexcept {

@@ -16,8 +16,6 @@
 
 namespace weft::net::shm {
 
-inline constexpr std::uint32_t slots_max = 64;  // a bit each in the words of a segment
-
 /// The receiving side of one ring.
 struct incoming {
   incoming(peer& from, ring_control& control, std::uint32_t cells) noexcept
@@ -56,11 +54,12 @@ class slot {
   const layout* layout_;
   std::uint32_t index_;
   std::vector<route> routes_;
-  std::vector<std::array<std::unique_ptr<outgoing>, slots_max>> ways_;  // by peer and its device; under `making_`
+  std::vector<std::array<std::atomic<outgoing*>, slots_max>> ways_;  // by peer and its device
   std::mutex making_;
-  const std::atomic<std::uint64_t>* connects_;  // of our segment: a word for each rank
-  std::vector<std::uint64_t> connected_;        // what is in `sources_`
-  std::deque<incoming> sources_;                // stay where they are
+  std::vector<std::unique_ptr<outgoing>> made_;  // under `making_`
+  const std::atomic<std::uint64_t>* connects_;   // of our segment: a word for each rank
+  std::vector<std::uint64_t> connected_;         // what is in `sources_`
+  std::deque<incoming> sources_;                 // stay where they are
 };
 
 }  // namespace weft::net::shm

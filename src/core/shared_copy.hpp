@@ -1,0 +1,96 @@
+// A long copy between two processes that both of them do, piece by piece: whoever has time claims the next piece. The
+// receiver reads, the sender writes; a sender that makes no progress leaves it all to the receiver.
+//
+// A share lies in the receiver's shared memory. Who calls what: the receiver opens it, both claim pieces and finish
+// what they claimed, the receiver alone looks whether all is there. Progress: wait-free but for the retry of a claim
+// that another one overtook; a side that dies with a piece in hand leaves the copy unfinished.
+// Linearization: a claim at its exchange of `next_`. Reuse: the high half of `next_` is the number of the copy, so a
+// sender that hears of it when it is over, and the share serves another one, claims nothing.
+// Cost: one line between the two, an exchange and an addition for each piece. Two cores copy up to twice as fast as
+// one: measured by `weft-perf limits`, "copy by both".
+// Model test: tests/model/shared_copy_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "weft/detail/atomics.hpp"
+
+namespace weft::core {
+
+/// A part of a copy.
+struct shared_piece {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;  // 0: there is none left
+};
+
+/// All zeros: never used.
+template <class Atomics = detail::std_atomics>
+class alignas(detail::cache_line_bytes) basic_copy_share {
+ public:
+  static constexpr std::uint64_t piece_bytes_min = std::uint64_t{32} << 10;
+  static constexpr std::uint64_t piece_bytes_max = std::uint64_t{128} << 10;
+  /// Pieces are counted in 32 bits.
+  static constexpr std::uint64_t bytes_max = piece_bytes_max << 31;
+
+  /// Halves, so that both sides have something to do with a short copy; not so long that the last one keeps the other
+  /// side waiting for long.
+  [[nodiscard]] static constexpr std::uint64_t piece_bytes(std::uint64_t bytes) noexcept {
+    return std::clamp((bytes / 2 + 4095) / 4096 * 4096, piece_bytes_min, piece_bytes_max);
+  }
+
+  /// Begins copy `number`, which must be another one than the last. By the receiver, before anybody hears of it.
+  void open(std::uint32_t number) noexcept {
+    // [share.open] relaxed: carried to the sender by the message that tells of the copy.
+    done_.store(0, std::memory_order_relaxed);
+    // [share.open] relaxed: the same.
+    failed_.store(0, std::memory_order_relaxed);
+    // [share.open] relaxed: the same; whoever still holds an older number finds another one here.
+    next_.store(std::uint64_t{number} << 32, std::memory_order_relaxed);
+  }
+
+  /// The next piece of copy `number`, which is `bytes` long; none where all are taken, or that copy is over.
+  [[nodiscard]] shared_piece claim(std::uint32_t number, std::uint64_t bytes) noexcept {
+    const std::uint64_t each = piece_bytes(bytes);
+    // [share.look] relaxed: a wrong guess makes the exchange below fail.
+    std::uint64_t seen = next_.load(std::memory_order_relaxed);
+    for (;;) {
+      const std::uint64_t offset = (seen & 0xffff'ffff) * each;
+      if (seen >> 32 != number || offset >= bytes) return {};
+      // [share.claim] relaxed: one side gets the piece; the buffers were there before the copy was told of.
+      if (next_.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
+        return {offset, std::min(each, bytes - offset)};
+      }
+    }
+  }
+
+  /// What was claimed is in its place; or it is not, and the receiver has to begin again alone. The other side may be
+  /// done with everything right after this.
+  void finish(const shared_piece& piece, bool copied) noexcept {
+    // [share.fail] relaxed -> [share.failed]: published by the addition.
+    if (!copied) failed_.store(1, std::memory_order_relaxed);
+    // [share.finish] release -> [share.all]: the bytes of the piece.
+    done_.fetch_add(piece.bytes, std::memory_order_release);
+  }
+
+  /// Whether all `bytes` bytes are dealt with.
+  [[nodiscard]] bool is_through(std::uint64_t bytes) const noexcept {
+    // [share.all] acquire <- [share.finish]: the bytes that the other side wrote.
+    return done_.load(std::memory_order_acquire) >= bytes;
+  }
+  /// After `is_through`: whether all of them are in their place.
+  [[nodiscard]] bool is_whole() const noexcept {
+    // [share.failed] relaxed <- [share.fail]: published by the additions.
+    return failed_.load(std::memory_order_relaxed) == 0;
+  }
+
+ private:
+  typename Atomics::template atomic<std::uint64_t> next_{0};  // number of the copy, and of its next piece
+  typename Atomics::template atomic<std::uint64_t> done_{0};  // bytes that were claimed and finished
+  typename Atomics::template atomic<std::uint32_t> failed_{0};
+};
+
+using copy_share = basic_copy_share<>;
+static_assert(sizeof(copy_share) == detail::cache_line_bytes);
+
+}  // namespace weft::core
