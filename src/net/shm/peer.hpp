@@ -35,7 +35,7 @@ class peer final : public detail::payload_owner {
     auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + layout_->connect(device, self_));
     // [shm.connect] release -> [shm.look]: the ring may be polled.
     word.fetch_or(std::uint64_t{1} << own_device, std::memory_order_release);
-    // [shm.opened] release -> [shm.news]: the word above.
+    // [shm.opened] release -> [shm.news], [shm.seen]: the word above.
     header().opened.fetch_add(1, std::memory_order_release);
   }
 
