@@ -148,12 +148,15 @@ class completion {
   friend struct core::operation_state;
 
   friend class completion_queue;
+  friend class counter;
 
   weft::runtime* runtime_;
   std::atomic<std::uint32_t> outstanding_{0};
   std::atomic<std::uint32_t> registrations_{0};
   // Of a bounded completion queue: where records are put together in place. Null: by `signal`.
   detail::bounded_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;
+  // Of a counter: what a signal without error adds one to.
+  std::atomic<std::uint64_t>* count_ = nullptr;
 };
 
 /// The name by which peers address a registered completion object.

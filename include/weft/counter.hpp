@@ -10,13 +10,14 @@ namespace weft {
 /// Counts completions; payloads of messages are given back unread. **Source**: yan2025-lci, 5.1.4.
 class counter final : public completion {
  public:
-  explicit counter(weft::runtime& owner) noexcept : completion{owner} {}
+  explicit counter(weft::runtime& owner) noexcept : completion{owner} { count_ = &value_; }
 
   /// Signals so far, failed ones included. What was written before a signal may be read by whoever sees it counted.
   ///
   /// **Blocking**: never. **Threads**: any.
   [[nodiscard]] std::uint64_t value() const noexcept {
-    // [counter.value] acquire <- [counter.signal]: what completed before the count is visible to who sees the count.
+    // [counter.value] acquire <- [counter.signal], [receive.count]: what completed before the count is visible to who
+    // sees the count.
     return value_.load(std::memory_order_acquire);
   }
 

@@ -69,13 +69,22 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
   return true;
 }
 
-// Into a queue's slot, where the receive's completion object is a queue that has room. False: nothing has happened.
+// Where the receive's completion object is a counter, or a queue that has room: no record lies in memory before.
+// False: nothing has happened.
 [[gnu::always_inline]] inline bool device_state::signal_receive_at_once(operation_state& receive, std::uint32_t source,
                                                                         std::uint64_t tag,
                                                                         std::uint32_t bytes) noexcept {
   completion& object = *receive.target;
   detail::bounded_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
-  if (queue == nullptr) return false;
+  if (queue == nullptr) {
+    std::atomic<std::uint64_t>* const count = operation_state::count_of(object);
+    if (count == nullptr) return false;
+    operation_state::signalled(object);
+    // [receive.count] release -> [counter.value]: the message in the buffer.
+    count->fetch_add(1, std::memory_order_release);
+    put_receive(receive);
+    return true;
+  }
   const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
   // Before the signal: whoever sees it may destroy the object.
   operation_state::signalled(object);
@@ -84,7 +93,7 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
     receive.will_signal(object);
     return false;
   }
-  runtime_->receives().put(receive);
+  put_receive(receive);
   return true;
 }
 

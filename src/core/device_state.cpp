@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/runtime_state.hpp"
 #include "weft/error.hpp"
 
@@ -14,7 +16,10 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       ways_(runtime.size()),
       routes_(runtime.size()),
       rank_count_{runtime.size()},
-      gate_{shared} {
+      gate_{shared},
+      receives_{&runtime.receives()},
+      // Of a small set none lie idle here while others look for them.
+      spare_room_{shared ? 0 : std::min(spare_receives_max, runtime.receives().count() / 128)} {
   open_endpoints();
   busy_ = endpoints_.back().get();
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
@@ -27,7 +32,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
   }
 }
 
-device_state::~device_state() = default;
+device_state::~device_state() { receives_->put_many(spare_receives_.data(), spare_count_); }
 
 void device_state::adopt(device_state& gone) {
   gate_.enter();

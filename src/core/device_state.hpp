@@ -260,6 +260,21 @@ class device_state final {
   bool poll_others(unsigned moved) noexcept;
   void take_up(operation_state& operation, step next) noexcept;
 
+  // Most receives are posted and completed by the same device: one that is not shared keeps some at hand, and takes
+  // and gives back half of them at once, so that there is no exchange for each.
+  [[nodiscard]] [[gnu::always_inline]] operation_state* get_receive() noexcept {
+    if (spare_count_ == 0) [[unlikely]]
+      return get_receive_anew();
+    return &receives_->name(spare_receives_[--spare_count_]);
+  }
+  [[gnu::always_inline]] void put_receive(operation_state& done) noexcept {
+    if (spare_count_ == spare_room_) [[unlikely]]
+      return put_receive_back(done);
+    spare_receives_[spare_count_++] = receives_->unname(done);
+  }
+  [[nodiscard]] operation_state* get_receive_anew() noexcept;
+  void put_receive_back(operation_state& done) noexcept;
+
   [[nodiscard]] endpoint& way(std::uint32_t peer) noexcept { return *ways_[peer]; }
 
   runtime_state* runtime_;
@@ -276,6 +291,12 @@ class device_state final {
   unsigned skipped_ = 0;      // polls since all endpoints had their turn
   bool redelivering_ = false;
   backlog backlog_;
+  // The device's one thread's; no room where it is shared.
+  static constexpr std::uint32_t spare_receives_max = 32;
+  operation_pool* receives_;
+  std::uint32_t spare_room_ = 0;
+  std::uint32_t spare_count_ = 0;
+  std::array<std::uint32_t, spare_receives_max> spare_receives_{};  // by index
 };
 
 }  // namespace weft::core

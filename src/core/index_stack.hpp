@@ -29,7 +29,8 @@ class basic_index_stack {
     for (;;) {
       // [stack.link] relaxed: published by the exchange.
       links_[index].store(index_of(seen), std::memory_order_relaxed);
-      // [stack.push] release -> [stack.pop], [stack.peek]: the link, and what the last user wrote under this index.
+      // [stack.push] release -> [stack.pop], [stack.peek], [stack.pop_many], [stack.peek_many]: the link, and what the
+      // last user wrote under this index.
       if (head_.compare_exchange_weak(seen, next_head(seen, index), std::memory_order_release,
                                       std::memory_order_relaxed)) {
         return;
@@ -39,17 +40,59 @@ class basic_index_stack {
 
   /// The index pushed last, or `none`.
   [[nodiscard]] std::uint32_t pop() noexcept {
-    // [stack.peek] acquire <- [stack.push]: the link of the index on top.
+    // [stack.peek] acquire <- [stack.push], [stack.push_many]: the link of the index on top.
     std::uint64_t seen = head_.load(std::memory_order_acquire);
     for (;;) {
       const std::uint32_t top = index_of(seen);
       if (top == none) return none;
       // [stack.next] relaxed: stale only if the head has changed, and then the exchange fails.
       const std::uint32_t below = links_[top].load(std::memory_order_relaxed);
-      // [stack.pop] acquire <- [stack.push]: the link of the index on top, and what lies under it.
+      // [stack.pop] acquire <- [stack.push], [stack.push_many]: the link of the index on top, and what lies under it.
       if (head_.compare_exchange_weak(seen, next_head(seen, below), std::memory_order_acquire,
                                       std::memory_order_acquire)) {
         return top;
+      }
+    }
+  }
+
+  /// Up to `room` indices at the price of one, into `out`; how many.
+  [[nodiscard]] std::uint32_t pop_many(std::uint32_t* out, std::uint32_t room) noexcept {
+    // [stack.peek_many] acquire <- [stack.push], [stack.push_many]: the links of the indices on top.
+    std::uint64_t seen = head_.load(std::memory_order_acquire);
+    for (;;) {
+      std::uint32_t count = 0;
+      std::uint32_t top = index_of(seen);
+      while (top != none && count < room) {
+        out[count++] = top;
+        // [stack.next_many] relaxed: stale only if the head has changed, and then the exchange fails.
+        top = links_[top].load(std::memory_order_relaxed);
+      }
+      if (count == 0) return 0;
+      // [stack.pop_many] acquire <- [stack.push], [stack.push_many]: the links, and what lies under the indices.
+      if (head_.compare_exchange_weak(seen, next_head(seen, top), std::memory_order_acquire,
+                                      std::memory_order_acquire)) {
+        return count;
+      }
+    }
+  }
+
+  /// Puts `count` indices back at the price of one, the first of them on top.
+  void push_many(const std::uint32_t* indices, std::uint32_t count) noexcept {
+    if (count == 0) return;
+    for (std::uint32_t i = 0; i + 1 < count; ++i) {
+      // [stack.link_many] relaxed: published by the exchange.
+      links_[indices[i]].store(indices[i + 1], std::memory_order_relaxed);
+    }
+    // [stack.look_many] relaxed: a wrong guess makes the exchange below fail.
+    std::uint64_t seen = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      // [stack.link_many] relaxed: published by the exchange.
+      links_[indices[count - 1]].store(index_of(seen), std::memory_order_relaxed);
+      // [stack.push_many] release -> [stack.pop], [stack.peek], [stack.pop_many], [stack.peek_many]: the links, and
+      // what the last user wrote under these indices.
+      if (head_.compare_exchange_weak(seen, next_head(seen, indices[0]), std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+        return;
       }
     }
   }

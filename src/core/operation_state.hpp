@@ -106,6 +106,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   [[nodiscard]] static detail::bounded_queue<detail::raw_record>* queue_of(completion& object) noexcept {
     return object.queue_;
   }
+  /// The count of the counter that `object` is, if it is one: that is all that a signal without error changes.
+  [[nodiscard]] static std::atomic<std::uint64_t>* count_of(completion& object) noexcept { return object.count_; }
 };
 
 class operation_pool {
@@ -136,9 +138,18 @@ class operation_pool {
   }
 
   /// The same for a receive: what receives set or never touch is what it was.
-  [[nodiscard]] [[gnu::always_inline]] operation_state* try_get_as_it_is() noexcept {
+  [[nodiscard]] operation_state* try_get_as_it_is() noexcept {
     const std::uint32_t index = free_.pop();
-    if (index == index_stack::none) return nullptr;
+    return index == index_stack::none ? nullptr : &name(index);
+  }
+
+  /// Operations that a device keeps for itself, by index: taken and put back many at a time.
+  [[nodiscard]] std::uint32_t take_many(std::uint32_t* out, std::uint32_t room) noexcept {
+    return free_.pop_many(out, room);
+  }
+  void put_many(const std::uint32_t* indices, std::uint32_t count) noexcept { free_.push_many(indices, count); }
+  /// One of those begins a new life.
+  [[nodiscard]] [[gnu::always_inline]] operation_state& name(std::uint32_t index) noexcept {
     operation_state& out = operations_[index];
     out.error = errc::none;
     out.alone = false;
@@ -148,15 +159,20 @@ class operation_pool {
     out.ticket.store(
         std::uint64_t{++out.generation} << 32 | static_cast<std::uint64_t>(set_) << set_shift | (index + 1),
         std::memory_order_relaxed);
-    return &out;
+    return out;
   }
 
-  void put(operation_state& done) noexcept {
+  /// One of those is through; its index.
+  [[nodiscard]] [[gnu::always_inline]] std::uint32_t unname(operation_state& done) noexcept {
+    // The ticket has it, so that nothing has to be divided.
+    const std::uint64_t ticket = done.ticket.load(std::memory_order_relaxed);  // [stat] the caller's alone
     done.reach(step::free);
     // [operation.unname] relaxed: late messages that still name it find another ticket.
     done.ticket.store(0, std::memory_order_relaxed);
-    free_.push(static_cast<std::uint32_t>(&done - operations_.get()));
+    return static_cast<std::uint32_t>((ticket & index_mask) - 1);
   }
+
+  void put(operation_state& done) noexcept { free_.push(unname(done)); }
 
   /// The operation that `peer` names by `ticket`, if it is under way with that peer and at step `expected`.
   [[nodiscard]] operation_state* find(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {

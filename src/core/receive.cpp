@@ -61,7 +61,7 @@ status device_state::post_receive(const receive_request& request) {
 status device_state::post_plain_receive(std::uint32_t peer, const buffer_ref& into, completion& local,
                                         const post_recv_options& options) noexcept {
   engine_state& engine = runtime_->default_engine();
-  operation_state* const receive = runtime_->receives().try_get_as_it_is();
+  operation_state* const receive = get_receive();
   if (receive == nullptr) [[unlikely]]
     return status::retry(shortage::receives);
   receive->what = operation::receive;
@@ -86,8 +86,25 @@ status device_state::post_plain_receive(std::uint32_t peer, const buffer_ref& in
     default: break;
   }
   receive->signalled(local);
-  runtime_->receives().put(*receive);
+  put_receive(*receive);
   return status::retry(shortage::lock);
+}
+
+operation_state* device_state::get_receive_anew() noexcept {
+  if (spare_room_ == 0) return receives_->try_get_as_it_is();
+  spare_count_ = receives_->take_many(spare_receives_.data(), (spare_room_ + 1) / 2);
+  return spare_count_ == 0 ? nullptr : &receives_->name(spare_receives_[--spare_count_]);
+}
+
+void device_state::put_receive_back(operation_state& done) noexcept {
+  if (spare_room_ == 0) {
+    receives_->put(done);
+    return;
+  }
+  const std::uint32_t kept = spare_room_ / 2;
+  receives_->put_many(spare_receives_.data() + kept, spare_count_ - kept);
+  spare_count_ = kept;
+  spare_receives_[spare_count_++] = receives_->unname(done);
 }
 
 // False: another thread is in the way, nothing happened. After true the receive may be long complete.

@@ -84,11 +84,36 @@ void swap_under_a_look() {
       });
 }
 
+// One thread takes and gives back several at once while others do so one by one.
+void many_at_once() {
+  stack& free = fresh(3);
+  places under;
+  for (std::uint32_t i = 0; i < 3; ++i) free.push(i);
+  const auto one_by_one = [&](std::uint64_t thread) {
+    const std::uint32_t index = free.pop();
+    if (index == stack::none) return;
+    under.use(index, thread);
+    free.push(index);
+  };
+  const auto many = [&](std::uint64_t thread) {
+    std::uint32_t taken[2];
+    const std::uint32_t count = free.pop_many(taken, 2);
+    check(count <= 2, "more than there is room for");
+    for (std::uint32_t i = 0; i < count; ++i) under.use(taken[i], thread);
+    free.push_many(taken, count);
+  };
+  threads([&] { many(1); }, [&] { one_by_one(2); }, [&] { many(3); });
+  std::uint32_t all[4];
+  check(free.pop_many(all, 4) == 3 && free.looks_empty(), "an index is lost");
+  check(all[0] != all[1] && all[1] != all[2] && all[0] != all[2], "an index twice");
+}
+
 const search brief{.executions_max = 20000, .random_executions_max = 10000, .deviations_max = 4};
 
 TEST_F(model_index_stack, holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"take, use and give back", take_use_and_give_back, brief},
-                                      {"swap under a look", swap_under_a_look, brief}};
+                                      {"swap under a look", swap_under_a_look, brief},
+                                      {"many at once", many_at_once, brief}};
   const planting_report report = plant_bugs(programs, {"/index_stack.hpp"});
   std::cout << report;
   EXPECT_TRUE(report.right) << report;
