@@ -179,10 +179,13 @@ static void pong(lane* on) {
   } while (on->in[0] == 0);
 }
 
+// All messages of a bandwidth's window share a buffer, as in weft-perf.
+static size_t window_stride(const lane* on) { return on->of->what == bandwidth ? 0 : stride_of(on->of->bytes); }
+
 static void send_window(lane* on, int last) {
-  const size_t stride = stride_of(on->of->bytes);
+  const size_t stride = window_stride(on);
   for (int i = 0; i < on->window; ++i) {
-    on->out[(size_t)i * stride] = (char)last;
+    if (i == 0 || stride != 0) on->out[(size_t)i * stride] = (char)last;
     MPI_Isend(on->out + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
   }
   MPI_Waitall(on->window, on->requests, MPI_STATUSES_IGNORE);
@@ -191,7 +194,7 @@ static void send_window(lane* on, int last) {
 }
 
 static void receive_windows(lane* on) {
-  const size_t stride = stride_of(on->of->bytes);
+  const size_t stride = window_stride(on);
   for (int last = 0; !last;) {
     for (int i = 0; i < on->window; ++i) {
       MPI_Irecv(on->in + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);

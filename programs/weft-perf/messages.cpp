@@ -1,4 +1,6 @@
 // Latency, rate and bandwidth of active messages and of sends and receives.
+#include <algorithm>
+
 #include "weft-perf/bench.hpp"
 #include "weft-perf/content.hpp"
 
@@ -35,17 +37,17 @@ class am_way {
 class sendrecv_way {
  public:
   sendrecv_way(lane& on, const point& what, std::size_t slots)
-      : lane_{on}, what_{what}, in_{on.device().runtime(), what.memory, what.bytes, slots} {}
+      : lane_{on}, what_{what}, slots_{slots}, in_{on.device().runtime(), what.memory, what.bytes, slots} {}
 
   void send(std::span<const std::byte> bytes) { lane_.post_send(bytes); }
   void prepare(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i]);
+    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i % slots_]);
     prepared_ = count;
   }
   std::byte take(std::size_t /*count*/) {
     lane_.wait_received();
     std::byte flags{};
-    for (std::size_t i = 0; i < prepared_; ++i) {
+    for (std::size_t i = 0; i < std::min(prepared_, slots_); ++i) {
       flags |= in_[i][0];
       if (what_.verify && !lane_.begins) wrong_ += is_filled(in_[i], what_.bytes) ? 0 : 1;
     }
@@ -56,6 +58,7 @@ class sendrecv_way {
  private:
   lane& lane_;
   const point& what_;
+  std::size_t slots_;
   buffers in_;
   std::size_t prepared_ = 0;
   double wrong_ = 0;
@@ -70,8 +73,9 @@ class conversation {
       : lane_{on},
         what_{what},
         window_{what.kind == kind::latency ? 1 : (what.window == 0 ? window_for(what.bytes) : what.window)},
-        way_{on, what, window_},
-        out_{on.device().runtime(), what.memory, what.bytes, window_} {}
+        slots_{what.kind == kind::bandwidth && !what.verify ? 1 : window_},
+        way_{on, what, slots_},
+        out_{on.device().runtime(), what.memory, what.bytes, slots_} {}
 
   lane_result run(double seconds) {
     if (!lane_.begins) {
@@ -86,10 +90,10 @@ class conversation {
   }
 
  private:
-  void send(std::size_t slot, std::byte flag) {
-    const std::span<std::byte> bytes = out_[slot];
+  void send(std::size_t index, std::byte flag) {
+    const std::span<std::byte> bytes = out_[index % slots_];
     if (what_.verify) fill(bytes, number_++);
-    bytes[0] = flag;
+    if (index < slots_) bytes[0] = flag;  // after that the buffer may be under way
     way_.send(bytes);
   }
 
@@ -118,6 +122,7 @@ class conversation {
   lane& lane_;
   const point& what_;
   std::size_t window_;
+  std::size_t slots_;  // one buffer for all messages of a bandwidth's window, as osu_bw and ucx_perftest have it
   Way way_;
   buffers out_;
   std::uint64_t number_ = 0;

@@ -127,7 +127,7 @@ class one_sided {
     const auto wait_for = [&](std::uint64_t number) {
       std::uint64_t seen = 0;
       lane_.wait([&] {
-        for (int looks = 0; looks < 16; ++looks) {
+        for (int looks = 0; looks < 64; ++looks) {
           seen = word_in(open_[0]).load(std::memory_order_acquire);
           if ((seen & ~last_bit) == number) return true;
         }
