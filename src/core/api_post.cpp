@@ -160,6 +160,24 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
                                 .source = bytes});
 }
 
+// Where a put or get of so many bytes is no more than a copy; null where something else is to be done, or wrong.
+std::byte* mapped_here(core::runtime_state& state, std::uint32_t peer, const remote_buffer& at, std::size_t bytes) {
+  const remote_region& region = at.region;
+  if (bytes > core::copied_at_once_max || peer >= state.size() || region.rank != peer || region.job != state.job() ||
+      region.name == 0) {
+    return nullptr;
+  }
+  return state.regions().mapped_at_once(peer, region.name, at.offset, bytes);
+}
+
+void copy_now(void* to, const void* from, std::size_t bytes) noexcept {
+  if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+
 template <class Out, class In>
 Out options_from(const In& in) {
   Out out;
@@ -269,15 +287,13 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
 
 status device::post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                         const post_put_options& options) {
-  check_object("post_put", *runtime_, local);
-  if (options.allow_done && !options.signal && bytes.bytes() <= core::copied_at_once_max &&
-      bytes.address() != nullptr && peer < state_->rank_count()) {
-    check_region(*runtime_->state_, "post_put", peer, to, bytes.bytes());
-    if (std::byte* const there = state_->mapped_place(peer, to, bytes.bytes()); there != nullptr) {
-      std::memcpy(there, bytes.address(), bytes.bytes());
+  if (options.allow_done && !options.signal && &local.runtime() == runtime_ && bytes.address() != nullptr) [[likely]] {
+    if (std::byte* const there = mapped_here(*runtime_->state_, peer, to, bytes.bytes()); there != nullptr) {
+      copy_now(there, bytes.address(), bytes.bytes());
       return status::done();
     }
   }
+  check_object("post_put", *runtime_, local);
   return post_put_of(*state_, *runtime_->state_, peer, bytes, to, local, options);
 }
 
@@ -289,16 +305,16 @@ status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remot
 
 status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                         const post_get_options& options) {
+  if (options.allow_done && !options.signal && &local.runtime() == runtime_ && buffer.address() != nullptr) [[likely]] {
+    if (const std::byte* const there = mapped_here(*runtime_->state_, peer, from, buffer.bytes()); there != nullptr) {
+      copy_now(buffer.address(), there, buffer.bytes());
+      return status::done();
+    }
+  }
   check_object("post_get", *runtime_, local);
   const target_payload into{buffer};
   check("post_get", peer, state_->rank_count(), into);
   check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
-  if (options.allow_done && !options.signal && buffer.bytes() <= core::copied_at_once_max && buffer.bytes() != 0) {
-    if (const std::byte* const there = state_->mapped_place(peer, from, buffer.bytes()); there != nullptr) {
-      std::memcpy(buffer.address(), there, buffer.bytes());
-      return status::done();
-    }
-  }
   return state_->post_transfer({.what = operation::get,
                                 .peer = peer,
                                 .at = from,

@@ -134,8 +134,6 @@ class device_state final {
   [[nodiscard]] status receive(unexpected_message& probed, const receive_request& request) noexcept;
   void discard(unexpected_message& probed) noexcept;
   [[nodiscard]] status post_transfer(const transfer_request& request);
-  /// Where `bytes` bytes at `at`, which are of `peer`, are mapped here; null where they aren't, or aren't any more.
-  [[nodiscard]] std::byte* mapped_place(std::uint32_t peer, const remote_buffer& at, std::size_t bytes) const noexcept;
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
   bool progress() noexcept;

@@ -37,13 +37,13 @@ std::uint64_t region_table::open(std::span<std::byte> memory) {
     const std::uint64_t name = ++generation_ * regions_max + index;
     const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
     const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
-    // [region.fill] relaxed -> [region.read]: the name publishes it.
+    // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
     free.address.store(reinterpret_cast<std::uint64_t>(memory.data()), std::memory_order_relaxed);
-    // [region.fill] relaxed -> [region.read]: the name publishes it.
+    // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
     free.bytes.store(memory.size(), std::memory_order_relaxed);
-    // [region.fill] relaxed -> [region.read]: the name publishes it.
+    // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
     free.shared.store(offset, std::memory_order_relaxed);
-    // [region.open] release -> [region.find]: carries where it lies.
+    // [region.open] release -> [region.find], [region.find_mapped]: carries where it lies.
     free.name.store(name, std::memory_order_release);
     return name;
   }
@@ -82,7 +82,7 @@ void region_table::close(std::uint64_t name) noexcept {
   const std::scoped_lock lock{mutex_};
   entry& closed = entries_[index_of(name)];
   auto* const memory = reinterpret_cast<std::byte*>(closed.address.load(std::memory_order_relaxed));  // [stat] ours
-  // [region.close] release -> [region.find]: what this rank did with it before.
+  // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with it before.
   closed.name.store(0, std::memory_order_release);
   const auto found = allocated_.find(memory);
   if (found == allocated_.end()) return;

@@ -69,6 +69,26 @@ class region_table {
   [[nodiscard]] region_place locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
                                     std::uint64_t bytes) const noexcept;
 
+  /// The memory of `locate` where that is a peer's and mapped here, for the common put and get; null says nothing.
+  [[nodiscard]] std::byte* mapped_at_once(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+                                          std::uint64_t bytes) const noexcept {
+    std::byte* const table = peers_[rank];
+    if (table == nullptr) return nullptr;
+    const entry& from = reinterpret_cast<const entry*>(table)[index_of(name)];
+    // [region.find_mapped] acquire <- [region.open], [region.close]: where the region of this name lies.
+    if (from.name.load(std::memory_order_acquire) != name) return nullptr;
+    // [region.read_mapped] relaxed <- [region.fill]: published by the name.
+    const std::uint64_t size = from.bytes.load(std::memory_order_relaxed);
+    // [region.read_mapped] relaxed <- [region.fill]: published by the name.
+    const std::uint64_t place = from.shared.load(std::memory_order_relaxed) - 1;
+    // The peer wrote this: what lies outside of its memory is not touched. Without a place, `place` is beyond all.
+    const std::uint64_t all = shared_bytes_ + reserved_bytes;
+    if (offset > size || bytes > size - offset || place > all || offset > all - place || bytes > all - place - offset) {
+      return nullptr;
+    }
+    return table + place + offset;
+  }
+
  private:
   // Owner's line; all zeros: no region. What the name says is valid while the name is there before and after.
   struct alignas(detail::cache_line_bytes / 2) entry {

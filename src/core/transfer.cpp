@@ -47,11 +47,6 @@ void describe(operation_state& operation, const transfer_request& request, const
 
 }  // namespace
 
-std::byte* device_state::mapped_place(std::uint32_t peer, const remote_buffer& at, std::size_t bytes) const noexcept {
-  const region_place place = runtime_->regions().locate(peer, at.region.name, at.offset, bytes);
-  return place.by == region_place::way::mapped ? place.memory : nullptr;
-}
-
 status device_state::post_transfer(const transfer_request& request) {
   const region_place place =
       runtime_->regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
