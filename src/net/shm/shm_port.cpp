@@ -27,7 +27,10 @@ void shm_port::look_for_rings() noexcept {
   // [shm.seen] acquire <- [shm.opened]: what is opened from here on is looked for again.
   opened_before_ = opened_->load(std::memory_order_acquire);
   bool found = false;
-  for (slot* served : served_) found |= served->look_for_sources();
+  for (slot* served : served_) {
+    found |= served->look_for_sources();
+    if (served->has_missed_some()) opened_before_ = looked_never;
+  }
   if (found) list_rings();
 }
 

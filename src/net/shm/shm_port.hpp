@@ -35,7 +35,7 @@ class shm_port {
   void adopt(std::uint32_t index) {
     served_.push_back(&owner_->slot_at(index));
     list_rings();
-    opened_before_ = ~std::uint64_t{0};  // of rings to that slot nobody may have heard
+    opened_before_ = looked_never;  // of rings to that slot nobody may have heard
   }
   void release(std::uint32_t index) noexcept {
     std::erase(served_, &owner_->slot_at(index));
@@ -63,7 +63,8 @@ class shm_port {
 
   shm_transport* owner_;
   const std::atomic<std::uint64_t>* opened_;
-  std::uint64_t opened_before_ = ~std::uint64_t{0};  // at the last look
+  static constexpr std::uint64_t looked_never = ~std::uint64_t{0};
+  std::uint64_t opened_before_ = looked_never;  // at the last look
   slot* own_;
   route* routes_;  // of own_
   bool shared_;

@@ -68,6 +68,7 @@ outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
 
 bool slot::look_for_sources() noexcept {
   const std::size_t before = sources_.size();
+  missed_ = false;
   for (std::uint32_t rank = 0; rank < connected_.size(); ++rank) {
     // [shm.look] acquire <- [shm.connect]: the ring is set up.
     const std::uint64_t now = connects_[rank].load(std::memory_order_acquire);
@@ -85,7 +86,8 @@ void slot::add_sources(std::uint32_t source, std::uint64_t devices) {
       try {
         sources_.emplace_back(from, control, layout_->shape.ring_cells);
       } catch (const std::bad_alloc&) {
-        return;  // looked for again by the next idle poll
+        missed_ = true;
+        return;
       }
     }
     connected_[source] |= std::uint64_t{1} << device;

@@ -44,6 +44,8 @@ class slot {
   /// Looks for rings that peers have opened since the last look; true if there are any. **Threads**: the one that
   /// polls.
   [[nodiscard]] bool look_for_sources() noexcept;
+  /// Whether there was no memory for one that the last look found: it is to be looked for again.
+  [[nodiscard]] bool has_missed_some() const noexcept { return missed_; }
 
  private:
   [[nodiscard]] outgoing* make_way(std::uint32_t to, std::uint32_t device) noexcept;
@@ -60,6 +62,7 @@ class slot {
   const std::atomic<std::uint64_t>* connects_;   // of our segment: a word for each rank
   std::vector<std::uint64_t> connected_;         // what is in `sources_`
   std::deque<incoming> sources_;                 // stay where they are
+  bool missed_ = false;
 };
 
 }  // namespace weft::net::shm
