@@ -54,15 +54,17 @@ bool device_state::fetch_share(operation_state& operation) noexcept {
         way(operation.peer)
             .read_remote(operation.peer, operation.into.address() + piece.offset,
                          operation.remote_address + piece.offset, static_cast<std::size_t>(piece.bytes));
+    if (result == net::copy_result::bad_address) operation.error = errc::transport_failed;
+    if (result == net::copy_result::peer_gone) operation.error = errc::peer_failed;
     share.finish(piece, result == net::copy_result::done);
     operation.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [stat] the fetching device's alone
   }
   if (!share.is_through(operation.bytes)) return false;
-  operation.alone = !share.is_whole();
+  operation.alone = !share.is_whole() && operation.error == errc::none;
   operation.share = nullptr;
   runtime_->shares().close(share);
   if (!operation.alone) return announce(operation);
-  operation.moved.store(0, std::memory_order_relaxed);  // [stat] begins again, and finds out what is wrong
+  operation.moved.store(0, std::memory_order_relaxed);  // [stat] begins again: the sender could not, or nobody can
   return false;
 }
 

@@ -108,9 +108,9 @@ class bounded_queue {
   [[nodiscard]] bool take_first(std::uint64_t position, Record& record) noexcept {
     const slot& first = slots_[position & mask_];
     first.read(record);
-    // [bounded_queue.claim] acq_rel -> [bounded_queue.passed], [bounded_queue.front]: the copy is made before the slot
-    // is free. A failure acquires, as a new look at the front would.
-    if (head_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_acquire))
+    // [bounded_queue.claim] release -> [bounded_queue.passed], [bounded_queue.front]: the copy is made before the slot
+    // is free. After a failure everything is looked at anew.
+    if (head_.compare_exchange_strong(position, position + 1, std::memory_order_release, std::memory_order_relaxed))
         [[likely]] {
       support::confirm_read(first.words, sizeof(Record));
       return true;

@@ -22,6 +22,10 @@ constexpr std::uint32_t buffers_least = 8;
 constexpr std::uint32_t buffers_most = 256;
 constexpr auto drain_time = std::chrono::seconds{2};
 
+// What rank 0 says instead of a provider's name begins so where it has found none.
+constexpr char problem_mark = '!';
+constexpr std::size_t problem_bytes_max = 2000;
+
 port_shape shape_of(const base::settings& settings) {
   port_shape out;
   // Payloads may be read up to a multiple of 8 bytes.
@@ -89,8 +93,8 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
       said += name_of(*out);
       base::log_info("libfabric: the provider is {}{}", name_of(*out), wanted.empty() ? ", the fastest" : "");
     } catch (const error& why) {
-      problem = why.what();  // the others wait to be told
-      said.clear();
+      problem = why.what();
+      said += problem_mark + problem.substr(0, problem_bytes_max);  // whoever ends first has to say why
     }
     context.boot.put(key, said);
   }
@@ -100,11 +104,11 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
     return out;
   }
   said = context.boot.get(0, key);
-  if (said.size() <= sizeof job_) {
-    throw error{errc::transport_failed, "libfabric: rank 0 has found no provider to use; it says why"};
+  const std::string chosen = said.size() > sizeof job_ ? said.substr(sizeof job_) : std::string{problem_mark};
+  if (chosen.front() == problem_mark) {
+    throw error{errc::transport_failed, fmt::format("rank 0 has found no provider to use: {}", chosen.substr(1))};
   }
   std::memcpy(&job_, said.data(), sizeof job_);
-  const std::string chosen = said.substr(sizeof job_);
   try {
     return provider_named(chosen);
   } catch (const error& why) {
