@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/outside_order.hpp"
 #include "base/try_lock.hpp"
 #include "net/cell_ring.hpp"
 
@@ -23,6 +24,7 @@ struct alignas(detail::cache_line_bytes) outgoing {
   [[gnu::always_inline]] post_result push(bool shared, const header& what, const void* payload, std::uint32_t bytes,
                                           bool carries_packet) noexcept {
     if (shared && !sending.try_enter()) return post_result::busy;
+    base::goes_out();
     const bool pushed = sender.try_push(what, payload, bytes, carries_packet);
     if (shared) sending.leave();
     return pushed ? post_result::ok : post_result::full;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/log.hpp"
+#include "base/outside_order.hpp"
 #include "weft/detail/atomics.hpp"
 #include "weft/error.hpp"
 
@@ -136,6 +137,7 @@ std::byte* port::try_get_buffer() noexcept {
 
 bool port::send(std::uint32_t peer, std::size_t bytes) noexcept {
   operation& made = operations_[free_.back()];
+  base::goes_out();
   const auto status =
       fi_send(endpoint_.get(), at(made.index), bytes, descriptor_, peers_[peer], static_cast<void*>(&made.context));
   if (status == -FI_EAGAIN) {
@@ -193,6 +195,7 @@ void port::done(void* context, std::size_t bytes) noexcept {
   if (index < sends_) {
     free_.push_back(index);
   } else {
+    base::came_in();
     arrived_.push_back({index - sends_, bytes});
   }
 }

@@ -24,6 +24,7 @@ class peer final : public detail::payload_owner {
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] bool is_attached() const noexcept { return base_ != nullptr; }
+  [[nodiscard]] bool is_in_this_process() const noexcept { return same_process_; }
 
   /// Where the peer says which of its devices take messages.
   [[nodiscard]] const std::atomic<std::uint64_t>& live_word() const noexcept { return header().live; }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/outside_order.hpp"
 #include "net/shm/shm_port.hpp"
 
 namespace weft::net::shm {
@@ -63,6 +64,7 @@ template <class Sink>
   do {
     incoming& from = **ring;
     for (unsigned left = budget; left != 0 && from.receiver.has_cell(); --left, ++moved) {
+      if (!from.source->is_in_this_process()) base::came_in();
       bool consumed;
       if (!deliver_at_once(from, sink, consumed)) consumed = deliver(from, sink);
       if (!consumed) break;

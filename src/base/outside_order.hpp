@@ -1,0 +1,35 @@
+// Order that comes about outside this process, told to ThreadSanitizer, which sees this process alone.
+//
+// A thread that asks another process for something is in order with the thread that the answer comes to, however many
+// processes are between them: each hands on by release and acquire what it was handed. ThreadSanitizer knows of none of
+// that and would report a race, here as in the programs that use the library. What is told is coarse: whatever went out
+// before anything comes in. Costs nothing in other builds.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_TELLS_OUTSIDE_ORDER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEFT_TELLS_OUTSIDE_ORDER 1
+#endif
+#endif
+
+#ifdef WEFT_TELLS_OUTSIDE_ORDER
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace weft::base {
+
+#ifdef WEFT_TELLS_OUTSIDE_ORDER
+inline char outside_world;
+
+/// Before a message goes out.
+inline void goes_out() noexcept { __tsan_release(&outside_world); }
+/// After a message of another process has come in.
+inline void came_in() noexcept { __tsan_acquire(&outside_world); }
+#else
+inline void goes_out() noexcept {}
+inline void came_in() noexcept {}
+#endif
+
+}  // namespace weft::base
