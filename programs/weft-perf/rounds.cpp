@@ -27,6 +27,7 @@ std::string label_of(const sample& round, double near_below_ns) {
   const double low = std::min(round.before_ns, round.after_ns);
   const double high = std::max(round.before_ns, round.after_ns);
   if (low <= 0) return "unknown";
+  if (near_below_ns >= everything_is_near_ns) return "near";
   if (high > 1.6 * low || (low < near_below_ns) != (high < near_below_ns)) return "mixed";
   return high < near_below_ns ? "near" : "far";
 }

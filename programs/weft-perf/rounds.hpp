@@ -27,6 +27,9 @@ struct sample {
   double least_share = 1;  ///< what the slowest thread moved, of the median of all threads
 };
 
+/// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.
+inline constexpr double everything_is_near_ns = 1e6;
+
 /// The label of a round: `near` or `far` by what a hand-over takes; `mixed` where the two measurements differ, which is
 /// to be thrown away; `unknown` where there are none.
 [[nodiscard]] std::string label_of(const sample& round, double near_below_ns);

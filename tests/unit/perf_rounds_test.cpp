@@ -34,6 +34,8 @@ TEST(PerfRounds, a_round_is_labelled_by_the_hand_over_before_and_after_it) {
   EXPECT_EQ(label_of(round_of(1, 60, 270), near_below), "mixed");
   EXPECT_EQ(label_of(round_of(1, 160, 180), near_below), "mixed");
   EXPECT_EQ(label_of(round_of(1, 250, 600), near_below), "mixed");
+  EXPECT_EQ(label_of(round_of(1, 60, 6e6), everything_is_near_ns), "near");
+  EXPECT_EQ(label_of(round_of(1, 0, 60), everything_is_near_ns), "unknown");
   EXPECT_EQ(label_of(round_of(1, 0, 0), near_below), "unknown");
 }
 
