@@ -97,17 +97,24 @@ def grouped(figures, key):
     return sorted(groups.items(), key=lambda item: str(item[0]))
 
 
+def operation(figure):
+    """Where one claim has figures of both: of active messages, or of sends and receives."""
+    what = figure.get("what", "")
+    return what if what in ("am", "sendrecv") else ""
+
+
 def rates(figures):
     """As Figures 3 and 4: messages a second over the number of threads."""
-    chosen = [each for each in figures if each["claim"].endswith("_rate")]
-    for (claim, window), group in grouped(chosen, lambda each: (each["claim"], each["window"])):
-        yield f"{claim}, " + (f"window {window}" if window else "stream"), group, "threads", "M msg/s", 1e-6, False
+    chosen = [each for each in figures if each["claim"].endswith("_rate") or each["claim"] == "shared_device"]
+    for (claim, what, window), group in grouped(chosen, lambda each: (each["claim"], operation(each), each["window"])):
+        yield (f"{claim} {what}".strip() + (f", window {window}" if window else ", stream"), group, "threads", "M msg/s",
+               1e-6, False)
 
 
 def latencies(figures):
-    chosen = [each for each in figures if each["claim"] in ("am_latency", "sendrecv_latency")]
-    for claim, group in grouped(chosen, lambda each: each["claim"]):
-        yield f"{claim}, one way", group, "bytes", "us", 1e-3, True
+    chosen = [each for each in figures if each["claim"] in ("am_latency", "sendrecv_latency", "net_latency")]
+    for (claim, what), group in grouped(chosen, lambda each: (each["claim"], operation(each))):
+        yield f"{claim} {what}".strip() + ", one way", group, "bytes", "us", 1e-3, True
     threaded = [each for each in figures if each["claim"] == "mt_latency"]
     if threaded:
         yield "mt_latency, one way", threaded, "threads", "us", 1e-3, False

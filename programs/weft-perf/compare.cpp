@@ -11,73 +11,18 @@
 #include "weft-perf/handover.hpp"
 #include "weft-perf/limits.hpp"
 #include "weft-perf/peers.hpp"
+#include "weft-perf/suites.hpp"
 #include "weft/error.hpp"
 
 namespace weft::perf {
 namespace {
-
-constexpr std::size_t kib = 1024;
-
-// The points of one thread and those of many are launched apart: an MPI library is faster where it need not lock.
-
-std::vector<point> one_thread(const options& chosen, double seconds) {
-  std::vector<point> out;
-  const auto add = [&](kind what, operation how, std::size_t bytes, std::uint32_t window, memory where) {
-    out.push_back({.kind = what,
-                   .operation = how,
-                   .mode = mode::processes,
-                   .memory = where,
-                   .bytes = bytes,
-                   .window = window,
-                   .seconds = seconds});
-  };
-  const std::vector<std::size_t> small =
-      chosen.quick ? std::vector<std::size_t>{8} : std::vector<std::size_t>{8, 64, 512, 4 * kib, 64 * kib};
-  for (const std::size_t bytes : small) {
-    for (const operation how : {operation::am, operation::sendrecv})
-      add(kind::latency, how, bytes, 1, memory::ordinary);
-  }
-  add(kind::stream, operation::am, 8, 0, memory::ordinary);
-  add(kind::rate, operation::sendrecv, 8, 64, memory::ordinary);
-  for (const std::size_t bytes : {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib}) {
-    add(kind::bandwidth, operation::sendrecv, bytes, window_for(bytes), memory::ordinary);
-    if (!chosen.quick) add(kind::put_rate, operation::am, bytes, window_for(bytes), memory::weft);
-  }
-  add(kind::put, operation::am, 8, 1, memory::weft);
-  add(kind::put_visible, operation::am, 8, 1, memory::weft);
-  if (!chosen.quick) add(kind::get, operation::am, 8, 1, memory::weft);
-  return out;
-}
-
-std::vector<point> many_threads(const options& chosen, double seconds) {
-  std::vector<point> out;
-  const std::vector<std::uint32_t> counts =
-      chosen.quick ? std::vector<std::uint32_t>{4, 16} : std::vector<std::uint32_t>{2, 4, 8, 16};
-  std::vector<mode> modes{mode::threads_dedicated};
-  if (!chosen.quick) modes.push_back(mode::threads_shared);
-  for (const mode how : modes) {
-    for (const std::uint32_t threads : counts) {
-      const auto add = [&](kind what, std::uint32_t window) {
-        out.push_back({.kind = what,
-                       .operation = operation::sendrecv,
-                       .mode = how,
-                       .threads = threads,
-                       .window = window,
-                       .seconds = seconds});
-      };
-      add(kind::latency, 1);
-      for (const std::uint32_t window : {1U, 32U}) add(kind::rate, window);
-    }
-  }
-  return out;
-}
 
 // What a point is held against beside the peers: measured once a round, with its label.
 class limit_rounds {
  public:
   void measure(const std::vector<point>& points) {
     for (const point& each : points) {
-      if (each.threads > 1) continue;
+      if (each.threads > 1 || each.over_network()) continue;
       if (each.kind == kind::stream || each.kind == kind::rate) {
         add("cells", [] { return limits::cell_stream(0.01); });
       } else if (each.kind == kind::bandwidth || each.kind == kind::put_rate) {
@@ -88,7 +33,7 @@ class limit_rounds {
   }
 
   void set_limit(const point& of, figure& in, double handover_ns, double near_below_ns) const {
-    if (of.threads > 1) return;
+    if (of.threads > 1 || of.over_network()) return;
     if (of.kind == kind::latency || of.kind == kind::put_visible) {
       if (handover_ns > 0) in.limit = handover_ns;
       in.limit_name = "handover";
@@ -146,6 +91,7 @@ class contest {
       like.what = what_of(of);
       like.unit = of.unit();
       like.mode = name_of(of.mode);
+      like.provider = of.provider;
       like.pinning = pinning_of(of, chosen.bench);
       like.bytes = of.bytes;
       like.threads = of.threads;
@@ -163,6 +109,7 @@ class contest {
 
  private:
   static std::string what_of(const point& of) {
+    if (!of.claim_name.empty()) return name_of(of.operation);
     if (of.kind == kind::put) return "origin";
     if (of.kind == kind::put_visible) return "visible";
     return of.mode == mode::threads_shared ? "shared" : "";
@@ -175,7 +122,7 @@ class contest {
         if (results[i]) samples_[i][from.name].push_back(*results[i]);
       }
     } catch (const error& problem) {
-      if (from.name == "Weft") throw;
+      if (from.name.starts_with("Weft")) throw;
       fmt::print(stderr, "weft-perf: {}; it takes no further part\n", problem.what());
       from.run = nullptr;
     }
@@ -186,11 +133,6 @@ class contest {
   std::vector<std::map<std::string, std::vector<sample>>> samples_;  // of each point, by name
   limit_rounds limits_;
 };
-
-std::vector<point> wanted(const options& chosen, std::vector<point> points) {
-  std::erase_if(points, [&](const point& each) { return !is_wanted(chosen, each.claim()); });
-  return points;
-}
 
 }  // namespace
 
@@ -226,24 +168,26 @@ void run_compare(const options& chosen) {
   printer out{chosen.json, true};
   const std::uint32_t rounds = chosen.rounds != 0 ? chosen.rounds : chosen.quick ? 7 : 21;
   const double seconds = chosen.seconds != 0.1 ? chosen.seconds : chosen.quick ? 0.05 : 0.1;
-  const std::vector<std::vector<point>> suites{wanted(chosen, one_thread(chosen, seconds)),
-                                               wanted(chosen, many_threads(chosen, 2 * seconds))};
+  const std::vector<suite> suites = suites_of(chosen, seconds);
+  const bool any = std::any_of(suites.begin(), suites.end(), [](const suite& each) { return !each.alone; });
   const temporary_folder folder;
   peer_list peers;
-  const bool any = std::any_of(suites.begin(), suites.end(), [](const auto& each) { return !each.empty(); });
   if (any) {
     add_mpi_peers(peers, chosen, folder.path());
     add_ucx_peer(peers);
     add_libfabric_peer(peers);
     out.name_absent(peers.absent);
   }
-  std::vector<contestant> all{weft_itself(chosen)};
-  all.insert(all.end(), peers.present.begin(), peers.present.end());
-  for (const std::vector<point>& points : suites) {
-    if (points.empty()) continue;
-    contest each{all, points};
-    for (std::uint32_t round = 0; round < rounds; ++round) each.round(round);
-    each.print(out, chosen, peers.absent);
+  for (const suite& each : suites) {
+    std::vector<contestant> all{weft_itself(chosen)};
+    if (each.alone) {
+      all.push_back(weft_dedicated(chosen));
+    } else {
+      all.insert(all.end(), peers.present.begin(), peers.present.end());
+    }
+    contest between{std::move(all), each.points};
+    for (std::uint32_t round = 0; round < rounds; ++round) between.round(round);
+    between.print(out, chosen, each.alone ? std::vector<std::string>{} : peers.absent);
   }
   print_resources(chosen, out, rounds, seconds / 2, chosen.quick);
 }

@@ -56,6 +56,7 @@ std::string to_json(const figure& of) {
   out["threads"] = of.threads;
   out["window"] = of.window;
   if (!of.mode.empty()) out["mode"] = of.mode;
+  if (!of.provider.empty()) out["provider"] = of.provider;
   out["label"] = of.label;
   out["weft"] = to_object(of.weft);
   out["least_share"] = rounded(of.least_share);

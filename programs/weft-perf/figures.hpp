@@ -16,6 +16,7 @@ struct figure {
   std::string what;  ///< which of several figures of one claim, as in `origin`; may be empty
   std::string unit;
   std::string mode;
+  std::string provider;  ///< of libfabric; empty: not over a network
   std::string label;
   std::string pinning;
   std::uint64_t bytes = 0;

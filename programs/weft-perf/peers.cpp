@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <sstream>
 
 #include "weft-perf/handover.hpp"
@@ -13,6 +14,7 @@ namespace weft::perf {
 namespace {
 
 constexpr double component_limit_s = 120;
+constexpr double probe_limit_s = 60;
 
 struct component_source {
   const char* name;
@@ -26,6 +28,34 @@ constexpr component_source component_sources[] = {
     {"Boost.Lockfree", "queue", "-DPEER_BOOST", ""},
     {"moodycamel", "queue", "-DPEER_MOODYCAMEL", ""},
 };
+
+std::vector<std::string> points_command() {
+  const std::string folder = program_folder();
+  return {folder + "/weft-run", "-n", "2", folder + "/weft-perf", "points"};
+}
+
+variables transport_by(const std::string& provider) {
+  if (provider.empty()) return {};
+  return {{"WEFT_TRANSPORT", "ofi"}, {"WEFT_OFI_PROVIDER", provider}};
+}
+
+round_result run_weft(const std::string& pin, const std::vector<point>& points) {
+  std::vector<std::string> command = points_command();
+  command.insert(command.end(), {"--pin", pin});
+  double seconds = 30;
+  for (const point& each : points) {
+    command.push_back(each.text());
+    seconds += 20 * each.seconds;
+  }
+  const launched result = run_program(command, seconds, transport_by(points.front().provider));
+  if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
+  return parse_samples(result.output, points.size());
+}
+
+std::string pin_of(const options& chosen) {
+  static const char* const pins[] = {"auto", "core", "none"};
+  return pins[static_cast<int>(chosen.bench.pin)];
+}
 
 }  // namespace
 
@@ -54,21 +84,24 @@ std::string peer_source(const options& chosen, const std::string& file) {
 }
 
 contestant weft_itself(const options& chosen) {
-  static const char* const pins[] = {"auto", "core", "none"};
-  const std::string pin = pins[static_cast<int>(chosen.bench.pin)];
-  return {"Weft", [pin](const std::vector<point>& points) {
-            const std::string folder = program_folder();
-            std::vector<std::string> command{
-                folder + "/weft-run", "-n", "2", folder + "/weft-perf", "points", "--pin", pin};
-            double seconds = 30;
-            for (const point& each : points) {
-              command.push_back(each.text());
-              seconds += 20 * each.seconds;
-            }
-            const launched result = run_program(command, seconds);
-            if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
-            return parse_samples(result.output, points.size());
+  return {"Weft", [pin = pin_of(chosen)](const std::vector<point>& points) { return run_weft(pin, points); }};
+}
+
+contestant weft_dedicated(const options& chosen) {
+  return {"Weft, dedicated devices", [pin = pin_of(chosen)](std::vector<point> points) {
+            for (point& each : points) each.mode = mode::threads_dedicated;
+            return run_weft(pin, points);
           }};
+}
+
+std::string find_network_provider() {
+  launched result;
+  for (const char* provider : {"net", "tcp"}) {
+    result = run_program(points_command(), probe_limit_s, transport_by(provider));
+    if (result.exit_code == 0) return provider;
+  }
+  fmt::print(stderr, "weft-perf: nothing is measured over a network: {}\n", result.last_error());
+  return {};
 }
 
 component_peer_list find_component_peers(const options& chosen, const std::string& folder) {

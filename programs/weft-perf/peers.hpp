@@ -26,8 +26,15 @@ struct peer_list {
   std::vector<std::string> absent;  ///< what is not installed
 };
 
-/// Weft, measured by this program's own ranks.
+/// Weft, measured by this program's own ranks. All points that are run together have the same provider.
 [[nodiscard]] contestant weft_itself(const options& chosen);
+
+/// Weft with a device for each thread, to hold a shared one against: `Weft, dedicated devices`.
+[[nodiscard]] contestant weft_dedicated(const options& chosen);
+
+/// The provider of libfabric that two processes of this machine reach each other by over TCP: `net`, or `tcp` where
+/// libfabric is too new to have that. Empty: Weft finds none; says why. **Blocking**: two ranks are started.
+[[nodiscard]] std::string find_network_provider();
 
 /// Each adds to the list what it finds, and builds what is to be built in `folder`.
 void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder);

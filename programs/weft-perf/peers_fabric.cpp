@@ -17,7 +17,8 @@ constexpr double pair_limit_s = 20;
 
 // How often, for about the time that a point has.
 std::size_t iterations(const point& of) {
-  const double each = std::max(of.kind == kind::latency ? 3e-7 : 1e-7, static_cast<double>(of.bytes) / 8e9);
+  const double least = of.over_network() ? 4e-5 : of.kind == kind::latency ? 3e-7 : 1e-7;
+  const double each = std::max(least, static_cast<double>(of.bytes) / 8e9);
   return std::clamp<std::size_t>(static_cast<std::size_t>(of.seconds / each), 10, 5'000'000);
 }
 
@@ -48,7 +49,7 @@ std::optional<sample> labelled_sample(Measure&& measure) {
 }
 
 std::string ucx_test(const point& of) {
-  if (of.threads > 1) return {};
+  if (of.threads > 1 || of.over_network()) return {};
   switch (of.kind) {
     case kind::latency: return of.operation == operation::am ? "ucp_am_lat" : "tag_lat";
     case kind::stream:
@@ -103,8 +104,9 @@ round_result run_libfabric(const std::string& program, const std::vector<point>&
     const point& of = points[i];
     if (of.threads > 1 || of.kind != kind::latency) continue;
     const std::string port = std::to_string(42000 + i);
+    const std::string provider = of.over_network() ? of.provider : "shm";
     const std::vector<std::string> common{
-        program, "-p", "shm", "-e", "rdm", "-I", std::to_string(iterations(of)), "-S", std::to_string(of.bytes)};
+        program, "-p", provider, "-e", "rdm", "-I", std::to_string(iterations(of)), "-S", std::to_string(of.bytes)};
     std::vector<std::string> server{"taskset", "-c", "0"};
     std::vector<std::string> client{"taskset", "-c", "1"};
     server.insert(server.end(), common.begin(), common.end());

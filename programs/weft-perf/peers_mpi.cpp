@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "weft-perf/machine.hpp"
 #include "weft-perf/peers.hpp"
@@ -38,24 +39,62 @@ bool is_open_mpi(const std::string& launcher) {
   return version.output.find("Open MPI") != std::string::npos || version.output.find("OpenRTE") != std::string::npos;
 }
 
-round_result run_mpi(const std::string& name, std::vector<std::string> command, const variables& environment,
-                     const std::vector<point>& points) {
-  const bool threaded = std::any_of(points.begin(), points.end(), [](const point& each) { return each.threads > 1; });
-  // A library that need not lock is faster, so what one thread does is measured without.
-  command.emplace_back(threaded ? "multiple" : "single");
-  double seconds = 60;
-  for (const point& each : points) {
-    command.push_back(each.text());
-    seconds += 40 * each.seconds;
+// What holds an MPI to TCP between processes of one machine. Open MPI takes options; the others read variables: MPICH
+// leaves its shared memory out, UCX or libfabric below it takes TCP, and Intel's is told that it has a fabric alone.
+const std::vector<std::string> open_mpi_over_tcp{"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"};
+const variables others_over_tcp{{"MPIR_CVAR_NOLOCAL", "1"},
+                                {"MPIR_CVAR_CH3_NOLOCAL", "1"},
+                                {"UCX_TLS", "tcp,self"},
+                                {"FI_PROVIDER", "tcp"},
+                                {"I_MPI_FABRICS", "ofi"}};
+
+// One way to run the program that was compiled for an MPI.
+struct mpi_runner {
+  std::string name;
+  std::vector<std::string> start;  // the launcher with its options
+  std::string program;
+  bool open_mpi = false;
+
+  // Latency over a network is held against libfabric's own: what Weft adds to it.
+  [[nodiscard]] static bool measures(const point& of) { return !of.over_network() || !of.is_latency(); }
+
+  [[nodiscard]] variables environment(bool over_network) const {
+    variables out = over_network && !open_mpi ? others_over_tcp : variables{};
+    if (open_mpi) out.insert({{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
+    return out;
   }
-  const launched result = run_program(command, seconds, environment);
-  round_result samples = parse_samples(result.output, points.size());
-  if (result.exit_code != 0) {
-    const std::string why =
-        result.exit_code == 124 ? fmt::format("not through after {:.0f} s", seconds) : result.last_error();
-    throw error{errc::transport_failed, fmt::format("{}: {}", name, why)};
+
+  [[nodiscard]] round_result run(const std::vector<point>& points) const {
+    const bool over_network = std::any_of(points.begin(), points.end(), std::mem_fn(&point::over_network));
+    const bool threaded = std::any_of(points.begin(), points.end(), [](const point& each) { return each.threads > 1; });
+    std::vector<std::string> command = start;
+    if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
+    // A library that need not lock is faster, so what one thread does is measured without.
+    command.insert(command.end(), {program, threaded ? "multiple" : "single"});
+    std::vector<std::size_t> places;
+    double seconds = 60;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (!measures(points[i])) continue;
+      places.push_back(i);
+      command.push_back(points[i].text());
+      seconds += 40 * points[i].seconds;
+    }
+    round_result out(points.size());
+    if (places.empty()) return out;
+    const launched result = run_program(command, seconds, environment(over_network));
+    if (result.exit_code != 0) {
+      const std::string why =
+          result.exit_code == 124 ? fmt::format("not through after {:.0f} s", seconds) : result.last_error();
+      throw error{errc::transport_failed, fmt::format("{}: {}", name, why)};
+    }
+    const round_result samples = parse_samples(result.output, places.size());
+    for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = samples[i];
+    return out;
   }
-  return samples;
+};
+
+void add(peer_list& to, const mpi_runner& one) {
+  to.present.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
 }
 
 }  // namespace
@@ -78,20 +117,16 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       continue;
     }
     if (!is_open_mpi(*launcher)) {
-      to.present.push_back({each.name, [=, name = each.name](const std::vector<point>& points) {
-                              return run_mpi(name, {*launcher, "-n", "2", program}, {}, points);
-                            }});
+      add(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
       continue;
     }
-    const variables as_root{{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
-    const std::vector<std::string> start{*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2"};
     // With --oversubscribe Open MPI might decide to yield by itself: both are said.
     for (const bool yields : {false, true}) {
-      const std::string name = each.name + (yields ? ", yielding" : "");
-      std::vector<std::string> command = start;
-      command.insert(command.end(), {"--mca", "mpi_yield_when_idle", yields ? "1" : "0", program});
-      to.present.push_back(
-          {name, [=](const std::vector<point>& points) { return run_mpi(name, command, as_root, points); }});
+      add(to, {.name = each.name + (yields ? ", yielding" : ""),
+               .start = {*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2", "--mca", "mpi_yield_when_idle",
+                         yields ? "1" : "0"},
+               .program = program,
+               .open_mpi = true});
     }
   }
 }

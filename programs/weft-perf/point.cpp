@@ -55,6 +55,7 @@ const char* name_of(mode what) noexcept {
 const char* name_of(memory what) noexcept { return what == memory::weft ? "weft" : "ordinary"; }
 
 std::string point::claim() const {
+  if (!claim_name.empty()) return claim_name;
   const std::string prefix = fmt::format("{}_", threads > 1 ? "mt" : name_of(operation));
   switch (kind) {
     case kind::latency: return prefix + "latency";

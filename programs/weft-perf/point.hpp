@@ -37,8 +37,11 @@ struct point {
   std::uint32_t window = 1;   ///< 0: as the kind has it
   double seconds = 0.1;       ///< of measuring; a quarter of it before that to warm up
   bool verify = false;
-  bool touch = false;  ///< both sides touch the data each time
+  bool touch = false;        ///< both sides touch the data each time
+  std::string claim_name{};  ///< the claim, where the rest does not tell it
+  std::string provider{};    ///< of libfabric, for messages over a network; empty: through shared memory
 
+  [[nodiscard]] bool over_network() const noexcept { return !provider.empty(); }
   /// The name that comparisons have for it, as in `am_latency`.
   [[nodiscard]] std::string claim() const;
   /// `ns`, `msg/s` or `B/s`.

@@ -26,13 +26,21 @@ def run(*arguments, ranks=0, timeout=120, **variables):
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
 
 
+def network_provider():
+    """What a comparison over a network goes by here: as weft-info finds it."""
+    told = subprocess.run([BUILD / "bin/weft-info"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          timeout=60, check=True).stdout
+    here = [line.split(":", 1)[1].strip() for line in told.splitlines() if line.strip().startswith("ofi:")]
+    return next((name for name in ("net", "tcp") if name in here), None)
+
+
 class Figures(unittest.TestCase):
     def figures(self, *arguments, attempts=5, **more):
         """The figures of a run; tried again where the machine was too restless for a single round to count."""
         for _ in range(attempts):
             result = run(*arguments, "--json", **more)
             self.assertEqual(result.returncode, 0, result.stderr)
-            if "changed its state" not in result.stderr:
+            if "changed its state" not in result.stderr and "no round kept one state" not in result.stderr:
                 break
         out = [json.loads(line) for line in result.stdout.splitlines()]
         for each in out:
@@ -108,6 +116,50 @@ class Figures(unittest.TestCase):
                          {"am_latency", "put_latency", "mt_rate", "bandwidth", "queue"})
         self.assertEqual({each["threads"] for each in got if each["claim"] == "mt_rate"}, {4, 16})
         self.check_peers(got)
+
+    def test_a_comparison_holds_a_shared_device_against_dedicated_ones(self):
+        got = self.figures("compare", "--quick", *TINY, "--claims", "shared_device")
+        self.assertEqual({(each["claim"], each["what"], each["mode"], each["threads"], each["window"]) for each in got},
+                         {("shared_device", what, "threads-shared", 2, 32) for what in ("am", "sendrecv")})
+        for each in got:
+            self.assertLessEqual(set(each["peers"]), {"Weft, dedicated devices"})
+            self.assertNotIn("absent", each)
+        self.check_peers(got)
+
+    def test_a_comparison_over_a_network(self):
+        provider = network_provider()
+        if provider is None:
+            self.skipTest("libfabric has neither net nor tcp here")
+        got = self.figures("compare", "--quick", *TINY, "--claims", "net_latency,net_rate")
+        self.assertEqual({(each["claim"], each["what"], each["bytes"], each["window"], each["unit"]) for each in got},
+                         {("net_latency", what, 8, 1, "ns") for what in ("am", "sendrecv")} |
+                         {("net_rate", what, 8, 64, "msg/s") for what in ("am", "sendrecv")})
+        for each in got:
+            self.assertEqual((each["provider"], each["mode"], each["limit"]), (provider, "processes", None))
+            if each["claim"] == "net_latency":
+                self.assertLessEqual(set(each["peers"]), {"libfabric"})
+            else:
+                self.assertFalse(set(each["peers"]) & {"libfabric", "UCX"})
+        self.check_peers(got)
+
+    def test_a_comparison_without_a_network_says_so(self):
+        for allowed in ("shm", "nobody"):  # of libfabric's providers: neither is a network
+            result = run("compare", "--quick", *TINY, "--claims", "net_latency,net_rate", "--json", FI_PROVIDER=allowed)
+            self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+            self.assertIn("nothing is measured over a network: ", result.stderr)
+
+    def test_a_whole_comparison_tells_dedicated_devices_from_a_shared_one(self):
+        with tempfile.TemporaryDirectory() as nothing:  # no peer is found there, as they take their time
+            got = self.figures("compare", *TINY, "--claims", "mt_latency,mt_rate", PATH=nothing)
+        self.assertEqual({(each["claim"], each["mode"], each.get("what"), each["threads"], each["window"])
+                          for each in got},
+                         {(claim, mode, what, threads, window)
+                          for claim, window in (("mt_latency", 1), ("mt_rate", 1), ("mt_rate", 32))
+                          for mode, what in (("threads-dedicated", None), ("threads-shared", "shared"))
+                          for threads in (2, 4, 8, 16)})
+        for each in got:
+            self.assertEqual((each["peers"], each["ratio"]), ({}, None))
+            self.assertLessEqual({"MPICH", "Open MPI", "UCX", "libfabric"}, set(each["absent"]))
 
     def check_peers(self, figures):
         for each in figures:

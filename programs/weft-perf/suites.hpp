@@ -1,0 +1,20 @@
+// What a comparison measures: its points, in groups that are launched together.
+#pragma once
+
+#include <vector>
+
+#include "weft-perf/options.hpp"
+#include "weft-perf/point.hpp"
+
+namespace weft::perf {
+
+/// Points that each contestant measures in one launch a round.
+struct suite {
+  std::vector<point> points;
+  bool alone = false;  ///< Weft against itself: a device shared by all threads against one for each
+};
+
+/// Those that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.
+[[nodiscard]] std::vector<suite> suites_of(const options& chosen, double seconds);
+
+}  // namespace weft::perf
