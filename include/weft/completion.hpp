@@ -143,6 +143,10 @@ class completion {
   explicit completion(weft::runtime& owner) noexcept;
   virtual ~completion();
 
+  /// Wakes threads that wait for `object`, which has been signalled and may be gone. The library does that for what it
+  /// signals itself.
+  static void signalled(weft::runtime& owner, const completion* object) noexcept;
+
  private:
   friend class core::runtime_state;
   friend struct core::operation_state;

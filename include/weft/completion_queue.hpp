@@ -60,7 +60,6 @@ class completion_queue final : public completion {
     failed->detach();
     failed.reset();
   }
-  [[nodiscard]] answer signal_unbounded(completion_record& record) noexcept;
 
   std::optional<detail::bounded_queue<detail::raw_record>> bounded_;
   std::optional<detail::unbounded_queue<detail::raw_record>> unbounded_;

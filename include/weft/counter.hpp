@@ -26,13 +26,7 @@ class counter final : public completion {
     return failed_.load(std::memory_order_relaxed);  // [stat]
   }
 
-  [[nodiscard]] answer signal(completion_record&& record) noexcept override {
-    const completion_record consumed{std::move(record)};
-    if (consumed.error() != errc::none) failed_.fetch_add(1, std::memory_order_relaxed);  // [stat]
-    // [counter.signal] release -> [counter.value]: the completed operation's effects.
-    value_.fetch_add(1, std::memory_order_release);
-    return answer::taken;
-  }
+  [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 
  private:
   std::atomic<std::uint64_t> value_{0};

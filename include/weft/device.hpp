@@ -1,6 +1,7 @@
 // A device: the communication resources through which threads post and make progress (yan2025-lci, 4.2.3 to 4.2.7).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,9 +14,13 @@
 #include "weft/post_options.hpp"
 #include "weft/region.hpp"
 #include "weft/status.hpp"
+#include "weft/wait.hpp"
 
 namespace weft {
 
+class completion_queue;
+class counter;
+class synchronizer;
 namespace core {
 class device_state;
 }
@@ -154,6 +159,28 @@ class device {
   /// **Returns**: whether it moved something. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7.
   bool progress() noexcept;
 
+  /// Waits until `is_done()`, which is asked anew after progress on this device and after each signal of `on`, by
+  /// whatever thread. Looks some times, then sleeps until a message comes or `on` is signalled (`options.mode` says
+  /// otherwise); a condition that comes true by other means may be noticed up to 100 ms later.
+  ///
+  /// **Blocking**: until then; makes progress on this device. Not inside a handler. **Threads**: as for posting;
+  /// several on a shared device, each for an object of its own or for the same one. **Returns**: whether it is done;
+  /// false after `options.timeout`. **Errors**: `invalid_state` inside a handler, `invalid_argument` for an object of
+  /// another runtime.
+  template <std::predicate Condition>
+  bool wait(const completion& on, Condition is_done, const wait_options& options = {}) {
+    return wait_until(
+        on, [](void* condition) { return static_cast<bool>((*static_cast<Condition*>(condition))()); }, &is_done,
+        options);
+  }
+
+  /// Waits for a record and takes it; nothing after `options.timeout`. The rest as above.
+  [[nodiscard]] std::optional<completion_record> wait(completion_queue& from, const wait_options& options = {});
+  /// Waits until it is ready; false after `options.timeout`. The rest as above.
+  bool wait(const synchronizer& on, const wait_options& options = {});
+  /// Waits until it has counted at least `value` signals; false after `options.timeout`. The rest as above.
+  bool wait(const counter& on, std::uint64_t value, const wait_options& options = {});
+
   /// This device's number on its rank; the default device is 0.
   [[nodiscard]] std::uint32_t index() const noexcept;
   [[nodiscard]] bool is_shared() const noexcept;
@@ -162,6 +189,8 @@ class device {
  private:
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);
+
+  bool wait_until(const completion& on, bool (*is_done)(void*), void* condition, const wait_options& options);
 
   weft::runtime* runtime_;
   core::device_state* state_;

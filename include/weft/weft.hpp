@@ -15,3 +15,4 @@
 #include "weft/runtime.hpp"
 #include "weft/status.hpp"
 #include "weft/synchronizer.hpp"
+#include "weft/wait.hpp"

@@ -8,6 +8,9 @@ namespace weft::perf {
 /// latency, rate, bandwidth and put: points with Weft alone, as ranks of a job.
 void run_measurements(const options& chosen);
 
+/// What an idle wait costs, and what a wake-up takes, as two ranks of a job.
+void run_wait(const options& chosen);
+
 /// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE` a line.
 void run_points(const options& chosen);
 

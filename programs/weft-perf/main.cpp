@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   static const std::map<std::string, void (*)(const options&)> commands{
       {"limits", run_limits},          {"latency", run_measurements}, {"rate", run_measurements},
       {"bandwidth", run_measurements}, {"put", run_measurements},     {"points", run_points},
-      {"resources", run_resources},    {"compare", run_compare},
+      {"resources", run_resources},    {"compare", run_compare},      {"wait", run_wait},
   };
   int exit_code = 0;
   try {

@@ -45,6 +45,11 @@ void add_common(CLI::App& to, options& out) {
       ->check(CLI::Range(1.0, 1e6));
 }
 
+void add_transport(CLI::App& to, texts& text) {
+  to.add_option("--transport", text.transport, "as WEFT_TRANSPORT");
+  to.add_option("--provider", text.provider, "as WEFT_OFI_PROVIDER");
+}
+
 void add_measuring(CLI::App& to, options& out, texts& text) {
   add_common(to, out);
   to.add_option("--sizes,--size", text.sizes, "bytes of a message: 8, 64KiB, 1MiB; several with commas")
@@ -60,8 +65,7 @@ void add_measuring(CLI::App& to, options& out, texts& text) {
   to.add_option("--pin", out.bench.pin, "core, none, or auto: core where a process has one thread")
       ->transform(CLI::CheckedTransformer(pinnings));
   to.add_option("--yield-after", out.bench.yield_after, "looks in vain before a thread gives way (0: by the machine)");
-  to.add_option("--transport", text.transport, "as WEFT_TRANSPORT");
-  to.add_option("--provider", text.provider, "as WEFT_OFI_PROVIDER");
+  add_transport(to, text);
   to.add_flag("--verify", out.verify, "fill every message and look at every byte that arrives");
 }
 
@@ -88,6 +92,9 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
   rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
   put.add_flag("--touch", out.touch, "the origin writes and the target reads the data each time, outside the time");
+  CLI::App& wait = *app.add_subcommand("wait", "what an idle wait costs, and how long a wake-up takes");
+  add_common(wait, out);
+  add_transport(wait, text);
   CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");
   CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
   for (CLI::App* each : {&resources, &compare}) {
@@ -130,7 +137,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   texts text;
   CLI::App app{
       "Measures Weft, the machine, and what else moves messages here.\n"
-      "latency, rate, bandwidth and put run as ranks: weft-run -n 2 weft-perf latency",
+      "latency, rate, bandwidth, put and wait run as ranks: weft-run -n 2 weft-perf latency",
       "weft-perf"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version);

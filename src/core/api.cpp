@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
+#include "weft/counter.hpp"
 #include "weft/runtime.hpp"
 #include "weft/synchronizer.hpp"
 
@@ -105,6 +106,18 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
 
 bool device::progress() noexcept { return state_->progress(); }
 
+void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
+
+completion::answer counter::signal(completion_record&& record) noexcept {
+  weft::runtime& owner = runtime();
+  const completion_record consumed{std::move(record)};
+  if (consumed.error() != errc::none) failed_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+  // [counter.signal] release -> [counter.value]: the completed operation's effects.
+  value_.fetch_add(1, std::memory_order_release);
+  signalled(owner, this);
+  return answer::taken;
+}
+
 completion_queue::completion_queue(weft::runtime& owner, const completion_queue_options& options) : completion{owner} {
   if (options.unbounded) {
     unbounded_.emplace();
@@ -120,24 +133,17 @@ completion_queue::~completion_queue() {
 }
 
 completion::answer completion_queue::signal(completion_record&& record) noexcept {
-  if (bounded_) [[likely]] {
-    if (!bounded_->try_push(record.raw())) return answer::full;
-    record.detach();  // the payload is the queue's now
-    return answer::taken;
-  }
-  return signal_unbounded(record);
+  weft::runtime& owner = runtime();
+  if (!(bounded_ ? bounded_->try_push(record.raw()) : unbounded_->try_push(record.raw()))) return answer::full;
+  record.detach();  // the payload is the queue's now
+  signalled(owner, this);
+  return answer::taken;
 }
 
 std::optional<completion_record> completion_queue::pop_unbounded() noexcept {
   std::optional<completion_record> out{std::in_place};
   if (!unbounded_->try_pop(out->raw())) empty(out);
   return out;
-}
-
-completion::answer completion_queue::signal_unbounded(completion_record& record) noexcept {
-  if (!unbounded_->try_push(record.raw())) return answer::full;
-  record.detach();
-  return answer::taken;
 }
 
 synchronizer::synchronizer(weft::runtime& owner, const synchronizer_options& options)
@@ -167,6 +173,7 @@ void synchronizer::reset() {
 }
 
 completion::answer synchronizer::signal(completion_record&& record) noexcept {
+  weft::runtime& owner = runtime();
   // [synchronizer.look] relaxed: a wrong guess makes the exchange fail.
   std::uint32_t place = claimed_.load(std::memory_order_relaxed);
   do {
@@ -176,6 +183,7 @@ completion::answer synchronizer::signal(completion_record&& record) noexcept {
   records_[place].emplace(std::move(record));
   // [synchronizer.arrive] release -> [synchronizer.ready]: the record and what completed before it.
   arrived_.fetch_add(1, std::memory_order_release);
+  signalled(owner, this);
   return answer::taken;
 }
 

@@ -27,7 +27,9 @@ namespace weft::core {
   const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(what.id));
   if (to == nullptr || to->queue == nullptr) return false;
   const std::uint64_t head = detail::record_head(source, operation::message, detail::payload_place::in_record, bytes);
+  completion* const object = to->target;
   consumed = to->queue->try_push_parts(head, what.tag, payload, (bytes + 7) / 8);
+  runtime_->signalled(object);
   return true;
 }
 
@@ -45,8 +47,11 @@ bool device_state::deliver(remote_entry& to, const net::arrival& message) noexce
     raw.place = detail::payload_place::owned;
     raw.refer({const_cast<std::byte*>(message.payload), message.bytes, message.owner, nullptr});
   }
-  if (to.target->signal(std::move(record)) == completion::answer::taken) [[likely]]
+  completion* const object = to.target;
+  if (object->signal(std::move(record)) == completion::answer::taken) [[likely]] {
+    runtime_->signalled(object);
     return true;
+  }
   record.detach();  // the transport keeps the payload
   return false;
 }

@@ -82,6 +82,7 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
     operation_state::signalled(object);
     // [receive.count] release -> [counter.value]: the message in the buffer.
     count->fetch_add(1, std::memory_order_release);
+    runtime_->signalled(&object);
     put_receive(receive);
     return true;
   }
@@ -93,6 +94,7 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
     receive.will_signal(object);
     return false;
   }
+  runtime_->signalled(&object);
   put_receive(receive);
   return true;
 }

@@ -54,7 +54,10 @@ bool device_state::on_signal(const net::arrival& message) noexcept {
   std::byte* const data = runtime_->regions().find(body.region, body.offset, body.bytes);
   completion_record record =
       record_of(is_put ? operation::put_signal : operation::get_signal, message, data, body.bytes);
-  return to.entry->target->signal(std::move(record)) == completion::answer::taken;
+  completion* const object = to.entry->target;
+  if (object->signal(std::move(record)) != completion::answer::taken) return false;
+  runtime_->signalled(object);
+  return true;
 }
 
 bool device_state::on_put(const net::arrival& message) noexcept {
@@ -86,6 +89,7 @@ bool device_state::on_put(const net::arrival& message) noexcept {
         runtime_->put_back(*answer);
         return false;  // comes again, and writes the same again, which nobody has been told of yet
       }
+      runtime_->signalled(to.entry->target);
     }
   }
   give_back(message);

@@ -137,6 +137,9 @@ class device_state final {
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
   bool progress() noexcept;
+  /// Looks for arrivals once more, for somebody who is about to sleep. False where there was something, something is
+  /// left to do, or another thread is at it.
+  [[nodiscard]] bool is_quiet() noexcept;
 
   /// A small message of the library's own.
   template <class Body>

@@ -164,6 +164,7 @@ bool device_state::signal(operation_state& operation) noexcept {
     operation.will_signal(object);
     return false;
   }
+  runtime_->signalled(&object);
   runtime_->put_back(operation);
   return true;
 }

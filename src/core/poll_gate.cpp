@@ -22,11 +22,16 @@ void fence_by_page() noexcept {
 
 }  // namespace
 
-void prepare_fences() noexcept { static_cast<void>(membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)); }
+void prepare_fences() noexcept {
+  static_cast<void>(membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
+  static_cast<void>(membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED));
+}
 
 void fence_all_threads() noexcept {
   // [gate.fence_all] seq_cst <- [gate.own_fence]: every poller has entered for all to see, or has not begun.
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) fence_by_page();
 }
+
+bool fence_all_processes() noexcept { return membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0; }
 
 }  // namespace weft::core

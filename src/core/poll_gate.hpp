@@ -15,6 +15,12 @@ class alignas(detail::cache_line_bytes) poll_gate {
  public:
   explicit poll_gate(bool shared) noexcept : shared_{shared} {}
 
+  /// Whether the calling thread is inside: in a handler.
+  [[nodiscard]] bool is_inside() const noexcept {
+    // [gate.self] relaxed: only this thread writes its own address.
+    return inside_.load(std::memory_order_relaxed) == this_thread();
+  }
+
   [[nodiscard]] bool try_enter() noexcept {
     // [gate.look] relaxed: a hint on a shared device, so that contenders read the line instead of taking it; on a
     // device of one's own only this thread writes here, and a handler that polls again finds itself inside.
@@ -65,10 +71,13 @@ class alignas(detail::cache_line_bytes) poll_gate {
   std::atomic<const void*> inside_{nobody};
 };
 
-/// Registers the process for `fence_all_threads`; called once per runtime, before any device is made.
+/// Registers the process for the fences below; called once per runtime, before any device is made.
 void prepare_fences() noexcept;
 
 /// Every thread of this process passes a full fence before this returns.
 void fence_all_threads() noexcept;
+
+/// Every thread of every process that has called `prepare_fences` does; false where the kernel can't do that.
+[[nodiscard]] bool fence_all_processes() noexcept;
 
 }  // namespace weft::core

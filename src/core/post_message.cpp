@@ -177,6 +177,7 @@ status device_state::post_and_signal(const message_request& request) {
     if (post_eager(request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
       const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] still ours alone
       if (request.local->signal(record_of(request)) == completion::answer::taken) {
+        runtime_->signalled(request.local);
         runtime_->put_back(*operation);
       } else {
         describe(*operation, request, request.eager);

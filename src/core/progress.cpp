@@ -57,6 +57,15 @@ bool device_state::poll_others(unsigned moved) noexcept {
   return moved != 0;
 }
 
+bool device_state::is_quiet() noexcept {
+  if (!gate_.try_enter()) return false;
+  unsigned moved = 0;
+  for (const auto& each : endpoints_) moved += each->poll(*this, arrivals_per_peer);
+  const bool is_left = !backlog_.is_empty() || runtime_->unexpected().has_ready();
+  gate_.leave();
+  return moved == 0 && !is_left;
+}
+
 unsigned device_state::advance_backlog() noexcept {
   unsigned moved = 0;
   for (operation_state* operation = backlog_.take_all(); operation != nullptr;) {

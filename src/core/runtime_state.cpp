@@ -58,6 +58,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   const net::transport_context context{*bootstrap_, settings, fmt::format("runtime{}", bootstrap_->next_runtime())};
   transports_ = net::make_transports(context);
   make_packets(settings);
+  share_sleep_words();
   regions_ = std::make_unique<region_table>(rank_, size_, transports_);
   shares_ = std::make_unique<copy_shares>(*regions_, rank_);
   propose_job(context.name);
@@ -137,6 +138,7 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
     }
   }
   unexpected_.registered(made->id, true);
+  parking_.wake_everybody();  // to deliver what has come for it already
   return *made;
 }
 
@@ -212,6 +214,18 @@ void runtime_state::make_packets(const base::settings& settings) {
   for (const auto& transport : transports_) transport->use_packets(*packets_);
 }
 
+void runtime_state::share_sleep_words() noexcept {
+  net::sleep_words* words = nullptr;
+  bool wakes_for_all = true;
+  for (const auto& transport : transports_) {
+    if (words == nullptr) words = transport->shared_sleep_words();
+    wakes_for_all = wakes_for_all && transport->wakes_sleepers();
+  }
+  if (words == nullptr) words = &own_sleepers_;
+  for (const auto& transport : transports_) transport->use_sleep_words(*words);
+  parking_.use(*words, wakes_for_all);
+}
+
 runtime_counters runtime_state::counters() const noexcept {
   runtime_counters out;
   out.messages_dropped = dropped_.load(std::memory_order_relaxed);  // [stat]
@@ -256,6 +270,7 @@ void runtime_state::register_completion(completion& target, std::uint32_t id, bu
     target.registrations_.fetch_add(1, std::memory_order_relaxed);  // [stat] checked when the object goes
   }
   unexpected_.registered(id);
+  parking_.wake_everybody();  // to deliver what has come for it already
 }
 
 void runtime_state::register_internal(completion& target, std::uint32_t id) {

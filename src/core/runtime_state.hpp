@@ -18,6 +18,7 @@
 #include "core/matching_table.hpp"
 #include "core/operation_state.hpp"
 #include "core/packet_pool.hpp"
+#include "core/parking.hpp"
 #include "core/regions.hpp"
 #include "core/unexpected.hpp"
 #include "core/unexpected_sends.hpp"
@@ -111,6 +112,11 @@ class runtime_state {
     return failed_[peer].exchange(0, std::memory_order_relaxed);  // [stat]
   }
 
+  // Waiting.
+  [[nodiscard]] core::parking& parking() noexcept { return parking_; }
+  /// After each signal of a completion object, which may be gone by now.
+  [[gnu::always_inline]] void signalled(const completion* object) noexcept { parking_.signalled(object); }
+
   // Matching.
   [[nodiscard]] matching_table& matching() noexcept { return matching_; }
   [[nodiscard]] core::unexpected_sends& unexpected_sends() noexcept { return unexpected_sends_; }
@@ -139,6 +145,7 @@ class runtime_state {
  private:
   [[nodiscard]] remote_entry& add_entry(completion& target, buffer_allocator* allocator);
   void make_packets(const base::settings& settings);
+  void share_sleep_words() noexcept;
   void propose_job(const std::string& name);
   void learn_job();
 
@@ -151,6 +158,8 @@ class runtime_state {
 
   std::vector<std::unique_ptr<net::transport>> transports_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> own_packet_memory_;
+  net::sleep_words own_sleepers_;  // where no transport has some
+  core::parking parking_;
   std::unique_ptr<packet_pool> packets_;
   std::array<operation_pool, operation_sets> sets_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> awaited_;  // by rank: operations that a flush waits for

@@ -1,7 +1,7 @@
 // The way of small messages through a ring of cells, as its sender sees it.
 //
-// Cost of a message of 8 bytes: the route's line, which is written when the peer's devices change, and the cell's; one
-// exchange more where several threads share the device.
+// Cost of a message of 8 bytes: the route's line, which is written when the peer's devices change, the cell's, and a
+// look at the word of those who sleep at the other end; one exchange more where several threads share the device.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,14 @@
 #include "base/outside_order.hpp"
 #include "base/try_lock.hpp"
 #include "net/cell_ring.hpp"
+#include "net/sleep_word.hpp"
 
 namespace weft::net {
 
-inline constexpr std::uint32_t slots_max = 64;  // devices of a rank: a bit each in the words of a segment
-
 /// The sending side of one ring.
 struct alignas(detail::cache_line_bytes) outgoing {
-  outgoing(ring_control& control, std::uint32_t cells) noexcept
-      : sender{control, reinterpret_cast<cell*>(&control + 1), cells} {}
+  outgoing(ring_control& control, std::uint32_t cells, sleep_word& receivers) noexcept
+      : sender{control, reinterpret_cast<cell*>(&control + 1), cells}, receiver{&receivers} {}
 
   /// **Threads**: one at a time where the device isn't `shared`.
   [[gnu::always_inline]] post_result push(bool shared, const header& what, const void* payload, std::uint32_t bytes,
@@ -27,11 +26,16 @@ struct alignas(detail::cache_line_bytes) outgoing {
     base::goes_out();
     const bool pushed = sender.try_push(what, payload, bytes, carries_packet);
     if (shared) sending.leave();
-    return pushed ? post_result::ok : post_result::full;
+    if (!pushed) [[unlikely]]
+      return post_result::full;
+    if (receiver->is_left_asleep()) [[unlikely]]
+      wake_sleepers(*receiver);
+    return post_result::ok;
   }
 
   base::try_lock sending;
   ring_sender sender;
+  sleep_word* receiver;  // of the device at the other end
 };
 
 /// The ways to one peer: one cache line, written when the peer's devices change, and one more for messages that name

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "boot/bootstrap.hpp"
+#include "net/sleep_word.hpp"
 #include "weft/detail/atomics.hpp"
 #include "weft/detail/raw_record.hpp"
 
@@ -181,6 +182,13 @@ class transport {
 
   /// For people: what `read_remote` and `write_remote` do with that peer.
   [[nodiscard]] virtual copy_way copies(std::uint32_t /*peer*/) const noexcept { return {}; }
+
+  /// This rank's sleep words, where its peers see them; null where the transport has none of its own.
+  [[nodiscard]] virtual sleep_words* shared_sleep_words() noexcept { return nullptr; }
+  /// The words to look at after a message of this rank to itself; called once, before any endpoint is made.
+  virtual void use_sleep_words(sleep_words& /*words*/) noexcept {}
+  /// Whether every message that arrives wakes who sleeps at its device's word. Who sleeps at others looks in between.
+  [[nodiscard]] virtual bool wakes_sleepers() const noexcept { return false; }
 
   /// Devices that a rank may have at a time with this transport.
   [[nodiscard]] virtual std::uint32_t devices_max() const noexcept { return ~std::uint32_t{0}; }

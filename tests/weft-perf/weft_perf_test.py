@@ -71,6 +71,11 @@ class Figures(unittest.TestCase):
                 self.assertEqual({each["claim"] for each in got}, {f"am_{command}", f"mt_{command}"})
                 self.assertEqual({each["mode"] for each in got}, {mode})
 
+    def test_waiting(self):
+        got = {each["claim"]: each for each in self.figures("wait", *TINY, ranks=2)}
+        self.assertEqual({claim: each["unit"] for claim, each in got.items()}, {"wait_idle": "core", "wait_wakeup": "ns"})
+        self.assertEqual(got["wait_wakeup"]["limit_name"], "futex")
+
     def test_windows_and_streams(self):
         got = self.figures("rate", *TINY, "--window", "1,32", "--verify", ranks=2)
         self.assertEqual({each["window"] for each in got}, {1, 32})

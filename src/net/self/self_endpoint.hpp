@@ -54,6 +54,9 @@ class self_endpoint final : public endpoint<Sink> {
     if (!ring.sending.try_enter()) return post_result::busy;
     const bool pushed = ring.sender.try_push(what, payload, bytes, carries_packet);
     ring.sending.leave();
+    sleep_word& receiver = owner_->sleep_word_of(ring);
+    if (receiver.is_left_asleep()) [[unlikely]]
+      wake_sleepers(receiver);
     return pushed ? post_result::ok : post_result::full;
   }
 

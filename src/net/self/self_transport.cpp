@@ -6,8 +6,11 @@
 
 namespace weft::net {
 
-self_transport::loop::loop(std::uint32_t cell_count)
-    : cells(cell_count), sender{control, cells.data(), cell_count}, receiver{control, cells.data(), cell_count} {}
+self_transport::loop::loop(std::uint32_t index, std::uint32_t cell_count)
+    : slot{index},
+      cells(cell_count),
+      sender{control, cells.data(), cell_count},
+      receiver{control, cells.data(), cell_count} {}
 
 self_transport::self_transport(const transport_context& context)
     : rank_{context.boot.rank()},
@@ -25,7 +28,7 @@ self_transport::loop& self_transport::way(std::uint32_t device, std::uint32_t ow
 }
 
 void self_transport::begin(std::uint32_t slot) {
-  if (!slots_[slot].ring) slots_[slot].ring = std::make_unique<loop>(ring_cells_);
+  if (!slots_[slot].ring) slots_[slot].ring = std::make_unique<loop>(slot, ring_cells_);
   // [self.open] release -> [self.way]: the ring is made.
   slots_[slot].live.store(true, std::memory_order_release);
 }

@@ -30,13 +30,16 @@ class self_transport final : public transport {
     return {true, "it is the rank's own memory"};
   }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
+  void use_sleep_words(sleep_words& words) noexcept override { sleepers_ = &words; }
+  [[nodiscard]] bool wakes_sleepers() const noexcept override { return true; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
   void close(std::uint32_t slot) noexcept override;
 
   // The ring of a device slot. It outlives its device, so that nothing under way is lost.
   struct loop {
-    explicit loop(std::uint32_t cell_count);
+    loop(std::uint32_t index, std::uint32_t cell_count);
+    std::uint32_t slot;
     ring_control control;
     std::vector<cell> cells;
     base::try_lock sending;
@@ -50,6 +53,7 @@ class self_transport final : public transport {
   [[nodiscard]] loop& loop_at(std::uint32_t slot) noexcept { return *slots_[slot].ring; }
   /// The ring for a message that names `device`, sent from the device in slot `own`.
   [[nodiscard]] loop& way(std::uint32_t device, std::uint32_t own) noexcept;
+  [[nodiscard]] sleep_word& sleep_word_of(const loop& ring) noexcept { return (*sleepers_)[ring.slot % slots_max]; }
   /// Makes the ring of a slot where it has none yet; messages may come from now on.
   void begin(std::uint32_t slot);
 
@@ -63,6 +67,8 @@ class self_transport final : public transport {
   bool is_alone_;
   std::uint32_t ring_cells_;
   packet_store* packets_ = nullptr;
+  sleep_words own_sleepers_;
+  sleep_words* sleepers_ = &own_sleepers_;
   std::vector<device_ring> slots_;
 };
 

@@ -41,7 +41,10 @@ struct segment_header {
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> live;
   // Its peers': how often one of them has opened a ring, so that a look for new ones is a look at one word.
   std::atomic<std::uint64_t> opened;
+  // The owner's to set, its peers' to clear.
+  alignas(detail::cache_line_bytes) sleep_words sleepers;
 };
+static_assert(sizeof(segment_header) <= page_bytes);
 
 struct layout {
   explicit layout(const shape& of) noexcept : shape{of} {

@@ -28,6 +28,8 @@ class peer final : public detail::payload_owner {
 
   /// Where the peer says which of its devices take messages.
   [[nodiscard]] const std::atomic<std::uint64_t>& live_word() const noexcept { return header().live; }
+  /// Where it says that somebody sleeps until a message comes for that device.
+  [[nodiscard]] sleep_word& sleep_word_at(std::uint32_t device) const noexcept { return header().sleepers[device]; }
   [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
     return *reinterpret_cast<ring_control*>(base_ + layout_->ring(device, self_, own_device));
   }

@@ -40,6 +40,8 @@ class shm_transport final : public transport {
   [[nodiscard]] copy_way copies(std::uint32_t peer) const noexcept override { return peers_[peer]->copies(); }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   unsigned reclaim_packets() noexcept override;
+  [[nodiscard]] sleep_words* shared_sleep_words() noexcept override { return &header().sleepers; }
+  [[nodiscard]] bool wakes_sleepers() const noexcept override { return true; }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared);

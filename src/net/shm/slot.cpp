@@ -56,7 +56,8 @@ outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
   if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [stat] locked
   const peer& target = *(*peers_)[to];
   try {
-    made_.push_back(std::make_unique<outgoing>(target.ring_control_at(device, index_), layout_->shape.ring_cells));
+    made_.push_back(std::make_unique<outgoing>(target.ring_control_at(device, index_), layout_->shape.ring_cells,
+                                               target.sleep_word_at(device)));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

@@ -38,6 +38,8 @@ class sim_transport final : public transport {
   unsigned reclaim_packets() noexcept override { return wrapped_->reclaim_packets(); }
   [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override;
   [[nodiscard]] std::size_t shared_bytes() const noexcept override { return wrapped_->shared_bytes(); }
+  [[nodiscard]] sleep_words* shared_sleep_words() noexcept override { return wrapped_->shared_sleep_words(); }
+  void use_sleep_words(sleep_words& words) noexcept override { wrapped_->use_sleep_words(words); }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return wrapped_->devices_max(); }
   [[nodiscard]] std::uint64_t messages_refused() const noexcept override { return wrapped_->messages_refused(); }
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }

@@ -1,0 +1,27 @@
+// Sleeping until another thread, of whatever process, changes a word; and waking those who do.
+//
+// Cost: a system call each. Nothing of it is on the way of a message that nobody sleeps for.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace weft::base {
+
+/// A word, and what it holds while there is a reason to sleep.
+struct awaited_word {
+  const std::atomic<std::uint32_t>* word = nullptr;
+  std::uint32_t expected = 0;
+};
+
+/// Sleeps while the words (the first one alone, where that of `second` is null) hold what is expected, until they are
+/// woken, or `until`. May return early for no reason. Where the kernel can't wait for two words, it sleeps for a
+/// millisecond at most.
+void sleep_while(const awaited_word& first, const awaited_word& second,
+                 std::chrono::steady_clock::time_point until) noexcept;
+
+/// Wakes all that sleep on `word`.
+void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
+
+}  // namespace weft::base

@@ -1,0 +1,48 @@
+// `device::wait`, for every kind of completion object.
+#include <fmt/format.h>
+
+#include "core/runtime_state.hpp"
+#include "weft/completion_queue.hpp"
+#include "weft/counter.hpp"
+#include "weft/runtime.hpp"
+#include "weft/synchronizer.hpp"
+
+namespace weft {
+
+bool device::wait_until(const completion& on, bool (*is_done)(void*), void* condition, const wait_options& options) {
+  core::runtime_state& runtime = *runtime_->state_;
+  if (&on.runtime() != runtime_) [[unlikely]] {
+    throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
+  }
+  core::device_state& standard = runtime.default_state();
+  if (state_->gate().is_inside() || standard.gate().is_inside()) [[unlikely]] {
+    throw error{errc::invalid_state,
+                "device::wait: called inside a handler, which progress waits for: let the handler note what is to be "
+                "done, and wait outside of it"};
+  }
+  return runtime.parking().wait(*state_, standard, on, is_done, condition, options);
+}
+
+std::optional<completion_record> device::wait(completion_queue& from, const wait_options& options) {
+  std::optional<completion_record> out;
+  wait(
+      from,
+      [&] {
+        out = from.pop();
+        return out.has_value();
+      },
+      options);
+  return out;
+}
+
+bool device::wait(const synchronizer& on, const wait_options& options) {
+  return wait(
+      on, [&] { return on.is_ready(); }, options);
+}
+
+bool device::wait(const counter& on, std::uint64_t value, const wait_options& options) {
+  return wait(
+      on, [&] { return on.value() >= value; }, options);
+}
+
+}  // namespace weft

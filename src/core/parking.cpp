@@ -1,0 +1,104 @@
+// How a thread waits: it looks some times, then yields or sleeps.
+#include "core/parking.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/futex.hpp"
+#include "core/device_state.hpp"
+#include "core/poll_gate.hpp"
+
+namespace weft::core {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// Looks at the clock are rarer than looks at the condition.
+constexpr std::uint32_t looks_per_clock = 32;
+
+clock::time_point end_of(std::chrono::nanoseconds timeout) noexcept {
+  const auto now = clock::now();
+  return timeout >= clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+}
+
+}  // namespace
+
+bool parking::wait(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*),
+                   void* what, const wait_options& options) {
+  if (is_done(what)) return true;
+  const time_point until = end_of(options.timeout);
+  for (std::uint32_t looks = 0;;) {
+    const bool moved = through.progress();
+    if (is_done(what)) return true;
+    if (moved) {
+      looks = 0;
+      continue;
+    }
+    ++looks;
+    const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
+    if ((is_patient || looks % looks_per_clock == 0) && clock::now() >= until) return false;
+    if (!is_patient) {
+      detail::std_atomics::pause();
+    } else if (options.mode == wait_mode::yield) {
+      sched_yield();
+    } else if (park(through, standard, on, is_done, what, until)) {
+      return true;
+    }
+  }
+}
+
+// Sleeps unless there is a reason not to. May return at any time; true if it is done, which it asks once.
+bool parking::park(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*),
+                   void* what, time_point until) noexcept {
+  if (!through.is_quiet()) {
+    sched_yield();  // another thread is at it, or something waits for a peer
+    return false;
+  }
+  sleeper me{&on, through.index()};
+  net::sleep_word& word = (*words_)[through.index()];
+  net::sleep_word& common = (*words_)[standard.index()];
+  enter(me);
+  const base::awaited_word mine{&word.value, word.lie_down()};
+  const base::awaited_word ours =
+      &common == &word ? base::awaited_word{} : base::awaited_word{&common.value, common.lie_down()};
+  // [parking.fence] seq_cst -> [parking.look], [sleep.look]: who published or signalled something before is seen below;
+  // who does so later sees that somebody sleeps.
+  const bool all_see = fence_all_processes();
+  const bool is_quiet = through.is_quiet() && (&through == &standard || standard.is_quiet());
+  const bool done = is_done(what);
+  if (is_quiet && !done) {
+    const auto longest = all_see && wakes_for_all_ ? sleep_max : nap_max;
+    base::sleep_while(mine, ours, std::min(until, clock::now() + longest));
+  }
+  leave(me);
+  return done;
+}
+
+void parking::enter(sleeper& me) noexcept {
+  // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
+  awaited_[place_of(me.on)].fetch_add(1, std::memory_order_relaxed);
+  const std::scoped_lock lock{mutex_};
+  me.next = first_;
+  if (first_ != nullptr) first_->previous = &me;
+  first_ = &me;
+}
+
+void parking::leave(sleeper& me) noexcept {
+  {
+    const std::scoped_lock lock{mutex_};
+    (me.previous != nullptr ? me.previous->next : first_) = me.next;
+    if (me.next != nullptr) me.next->previous = me.previous;
+  }
+  awaited_[place_of(me.on)].fetch_sub(1, std::memory_order_relaxed);  // [stat] a wake-up too many does no harm
+}
+
+// All who sleep at the same device's word wake up with those who are meant.
+[[gnu::cold]] void parking::wake(const completion* object) noexcept {
+  const std::scoped_lock lock{mutex_};
+  for (const sleeper* each = first_; each != nullptr; each = each->next) {
+    if (object == nullptr || each->on == object) net::wake_sleepers((*words_)[each->device]);
+  }
+}
+
+}  // namespace weft::core

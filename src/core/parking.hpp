@@ -1,0 +1,80 @@
+// Where threads sleep that wait for a completion object, and who wakes them.
+//
+// Cost: a signal looks at one counter, in a line that is written when somebody falls asleep or wakes up. Whoever sleeps
+// pays for the rest: a fence in every core (membarrier), a last look, and the system's sleep.
+//
+// A sleeper is woken by a message for its device (net/sleep_word.hpp) or by another thread of this process that signals
+// what it waits for. Whatever else may make its condition true wakes nobody; therefore, and because a peer may die
+// between its message and the wake-up, no sleep lasts longer than `sleep_max`.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+#include "net/sleep_word.hpp"
+#include "weft/completion.hpp"
+#include "weft/wait.hpp"
+
+namespace weft::core {
+
+class device_state;
+
+class parking {
+ public:
+  static constexpr std::chrono::milliseconds sleep_max{100};
+  /// Where a transport wakes nobody, or the kernel knows no fence for all cores.
+  static constexpr std::chrono::milliseconds nap_max{2};
+
+  /// **Threads**: one, before any device is made.
+  void use(net::sleep_words& words, bool wakes_for_all) noexcept {
+    words_ = &words;
+    wakes_for_all_ = wakes_for_all;
+  }
+
+  /// What is done after each signal, by the object's address: by now it may be gone.
+  [[gnu::always_inline]] void signalled(const completion* object) noexcept {
+    // [parking.order] seq_cst: for the compiler; the sleeper's membarrier is the core's fence.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // [parking.look] relaxed, after the signal: ordered by the fence of whoever counts itself in.
+    if (awaited_[place_of(object)].load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake(object);
+  }
+
+  /// Something besides a signal may let the device move on: who sleeps looks again.
+  void wake_everybody() noexcept { wake(nullptr); }
+
+  /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is true.
+  bool wait(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*), void* what,
+            const wait_options& options);
+
+ private:
+  using time_point = std::chrono::steady_clock::time_point;
+  // A thread that sleeps or is about to.
+  struct sleeper {
+    const completion* on;
+    std::uint32_t device;
+    sleeper* next = nullptr;
+    sleeper* previous = nullptr;
+  };
+
+  static constexpr std::size_t places = 64;
+  [[nodiscard]] static std::size_t place_of(const completion* object) noexcept {
+    return reinterpret_cast<std::uintptr_t>(object) / detail::cache_line_bytes % places;
+  }
+
+  void wake(const completion* object) noexcept;
+  void enter(sleeper& me) noexcept;
+  void leave(sleeper& me) noexcept;
+  bool park(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*), void* what,
+            time_point until) noexcept;
+
+  net::sleep_words* words_ = nullptr;
+  bool wakes_for_all_ = false;
+  std::array<std::atomic<std::uint32_t>, places> awaited_{};  // sleepers, by the address of what they wait for
+  std::mutex mutex_;
+  sleeper* first_ = nullptr;
+};
+
+}  // namespace weft::core

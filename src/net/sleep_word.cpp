@@ -1,0 +1,11 @@
+#include "net/sleep_word.hpp"
+
+#include "base/futex.hpp"
+
+namespace weft::net {
+
+[[gnu::cold]] void wake_sleepers(sleep_word& word) noexcept {
+  if (word.take()) base::wake_all(word.value);
+}
+
+}  // namespace weft::net

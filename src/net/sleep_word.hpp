@@ -1,0 +1,62 @@
+// How a sender finds out that somebody sleeps at the other end.
+//
+// Each device slot of a rank has a word in memory that its peers share. Who is about to sleep makes it odd, passes a
+// fence in every core that may be sending (membarrier), looks for messages once more, and sleeps while the word stays
+// what it is. Who has published a message looks at the word; where it is odd, it counts it up and wakes whoever sleeps.
+// The sleeper's fence comes between its word and its look, so that either the sender sees the word or the sleeper the
+// message: the sender needs no fence of its own.
+//
+// Cost to a sender that nobody sleeps for: one read of a line that seldom changes.
+// Progress: lock-free but for the sleep. Linearization: a wake-up at the exchange. Model test: sleep_word_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "weft/detail/atomics.hpp"
+
+namespace weft::net {
+
+template <class Atomics = detail::std_atomics>
+struct basic_sleep_word {
+  /// Odd while somebody sleeps. Each wake-up makes it a number that it was never before, so that nobody who was still
+  /// on the way to bed takes another one's sleep for his own.
+  typename Atomics::template atomic<std::uint32_t> value{0};
+
+  /// Before the fence, the last look for messages, and the sleep, which is to last while `value` is what this returns.
+  [[nodiscard]] std::uint32_t lie_down() noexcept {
+    // [sleep.lie_down] relaxed: the fence that follows orders it before the look for messages.
+    return value.fetch_or(1, std::memory_order_relaxed) | 1;
+  }
+
+  /// After a message has been published: whether somebody has to be woken.
+  [[nodiscard]] bool is_left_asleep() const noexcept {
+    // [sleep.order] seq_cst: for the compiler; the sleeper's membarrier is the core's fence.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // [sleep.look] relaxed, after [ring.publish]: ordered by the fence of whoever has set it.
+    return (value.load(std::memory_order_relaxed) & 1) != 0;
+  }
+
+  /// True for the one who has to wake the sleepers.
+  [[nodiscard]] bool take() noexcept {
+    // [sleep.count] relaxed: a wrong guess makes the exchange fail.
+    std::uint32_t seen = value.load(std::memory_order_relaxed);
+    // [sleep.take] relaxed: a sleeper looks for messages anew, by an acquire of its own. Where it fails, another one
+    // has taken it just now.
+    return (seen & 1) != 0 && value.compare_exchange_strong(seen, seen + 1, std::memory_order_relaxed);
+  }
+};
+
+using sleep_word = basic_sleep_word<>;
+
+inline constexpr std::uint32_t slots_max = 64;  // devices of a rank: a bit each in the words of a segment
+
+/// The words of a rank's device slots; in its segment, where it has one. A peer may write anything here: what it can do
+/// is wake somebody for nothing, or let one sleep who would have waited for it in vain.
+using sleep_words = std::array<sleep_word, slots_max>;
+
+/// Wakes those who sleep at `word`.
+void wake_sleepers(sleep_word& word) noexcept;
+
+}  // namespace weft::net

@@ -1,0 +1,80 @@
+// Falling asleep and waking up under the explorer: nobody sleeps through a message.
+#include "net/sleep_word.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "model/atomics.hpp"
+#include "model/planting.hpp"
+
+namespace {
+
+using namespace weft::model;
+using word_type = weft::net::basic_sleep_word<model_atomics>;
+
+class model_sleep_word : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
+  }
+};
+
+struct bedroom {
+  word_type word;
+  atomic<std::uint32_t> messages{0};
+  atomic<std::uint32_t> fences{0};
+
+  // What the sleeper's membarrier makes of a plain point in every other thread: all fences have one order.
+  void fence() { fences.fetch_add(1, std::memory_order_acq_rel); }
+
+  void send() {
+    messages.fetch_add(1, std::memory_order_release);
+    fence();
+    if (word.is_left_asleep() && word.take()) woken.fetch_add(1, std::memory_order_relaxed);
+  }
+  void wait_for(std::uint32_t wanted) {
+    while (messages.load(std::memory_order_acquire) < wanted) {
+      const std::uint32_t expected = word.lie_down();
+      fence();
+      if (messages.load(std::memory_order_acquire) >= wanted) break;
+      // The system's sleep: it begins only while the word is as expected, and ends with a wake-up, which has changed
+      // it.
+      while (word.value.load(std::memory_order_relaxed) == expected) await_change();
+    }
+  }
+  atomic<std::uint32_t> woken{0};
+};
+
+void one_sends() {
+  bedroom room;
+  threads([&] { room.send(); }, [&] { room.wait_for(1); });
+}
+
+void two_send() {
+  bedroom room;
+  threads([&] { room.send(); }, [&] { room.send(); }, [&] { room.wait_for(2); });
+}
+
+void two_sleep() {
+  bedroom room;
+  threads([&] { room.send(); }, [&] { room.wait_for(1); }, [&] { room.wait_for(1); });
+}
+
+// Only one of two senders calls the system for one sleep.
+void one_wakes() {
+  bedroom room;
+  static_cast<void>(room.word.lie_down());
+  threads([&] { room.send(); }, [&] { room.send(); });
+  check(room.woken.load(std::memory_order_relaxed) == 1, "both wake the sleeper, or none");
+}
+
+TEST_F(model_sleep_word, holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{
+      {"one sends", one_sends}, {"two send", two_send}, {"two sleep", two_sleep}, {"one wakes", one_wakes}};
+  const planting_report report = plant_bugs(programs, {"/sleep_word.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+}  // namespace
