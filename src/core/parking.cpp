@@ -62,8 +62,8 @@ bool parking::park(device_state& through, device_state& standard, const completi
   const base::awaited_word mine{&word.value, word.lie_down()};
   const base::awaited_word ours =
       &common == &word ? base::awaited_word{} : base::awaited_word{&common.value, common.lie_down()};
-  // [parking.fence] seq_cst -> [parking.look], [sleep.look]: who published or signalled something before is seen below;
-  // who does so later sees that somebody sleeps.
+  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: who published or signalled something before is seen
+  // below; who does so later sees that somebody sleeps.
   const bool all_see = fence_all_processes();
   const bool is_quiet = through.is_quiet() && (&through == &standard || standard.is_quiet());
   const bool done = is_done(what);

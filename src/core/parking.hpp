@@ -35,7 +35,7 @@ class parking {
 
   /// What is done after each signal, by the object's address: by now it may be gone.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept {
-    // [parking.order] seq_cst: for the compiler; the sleeper's membarrier is the core's fence.
+    // [parking.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     // [parking.look] relaxed, after the signal: ordered by the fence of whoever counts itself in.
     if (awaited_[place_of(object)].load(std::memory_order_relaxed) != 0) [[unlikely]]

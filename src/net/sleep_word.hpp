@@ -32,7 +32,7 @@ struct basic_sleep_word {
 
   /// After a message has been published: whether somebody has to be woken.
   [[nodiscard]] bool is_left_asleep() const noexcept {
-    // [sleep.order] seq_cst: for the compiler; the sleeper's membarrier is the core's fence.
+    // [sleep.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     // [sleep.look] relaxed, after [ring.publish]: ordered by the fence of whoever has set it.
     return (value.load(std::memory_order_relaxed) & 1) != 0;

@@ -157,11 +157,24 @@ void ofi_transport::close(std::uint32_t index) noexcept {
   if (slots_[index].is_live.exchange(false, std::memory_order_relaxed)) {
     live_count_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
   }
+  if (slots_[index].posts.exchange(false, std::memory_order_relaxed)) {  // [stat]
+    posters_.fetch_sub(1, std::memory_order_relaxed);                    // [stat]
+  }
+}
+
+void ofi_transport::note_poster(std::uint32_t index) noexcept {
+  if (!slots_[index].posts.exchange(true, std::memory_order_relaxed)) {  // [stat]
+    posters_.fetch_add(1, std::memory_order_relaxed);                    // [stat]
+  }
 }
 
 post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
                                 const void* payload, std::uint32_t bytes, bool is_packet) noexcept {
-  port& from = port_of(slot);
+  // Where only one device posts, besides device 0, it does so by the common port: a peer's answer then comes back on
+  // the connection of the question, which saves the kernel an acknowledgement for each. Several have a port each.
+  if (slot != 0 && !slots_[slot].posts.load(std::memory_order_relaxed))
+    note_poster(slot);  // [stat] either port will do
+  port& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : port_of(slot);  // [stat]
   if (!from.lock.try_enter()) return post_result::busy;
   std::byte* const buffer = from.try_get_buffer();
   bool sent = false;
@@ -187,8 +200,9 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
 
 void ofi_transport::progress(std::uint32_t index) noexcept {
   port& own = port_of(index);
+  // What arrives comes to the common port: a device's own has nothing to look for unless it is sending.
   if (index != 0 && own.lock.try_enter()) {
-    own.progress();
+    if (own.is_sending()) own.progress();
     own.lock.leave();
   }
   port& common = receiver();

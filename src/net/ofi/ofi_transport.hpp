@@ -70,10 +70,12 @@ class ofi_transport final : public transport {
     std::unique_ptr<inbound> arrivals;
     std::atomic<bool> is_made{false};
     std::atomic<bool> is_live{false};
+    std::atomic<bool> posts{false};
   };
 
   [[nodiscard]] owned_info agree_on_provider(const transport_context& context);
   void learn_addresses(const transport_context& context);
+  void note_poster(std::uint32_t index) noexcept;
   void sort() noexcept;
   [[nodiscard]] bool can_be(const wire_header& what, std::size_t bytes) const noexcept;
   [[nodiscard]] std::uint32_t slot_for(const wire_header& what) const noexcept;
@@ -91,6 +93,7 @@ class ofi_transport final : public transport {
   packet_store* packets_ = nullptr;
   std::vector<device_slot> slots_;
   std::atomic<std::uint32_t> live_count_{0};
+  std::atomic<std::uint32_t> posters_{0};  // live devices but device 0 that have posted
   std::atomic<std::uint64_t> refused_{0};
 };
 
