@@ -15,9 +15,10 @@ void pass_round(weft::runtime& rt, weft::device& dev, std::uint32_t id) {
   const auto arrivals = rt.register_completion(inbox, {.id = id});
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
   const auto pass_on = [&](std::uint64_t round) {
-    weft::test::post(dev, [&] {
+    const weft::status answer = weft::test::post(dev, [&] {
       return dev.post_am(next, {id}, weft::const_buffer_ref{}, sent, {.tag = round, .device = dev.index()});
     });
+    require(answer.is_done(), "an empty message was posted");
   };
   if (rt.rank() == 0) pass_on(0);
   for (std::uint64_t round = 0; round < rounds; ++round) {
