@@ -9,6 +9,7 @@
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
+#include "weft/hook.hpp"
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
 #include "weft/post_options.hpp"
@@ -159,6 +160,20 @@ class device {
   /// **Returns**: whether it moved something. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7.
   bool progress() noexcept;
 
+  /// Lets progress on this device call `function` once in each call, until it answers `done` or is removed:
+  /// `hook_answer function()`, or `hook_answer function(device&)`. A hook may post, add hooks, which run from the next
+  /// call on, and remove them; its own calls of progress on this device answer false. It may not wait and must not
+  /// throw: that ends the process. While there are hooks, waiting on this device yields instead of sleeping.
+  ///
+  /// **Blocking**: never; allocates. **Threads**: any, for adding and removing; `function` runs in the thread that
+  /// makes progress, never twice at once. **Returns**: the hook's handle, which removes it when it goes; `detach()`
+  /// leaves it to the device. What is left when the device goes is destroyed without being called. **Source**:
+  /// zhou2024, 3.3.
+  template <class Function>
+  hook add_hook(Function function) {
+    return add_hook_node(std::make_unique<detail::hook_function<Function>>(std::move(function), *this));
+  }
+
   /// Waits until `is_done()`, which is asked anew after progress on this device and after each signal of `on`, by
   /// whatever thread. Looks some times, then sleeps until a message comes or `on` is signalled (`options.mode` says
   /// otherwise); a condition that comes true by other means may be noticed up to 100 ms later.
@@ -190,6 +205,7 @@ class device {
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);
 
+  hook add_hook_node(std::unique_ptr<detail::hook_node> made);
   bool wait_until(const completion& on, bool (*is_done)(void*), void* condition, const wait_options& options);
 
   weft::runtime* runtime_;

@@ -1,4 +1,4 @@
-// `device::wait`, for every kind of completion object.
+// `device::wait`, for every kind of completion object, and hooks.
 #include <fmt/format.h>
 
 #include "core/runtime_state.hpp"
@@ -8,6 +8,13 @@
 #include "weft/synchronizer.hpp"
 
 namespace weft {
+
+hook device::add_hook_node(std::unique_ptr<detail::hook_node> made) {
+  auto control = made->control;
+  state_->hooks().add(std::move(made));
+  runtime_->state_->parking().wake_everybody();  // those who sleep have something to do
+  return hook{std::move(control)};
+}
 
 bool device::wait_until(const completion& on, bool (*is_done)(void*), void* condition, const wait_options& options) {
   core::runtime_state& runtime = *runtime_->state_;

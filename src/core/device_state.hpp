@@ -9,6 +9,7 @@
 
 #include "core/backlog.hpp"
 #include "core/engine_state.hpp"
+#include "core/hook_list.hpp"
 #include "core/poll_gate.hpp"
 #include "core/wire.hpp"
 #include "net/cell_way.hpp"
@@ -91,6 +92,7 @@ class device_state final {
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
   [[nodiscard]] poll_gate& gate() noexcept { return gate_; }
+  [[nodiscard]] hook_list& hooks() noexcept { return hooks_; }
 
   /// What `device::post_am` promises; the arguments have been checked.
   [[nodiscard]] [[gnu::always_inline]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
@@ -292,6 +294,7 @@ class device_state final {
   unsigned skipped_ = 0;      // polls since all endpoints had their turn
   bool redelivering_ = false;
   backlog backlog_;
+  hook_list hooks_{gate_};
   // The device's one thread's; no room where it is shared.
   static constexpr std::uint32_t spare_receives_max = 32;
   operation_pool* receives_;

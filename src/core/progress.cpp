@@ -1,6 +1,7 @@
 // What happens in one call of progress, in order.
 //
-// Cost of a quiet call: the gate, one read for the backlog, one for unexpected messages, one poll of each transport.
+// Cost of a quiet call: the gate, one read each for the backlog, unexpected messages and hooks, one poll of each
+// transport.
 #include "core/device_state.hpp"
 #include "core/runtime_state.hpp"
 
@@ -21,7 +22,7 @@ constexpr unsigned skips_max = 64;
 
 bool device_state::progress() noexcept {
   if (!gate_.try_enter()) return false;
-  if (!backlog_.is_empty() || runtime_->unexpected().has_ready()) [[unlikely]]
+  if (!backlog_.is_empty() || runtime_->unexpected().has_ready() || !hooks_.is_empty()) [[unlikely]]
     return work_off();
   // The transport that moved something last comes first, and while it does the others are skipped, for a while.
   if (const unsigned moved = busy_->poll(*this, arrivals_per_peer); moved == 0 || ++skipped_ == skips_max) {
@@ -36,6 +37,7 @@ bool device_state::work_off() noexcept {
   unsigned moved = advance_backlog();
   moved += runtime_->unexpected().deliver(*this);
   moved += busy_->poll(*this, arrivals_per_peer);
+  moved += hooks_.run();
   return poll_others(moved);
 }
 
@@ -61,7 +63,7 @@ bool device_state::is_quiet() noexcept {
   if (!gate_.try_enter()) return false;
   unsigned moved = 0;
   for (const auto& each : endpoints_) moved += each->poll(*this, arrivals_per_peer);
-  const bool is_left = !backlog_.is_empty() || runtime_->unexpected().has_ready();
+  const bool is_left = !backlog_.is_empty() || runtime_->unexpected().has_ready() || !hooks_.is_empty();
   gate_.leave();
   return moved == 0 && !is_left;
 }

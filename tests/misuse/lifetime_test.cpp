@@ -64,6 +64,15 @@ TEST_F(lifetime, of_a_completion_object_ends_after_its_registration) {
   EXPECT_DEATH(wrong(), "wrong use: .*declare the registration after the object");
 }
 
+TEST_F(lifetime, of_a_process_ends_with_a_hook_that_throws) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    rt->default_device().add_hook([]() -> weft::hook_answer { throw 1; }).detach();
+    rt->default_device().progress();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a hook threw an exception");
+}
+
 TEST_F(lifetime, of_a_runtime_ends_after_its_devices) {
   const auto wrong = [] {
     auto rt = lone_runtime();

@@ -1,0 +1,32 @@
+#include "weft/progress_thread.hpp"
+
+namespace weft {
+namespace {
+
+device& checked(device& through) {
+  if (!through.is_shared()) {
+    throw error{errc::invalid_argument,
+                "progress_thread: the device is one thread's own; make it with {.shared = true} to let another thread "
+                "make progress on it"};
+  }
+  return through;
+}
+
+}  // namespace
+
+progress_thread::progress_thread(device& through, const wait_options& options)
+    : stopped_{checked(through).runtime()}, thread_{[this, &through, options] {
+        // [progress_thread.stop] acquire <- [progress_thread.end]: nothing but the wish itself.
+        const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
+        while (!through.wait(stopped_, is_over, options)) {
+        }
+      }} {}
+
+progress_thread::~progress_thread() {
+  // [progress_thread.end] release -> [progress_thread.stop]: nothing but the wish itself.
+  stops_.store(true, std::memory_order_release);
+  static_cast<void>(stopped_.signal(completion_record{}));  // wakes it
+  thread_.join();
+}
+
+}  // namespace weft

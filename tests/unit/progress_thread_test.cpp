@@ -1,0 +1,62 @@
+// A thread that makes progress for others.
+#include "weft/progress_thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+TEST(progress_thread, answers_while_everybody_else_computes) {
+  test::local_job{2}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue inbox{rt}, sent{rt};
+    std::atomic<std::uint64_t> handled{0};
+    handler answers{rt, [&](completion_record&& record) {
+                      handled.fetch_add(1);
+                      EXPECT_EQ(record.tag(), 3U);
+                    }};
+    const auto arrivals = rt.register_completion(answers, {.id = 1});
+    rt.barrier();
+    {
+      progress_thread helper{dev};
+      const status answer =
+          test::post(dev, [&] { return dev.post_am(1 - rt.rank(), {1}, const_buffer_ref{}, sent, {.tag = 3}); });
+      EXPECT_TRUE(answer.is_done());
+      // Makes no progress of its own.
+      const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+      while (handled == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+      EXPECT_EQ(handled.load(), 1U);
+    }
+    rt.barrier();
+  });
+}
+
+TEST(progress_thread, ends_while_it_sleeps_and_at_once) {
+  test::local_job{1}.run([](runtime& rt) {
+    for (int i = 0; i < 20; ++i) {
+      progress_thread helper{rt.default_device(), {.spins = 0}};
+      if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+    for (const wait_mode mode : {wait_mode::spin, wait_mode::yield}) {
+      progress_thread helper{rt.default_device(), {.timeout = std::chrono::milliseconds{1}, .mode = mode}};
+      std::this_thread::sleep_for(std::chrono::milliseconds{3});
+    }
+  });
+}
+
+TEST(progress_thread, takes_no_device_of_one_threads_own) {
+  test::local_job{1}.run([](runtime& rt) {
+    device own{rt, {.shared = false}};
+    EXPECT_THROW(progress_thread{own}, error);
+  });
+}
+
+}  // namespace
+}  // namespace weft
