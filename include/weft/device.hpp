@@ -12,6 +12,7 @@
 #include "weft/hook.hpp"
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
+#include "weft/packet.hpp"
 #include "weft/post_options.hpp"
 #include "weft/region.hpp"
 #include "weft/status.hpp"
@@ -62,6 +63,13 @@ class device {
                  const post_am_options& options = {});
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
                  const post_am_options& options = {});
+
+  /// Sends the first `bytes` bytes of a packet that the caller has filled, without copying them (over libfabric they
+  /// are copied). **Buffer**: after *done* the packet is the library's, and empty here; after *retry* it is the
+  /// caller's as before. **Returns**: *done* or *retry*. **Errors**: `invalid_state` for a packet that was posted
+  /// before, `invalid_argument` for one of another runtime and for more bytes than it has. The rest as above.
+  status post_am(std::uint32_t peer, remote_completion to, packet& filled, std::size_t bytes,
+                 const post_packet_options& options = {});
 
   /// Sends `bytes` to the receive that rank `peer` posts in the same engine under the same policy, rank and tag,
   /// whichever of the two comes first. Goes by size as an active message does; where many wait there already, one that

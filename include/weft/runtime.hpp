@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
+#include "weft/packet.hpp"
 
 namespace weft {
 
@@ -95,6 +97,11 @@ class runtime {
 
   /// Device 0, shared by all threads; it lives as long as the runtime.
   [[nodiscard]] device& default_device() noexcept;
+
+  /// A packet to write a message into, and to post without a copy; nothing while all are in use, which progress
+  /// changes.
+  /// **Blocking**: never. **Threads**: any.
+  [[nodiscard]] std::optional<packet> try_take_packet() noexcept;
 
   /// Lets peers name `target` by `options.id`. Messages that came for that id before are delivered by progress.
   ///

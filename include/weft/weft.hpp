@@ -11,6 +11,7 @@
 #include "weft/hook.hpp"
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
+#include "weft/packet.hpp"
 #include "weft/post_options.hpp"
 #include "weft/progress_thread.hpp"
 #include "weft/region.hpp"

@@ -126,6 +126,8 @@ class device_state final {
 
   // What the functions of `device` of the same names promise; the arguments have been checked.
   [[nodiscard]] status post_message(const message_request& request);
+  [[nodiscard]] status post_packet(std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
+                                   const post_packet_options& options) noexcept;
   [[nodiscard]] status post_send(const message_request& request, engine_state& engine);
   [[nodiscard]] status post_receive(const receive_request& request);
   /// The common receive: into one buffer, from an engine that all share, or retry. Every rank and tag will do.

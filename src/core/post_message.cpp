@@ -151,6 +151,20 @@ net::post_result device_state::post_eager(std::uint32_t peer, std::uint32_t devi
   return result;
 }
 
+// The packet is the transport's after done, or back in the pool where its bytes ride in the descriptor.
+status device_state::post_packet(std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
+                                 const post_packet_options& options) noexcept {
+  const net::header what{
+      .kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = options.tag};
+  packet_pool& packets = runtime_->packets();
+  if (bytes > detail::inline_bytes_max) {
+    return status_of(way(peer).try_send(peer, options.device, what, packet, bytes));
+  }
+  const net::post_result result = way(peer).try_inject(peer, options.device, what, packets.data(packet), bytes);
+  if (result == net::post_result::ok) packets.put(packet);
+  return status_of(result);
+}
+
 status device_state::post_offer(const message_request& request) noexcept {
   operation_state* operation = runtime_->posts().try_get();
   if (operation == nullptr) return status::retry(shortage::operations);

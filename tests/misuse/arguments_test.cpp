@@ -49,6 +49,31 @@ TEST(post, to_a_rank_that_is_not_there_is_refused) {
   });
 }
 
+TEST(post, of_a_packet_twice_or_with_more_bytes_than_it_has_is_refused) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::counter inbox{rt};
+    const auto arrivals = rt.register_completion(inbox, {.id = 1});
+    weft::device& dev = rt.default_device();
+    std::optional<weft::packet> mine = rt.try_take_packet();
+    ASSERT_TRUE(mine.has_value());
+    EXPECT_REFUSED(dev.post_am(0, {1}, *mine, mine->memory().size() + 1), errc::invalid_argument, "a packet has");
+    EXPECT_REFUSED(dev.post_am(1, {1}, *mine, 1), errc::invalid_argument, "no rank 1");
+    EXPECT_TRUE(weft::test::post(dev, [&] { return dev.post_am(0, {1}, *mine, 100); }).is_done());
+    EXPECT_REFUSED(dev.post_am(0, {1}, *mine, 100), errc::invalid_state, "posted already");
+    EXPECT_TRUE(eventually(dev, [&] { return inbox.value() == 1; }));
+  });
+}
+
+TEST(post, of_another_runtimes_packet_is_refused) {
+  weft::test::local_job{1}.run([](weft::runtime& mine) {
+    weft::test::local_job{1}.run([&](weft::runtime& other) {
+      std::optional<weft::packet> foreign = other.try_take_packet();
+      ASSERT_TRUE(foreign.has_value());
+      EXPECT_REFUSED(mine.default_device().post_am(0, {1}, *foreign, 1), errc::invalid_argument, "another runtime");
+    });
+  });
+}
+
 TEST(post, to_an_id_of_the_library_is_refused) {
   weft::test::local_job{1}.run([](weft::runtime& rt) {
     weft::counter sent{rt};

@@ -4,9 +4,16 @@
 #include <chrono>
 #include <thread>
 
+#include "base/config.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
+
+/// Whether a message wakes who sleeps until it comes. Elsewhere, as over a simulated network, each sleep takes 2 ms,
+/// and a test has to do with few.
+[[nodiscard]] inline bool messages_wake_sleepers() {
+  return base::process_settings().transport == base::settings{}.transport;
+}
 
 /// Makes progress on `dev` until `done()` or the bound; answers whether it is done.
 template <class Condition>
