@@ -168,10 +168,11 @@ class device {
   /// **Returns**: whether it moved something. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7.
   bool progress() noexcept;
 
-  /// Lets progress on this device call `function` once in each call, until it answers `done` or is removed:
-  /// `hook_answer function()`, or `hook_answer function(device&)`. A hook may post, add hooks, which run from the next
-  /// call on, and remove them; its own calls of progress on this device answer false. It may not wait and must not
-  /// throw: that ends the process. While there are hooks, waiting on this device yields instead of sleeping.
+  /// Lets progress on this device call `function` until it answers `done` or is removed: `hook_answer function()`, or
+  /// `hook_answer function(device&)`, once in each call of progress but for those that are busy with messages, of which
+  /// at most 63 come one after the other. A hook may post, add hooks, which run from the next call on, and remove them;
+  /// its own calls of progress on this device answer false. It may not wait and must not throw: that ends the process.
+  /// While there are hooks, waiting on this device yields instead of sleeping.
   ///
   /// **Blocking**: never; allocates. **Threads**: any, for adding and removing; `function` runs in the thread that
   /// makes progress, never twice at once. **Returns**: the hook's handle, which removes it when it goes; `detach()`
