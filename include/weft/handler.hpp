@@ -23,6 +23,14 @@ class handler final : public completion {
   handler(weft::runtime& owner, Function function) : completion{owner}, function_{std::move(function)} {}
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override {
+    weft::runtime& owner = runtime();
+    const answer out = call(std::move(record));
+    signalled(owner, this);
+    return out;
+  }
+
+ private:
+  answer call(completion_record&& record) noexcept {
     if constexpr (std::is_same_v<std::invoke_result_t<Function&, completion_record&&>, answer>) {
       return function_(std::move(record));
     } else {
@@ -32,7 +40,6 @@ class handler final : public completion {
     }
   }
 
- private:
   Function function_;
 };
 

@@ -79,11 +79,14 @@ class [[nodiscard]] hook {
   ~hook() { remove(); }
 
   /// Once this returns, the function does not run and never will. What it holds goes with one of the next calls of
-  /// progress. **Blocking**: until a call of the function that another thread has begun is over; inside a hook of the
-  /// same device, never. **Threads**: any.
+  /// progress. **Blocking**: until a call of progress on the device that another thread has begun is over; inside a
+  /// hook or handler of the same device, never. Not inside one of another device: two that do so may wait for each
+  /// other.
+  /// **Threads**: any, one at a time for one handle, while the device lives; after that it does nothing.
   void remove() noexcept;
 
-  /// Whether it is done, removed, or gone with its device. **Blocking**: never. **Threads**: any.
+  /// Whether it is done, removed, or gone with its device; what it holds may still be about to go. **Blocking**: never.
+  /// **Threads**: as for `remove`.
   [[nodiscard]] bool is_over() const noexcept {
     // [hook.over] acquire <- [hook.end]: what the function did.
     return control_ == nullptr || control_->list.load(std::memory_order_acquire) == nullptr;

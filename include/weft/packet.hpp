@@ -27,9 +27,12 @@ class [[nodiscard]] packet {
   packet(packet&& other) noexcept
       : pool_{std::exchange(other.pool_, nullptr)}, memory_{other.memory_}, index_{other.index_} {}
   packet& operator=(packet&& other) noexcept {
-    std::swap(pool_, other.pool_);
-    std::swap(memory_, other.memory_);
-    std::swap(index_, other.index_);
+    if (this != &other) {
+      if (pool_ != nullptr) give_back();
+      pool_ = std::exchange(other.pool_, nullptr);
+      memory_ = other.memory_;
+      index_ = other.index_;
+    }
     return *this;
   }
   packet(const packet&) = delete;
@@ -42,6 +45,7 @@ class [[nodiscard]] packet {
   [[nodiscard]] std::span<std::byte> memory() const noexcept {
     return pool_ != nullptr ? memory_ : std::span<std::byte>{};
   }
+  /// Posted, or moved from.
   [[nodiscard]] bool is_posted() const noexcept { return pool_ == nullptr; }
 
  private:

@@ -17,7 +17,7 @@ timespec time_of(std::chrono::steady_clock::time_point when) noexcept {
   return {.tv_sec = since / 1'000'000'000, .tv_nsec = since % 1'000'000'000};
 }
 
-// 0 where it slept or need not sleep, as far as the kernel knows the call.
+// 0 where it slept or need not sleep; -1 where the kernel won't wait for two words.
 long sleep_on_both(const awaited_word& first, const awaited_word& second, const timespec& until) noexcept {
 #if defined(__NR_futex_waitv) && defined(FUTEX_32)
   std::array<futex_waitv, 2> words{};
@@ -28,7 +28,7 @@ long sleep_on_both(const awaited_word& first, const awaited_word& second, const 
     words[i].flags = FUTEX_32;  // not private: those who wake may be other processes
   }
   const long got = ::syscall(__NR_futex_waitv, words.data(), words.size(), 0, &until, CLOCK_MONOTONIC);
-  return got < 0 && (errno == ENOSYS || errno == EPERM) ? -1 : 0;
+  return got < 0 && errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR ? -1 : 0;
 #else
   return -1;
 #endif

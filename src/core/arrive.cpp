@@ -194,7 +194,7 @@ bool device_state::on_chunk(const net::arrival& message) noexcept {
   if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == operation->bytes) {
     if (operation->acknowledge) {
       // Goes on with whichever step is left: told its sender, it may still find its completion object full.
-      if (!announce(*operation)) backlog_.add(*operation);
+      if (!announce(*operation)) put_off(*operation);
     } else if (!signal(*operation)) {
       take_up(*operation, step::signal);
     }

@@ -82,6 +82,13 @@ struct receive_request {
 /// A put or get of memory that is mapped here is no more than a copy, as long as that takes no longer than a post may.
 inline constexpr std::size_t copied_at_once_max = std::size_t{64} << 10;
 
+/// What a device is like to somebody who is about to sleep, the worst first.
+enum class stillness : std::uint8_t {
+  busy,     ///< something has moved or is left to do, or another thread is at it: don't sleep
+  waiting,  ///< a message has no room yet, and nobody tells when it has: sleep shortly
+  quiet,    ///< whatever comes wakes who sleeps
+};
+
 class device_state final {
  public:
   using endpoint = net::endpoint<device_state>;
@@ -141,9 +148,10 @@ class device_state final {
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
   bool progress() noexcept;
-  /// Looks for arrivals once more, for somebody who is about to sleep. False where there was something, something is
-  /// left to do, or another thread is at it.
-  [[nodiscard]] bool is_quiet() noexcept;
+  /// Looks for arrivals once more, for somebody who is about to sleep.
+  [[nodiscard]] stillness look_before_sleep() noexcept;
+  /// By endpoints: a message was answered with no room, and stays where it is.
+  void note_refusal() noexcept { has_refused_ = true; }
 
   /// A small message of the library's own.
   template <class Body>
@@ -264,6 +272,7 @@ class device_state final {
   bool work_off() noexcept;
   bool poll_others(unsigned moved) noexcept;
   void take_up(operation_state& operation, step next) noexcept;
+  void put_off(operation_state& operation) noexcept;
 
   // Most receives are posted and completed by the same device: one that is not shared keeps some at hand, and takes
   // and gives back half of them at once, so that there is no exchange for each.
@@ -294,6 +303,7 @@ class device_state final {
   unsigned quiet_calls_ = 0;  // in a row
   endpoint* busy_ = nullptr;  // the one that moved something last
   unsigned skipped_ = 0;      // polls since all endpoints had their turn
+  bool has_refused_ = false;  // a message, since the last look before a sleep
   bool redelivering_ = false;
   backlog backlog_;
   hook_list hooks_{gate_};

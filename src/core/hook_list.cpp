@@ -4,9 +4,9 @@
 
 namespace weft::core {
 
-hook_list::~hook_list() {
-  take_in();
-  while (first_ != nullptr) drop(first_);
+void hook_list::clear() noexcept {
+  // Destroying one may add another one.
+  for (take_in(); first_ != nullptr; take_in()) drop(first_);
 }
 
 void hook_list::add(std::unique_ptr<detail::hook_node> made) noexcept {

@@ -19,7 +19,7 @@ namespace weft::core {
 class hook_list {
  public:
   explicit hook_list(poll_gate& gate) noexcept : gate_{&gate} {}
-  ~hook_list();
+  ~hook_list() { clear(); }
   hook_list(const hook_list&) = delete;
   hook_list& operator=(const hook_list&) = delete;
 
@@ -33,6 +33,9 @@ class hook_list {
 
   /// Runs each once; how many have made progress. **Threads**: the one inside the gate.
   [[nodiscard]] unsigned run() noexcept;
+
+  /// Destroys all without running them. **Threads**: none may be in the device.
+  void clear() noexcept;
 
   /// `which` belongs to one of these hooks. **Threads**: any.
   void remove(detail::hook_control& which) noexcept;

@@ -35,7 +35,12 @@ completion_record record_of(const operation_state& operation) noexcept {
 
 void device_state::take_up(operation_state& operation, step next) noexcept {
   operation.reach(next);
+  put_off(operation);
+}
+
+void device_state::put_off(operation_state& operation) noexcept {
   backlog_.add(operation);
+  runtime_->parking().stir(index_);  // whoever sleeps here is to go on with it
 }
 
 bool device_state::advance(operation_state& operation) noexcept {

@@ -28,16 +28,14 @@ bool parking::wait(device_state& through, device_state& standard, const completi
                    void* what, const wait_options& options) {
   if (is_done(what)) return true;
   const time_point until = end_of(options.timeout);
-  for (std::uint32_t looks = 0;;) {
+  std::uint32_t looks = 0;  // in vain, one after the other
+  for (std::uint32_t turn = 1;; ++turn) {
     const bool moved = through.progress();
     if (is_done(what)) return true;
-    if (moved) {
-      looks = 0;
-      continue;
-    }
-    ++looks;
+    looks = moved ? 0 : looks + 1;
     const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
-    if ((is_patient || looks % looks_per_clock == 0) && clock::now() >= until) return false;
+    if ((is_patient || turn % looks_per_clock == 0) && clock::now() >= until) return false;
+    if (moved) continue;
     if (!is_patient) {
       detail::std_atomics::pause();
     } else if (options.mode == wait_mode::yield) {
@@ -48,31 +46,48 @@ bool parking::wait(device_state& through, device_state& standard, const completi
   }
 }
 
-// Sleeps unless there is a reason not to. May return at any time; true if it is done, which it asks once.
+// Sleeps unless there is a reason not to. May return at any time; true if it is done.
 bool parking::park(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*),
-                   void* what, time_point until) noexcept {
-  if (!through.is_quiet()) {
+                   void* what, time_point until) {
+  const auto look = [&] {
+    const stillness here = through.look_before_sleep();
+    return &through == &standard ? here : std::min(here, standard.look_before_sleep());
+  };
+  if (look() == stillness::busy) {
+    if (is_done(what)) return true;
     sched_yield();  // another thread is at it, or something waits for a peer
     return false;
   }
-  sleeper me{&on, through.index()};
+  const bed mine{*this, on, through.index()};
   net::sleep_word& word = (*words_)[through.index()];
   net::sleep_word& common = (*words_)[standard.index()];
-  enter(me);
-  const base::awaited_word mine{&word.value, word.lie_down()};
-  const base::awaited_word ours =
+  const base::awaited_word first{&word.value, word.lie_down()};
+  const base::awaited_word second =
       &common == &word ? base::awaited_word{} : base::awaited_word{&common.value, common.lie_down()};
   // [parking.fence] seq_cst -> [parking.order], [sleep.order]: who published or signalled something before is seen
   // below; who does so later sees that somebody sleeps.
   const bool all_see = fence_all_processes();
-  const bool is_quiet = through.is_quiet() && (&through == &standard || standard.is_quiet());
-  const bool done = is_done(what);
-  if (is_quiet && !done) {
-    const auto longest = all_see && wakes_for_all_ ? sleep_max : nap_max;
-    base::sleep_while(mine, ours, std::min(until, clock::now() + longest));
+  const stillness still = look();
+  if (is_done(what)) return true;
+  if (still == stillness::busy) {
+    sched_yield();
+    return false;
   }
-  leave(me);
-  return done;
+  const auto longest = all_see && wakes_for_all_ && still == stillness::quiet ? sleep_max : nap_max;
+  base::sleep_while(first, second, std::min(until, clock::now() + longest));
+  return false;
+}
+
+// Leaves however the wait ends, by an exception of the condition as well.
+parking::bed::bed(parking& lot, const completion& on, std::uint32_t device) noexcept : lot_{lot}, me_{&on, device} {
+  lot_.enter(me_);
+}
+parking::bed::~bed() { lot_.leave(me_); }
+
+void parking::stir(std::uint32_t device) noexcept {
+  net::sleep_word& word = (*words_)[device];
+  if (word.is_left_asleep()) [[unlikely]]
+    net::wake_sleepers(word);
 }
 
 void parking::enter(sleeper& me) noexcept {

@@ -42,10 +42,13 @@ class parking {
       wake(object);
   }
 
-  /// Something besides a signal may let the device move on: who sleeps looks again.
+  /// Something besides a signal may let the devices move on: who sleeps looks again.
   void wake_everybody() noexcept { wake(nullptr); }
+  /// The same for one device, which has something to do that no message tells of.
+  void stir(std::uint32_t device) noexcept;
 
-  /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is true.
+  /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is
+  /// true. What it throws comes out.
   bool wait(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*), void* what,
             const wait_options& options);
 
@@ -59,6 +62,18 @@ class parking {
     sleeper* previous = nullptr;
   };
 
+  class bed {
+   public:
+    bed(parking& lot, const completion& on, std::uint32_t device) noexcept;
+    ~bed();
+    bed(const bed&) = delete;
+    bed& operator=(const bed&) = delete;
+
+   private:
+    parking& lot_;
+    sleeper me_;
+  };
+
   static constexpr std::size_t places = 64;
   [[nodiscard]] static std::size_t place_of(const completion* object) noexcept {
     return reinterpret_cast<std::uintptr_t>(object) / detail::cache_line_bytes % places;
@@ -68,7 +83,7 @@ class parking {
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
   bool park(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*), void* what,
-            time_point until) noexcept;
+            time_point until);
 
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;

@@ -61,13 +61,16 @@ bool device_state::poll_others(unsigned moved) noexcept {
   return moved != 0;
 }
 
-bool device_state::is_quiet() noexcept {
-  if (!gate_.try_enter()) return false;
+stillness device_state::look_before_sleep() noexcept {
+  if (!gate_.try_enter()) return stillness::busy;
+  has_refused_ = false;
   unsigned moved = 0;
   for (const auto& each : endpoints_) moved += each->poll(*this, arrivals_per_peer);
-  const bool is_left = !backlog_.is_empty() || runtime_->unexpected().has_ready() || !hooks_.is_empty();
+  const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->unexpected().has_ready() || !hooks_.is_empty();
+  const bool has_refused = has_refused_;
   gate_.leave();
-  return moved == 0 && !is_left;
+  if (is_busy) return stillness::busy;
+  return has_refused ? stillness::waiting : stillness::quiet;
 }
 
 unsigned device_state::advance_backlog() noexcept {

@@ -318,12 +318,14 @@ device_state& runtime_state::open_device(bool shared) {
 }
 
 void runtime_state::close_device(device_state& gone) noexcept {
+  gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
   const std::scoped_lock lock{devices_mutex_};
   const std::uint32_t index = gone.index();
   for (const auto& transport : transports_) transport->close(index);
   if (index != 0) {
     devices_[0]->adopt(gone);
     adopted_[index] = true;
+    parking_.wake_everybody();  // who sleeps at device 0 serves it now
   }
   devices_[index].reset();
 }

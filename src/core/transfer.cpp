@@ -73,7 +73,7 @@ status device_state::post_transfer(const transfer_request& request) {
     case attempt::stuck:
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [stat] ours
         operation->leaves = false;
-        backlog_.add(*operation);
+        put_off(*operation);
         return status::posted(ticket);
       }
       runtime_->forget(*operation);

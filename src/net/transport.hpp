@@ -61,6 +61,12 @@ concept takes_at_once = requires(Sink& sink, const header& what, const std::byte
   { sink.take_at_once(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
 };
 
+/// A sink that wants to know of messages that stay where they are because it had no room.
+template <class Sink>
+concept notes_refusals = requires(Sink& sink) {
+  sink.note_refusal();
+};
+
 /// The packet pool as transports see it: fixed-size buffers by index.
 class packet_store {
  public:

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <thread>
+#include <vector>
 
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -40,7 +42,7 @@ TEST(progress_thread, answers_while_everybody_else_computes) {
 
 TEST(progress_thread, ends_while_it_sleeps_and_at_once) {
   test::local_job{1}.run([](runtime& rt) {
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < (test::messages_wake_sleepers() ? 20 : 4); ++i) {
       progress_thread helper{rt.default_device(), {.spins = 0}};
       if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds{2});
     }
@@ -48,6 +50,39 @@ TEST(progress_thread, ends_while_it_sleeps_and_at_once) {
       progress_thread helper{rt.default_device(), {.timeout = std::chrono::milliseconds{1}, .mode = mode}};
       std::this_thread::sleep_for(std::chrono::milliseconds{3});
     }
+  });
+}
+
+// What a post leaves to be done is done by it, though no message tells of it.
+TEST(progress_thread, goes_on_with_what_a_post_has_begun) {
+  test::local_job{2}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    std::vector<std::byte> memory(std::size_t{1} << 21, static_cast<std::byte>(rt.rank() + 1)), got(memory.size());
+    memory_region region{rt, std::span{memory}};
+    completion_queue inbox{rt};
+    counter sent{rt};
+    const auto arrivals = rt.register_completion(inbox, {.id = 1});
+    rt.barrier();
+    const std::uint32_t peer = 1 - rt.rank();
+    EXPECT_TRUE(test::post(dev, [&] {
+                  return dev.post_am(peer, {1}, std::as_bytes(std::span{&region.handle(), 1}), sent);
+                }).is_done());
+    const auto named = dev.wait(inbox, {.timeout = std::chrono::minutes{1}});
+    ASSERT_TRUE(named.has_value());
+    remote_region there;
+    std::memcpy(&there, named->data().data(), sizeof there);
+    {
+      progress_thread helper{dev, {.spins = 0}};
+      std::uint64_t posted = 0;
+      for (int round = 0; round < (test::messages_wake_sleepers() ? 40 : 2); ++round) {
+        status answer = status::retry(shortage::none);
+        while ((answer = dev.post_get(peer, std::span{got}, {there, 0}, sent)).is_retry()) std::this_thread::yield();
+        posted += answer.is_posted();
+        while (sent.value() < posted) std::this_thread::yield();
+        EXPECT_EQ(got.back(), static_cast<std::byte>(peer + 1));
+      }
+    }
+    rt.barrier();
   });
 }
 

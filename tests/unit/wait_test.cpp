@@ -26,7 +26,7 @@ constexpr std::uint64_t usual_rounds = 300;
 #else
 constexpr std::uint64_t usual_rounds = 2000;
 #endif
-const std::uint64_t rounds = test::messages_wake_sleepers() ? usual_rounds : 8;
+const std::uint64_t rounds = test::messages_wake_sleepers() ? usual_rounds : 3;
 
 void tell(device& dev, std::uint32_t peer, std::uint32_t id, completion& local, std::uint64_t tag) {
   const status answer =
@@ -54,6 +54,47 @@ TEST(wait, ends_with_its_timeout_in_every_mode) {
       EXPECT_FALSE(rt.default_device().wait(never, 1, {.timeout = milliseconds{5}, .mode = mode, .spins = 3}));
       EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds{5});
       EXPECT_FALSE(rt.default_device().wait(neither, {.timeout = milliseconds{1}, .mode = mode}));
+    }
+  });
+}
+
+TEST(wait, ends_with_its_timeout_while_other_things_move) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter never{rt};
+    const hook busy = dev.add_hook([] { return hook_answer::progress; });
+    for (const wait_mode mode : {wait_mode::spin, wait_mode::yield, wait_mode::park}) {
+      EXPECT_FALSE(dev.wait(never, 1, {.timeout = milliseconds{1}, .mode = mode, .spins = 0}));
+    }
+  });
+}
+
+TEST(wait, throws_what_its_condition_throws_and_works_again) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter never{rt};
+    for (int last = 1; last < 8; ++last) {
+      int asked = 0;
+      const auto condition = [&]() -> bool {
+        if (++asked == last) throw last;
+        return false;
+      };
+      EXPECT_THROW(dev.wait(never, condition, at_once), int);
+      EXPECT_FALSE(dev.wait(never, 1, {.timeout = milliseconds{1}, .spins = 0}));
+    }
+  });
+}
+
+// By a thread of the user's, which makes no progress.
+TEST(wait, is_woken_by_a_signal_of_the_users_own) {
+  test::local_job{1}.run([](runtime& rt) {
+    for (std::uint64_t round = 0; round < std::min(rounds, std::uint64_t{100}); ++round) {
+      std::atomic<int> calls{0};
+      handler counts{rt, [&](completion_record&&) { ++calls; }};
+      std::thread signals{[&] { EXPECT_EQ(counts.signal(completion_record{}), completion::answer::taken); }};
+      EXPECT_TRUE(rt.default_device().wait(
+          counts, [&] { return calls == 1; }, at_once));
+      signals.join();
     }
   });
 }

@@ -83,7 +83,10 @@ class self_endpoint final : public endpoint<Sink> {
         message.bytes = reference.bytes;
         message.owner = &owner_->packets().owner();
       }
-      if (!sink.on_message(message)) break;
+      if (!sink.on_message(message)) {
+        if constexpr (notes_refusals<Sink>) sink.note_refusal();
+        break;
+      }
       ring.receiver.advance();
     }
     return moved;

@@ -41,13 +41,12 @@ class shm_endpoint final : public endpoint<Sink> {
     for (incoming* const* from = rings.data(); from != rings.data() + rings.size(); ++from) {
       if ((*from)->receiver.has_cell()) return poll_from(from, sink, budget);
     }
-    if (port_.has_news()) [[unlikely]]
-      port_.look_for_rings();
-    return 0;
+    return port_.has_news() ? poll_new(sink, budget) : 0;
   }
 
  private:
   [[nodiscard]] unsigned poll_from(incoming* const* ring, Sink& sink, unsigned budget) noexcept;
+  [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
   [[nodiscard]] static bool deliver_at_once(const incoming& from, Sink& sink, bool& consumed) noexcept;
   [[nodiscard]] bool deliver(incoming& from, Sink& sink) noexcept;
   [[nodiscard]] bool deliver_packet(peer& source, cell_info info, header what, const std::byte* payload,
@@ -67,11 +66,24 @@ template <class Sink>
       if (!from.source->is_in_this_process()) base::came_in();
       bool consumed;
       if (!deliver_at_once(from, sink, consumed)) consumed = deliver(from, sink);
-      if (!consumed) break;
+      if (!consumed) {
+        if constexpr (notes_refusals<Sink>) sink.note_refusal();
+        break;
+      }
       from.receiver.advance();
     }
   } while (++ring != end);
+  // Where nothing but messages without room is left, a new peer may be who makes room.
+  if (moved == 0 && port_.has_news()) port_.look_for_rings();
   return moved;
+}
+
+// Polls the rings that it finds as well: who is about to sleep must not leave a message in one of them.
+template <class Sink>
+[[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::poll_new(Sink& sink, unsigned budget) noexcept {
+  port_.look_for_rings();
+  const std::vector<incoming*>& rings = port_.rings();
+  return rings.empty() ? 0 : poll_from(rings.data(), sink, budget);
 }
 
 // False: this takes a second look.
