@@ -16,7 +16,7 @@ namespace weft {
 
 namespace detail {
 template <class Record, class Atomics>
-class bounded_queue;
+class laned_queue;
 }  // namespace detail
 
 class runtime;
@@ -158,7 +158,7 @@ class completion {
   std::atomic<std::uint32_t> outstanding_{0};
   std::atomic<std::uint32_t> registrations_{0};
   // Of a bounded completion queue: where records are put together in place. Null: by `signal`.
-  detail::bounded_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;
+  detail::laned_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;
   // Of a counter: what a signal without error adds one to.
   std::atomic<std::uint64_t>* count_ = nullptr;
 };

@@ -1,18 +1,19 @@
 // A queue of completion records: what most programs receive their messages in.
 //
-// Cost: a signal and a pop are one atomic read-modify-write and one cache line each (detail/bounded_queue.hpp).
+// Cost: a signal is one cache line, a pop one cache line and one atomic read-modify-write (detail/laned_queue.hpp).
 #pragma once
 
 #include <optional>
 
 #include "weft/completion.hpp"
-#include "weft/detail/bounded_queue.hpp"
+#include "weft/detail/laned_queue.hpp"
 #include "weft/detail/unbounded_queue.hpp"
 
 namespace weft {
 
 struct completion_queue_options {
-  /// Records that fit before the queue answers *full*; 0 stands for `WEFT_QUEUE_CAPACITY`.
+  /// Records that fit before the queue answers *full*; 0 stands for `WEFT_QUEUE_CAPACITY`. Each of the first eight
+  /// threads that signal has that room for itself, in a lane of its own; the others share one more.
   std::size_t capacity = 0;
   /// Grows instead of answering *full*: for programs that bound what is under way by other means.
   bool unbounded = false;
@@ -21,13 +22,15 @@ struct completion_queue_options {
 /// Records in roughly the order of their completion, for any number of threads on both sides.
 ///
 /// **Order**: records that one thread signalled come out in the order of their signals; nothing else is promised.
-/// **Source**: yan2025-lci, 5.1.4.
+/// **Threads**: those that signal write into lanes of their own, and a pop looks into its thread's lane first: threads
+/// that make progress and pop what they found are not in each other's way. **Source**: yan2025-lci, 5.1.4 and 6.2.3.
 class completion_queue final : public completion {
  public:
   explicit completion_queue(weft::runtime& owner, const completion_queue_options& options = {});
   ~completion_queue() override;
 
-  /// The next record, or nothing where none is ready.
+  /// The next record, or nothing where none is ready. Of several threads' records it takes its own first, and every
+  /// so often another one's.
   ///
   /// **Blocking**: never. **Threads**: any number, concurrently with each other and with progress.
   /// **Buffer**: an arrived message owns its packet, given back when the record goes; records that are kept for long
@@ -36,22 +39,23 @@ class completion_queue final : public completion {
     // Whoever waits looks more often in vain than not, and that is to take as little as possible.
     if (!bounded_) [[unlikely]]
       return pop_unbounded();
-    std::uint64_t position;
-    if (!bounded_->find_first(position)) return std::nullopt;
-    return pop_at(position);
+    detail::laned_queue<detail::raw_record>::place found;
+    if (!bounded_->find_first(found)) return std::nullopt;
+    return pop_at(found);
   }
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 
-  /// The capacity in records; 0 for an unbounded queue.
+  /// The capacity of a lane in records; 0 for an unbounded queue.
   [[nodiscard]] std::size_t capacity() const noexcept { return bounded_ ? bounded_->capacity() : 0; }
 
  private:
   friend class core::runtime_state;
 
-  [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(std::uint64_t position) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(
+      const detail::laned_queue<detail::raw_record>::place& found) noexcept {
     std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice
-    if (!bounded_->take_first(position, out->raw())) empty(out);
+    if (!bounded_->take_first(found, out->raw())) empty(out);
     return out;
   }
   [[nodiscard]] std::optional<completion_record> pop_unbounded() noexcept;
@@ -61,7 +65,7 @@ class completion_queue final : public completion {
     failed.reset();
   }
 
-  std::optional<detail::bounded_queue<detail::raw_record>> bounded_;
+  std::optional<detail::laned_queue<detail::raw_record>> bounded_;
   std::optional<detail::unbounded_queue<detail::raw_record>> unbounded_;
 };
 

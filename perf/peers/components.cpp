@@ -72,7 +72,7 @@ struct record {
 [[maybe_unused]] key key_of(std::uint32_t thread, std::uint64_t number) { return {1, thread, number % 4096, 0}; }
 
 constexpr std::size_t table_size = 1 << 16;
-constexpr std::size_t queue_size = 1 << 16;
+constexpr std::size_t queue_size = 1 << 12;
 
 void need(bool true_here, const char* what) {
   if (true_here) return;

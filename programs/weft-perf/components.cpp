@@ -14,7 +14,7 @@
 #include "core/packet_pool.hpp"
 #include "weft-perf/handover.hpp"
 #include "weft-perf/machine.hpp"
-#include "weft/detail/bounded_queue.hpp"
+#include "weft/detail/laned_queue.hpp"
 #include "weft/detail/mpmc_array.hpp"
 #include "weft/detail/raw_record.hpp"
 #include "weft/detail/zeroed_memory.hpp"
@@ -77,10 +77,11 @@ step matching_step() {
   };
 }
 
+// As large as a completion queue is where nothing else is said.
 step queue_step() {
-  using queue = detail::bounded_queue<detail::raw_record>;
+  using queue = detail::laned_queue<detail::raw_record>;
   return
-      [all = std::make_shared<queue>(std::size_t{1} << 16)](std::uint32_t, std::uint64_t first, std::uint64_t count) {
+      [all = std::make_shared<queue>(std::size_t{1} << 12)](std::uint32_t, std::uint64_t first, std::uint64_t count) {
         detail::raw_record in{};
         detail::raw_record out{};
         for (std::uint64_t i = first; i < first + count; ++i) {

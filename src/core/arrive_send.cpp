@@ -75,7 +75,7 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
                                                                         std::uint64_t tag,
                                                                         std::uint32_t bytes) noexcept {
   completion& object = *receive.target;
-  detail::bounded_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
+  detail::laned_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
   if (queue == nullptr) {
     std::atomic<std::uint64_t>* const count = operation_state::count_of(object);
     if (count == nullptr) return false;

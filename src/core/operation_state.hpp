@@ -15,7 +15,7 @@
 #include "core/shared_copy.hpp"
 #include "core/wire.hpp"
 #include "weft/completion.hpp"
-#include "weft/detail/bounded_queue.hpp"
+#include "weft/detail/laned_queue.hpp"
 
 namespace weft::core {
 
@@ -103,7 +103,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     object.outstanding_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
   }
   /// The queue that `object` is, if it is a bounded one: into that a record can be put together in place.
-  [[nodiscard]] static detail::bounded_queue<detail::raw_record>* queue_of(completion& object) noexcept {
+  [[nodiscard]] static detail::laned_queue<detail::raw_record>* queue_of(completion& object) noexcept {
     return object.queue_;
   }
   /// The count of the counter that `object` is, if it is one: that is all that a signal without error changes.

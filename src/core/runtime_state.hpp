@@ -44,7 +44,7 @@ class allocator_owner final : public detail::payload_owner {
 struct remote_entry {
   completion* target;
   // The queue inside of `target`, where that is a bounded completion_queue: records are put together in its slots.
-  detail::bounded_queue<detail::raw_record>* queue;
+  detail::laned_queue<detail::raw_record>* queue;
   allocator_owner owner;
 };
 

@@ -9,6 +9,8 @@
 #include "model/atomics.hpp"
 #include "model/planting.hpp"
 #include "weft/detail/bounded_queue.hpp"
+#include "weft/detail/laned_queue.hpp"
+#include "weft/detail/record_lane.hpp"
 #include "weft/detail/unbounded_queue.hpp"
 
 namespace {
@@ -23,6 +25,8 @@ struct record {
 constexpr record make(std::uint64_t number) { return {number, ~number, number * 3}; }
 
 using bounded = weft::detail::bounded_queue<record, model_atomics>;
+using lane = weft::detail::record_lane<record, model_atomics>;
+using laned = weft::detail::laned_queue<record, model_atomics>;
 using unbounded = weft::detail::unbounded_queue<record, model_atomics>;
 
 class model_queue : public ::testing::Test {
@@ -66,7 +70,8 @@ void push(unbounded& queue, std::uint64_t number) {
 }
 
 // Whole, or in parts.
-void push(bounded& queue, std::uint64_t number) {
+template <class Queue>
+void push(Queue& queue, std::uint64_t number) {
   const record what = make(number);
   while (number % 2 == 0 ? !queue.try_push(what) : !queue.try_push_parts(what.number, what.twin, &what.triplet, 1)) {
     await_change();
@@ -221,9 +226,10 @@ TEST_F(model_queue, bounded_holds_and_no_planted_bug_goes_unnoticed) {
                                       {"never empty", bounded_never_empty, wide},
                                       {"mixed", bounded_mixed, wide}};
   const std::vector<dropped_check> checks{
-      {"bounded_queue.poll", [](std::uint64_t, std::uint64_t previous) { return previous + 1; }},
+      {"record_ring.poll", [](std::uint64_t, std::uint64_t previous) { return previous + 1; }},
       {"bounded_queue.known", [](std::uint64_t, std::uint64_t previous) { return previous; }}};
-  const planting_report report = plant_bugs(programs, {"/bounded_queue.hpp", "/record_slot.hpp"}, {}, checks);
+  const planting_report report =
+      plant_bugs(programs, {"/bounded_queue.hpp", "/record_ring.hpp", "/record_slot.hpp"}, {}, checks);
   std::cout << report;
   EXPECT_TRUE(report.right) << report;
 }
@@ -236,6 +242,151 @@ TEST_F(model_queue, bounded_breaks_where_the_spare_slots_are_missing) {
     threads([&] { push(queue, 11); }, [&] { push(queue, 21); }, [&] { pop(queue, all, 2); });
   });
   EXPECT_TRUE(result.failed) << result;
+}
+
+// A lane's slots are used again and again.
+void lane_laps() {
+  lane queue(1);
+  ledger all;
+  threads(
+      [&] {
+        for (std::uint64_t i = 11; i < 16; ++i) push(queue, i);
+      },
+      [&] { pop(queue, all, 5); });
+  check(all.count() == 5, "a record is lost");
+}
+
+void lane_two_consumers() {
+  lane queue(2);
+  ledger all;
+  threads(
+      [&] {
+        for (std::uint64_t i = 11; i < 17; ++i) push(queue, i);
+      },
+      [&] { pop(queue, all, 3); }, [&] { pop(queue, all, 3); });
+}
+
+// Full is one that holds its capacity, and whoever pops the last record may destroy the lane.
+void lane_answers() {
+  ledger all;
+  {
+    lane queue(2);
+    threads(
+        [&] {
+          check(queue.try_push(make(11)), "full while empty");
+          check(queue.try_push(make(12)), "full with one of two");
+        },
+        [&] { pop(queue, all, 2); });
+    check(queue.try_push(make(1)) && queue.try_push(make(2)) && !queue.try_push(make(3)), "capacity two");
+  }
+  check(all.count() == 2, "a record is lost");
+}
+
+// One record is there all the time, so a consumer that reads an old head, and comes back to it after laps, finds one.
+void lane_never_empty() {
+  lane queue(2);
+  ledger all;
+  check(queue.try_push(make(11)), "full while empty");
+  threads(
+      [&] {
+        order_of_arrival order;
+        for (std::uint64_t i = 12; i < 18; ++i) {
+          push(queue, i);
+          pop(queue, all, order);
+        }
+      },
+      [&] {
+        record out;
+        check(queue.try_pop(out), "empty with one record in it");
+        all.found(out);
+      });
+}
+
+TEST_F(model_queue, lane_holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"laps", lane_laps, wide},
+                                      {"two consumers", lane_two_consumers, wide},
+                                      {"answers", lane_answers, wide},
+                                      {"never empty", lane_never_empty, wide}};
+  const std::vector<dropped_check> checks{
+      {"record_ring.poll", [](std::uint64_t, std::uint64_t previous) { return previous + 1; }}};
+  const planting_report report =
+      plant_bugs(programs, {"/record_lane.hpp", "/record_ring.hpp", "/record_slot.hpp"}, {}, checks);
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+// Both open a lane while a third one looks into them.
+void laned_two_producers() {
+  laned queue(1, 2, 3);
+  ledger all;
+  threads(
+      [&] {
+        for (std::uint64_t i = 11; i < 13; ++i) push(queue, i);
+      },
+      [&] {
+        for (std::uint64_t i = 21; i < 23; ++i) push(queue, i);
+      },
+      [&] { pop(queue, all, 4); });
+}
+
+// One has a lane, two share what is behind it.
+void laned_everyone_both() {
+  laned queue(1, 1, 3);
+  ledger all;
+  const auto both = [&](std::uint64_t producer) {
+    order_of_arrival order;
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+      push(queue, producer * 10 + i);
+      pop(queue, all, order);
+    }
+  };
+  threads([&] { both(1); }, [&] { both(2); }, [&] { both(3); });
+}
+
+void laned_without_slots() {
+  laned queue(1, 2, 1);
+  ledger all;
+  threads(
+      [&] {
+        forget_thread_slot();
+        push(queue, 11);
+        push(queue, 12);
+      },
+      [&] {
+        push(queue, 21);
+        push(queue, 22);
+      },
+      [&] { pop(queue, all, 4); });
+}
+
+// A record that was pushed before is found, in whichever lane it is.
+void laned_answers() {
+  laned queue(2, 2, 2);
+  ledger all;
+  check(queue.try_push(make(11)), "full while empty");
+  threads(
+      [&] {
+        check(queue.try_push(make(21)), "full while empty");
+        record out;
+        check(queue.try_pop(out), "empty after a push");
+        all.found(out);
+      },
+      [&] {
+        record out;
+        check(queue.try_pop(out), "empty after a push");
+        all.found(out);
+      });
+  check(all.count() == 2, "a record is lost");
+}
+
+TEST_F(model_queue, laned_holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"two producers", laned_two_producers, wide},
+                                      {"everyone both", laned_everyone_both, wide},
+                                      {"without slots", laned_without_slots, wide},
+                                      {"answers", laned_answers, wide}};
+  const planting_report report = plant_bugs(programs, {"/laned_queue.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
 }
 
 void unbounded_one_each() {

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "weft/detail/bounded_queue.hpp"
+#include "weft/detail/laned_queue.hpp"
 #include "weft/detail/unbounded_queue.hpp"
 
 namespace {
 
 using weft::detail::bounded_queue;
 using weft::detail::cached_thread_slot;
+using weft::detail::laned_queue;
 using weft::detail::no_thread_slot;
 using weft::detail::unbounded_queue;
 
@@ -169,6 +171,107 @@ TEST(bounded_queue, loses_nothing_when_threads_without_a_slot_join_in) {
   record out;
   while (queue.try_pop(out)) sum += out.whole() ? out.number : 0;
   EXPECT_EQ(sum.load(), 4u * 3000u * 3001u / 2u);
+}
+
+// Joined, so that its slot is free again.
+template <class Function>
+void in_another_thread(Function what) {
+  std::thread(what).join();
+}
+
+TEST(laned_queue, holds_exactly_its_capacity_of_one_thread) {
+  for (std::size_t capacity : {1u, 2u, 3u, 8u, 100u}) {
+    laned_queue<record> queue(capacity);
+    for (std::uint64_t lap = 0; lap < 1000; ++lap) {
+      for (std::uint64_t i = 0; i < capacity; ++i) ASSERT_TRUE(queue.try_push(record::make(lap, i)));
+      ASSERT_FALSE(queue.try_push(record::make(lap, capacity)));
+      ASSERT_EQ(queue.approximate_size(), capacity);
+      record out;
+      for (std::uint64_t i = 0; i < capacity; ++i) {
+        ASSERT_TRUE(queue.try_pop(out));
+        ASSERT_TRUE(out.whole());
+        ASSERT_EQ(out.producer, lap);
+        ASSERT_EQ(out.number, i);
+      }
+      ASSERT_FALSE(queue.try_pop(out));
+    }
+  }
+}
+
+TEST(laned_queue, loses_and_duplicates_nothing_among_threads) {
+  for (std::size_t capacity : {1u, 3u, 64u}) {
+    laned_queue<record> queue(capacity);
+    exchange(queue, 3, 3, 5000);
+  }
+}
+
+TEST(laned_queue, loses_and_duplicates_nothing_where_lanes_are_fewer_than_threads) {
+  laned_queue<record> two(3, 2);
+  exchange(two, 5, 3, 3000);
+  laned_queue<record> as_made(3);
+  exchange(as_made, laned_queue<record>::lanes_max + 4, 2, 2000);
+}
+
+TEST(laned_queue, gives_each_thread_the_room_that_it_says) {
+  laned_queue<record> queue(2);
+  EXPECT_TRUE(queue.try_push(record::make(0, 0)));
+  EXPECT_TRUE(queue.try_push(record::make(0, 1)));
+  EXPECT_FALSE(queue.try_push(record::make(0, 2)));
+  in_another_thread([&] {
+    EXPECT_TRUE(queue.try_push(record::make(1, 0)));
+    EXPECT_TRUE(queue.try_push(record::make(1, 1)));
+    EXPECT_FALSE(queue.try_push(record::make(1, 2)));
+  });
+  EXPECT_EQ(queue.approximate_size(), 4u);
+  record out;
+  EXPECT_TRUE(queue.try_pop(out));
+  EXPECT_EQ(out.producer, 0u) << "a thread finds its own records first";
+}
+
+// Where its own lane never runs dry, the others have their turn all the same.
+TEST(laned_queue, forgets_no_lane) {
+  laned_queue<record> queue(8);
+  EXPECT_TRUE(queue.try_push(record::make(1, 0)));
+  in_another_thread([&] {
+    EXPECT_TRUE(queue.try_push(record::make(2, 0)));
+    unsigned of_others = 0;
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+      EXPECT_TRUE(queue.try_push(record::make(2, i)));
+      record out;
+      EXPECT_TRUE(queue.try_pop(out));
+      of_others += out.producer == 1;
+    }
+    EXPECT_EQ(of_others, 1u);
+  });
+}
+
+TEST(laned_queue, passes_a_lane_on_with_its_slot) {
+  laned_queue<record> queue(4, 1);
+  for (std::uint64_t thread = 0; thread < 20; ++thread) {
+    in_another_thread([&] { EXPECT_TRUE(queue.try_push(record::make(thread, 0))); });
+    record out;
+    ASSERT_TRUE(queue.try_pop(out));
+    EXPECT_EQ(out.producer, thread);
+  }
+}
+
+TEST(laned_queue, serves_threads_without_a_slot) {
+  laned_queue<record> queue(3, 1, 0);
+  in_another_thread([&] {
+    cached_thread_slot = no_thread_slot;
+    for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(queue.try_push(record::make(0, i)));
+    EXPECT_FALSE(queue.try_push(record::make(0, 3)));
+  });
+  record out;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(queue.try_pop(out));
+    EXPECT_EQ(out.number, i);
+  }
+  EXPECT_FALSE(queue.try_pop(out));
+}
+
+TEST(laned_queue, refuses_a_capacity_beyond_memory) {
+  EXPECT_THROW(laned_queue<record>(~std::size_t{0}), std::bad_alloc);
 }
 
 TEST(unbounded_queue, keeps_order_over_many_segments) {

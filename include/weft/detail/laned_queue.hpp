@@ -1,0 +1,232 @@
+// The bounded completion queue: a lane for each of the first threads that push, one for all others together.
+// Source: yan2025-lci 6.2.3 names the one word that all threads fetch and add to as the limit of a completion queue.
+// Here no two threads write a line together that push into lanes of their own and pop what they have pushed.
+//
+// Who: any thread may call any member at any time; construction and destruction are alone.
+//
+// Cost of a push: one line of a ring; the first one of each thread opens its lane, which takes a lock and memory. Cost
+// of a pop: one line and one atomic read-modify-write; in vain, two reads for each open lane.
+//
+// Progress: as in record_lane.hpp, and in bounded_queue.hpp for threads that have no lane of their own. A consumer
+// looks into its own lane first, and every so often into the others, so that no lane is forgotten.
+//
+// Linearization: a push at its publication, a pop at its claim. False from try_push: this thread's lane was full. False
+// from try_pop: each lane was empty at some time during the call, not all of them at the same. Whoever waits for a
+// record and is woken by a push comes after that push and finds what is there.
+//
+// Order: what one thread pushes stays in one lane, so it comes out in that order.
+//
+// A thread's lane is found by its slot; a slot passes from thread to thread through a lock, and the lane with it.
+// Model test: tests/model/queue_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "weft/detail/bounded_queue.hpp"
+#include "weft/detail/record_lane.hpp"
+#include "weft/detail/record_ring.hpp"
+#include "weft/detail/thread_slot.hpp"
+
+namespace weft::detail {
+
+/// Counts this thread's pops where there are several lanes. Initial-exec for the reason given in thread_slot.hpp.
+[[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uint32_t pop_turn = 0;
+
+template <class Record, class Atomics = std_atomics>
+class laned_queue {
+  using ring = record_ring<Record, Atomics>;
+  using lane = record_lane<Record, Atomics>;
+
+ public:
+  /// Threads that get a lane of their own.
+  static constexpr std::uint32_t lanes_max = 8;
+
+  /// Room for `capacity` records in each lane. `lanes` and `threads_max` are smaller in tests only. Throws
+  /// std::bad_alloc.
+  explicit laned_queue(std::size_t capacity, std::uint32_t lanes = lanes_max,
+                       std::size_t threads_max = thread_slots_max)
+      : first_{capacity}, lanes_{lanes}, rest_{capacity, threads_max} {
+    // [laned_queue.first] relaxed -> [laned_queue.at]: construction comes before everything.
+    by_index_[0].store(&first_, std::memory_order_relaxed);
+  }
+  laned_queue(const laned_queue&) = delete;
+  laned_queue& operator=(const laned_queue&) = delete;
+  ~laned_queue() {
+    for (std::uint32_t index = 1; index < open_; ++index) delete &at(index);
+  }
+
+  /// False: full.
+  [[nodiscard]] bool try_push(const Record& record) noexcept {
+    lane* const mine = own_lane();
+    return mine != nullptr ? mine->try_push(record) : try_push_first(record);
+  }
+
+  /// Pushes a record that is put together in its slot: its first two words, then `rest_words` words from `rest`.
+  [[nodiscard]] bool try_push_parts(std::uint64_t first, std::uint64_t second, const void* rest,
+                                    std::size_t rest_words) noexcept {
+    lane* const mine = own_lane();
+    if (mine == nullptr) [[unlikely]]
+      return try_push_parts_first(first, second, rest, rest_words);
+    return mine->try_push_parts(first, second, rest, rest_words);
+  }
+
+  /// False: nothing ready.
+  [[nodiscard]] bool try_pop(Record& record) noexcept {
+    place found;
+    return find_first(found) && take_first(found, record);
+  }
+
+  // A pop in two steps, so that the record is made where one has been found.
+
+  /// A record that was ready.
+  struct place {
+    ring* where;
+    std::uint64_t position;
+  };
+
+  /// False: nothing ready. True: there is a record in `found`, for whoever takes it first.
+  [[nodiscard]] bool find_first(place& found) noexcept {
+    // [laned_queue.single] relaxed <- [laned_queue.open]: the first lane is always there.
+    if (ways_.load(std::memory_order_relaxed) != 1) [[unlikely]]
+      return find_among(found);
+    found.where = &first_;
+    return first_.find_first(found.position);
+  }
+
+  /// Takes what `find_first` has found, or another one that is ready. False: nothing ready any more, and `record` is
+  /// anything.
+  [[nodiscard]] bool take_first(const place& found, Record& record) noexcept {
+    if (found.where->take_first(found.position, record)) [[likely]]
+      return true;
+    return take_elsewhere(record);
+  }
+
+  /// Records that fit into one lane.
+  [[nodiscard]] std::size_t capacity() const noexcept { return first_.capacity(); }
+
+  /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
+  [[nodiscard]] std::size_t approximate_size() noexcept {
+    std::size_t out = rest_.approximate_size();
+    // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
+    const std::uint32_t ways = ways_.load(std::memory_order_acquire);
+    for (std::uint32_t index = 0; index < (ways & lanes_mask); ++index) out += at(index).approximate_size();
+    return out;
+  }
+
+ private:
+  using support = atomics_support<Atomics>;
+  using word = typename Atomics::template atomic<std::uint32_t>;
+  using pointer = typename Atomics::template atomic<lane*>;
+  static constexpr std::uint32_t lanes_mask = 0xff;
+  static constexpr std::uint32_t rest_in_use = 0x100;
+  // Pops of a thread's own records in a row.
+  static constexpr std::uint32_t own_turns = 32;
+
+  [[nodiscard]] lane* own_lane() const noexcept {
+    const std::uint32_t slot = cached_thread_slot;
+    return slot < thread_slots_max ? by_slot_[slot] : nullptr;
+  }
+
+  // For threads that have not pushed here before, or have no lane.
+
+  [[gnu::noinline]] bool try_push_first(const Record& record) noexcept {
+    lane* const mine = find_lane();
+    return mine != nullptr ? mine->try_push(record) : rest_.try_push(record);
+  }
+  [[gnu::noinline]] bool try_push_parts_first(std::uint64_t first, std::uint64_t second, const void* rest,
+                                              std::size_t rest_words) noexcept {
+    lane* const mine = find_lane();
+    return mine != nullptr ? mine->try_push_parts(first, second, rest, rest_words)
+                           : rest_.try_push_parts(first, second, rest, rest_words);
+  }
+
+  // Opens a lane for this thread; null where it shares one. It stays at that, so that its records are in order.
+  lane* find_lane() noexcept {
+    const std::uint32_t slot = this_thread_slot();
+    // [laned_queue.closed] relaxed <- [laned_queue.open]: where it is not seen, the lock comes.
+    if ((ways_.load(std::memory_order_relaxed) & rest_in_use) != 0) return nullptr;
+    const std::scoped_lock lock{opening_};
+    lane* const mine = slot < thread_slots_max ? make_lane() : nullptr;
+    if (mine != nullptr) {
+      by_slot_[slot] = mine;
+    } else {
+      lanes_ = taken_;  // whoever comes now shares
+    }
+    // [laned_queue.open] release -> [laned_queue.ways], [laned_queue.single], [laned_queue.closed]: the lane.
+    ways_.store(open_ | (mine != nullptr ? 0 : rest_in_use), std::memory_order_release);
+    return mine;
+  }
+
+  lane* make_lane() noexcept {
+    if (taken_ == lanes_) return nullptr;
+    if (taken_ == open_) {
+      lane* made = nullptr;
+      try {
+        made = new lane{first_.capacity()};
+      } catch (const std::bad_alloc&) {
+        return nullptr;
+      }
+      // [laned_queue.made] relaxed -> [laned_queue.at]: published by the number of those that are open.
+      by_index_[open_++].store(made, std::memory_order_relaxed);
+    }
+    return &at(taken_++);
+  }
+
+  [[nodiscard]] lane& at(std::uint32_t index) const noexcept {
+    // [laned_queue.at] relaxed <- [laned_queue.made], [laned_queue.first]: whoever knows its number knows the lane.
+    lane* const out = by_index_[index].load(std::memory_order_relaxed);
+    support::must_exist(out);
+    return *out;
+  }
+
+  // Into its own lane first; now and then, and where there is nothing, into all of them, from another one on each time.
+  [[gnu::noinline]] bool find_among(place& found) noexcept {
+    // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
+    const std::uint32_t ways = ways_.load(std::memory_order_acquire);
+    const std::uint32_t turn = ++pop_turn;
+    lane* const mine = own_lane();
+    if (mine != nullptr && turn % own_turns != 0 && is_ready(*mine, found)) return true;
+    const std::uint32_t open = ways & lanes_mask;
+    const std::uint32_t count = open + ((ways & rest_in_use) != 0 ? 1 : 0);
+    std::uint32_t index = turn / own_turns % count;
+    for (std::uint32_t looked = 0; looked < count; ++looked) {
+      if (is_ready(index < open ? static_cast<ring&>(at(index)) : rest_, found)) return true;
+      if (++index == count) index = 0;
+    }
+    return false;
+  }
+
+  static bool is_ready(ring& where, place& found) noexcept {
+    found.where = &where;
+    return where.find_first(found.position);
+  }
+
+  [[gnu::noinline]] bool take_elsewhere(Record& record) noexcept {
+    place found;
+    while (find_first(found)) {
+      if (found.where->take_first(found.position, record)) return true;
+    }
+    return false;
+  }
+
+  // The only lane of most queues.
+  lane first_;
+
+  // Written once for each lane.
+  word ways_{1};  // the number of open lanes, and whether threads share what is behind them
+  std::uint32_t open_ = 1;
+  std::uint32_t taken_ = 0;
+  std::uint32_t lanes_;
+  typename support::mutex opening_;
+  std::array<pointer, lanes_max> by_index_{};
+  std::array<lane*, thread_slots_max> by_slot_{};  // each written by its slot's thread alone
+
+  bounded_queue<Record, Atomics> rest_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,66 @@
+// A bounded queue for one producer and many consumers: what one thread pushes.
+//
+// Who: one thread at a time pushes, and a change of threads is ordered by somebody else; any thread may pop.
+//
+// Progress: try_push is wait-free and has no atomic read-modify-write; the consumers' side is record_ring.hpp.
+// Linearization: a push at its publication. False from try_push: the lane was full when the head was read.
+//
+// Layout: the ring with the consumers' line, then the producer's line. Model test: tests/model/queue_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/detail/record_ring.hpp"
+
+namespace weft::detail {
+
+template <class Record, class Atomics = std_atomics>
+class record_lane final : public record_ring<Record, Atomics> {
+  using ring = record_ring<Record, Atomics>;
+
+ public:
+  /// Room for `capacity` records. Throws std::bad_alloc.
+  explicit record_lane(std::size_t capacity) : ring{capacity, capacity} {}
+
+  /// False: full.
+  [[nodiscard]] bool try_push(const Record& record) noexcept {
+    return push_with([&](slot& mine) { mine.write(record); });
+  }
+
+  /// Pushes a record that is put together in its slot: its first two words, then `rest_words` words from `rest`.
+  [[nodiscard]] bool try_push_parts(std::uint64_t first, std::uint64_t second, const void* rest,
+                                    std::size_t rest_words) noexcept {
+    return push_with([&](slot& mine) { mine.write_parts(first, second, rest, rest_words); });
+  }
+
+  /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
+  [[nodiscard]] std::size_t approximate_size() const noexcept {
+    return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [stat]
+  }
+
+ private:
+  using typename ring::counter;
+  using typename ring::slot;
+
+  template <class Write>
+  [[gnu::always_inline]] bool push_with(Write write) noexcept {
+    const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [stat] this thread's own
+    if (static_cast<std::int64_t>(position - known_head_) >= ring::room()) [[unlikely]] {
+      known_head_ = ring::passed();
+      if (static_cast<std::int64_t>(position - known_head_) >= ring::room()) return false;
+    }
+    slot& mine = ring::slot_at(position);
+    write(mine);
+    // Before the publication: whoever pops the record may destroy the lane.
+    tail_.store(position + 1, std::memory_order_relaxed);  // [stat]
+    ring::publish(mine, position);
+    return true;
+  }
+
+  // The producer's; the copy of the head spares it the consumers' line while there is room.
+  alignas(cache_line_bytes) counter tail_{0};
+  std::uint64_t known_head_ = 0;
+};
+
+}  // namespace weft::detail
