@@ -39,8 +39,10 @@ class completion_queue final : public completion {
     // Whoever waits looks more often in vain than not, and that is to take as little as possible.
     if (!bounded_) [[unlikely]]
       return pop_unbounded();
-    detail::laned_queue<detail::raw_record>::place found;
-    if (!bounded_->find_first(found)) return std::nullopt;
+    if (!bounded_->has_one_lane()) [[unlikely]]
+      return pop_among();
+    lane::place found;
+    if (!bounded_->first_lane().find_first(found)) return std::nullopt;
     return pop_at(found);
   }
 
@@ -50,14 +52,16 @@ class completion_queue final : public completion {
   [[nodiscard]] std::size_t capacity() const noexcept { return bounded_ ? bounded_->capacity() : 0; }
 
  private:
+  using lane = detail::record_lane<detail::raw_record>;
+
   friend class core::runtime_state;
 
-  [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(
-      const detail::laned_queue<detail::raw_record>::place& found) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(const lane::place& found) noexcept {
     std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice
-    if (!bounded_->take_first(found, out->raw())) empty(out);
+    if (!bounded_->first_lane().take_first(found, out->raw())) empty(out);
     return out;
   }
+  [[nodiscard]] std::optional<completion_record> pop_among() noexcept;
   [[nodiscard]] std::optional<completion_record> pop_unbounded() noexcept;
   // A failed pop leaves the bytes of a record that is another thread's. Apart, as destroying a record takes registers.
   [[gnu::noinline]] static void empty(std::optional<completion_record>& failed) noexcept {

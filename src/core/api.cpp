@@ -140,6 +140,12 @@ completion::answer completion_queue::signal(completion_record&& record) noexcept
   return answer::taken;
 }
 
+std::optional<completion_record> completion_queue::pop_among() noexcept {
+  std::optional<completion_record> out{std::in_place};
+  if (!bounded_->try_pop(out->raw())) empty(out);
+  return out;
+}
+
 std::optional<completion_record> completion_queue::pop_unbounded() noexcept {
   std::optional<completion_record> out{std::in_place};
   if (!unbounded_->try_pop(out->raw())) empty(out);

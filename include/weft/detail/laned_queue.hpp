@@ -29,7 +29,6 @@
 
 #include "weft/detail/bounded_queue.hpp"
 #include "weft/detail/record_lane.hpp"
-#include "weft/detail/record_ring.hpp"
 #include "weft/detail/thread_slot.hpp"
 
 namespace weft::detail {
@@ -39,7 +38,6 @@ namespace weft::detail {
 
 template <class Record, class Atomics = std_atomics>
 class laned_queue {
-  using ring = record_ring<Record, Atomics>;
   using lane = record_lane<Record, Atomics>;
 
  public:
@@ -77,34 +75,17 @@ class laned_queue {
 
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
-    place found;
-    return find_first(found) && take_first(found, record);
+    if (!has_one_lane()) [[unlikely]]
+      return try_pop_among(record);
+    return first_.try_pop(record);
   }
 
-  // A pop in two steps, so that the record is made where one has been found.
-
-  /// A record that was ready.
-  struct place {
-    ring* where;
-    std::uint64_t position;
-  };
-
-  /// False: nothing ready. True: there is a record in `found`, for whoever takes it first.
-  [[nodiscard]] bool find_first(place& found) noexcept {
+  /// Whether there is no more than one lane yet: then its two steps may be used in place of `try_pop`.
+  [[nodiscard]] bool has_one_lane() const noexcept {
     // [laned_queue.single] relaxed <- [laned_queue.open]: the first lane is always there.
-    if (ways_.load(std::memory_order_relaxed) != 1) [[unlikely]]
-      return find_among(found);
-    found.where = &first_;
-    return first_.find_first(found.position);
+    return ways_.load(std::memory_order_relaxed) == 1;
   }
-
-  /// Takes what `find_first` has found, or another one that is ready. False: nothing ready any more, and `record` is
-  /// anything.
-  [[nodiscard]] bool take_first(const place& found, Record& record) noexcept {
-    if (found.where->take_first(found.position, record)) [[likely]]
-      return true;
-    return take_elsewhere(record);
-  }
+  [[nodiscard]] lane& first_lane() noexcept { return first_; }
 
   /// Records that fit into one lane.
   [[nodiscard]] std::size_t capacity() const noexcept { return first_.capacity(); }
@@ -127,10 +108,7 @@ class laned_queue {
   // Pops of a thread's own records in a row.
   static constexpr std::uint32_t own_turns = 32;
 
-  [[nodiscard]] lane* own_lane() const noexcept {
-    const std::uint32_t slot = cached_thread_slot;
-    return slot < thread_slots_max ? by_slot_[slot] : nullptr;
-  }
+  [[nodiscard]] lane* own_lane() const noexcept { return by_slot_[cached_thread_slot]; }
 
   // For threads that have not pushed here before, or have no lane.
 
@@ -184,32 +162,19 @@ class laned_queue {
     return *out;
   }
 
-  // Into its own lane first; now and then, and where there is nothing, into all of them, from another one on each time.
-  [[gnu::noinline]] bool find_among(place& found) noexcept {
+  // From its own lane first; now and then, and where there is nothing, from all of them, from another one on each time.
+  [[gnu::noinline]] bool try_pop_among(Record& record) noexcept {
     // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
     const std::uint32_t ways = ways_.load(std::memory_order_acquire);
     const std::uint32_t turn = ++pop_turn;
     lane* const mine = own_lane();
-    if (mine != nullptr && turn % own_turns != 0 && is_ready(*mine, found)) return true;
+    if (mine != nullptr && turn % own_turns != 0 && mine->try_pop(record)) return true;
     const std::uint32_t open = ways & lanes_mask;
     const std::uint32_t count = open + ((ways & rest_in_use) != 0 ? 1 : 0);
     std::uint32_t index = turn / own_turns % count;
     for (std::uint32_t looked = 0; looked < count; ++looked) {
-      if (is_ready(index < open ? static_cast<ring&>(at(index)) : rest_, found)) return true;
+      if (index < open ? at(index).try_pop(record) : rest_.try_pop(record)) return true;
       if (++index == count) index = 0;
-    }
-    return false;
-  }
-
-  static bool is_ready(ring& where, place& found) noexcept {
-    found.where = &where;
-    return where.find_first(found.position);
-  }
-
-  [[gnu::noinline]] bool take_elsewhere(Record& record) noexcept {
-    place found;
-    while (find_first(found)) {
-      if (found.where->take_first(found.position, record)) return true;
     }
     return false;
   }
@@ -224,7 +189,7 @@ class laned_queue {
   std::uint32_t lanes_;
   typename support::mutex opening_;
   std::array<pointer, lanes_max> by_index_{};
-  std::array<lane*, thread_slots_max> by_slot_{};  // each written by its slot's thread alone
+  std::array<lane*, thread_slot_values> by_slot_{};  // each written by its slot's thread alone
 
   bounded_queue<Record, Atomics> rest_;
 };

@@ -29,40 +29,47 @@ class record_ring {
   record_ring(const record_ring&) = delete;
   record_ring& operator=(const record_ring&) = delete;
 
+  /// A record that was ready.
+  struct place {
+    std::uint64_t position;
+    const record_slot<Record, Atomics>* slot;
+  };
+
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
-    std::uint64_t position;
-    return find_first(position) && take_first(position, record);
+    place found;
+    return find_first(found) && take_first(found, record);
   }
 
   // A pop in two steps, so that the record is made where one has been found.
 
-  /// False: nothing ready. True: there is a record at `position`, for whoever takes it first.
-  [[nodiscard]] bool find_first(std::uint64_t& position) const noexcept {
+  /// False: nothing ready. True: there is a record in `found`, for whoever takes it first.
+  [[nodiscard]] bool find_first(place& found) const noexcept {
     // [record_ring.front] acquire <- [record_ring.claim]: whoever claimed the record before knew of later ones; so
     // does this thread now, and does not answer "nothing" where there was something all the time.
-    position = head_.load(std::memory_order_acquire);
+    found.position = head_.load(std::memory_order_acquire);
     for (;;) {
+      found.slot = &slots_[found.position & mask_];
       // [record_ring.poll] acquire <- [record_ring.publish]: on mismatch the words may be anything.
-      if (slots_[position & mask_].sequence.load(std::memory_order_acquire) == position + 1) return true;
+      if (found.slot->sequence.load(std::memory_order_acquire) == found.position + 1) return true;
       // [record_ring.front] acquire <- [record_ring.claim]: unless others have moved on, there is nothing. If the
       // slot was reused, the acquire above makes a newer head visible.
       const std::uint64_t now = head_.load(std::memory_order_acquire);
-      if (now == position) return false;
-      position = now;
+      if (now == found.position) return false;
+      found.position = now;
     }
   }
 
   /// Takes what `find_first` has found, or what is first by now. False: nothing ready any more, and `record` is
   /// anything.
-  [[nodiscard]] bool take_first(std::uint64_t position, Record& record) noexcept {
-    const slot& first = slots_[position & mask_];
-    first.read(record);
+  [[nodiscard]] bool take_first(const place& found, Record& record) noexcept {
+    found.slot->read(record);
+    std::uint64_t position = found.position;
     // [record_ring.claim] release -> [record_ring.passed], [record_ring.front]: the copy is made before the slot
     // is free. After a failure everything is looked at anew.
     if (head_.compare_exchange_strong(position, position + 1, std::memory_order_release, std::memory_order_relaxed))
         [[likely]] {
-      support::confirm_read(first.words, sizeof(Record));
+      support::confirm_read(found.slot->words, sizeof(Record));
       return true;
     }
     return take_later(record);
@@ -110,8 +117,8 @@ class record_ring {
  private:
   // Another thread was first. Apart, so that a pop at first try needs no registers saved.
   [[gnu::noinline]] bool take_later(Record& record) noexcept {
-    std::uint64_t position;
-    return find_first(position) && take_first(position, record);
+    place found;
+    return find_first(found) && take_first(found, record);
   }
 
   static std::uint64_t slot_count(std::size_t capacity, std::size_t slots_min) {

@@ -11,10 +11,13 @@ namespace weft::detail {
 inline constexpr std::uint32_t thread_slots_max = 512;
 
 /// What a thread without a slot has in place of one.
-inline constexpr std::uint32_t no_thread_slot = ~std::uint32_t{0};
+inline constexpr std::uint32_t no_thread_slot = thread_slots_max;
 
 /// Not yet asked for.
-inline constexpr std::uint32_t unknown_thread_slot = no_thread_slot - 1;
+inline constexpr std::uint32_t unknown_thread_slot = no_thread_slot + 1;
+
+/// Values of `cached_thread_slot`: an array of so many needs no check of the index.
+inline constexpr std::uint32_t thread_slot_values = unknown_thread_slot + 1;
 
 /// Initial-exec: in position-independent code the compiler would count on a call, and save every register around it.
 [[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uint32_t cached_thread_slot = unknown_thread_slot;
