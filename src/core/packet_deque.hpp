@@ -1,10 +1,10 @@
 // A thread's own packets: taken and put at the warm end, stolen from the cold one (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
-// Progress: every call returns at once; one that meets another thread inside answers `busy` and goes elsewhere, so
-// nobody waits. Who calls what: any thread anything; in the common case only the owner comes here.
+// Progress: every call returns at once; one that meets another thread inside does nothing, and the caller goes
+// elsewhere, so nobody waits. Who calls what: any thread anything; in the common case only the owner comes here.
 // Linearization: inside the lock. Reuse: room for every packet of the pool, so a put never fails for space.
 // Layout: lock and ends share the owner's line, which thieves take only when they have nothing left.
-// Cost of a put or take by the owner: one exchange and one store, all in its own cache.
+// Cost of a put or take by the owner, of however many: one exchange and one store, all in its own cache.
 // Model test: tests/model/packet_deque_test.cpp.
 #pragma once
 
@@ -17,8 +17,6 @@
 
 namespace weft::core {
 
-enum class deque_result : std::uint8_t { ok, empty, busy };
-
 template <class Atomics = detail::std_atomics>
 class alignas(detail::cache_line_bytes) basic_packet_deque {
  public:
@@ -26,22 +24,22 @@ class alignas(detail::cache_line_bytes) basic_packet_deque {
   explicit basic_packet_deque(std::uint32_t capacity)
       : places_{std::make_unique_for_overwrite<std::uint32_t[]>(capacity)}, mask_{capacity - 1} {}
 
-  [[nodiscard]] deque_result try_put(std::uint32_t packet) noexcept {
-    if (!try_enter()) return deque_result::busy;
-    write(warm_++, packet);
+  /// Puts all of them, the last one warmest. False: another thread is inside.
+  [[nodiscard]] bool try_put(std::span<const std::uint32_t> packets) noexcept {
+    if (!try_enter()) return false;
+    for (const std::uint32_t packet : packets) write(warm_++, packet);
     leave();
-    return deque_result::ok;
+    return true;
   }
 
-  [[nodiscard]] deque_result try_take(std::uint32_t& packet) noexcept {
-    if (!try_enter()) return deque_result::busy;
-    if (warm_ == cold_) {
-      leave();
-      return deque_result::empty;
-    }
-    packet = read(--warm_);
+  /// Takes the warmest into `out`, the warmest last; returns how many. None: it is empty, or another thread is inside.
+  [[nodiscard]] std::size_t try_take(std::span<std::uint32_t> out) noexcept {
+    if (!try_enter()) return 0;
+    const std::size_t there = warm_ - cold_;
+    const std::size_t taken = there < out.size() ? there : out.size();
+    for (std::size_t i = taken; i > 0; --i) out[i - 1] = read(--warm_);
     leave();
-    return deque_result::ok;
+    return taken;
   }
 
   /// Takes the colder half, at least one and at most what fits into `loot`; returns how many.

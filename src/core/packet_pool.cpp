@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <span>
 
 namespace weft::core {
 
@@ -11,7 +12,9 @@ packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t p
       stride_{net::packet_stride(packet_bytes)},
       count_{count},
       packet_bytes_{packet_bytes},
-      strays_{count} {}
+      strays_{count},
+      hand_count_{std::min(count / 16 / hand_max, detail::thread_slots_max)},
+      hands_{std::make_unique<hand[]>(hand_count_)} {}
 
 packet_pool::~packet_pool() {
   for (auto& deque : deques_) {
@@ -35,15 +38,44 @@ packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {
   }
 }
 
-std::uint32_t packet_pool::get_elsewhere(packet_deque* own) noexcept {
+// The warmest packet of the thread's deque; half a hand more comes with it.
+std::uint32_t packet_pool::get_from(packet_deque& own, std::uint32_t slot) noexcept {
+  std::array<std::uint32_t, hand_max / 2> some;
+  const std::size_t taken = own.try_take(std::span{some}.first(slot < hand_count_ ? some.size() : 1));
+  if (taken == 0) return none;
+  for (std::size_t i = 0; i + 1 < taken; ++i) put(some[i]);
+  return some[taken - 1];
+}
+
+std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
+  packet_deque* const own = own_deque(slot);
   std::uint32_t packet = none;
-  if (source_ != nullptr && source_->reclaim_packets() > 0 && own != nullptr &&
-      own->try_take(packet) == deque_result::ok) {
-    return packet;
+  if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
+  if (source_ != nullptr && source_->reclaim_packets() > 0) {
+    if (slot < hand_count_ && hands_[slot].count != 0) return hands_[slot].packets[--hands_[slot].count];
+    if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
   }
   if (!strays_.looks_empty() && (packet = strays_.pop()) != none) return packet;
   if ((packet = take_fresh()) != none) return packet;
   return steal(own);
+}
+
+// Where the hand is full, its colder half goes with the deque's. A thief inside doesn't hold us up: then the packet
+// goes where everybody finds it.
+void packet_pool::put_away(std::uint32_t slot, std::uint32_t packet) noexcept {
+  packet_deque* const own = own_deque(slot);
+  if (slot < hand_count_ && own != nullptr) {
+    hand& mine = hands_[slot];
+    if (own->try_put(std::span{mine.packets}.first(hand_max / 2))) {
+      std::copy(mine.packets.begin() + hand_max / 2, mine.packets.end(), mine.packets.begin());
+      mine.count = hand_max / 2;
+      mine.packets[mine.count++] = packet;
+      return;
+    }
+  } else if (own != nullptr && own->try_put({&packet, 1})) {
+    return;
+  }
+  strays_.push(packet);
 }
 
 std::uint32_t packet_pool::take_fresh() noexcept {

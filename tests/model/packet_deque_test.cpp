@@ -6,6 +6,7 @@
 #include <array>
 #include <iostream>
 #include <optional>
+#include <span>
 
 #include "model/atomics.hpp"
 #include "model/planting.hpp"
@@ -13,7 +14,6 @@
 namespace {
 
 using namespace weft::model;
-using weft::core::deque_result;
 using deque = weft::core::basic_packet_deque<model_atomics>;
 
 class model_packet_deque : public ::testing::Test {
@@ -48,15 +48,22 @@ class owners {
 
 bool put(deque& to, owners& mine, std::uint32_t packet) {
   mine.give(packet);
-  if (to.try_put(packet) == deque_result::ok) return true;
+  if (to.try_put({&packet, 1})) return true;
   mine.take(packet);
   return false;
 }
 
+std::size_t take(deque& from, owners& mine, std::size_t most) {
+  std::array<std::uint32_t, 2> out;
+  const std::size_t count = from.try_take(std::span{out}.first(most));
+  for (std::size_t i = 0; i < count; ++i) mine.take(out[i]);
+  return count;
+}
+
 // What is still inside, at the end.
 void empty_out(deque& from, owners& all) {
-  std::uint32_t packet = 0;
-  while (from.try_take(packet) == deque_result::ok) all.take(packet);
+  while (take(from, all, 1) != 0) {
+  }
 }
 
 void owner_and_thief() {
@@ -64,14 +71,14 @@ void owner_and_thief() {
   owners all;
   threads(
       [&] {
-        for (std::uint32_t packet = 0; packet < 4; ++packet) {
+        for (std::uint32_t packet = 0; packet < 2; ++packet) {
           all.take(packet);
           while (!put(packets, all, packet)) await_change();
         }
-        std::uint32_t packet = 0;
-        for (int i = 0; i < 2; ++i) {
-          if (packets.try_take(packet) == deque_result::ok) all.take(packet);
-        }
+        const std::array<std::uint32_t, 2> both{2, 3};
+        while (!packets.try_put(both)) await_change();
+        take(packets, all, 2);
+        take(packets, all, 1);
       },
       [&] {
         std::array<std::uint32_t, 2> loot;
@@ -91,7 +98,7 @@ void three_at_once() {
   threads(
       [&] {
         std::uint32_t packet = 0;
-        if (packets.try_take(packet) != deque_result::ok) return;
+        if (packets.try_take({&packet, 1}) == 0) return;
         all.take(packet);
         put(packets, all, packet);
       },
@@ -101,10 +108,9 @@ void three_at_once() {
         for (std::size_t i = 0; i < count; ++i) all.take(loot[i]);
       },
       [&] {
-        std::uint32_t packet = 3;
-        all.take(packet);
-        put(packets, all, packet);
-        if (packets.try_take(packet) == deque_result::ok) all.take(packet);
+        all.take(3);
+        put(packets, all, 3);
+        take(packets, all, 1);
       });
   empty_out(packets, all);
   check(all.count() == 4, "a packet is lost");

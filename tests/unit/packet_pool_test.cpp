@@ -67,6 +67,33 @@ TEST(packet_pool, finds_packets_that_another_thread_has_put_back) {
   EXPECT_EQ(std::set(again.begin(), again.end()).size(), count);
 }
 
+// What threads keep at hand is no more than a sixteenth, and none of it is lost to whoever has their place.
+TEST(packet_pool, lets_threads_keep_a_few_at_hand) {
+  constexpr std::uint32_t many = 1024;
+  std::vector<std::byte> memory(net::packet_stride(packet_bytes) * many);
+  packet_pool pool{memory.data(), many, packet_bytes};
+  auto taken = take_all(pool);
+  EXPECT_EQ(taken.size(), many) << "by one thread, all";
+  for (int round = 0; round < 3; ++round) {
+    std::set<std::uint32_t> all(taken.begin(), taken.end());
+    EXPECT_EQ(all.size(), taken.size());
+    std::thread{[&] {
+      for (const std::uint32_t packet : taken) pool.put(packet);
+    }}.join();
+    taken = take_all(pool);
+    EXPECT_GE(taken.size(), many - many / 16) << "another thread has put them back";
+    all = {taken.begin(), taken.end()};
+    std::thread{[&] {  // in its place, and with what was at its hand
+      const auto left = take_all(pool);
+      all.insert(left.begin(), left.end());
+      taken.insert(taken.end(), left.begin(), left.end());
+    }}
+        .join();
+    EXPECT_EQ(taken.size(), many);
+    EXPECT_EQ(all.size(), many);
+  }
+}
+
 TEST(packet_pool, gives_no_packet_to_two_threads_at_once) {
   pool_with_memory fixture;
   std::array<std::atomic<bool>, count> taken{};
