@@ -235,7 +235,7 @@ TEST(laned_queue, forgets_no_lane) {
   in_another_thread([&] {
     EXPECT_TRUE(queue.try_push(record::make(2, 0)));
     unsigned of_others = 0;
-    for (std::uint64_t i = 1; i <= 200; ++i) {
+    for (std::uint64_t i = 1; i <= 2000; ++i) {
       EXPECT_TRUE(queue.try_push(record::make(2, i)));
       record out;
       EXPECT_TRUE(queue.try_pop(out));

@@ -105,8 +105,9 @@ class laned_queue {
   using pointer = typename Atomics::template atomic<lane*>;
   static constexpr std::uint32_t lanes_mask = 0xff;
   static constexpr std::uint32_t rest_in_use = 0x100;
-  // Pops of a thread's own records in a row.
-  static constexpr std::uint32_t own_turns = 32;
+  // Pops from a thread's own lane in a row. Each that takes another thread's record instead makes that one look
+  // elsewhere, too, and a record is handed over in the time of ten pops.
+  static constexpr std::uint32_t own_turns = 256;
 
   [[nodiscard]] lane* own_lane() const noexcept { return by_slot_[cached_thread_slot]; }
 

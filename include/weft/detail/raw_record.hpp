@@ -22,6 +22,7 @@ enum class operation : std::uint8_t {
   atomic,          ///< a remote atomic posted here is complete
   put_signal,      ///< a peer has put something into a region of this rank's
   get_signal,      ///< a peer has got something from a region of this rank's
+  graph,           ///< a graph that was started here has ended
 };
 
 /// The name of an operation, as in `put_signal`.
@@ -37,6 +38,7 @@ enum class operation : std::uint8_t {
     case operation::atomic: return "atomic";
     case operation::put_signal: return "put_signal";
     case operation::get_signal: return "get_signal";
+    case operation::graph: return "graph";
   }
   return "unknown";
 }
