@@ -3,9 +3,12 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
@@ -193,9 +196,14 @@ class device {
   /// another runtime.
   template <std::predicate Condition>
   bool wait(const completion& on, Condition is_done, const wait_options& options = {}) {
+    return wait({&on}, std::move(is_done), options);
+  }
+  /// The same for several objects: a signal of any of them makes it ask anew.
+  template <std::predicate Condition>
+  bool wait(std::initializer_list<const completion*> on, Condition is_done, const wait_options& options = {}) {
     return wait_until(
-        on, [](void* condition) { return static_cast<bool>((*static_cast<Condition*>(condition))()); }, &is_done,
-        options);
+        {on.begin(), on.size()},
+        [](void* condition) { return static_cast<bool>((*static_cast<Condition*>(condition))()); }, &is_done, options);
   }
 
   /// Waits for a record and takes it; nothing after `options.timeout`. The rest as above.
@@ -215,7 +223,8 @@ class device {
                           completion& local, const detail::post_atomic_word_options& options);
 
   hook add_hook_node(std::unique_ptr<detail::hook_node> made);
-  bool wait_until(const completion& on, bool (*is_done)(void*), void* condition, const wait_options& options);
+  bool wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+                  const wait_options& options);
 
   weft::runtime* runtime_;
   core::device_state* state_;

@@ -7,6 +7,7 @@
 #include "weft/counter.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
+#include "weft/graph.hpp"
 #include "weft/handler.hpp"
 #include "weft/hook.hpp"
 #include "weft/matched_message.hpp"

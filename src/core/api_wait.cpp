@@ -16,10 +16,13 @@ hook device::add_hook_node(std::unique_ptr<detail::hook_node> made) {
   return hook{std::move(control)};
 }
 
-bool device::wait_until(const completion& on, bool (*is_done)(void*), void* condition, const wait_options& options) {
+bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+                        const wait_options& options) {
   core::runtime_state& runtime = *runtime_->state_;
-  if (&on.runtime() != runtime_) [[unlikely]] {
-    throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
+  for (const completion* each : on) {
+    if (each == nullptr || &each->runtime() != runtime_) [[unlikely]] {
+      throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
+    }
   }
   core::device_state& standard = runtime.default_state();
   if (state_->gate().is_inside() || standard.gate().is_inside()) [[unlikely]] {

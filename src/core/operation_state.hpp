@@ -97,6 +97,9 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   /// The operation names `object` from now on, until `signalled`.
   void will_signal(completion& object) noexcept {
     target = &object;
+    expect_signal(object);
+  }
+  static void expect_signal(completion& object) noexcept {
     object.outstanding_.fetch_add(1, std::memory_order_relaxed);  // [stat] checked when the object goes
   }
   static void signalled(completion& object) noexcept {

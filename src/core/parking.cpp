@@ -24,8 +24,8 @@ clock::time_point end_of(std::chrono::nanoseconds timeout) noexcept {
 
 }  // namespace
 
-bool parking::wait(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*),
-                   void* what, const wait_options& options) {
+bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+                   const wait_options& options) {
   if (is_done(what)) return true;
   const time_point until = end_of(options.timeout);
   std::uint32_t looks = 0;  // in vain, one after the other
@@ -47,8 +47,8 @@ bool parking::wait(device_state& through, device_state& standard, const completi
 }
 
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
-bool parking::park(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*),
-                   void* what, time_point until) {
+bool parking::park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+                   time_point until) {
   const auto look = [&] {
     const stillness here = through.look_before_sleep();
     return &through == &standard ? here : std::min(here, standard.look_before_sleep());
@@ -79,7 +79,7 @@ bool parking::park(device_state& through, device_state& standard, const completi
 }
 
 // Leaves however the wait ends, by an exception of the condition as well.
-parking::bed::bed(parking& lot, const completion& on, std::uint32_t device) noexcept : lot_{lot}, me_{&on, device} {
+parking::bed::bed(parking& lot, completions on, std::uint32_t device) noexcept : lot_{lot}, me_{on, device} {
   lot_.enter(me_);
 }
 parking::bed::~bed() { lot_.leave(me_); }
@@ -92,7 +92,7 @@ void parking::stir(std::uint32_t device) noexcept {
 
 void parking::enter(sleeper& me) noexcept {
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
-  awaited_[place_of(me.on)].fetch_add(1, std::memory_order_relaxed);
+  for (const completion* each : me.on) awaited_[place_of(each)].fetch_add(1, std::memory_order_relaxed);
   const std::scoped_lock lock{mutex_};
   me.next = first_;
   if (first_ != nullptr) first_->previous = &me;
@@ -105,14 +105,17 @@ void parking::leave(sleeper& me) noexcept {
     (me.previous != nullptr ? me.previous->next : first_) = me.next;
     if (me.next != nullptr) me.next->previous = me.previous;
   }
-  awaited_[place_of(me.on)].fetch_sub(1, std::memory_order_relaxed);  // [stat] a wake-up too many does no harm
+  for (const completion* each : me.on) {
+    awaited_[place_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [stat] a wake-up too many does no harm
+  }
 }
 
 // All who sleep at the same device's word wake up with those who are meant.
 [[gnu::cold]] void parking::wake(const completion* object) noexcept {
   const std::scoped_lock lock{mutex_};
   for (const sleeper* each = first_; each != nullptr; each = each->next) {
-    if (object == nullptr || each->on == object) net::wake_sleepers((*words_)[each->device]);
+    if (object == nullptr || std::ranges::find(each->on, object) != each->on.end())
+      net::wake_sleepers((*words_)[each->device]);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <span>
 
 #include "net/sleep_word.hpp"
 #include "weft/completion.hpp"
@@ -47,16 +48,19 @@ class parking {
   /// The same for one device, which has something to do that no message tells of.
   void stir(std::uint32_t device) noexcept;
 
+  /// What somebody waits for: any of them.
+  using completions = std::span<const completion* const>;
+
   /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is
   /// true. What it throws comes out.
-  bool wait(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*), void* what,
+  bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
             const wait_options& options);
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
   // A thread that sleeps or is about to.
   struct sleeper {
-    const completion* on;
+    completions on;
     std::uint32_t device;
     sleeper* next = nullptr;
     sleeper* previous = nullptr;
@@ -64,7 +68,7 @@ class parking {
 
   class bed {
    public:
-    bed(parking& lot, const completion& on, std::uint32_t device) noexcept;
+    bed(parking& lot, completions on, std::uint32_t device) noexcept;
     ~bed();
     bed(const bed&) = delete;
     bed& operator=(const bed&) = delete;
@@ -82,7 +86,7 @@ class parking {
   void wake(const completion* object) noexcept;
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
-  bool park(device_state& through, device_state& standard, const completion& on, bool (*is_done)(void*), void* what,
+  bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
             time_point until);
 
   net::sleep_words* words_ = nullptr;

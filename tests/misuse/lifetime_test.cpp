@@ -73,6 +73,29 @@ TEST_F(lifetime, of_a_process_ends_with_a_hook_that_throws) {
   EXPECT_DEATH(wrong(), "wrong use: a hook threw an exception");
 }
 
+TEST_F(lifetime, of_a_process_ends_with_a_node_of_a_graph_that_throws) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    weft::counter ended{*rt};
+    weft::graph steps{rt->default_device()};
+    steps.add([] { throw 1; });
+    steps.start(ended);
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a function of a graph threw an exception");
+}
+
+TEST_F(lifetime, of_a_graph_ends_after_its_run) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    weft::counter ended{*rt};
+    std::optional<weft::graph> steps{std::in_place, rt->default_device()};
+    steps->add_post([](weft::completion&) { return weft::status::retry(weft::shortage::ring); });
+    steps->start(ended);
+    steps.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a graph is destroyed while it runs");
+}
+
 TEST_F(lifetime, of_a_runtime_ends_after_its_devices) {
   const auto wrong = [] {
     auto rt = lone_runtime();
