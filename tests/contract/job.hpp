@@ -3,13 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <future>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/config.hpp"
@@ -195,9 +200,10 @@ class pair_job {
  public:
   explicit pair_job(const base::settings& settings = small_settings())
       : settings_{settings}, boots_{boot::make_local_job(2)} {
-    std::thread other{[&] { sides_[1] = make(1); }};
+    // Both to their end, whatever one of them throws: the test then says what that was.
+    auto other = std::async(std::launch::async, [&] { return make(1); });
     sides_[0] = make(0);
-    other.join();
+    sides_[1] = other.get();
   }
 
   [[nodiscard]] side<Kind>& from() noexcept { return *sides_[0]; }
@@ -216,6 +222,20 @@ class pair_job {
 
 using self_job = lone_job<net::self_transport>;
 using shm_job = pair_job<net::shm::shm_transport>;
+/// Provider shm of libfabric names its file after its process, and whoever is killed leaves it: a later process with
+/// that number takes itself for its owner, and finds it busy. So before its first use nothing may be there.
+inline void remove_what_a_namesake_left() {
+  static const bool once = [] {
+    const std::string mine = std::to_string(::getpid()) + ":";
+    std::error_code ignored;
+    for (const auto& file : std::filesystem::directory_iterator{"/dev/shm", ignored}) {
+      if (file.path().filename().string().starts_with(mine)) std::filesystem::remove(file.path(), ignored);
+    }
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
 /// Over the libfabric provider of this name; `absent` says why not, where this machine has none.
 template <class Name, class Kind = net::ofi::ofi_transport>
 class ofi_job : public pair_job<Kind> {
@@ -229,6 +249,7 @@ class ofi_job : public pair_job<Kind> {
 
  private:
   [[nodiscard]] static base::settings settings() {
+    remove_what_a_namesake_left();
     base::settings out = small_settings();
     out.ofi_provider = Name::value;
     return out;

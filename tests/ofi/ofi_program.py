@@ -16,7 +16,20 @@ CACHE = BUILD / "CMakeCache.txt"
 SANITIZED = bool(CACHE.exists() and re.search(r"^WEFT_SANITIZE:\w+=.+$", CACHE.read_text(), re.MULTILINE))
 
 
+def remove_what_the_dead_left():
+    """Provider shm of libfabric names its file after its process, and whoever is killed leaves it: the next process with
+    that number finds it, takes itself for its owner, and is told that it is busy."""
+    for file in Path("/dev/shm").glob("[0-9]*:[0-9]*:[0-9]*"):
+        try:
+            os.kill(int(file.name.split(":")[0]), 0)
+        except ProcessLookupError:
+            file.unlink(missing_ok=True)
+        except (OSError, ValueError):
+            pass  # alive, and another user's
+
+
 def run(ranks, *command, prefix=(), **variables):
+    remove_what_the_dead_left()
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PMI", "WEFT_", "FI_"))}
     # A library that libfabric is linked with else leaves a file where a program aborts.
     environment |= {"WEFT_TEST_RANKS": str(ranks), "IPATH_NO_BACKTRACE": "1"} | variables

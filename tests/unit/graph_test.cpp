@@ -160,16 +160,16 @@ TEST(graph, sends_and_receives) {
     const std::uint32_t right = (rt.rank() + 1) % rt.size();
     const std::uint32_t left = (rt.rank() + rt.size() - 1) % rt.size();
     graph ring{dev};
-    std::uint64_t out = 0, in = 0, seen = 0;
+    std::uint64_t run = 0, out = 0, in = 0, seen = 0;  // messages of two runs may overtake each other
     const graph_node receive = ring.add_post([&](completion& local) {
-      return dev.post_recv(left, std::span{&in, 1}, local, {.tag = 1});
+      return dev.post_recv(left, std::span{&in, 1}, local, {.tag = run});
     });
     const graph_node send = ring.add_post([&](completion& local) {
-      return dev.post_send(right, std::span{&out, 1}, local, {.tag = 1});
+      return dev.post_send(right, std::span{&out, 1}, local, {.tag = run});
     });
     const graph_node look = ring.add([&] { seen = in; });
     ring.add_edge(receive, look);
-    for (std::uint64_t run = 0; run < (test::messages_wake_sleepers() ? 200 : 5); ++run) {
+    for (; run < (test::messages_wake_sleepers() ? 200 : 5); ++run) {
       out = rt.rank() * 1000 + run;
       run_once(dev, ring, ended);
       EXPECT_EQ(seen, left * 1000 + run);
