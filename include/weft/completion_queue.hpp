@@ -21,7 +21,8 @@ struct completion_queue_options {
 
 /// Records in roughly the order of their completion, for any number of threads on both sides.
 ///
-/// **Order**: records that one thread signalled come out in the order of their signals; nothing else is promised.
+/// **Order**: records that one thread signalled come out in the order of their signals, up to its end (what it signals
+/// from destructors of thread-locals may overtake); nothing else is promised.
 /// **Threads**: those that signal write into lanes of their own, and a pop looks into its thread's lane first: threads
 /// that make progress and pop what they found are not in each other's way. **Source**: yan2025-lci, 5.1.4 and 6.2.3.
 class completion_queue final : public completion {

@@ -1,7 +1,9 @@
 // The completion graph: operations and functions in a partial order, started together (yan2025-lci, 4.2.6).
 //
-// Cost: making one allocates; starting it is one pass over its nodes; each edge is one atomic read-modify-write, each
-// node two. Nothing is allocated between start and end, but where a post is to be tried again (then, one hook).
+// Cost: making one allocates, and so does the first start after an edge was added, and each where there are graphs
+// inside; starting is one pass over the nodes;
+// each edge is one atomic read-modify-write, each node two. Between start and end a hook is made where something has to
+// be tried again: a post, an inner graph that somebody else runs, an end that finds its object full.
 #pragma once
 
 #include <cstdint>
@@ -48,13 +50,13 @@ class graph {
   graph_node add(std::function<void()> function);
 
   /// A node that posts: `post(local)` makes one post with `local` as its completion object, and answers what that
-  /// answered. The node is complete when the operation is: at once where it is *done*, with its signal where it is
-  /// *posted*; *retry* means that `post` is called again later.
+  /// answered, and nothing else with `local`. The node is complete when the operation is: at once where it is *done*,
+  /// with its signal where it is *posted*; *retry* means that `post` is called again later.
   graph_node add_post(std::function<status(completion& local)> post);
 
-  /// A node that starts `inner`, which outlives this graph, and is complete when that has ended. Where somebody else
-  /// has started `inner`, the node waits until that is over. **Errors**: `invalid_argument` where `inner` is this graph
-  /// or contains it.
+  /// A node that starts `inner`, and is complete when that has ended. Where somebody else has started `inner`, the node
+  /// waits until that is over. **Errors**: `invalid_argument` where `inner` is this graph or contains it, or is another
+  /// runtime's.
   graph_node add_graph(graph& inner);
 
   /// `after` runs when `before` is complete. **Errors**: `invalid_argument` for nodes that are not there or the same.
@@ -64,10 +66,12 @@ class graph {
   /// `context` and the first error of a node's. It may be started again from then on.
   ///
   /// **Blocking**: never. **Threads**: one at a time; inside a handler or hook as well. **Errors**: `invalid_state`
-  /// while it runs; `invalid_argument` where edges make a circle.
+  /// while it runs; `invalid_argument` where edges make a circle, here or in a graph inside, and for an object of
+  /// another runtime.
   void start(completion& done, void* context = nullptr);
 
-  /// Whether it has been started and has not ended. **Blocking**: never. **Threads**: any.
+  /// Whether it has been started and has not ended. Its object may still be about to be signalled then: only that
+  /// signal says that the object may go. **Blocking**: never. **Threads**: any.
   [[nodiscard]] bool is_running() const noexcept;
 
   /// The record that the operation of `of` completed with in the last run, once: the message of a receive, say. Nothing
@@ -78,7 +82,7 @@ class graph {
   [[nodiscard]] std::uint32_t size() const noexcept;
 
  private:
-  std::unique_ptr<core::graph_state> state_;
+  std::shared_ptr<core::graph_state> state_;  // shared with graphs that it is inside of
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // `device::wait`, for every kind of completion object, and hooks.
 #include <fmt/format.h>
 
+#include "core/graph_state.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -25,10 +26,11 @@ bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(v
     }
   }
   core::device_state& standard = runtime.default_state();
-  if (state_->gate().is_inside() || standard.gate().is_inside()) [[unlikely]] {
-    throw error{errc::invalid_state,
-                "device::wait: called inside a handler, which progress waits for: let the handler note what is to be "
-                "done, and wait outside of it"};
+  if (state_->gate().is_inside() || standard.gate().is_inside() || core::graph_state::is_inside_node()) [[unlikely]] {
+    throw error{
+        errc::invalid_state,
+        "device::wait: called inside a handler or a node of a graph, which others wait for: let it note what is "
+        "to be done, and wait outside of it"};
   }
   return runtime.parking().wait(*state_, standard, on, is_done, condition, options);
 }

@@ -1,6 +1,8 @@
 // Starting a graph, running its nodes, and its end.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "core/graph_state.hpp"
@@ -8,6 +10,12 @@
 #include "weft/runtime.hpp"
 
 namespace weft::core {
+namespace {
+
+constexpr const char* one_post_only =
+    "a post of a graph used its completion object for something else than the one post whose answer it gave";
+
+}  // namespace
 
 // The nodes that a thread has to run; they wait here for each other's return.
 class ready_parts {
@@ -40,6 +48,8 @@ class ready_parts {
     end_ = &part.behind;
   }
 
+  [[nodiscard]] static bool is_running() noexcept { return current != nullptr; }
+
  private:
   static thread_local constinit ready_parts* current;
 
@@ -53,17 +63,18 @@ completion::answer graph_part::signal(completion_record&& record) noexcept {
     errc first = errc::none;
     whole_->error_.compare_exchange_strong(first, record.error(), std::memory_order_relaxed);  // [stat]
   }
+  if (record_) misuse(one_post_only);
   record_.emplace(std::move(record));
   // [graph.half] acq_rel -> [graph.half]: the record, and the post's return; the later one goes on.
-  if (halves_.fetch_sub(1, std::memory_order_acq_rel) == 1) whole_->complete(*this);
+  const std::uint32_t left = halves_.fetch_sub(1, std::memory_order_acq_rel);
+  if (left == 0) misuse(one_post_only);
+  if (left == 1) whole_->complete(*this);
   return answer::taken;
 }
 
 graph_state::graph_state(device& through) : through_{&through}, end_{through.runtime(), *this, graph_part::kind::end} {}
 
-graph_state::~graph_state() {
-  if (is_running()) misuse("a graph is destroyed while it runs: wait for the object that it signals at its end");
-}
+bool graph_state::is_inside_node() noexcept { return ready_parts::is_running(); }
 
 void graph_state::check_idle(const char* call) const {
   if (!is_running()) return;
@@ -94,19 +105,29 @@ graph_node graph_state::add_post(std::function<status(completion&)> post) {
   return {size() - 1};
 }
 
-graph_node graph_state::add_graph(graph_state& inner) {
-  if (&inner == this || inner.contains(*this)) {
+graph_node graph_state::add_graph(std::shared_ptr<graph_state> inner) {
+  if (&inner->through_->runtime() != &through_->runtime()) {
+    throw error{errc::invalid_argument, "graph::add_graph: the graph was made from another runtime"};
+  }
+  const std::vector<graph_state*> all = inner->with_inner();
+  if (std::ranges::find(all, this) != all.end()) {
     throw error{errc::invalid_argument, "graph::add_graph: the graph would contain itself"};
   }
-  add(graph_part::kind::graph).inner_ = &inner;
+  add(graph_part::kind::graph).inner_ = std::move(inner);
+  has_inner_ = true;
   return {size() - 1};
 }
 
-bool graph_state::contains(const graph_state& other) const noexcept {
-  for (const graph_part& part : parts_) {
-    if (part.inner_ != nullptr && (part.inner_ == &other || part.inner_->contains(other))) return true;
+// This graph and all inside of it, each once.
+std::vector<graph_state*> graph_state::with_inner() {
+  std::vector<graph_state*> all{this};
+  std::unordered_set<graph_state*> seen{this};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const graph_part& part : all[i]->parts_) {
+      if (part.inner_ != nullptr && seen.insert(part.inner_.get()).second) all.push_back(part.inner_.get());
+    }
   }
-  return false;
+  return all;
 }
 
 void graph_state::add_edge(graph_node before, graph_node after) {
@@ -118,12 +139,12 @@ void graph_state::add_edge(graph_node before, graph_node after) {
   }
   first.successors_.push_back(after.number);
   ++second.predecessors_;
-  ordered_ = false;
+  ordered_.store(false, std::memory_order_relaxed);  // [stat] by one thread at a time, before it starts the graph
 }
 
 // Goes through the nodes as a run would; throws where some would never be ready.
 void graph_state::order() {
-  if (ordered_) return;
+  if (ordered_.load(std::memory_order_relaxed)) return;  // [stat]
   std::vector<std::uint32_t> awaited(parts_.size());
   std::vector<std::uint32_t> ready;
   for (std::uint32_t number = 0; number < size(); ++number) {
@@ -143,10 +164,13 @@ void graph_state::order() {
     throw error{errc::invalid_argument,
                 fmt::format("graph::start: edges make a circle, so that these nodes would never run: {}", circle)};
   }
-  ordered_ = true;
+  ordered_.store(true, std::memory_order_relaxed);  // [stat]
 }
 
 bool graph_state::try_start(completion& done, void* context) {
+  if (&done.runtime() != &through_->runtime()) {
+    throw error{errc::invalid_argument, "graph::start: the completion object was made from another runtime"};
+  }
   // [graph.start] acquire <- [graph.end]: what the last run did.
   if (running_.exchange(true, std::memory_order_acquire)) return false;
   try {
@@ -203,6 +227,8 @@ void graph_state::fire_post(graph_part& part) noexcept {
   } catch (...) {
     misuse("a post of a graph threw an exception, which nobody is there to catch");
   }
+  // What was not posted signals nothing.
+  if (!answer.is_posted() && part.outstanding() != 0) misuse(one_post_only);
   if (answer.is_retry()) {
     retry(part);
   } else if (answer.is_done()) {
@@ -226,22 +252,26 @@ void graph_state::fire_graph(graph_part& part) noexcept {
 // without the graph.
 void graph_state::fire_end(graph_part& /*part*/) noexcept {
   completion& done = *done_;
-  device& through = *through_;
+  weft::runtime& runtime = through_->runtime();
   detail::raw_record raw;
-  raw.peer = through.runtime().rank();
+  raw.peer = runtime.rank();
   raw.what = operation::graph;
   raw.error = error_.load(std::memory_order_relaxed);  // [stat] every node's end comes before
   raw.place = detail::payload_place::borrowed;
   raw.refer({nullptr, 0, nullptr, context_});
   // [graph.end] release -> [graph.idle], [graph.start]: what the nodes did.
   running_.store(false, std::memory_order_release);
-  const auto tell = [&done, raw] {
+  const auto tell = [&done, &runtime, raw] {
     operation_state::signalled(done);  // before: whoever sees the signal may destroy the object
-    if (done.signal(completion_record{raw}) == completion::answer::taken) return hook_answer::done;
+    if (done.signal(completion_record{raw}) == completion::answer::taken) {
+      graph_part::signalled(runtime, &done);
+      return hook_answer::done;
+    }
     operation_state::expect_signal(done);
     return hook_answer::no_progress;
   };
-  if (tell() != hook_answer::done) through.add_hook(tell).detach();
+  // To the default device, which lives as long as the runtime.
+  if (tell() != hook_answer::done) runtime.default_device().add_hook(tell).detach();
 }
 
 void graph_state::complete(graph_part& part) noexcept {
@@ -285,17 +315,29 @@ std::optional<completion_record> graph_state::take(graph_node of) {
 
 namespace weft {
 
-graph::graph(device& through) : state_{std::make_unique<core::graph_state>(through)} {}
+graph::graph(device& through) : state_{std::make_shared<core::graph_state>(through)} {}
 graph::graph(graph&&) noexcept = default;
-graph& graph::operator=(graph&&) noexcept = default;
-graph::~graph() = default;
+graph& graph::operator=(graph&& other) noexcept {
+  graph old{std::move(*this)};
+  state_ = std::move(other.state_);
+  return *this;
+}
+graph::~graph() {
+  if (state_ != nullptr && state_->is_running()) {
+    core::misuse("a graph is destroyed while it runs: wait for the object that it signals at its end");
+  }
+}
 
 graph_node graph::add(std::function<void()> function) { return state_->add_function(std::move(function)); }
 graph_node graph::add_post(std::function<status(completion&)> post) { return state_->add_post(std::move(post)); }
-graph_node graph::add_graph(graph& inner) { return state_->add_graph(*inner.state_); }
+graph_node graph::add_graph(graph& inner) { return state_->add_graph(inner.state_); }
 void graph::add_edge(graph_node before, graph_node after) { state_->add_edge(before, after); }
 
 void graph::start(completion& done, void* context) {
+  // Circles inside are found here, and not where the node that starts them runs.
+  if (state_->has_inner()) {
+    for (core::graph_state* const each : state_->with_inner()) each->order();
+  }
   if (!state_->try_start(done, context)) {
     throw error{errc::invalid_state,
                 "graph::start: the graph is running; wait for the object that it signals at its end"};

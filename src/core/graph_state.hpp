@@ -31,6 +31,7 @@ class graph_part final : public completion {
       : completion{owner}, whole_{&whole}, what_{what} {}
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
+  using completion::signalled;
 
   graph_part* behind = nullptr;  // in the list of those that are ready, or to be tried again
 
@@ -42,7 +43,7 @@ class graph_part final : public completion {
   kind what_;
   std::function<void()> function_;
   std::function<status(completion&)> post_;
-  graph_state* inner_ = nullptr;
+  std::shared_ptr<graph_state> inner_;
   std::vector<std::uint32_t> successors_;
   std::uint32_t predecessors_ = 0;
 
@@ -54,15 +55,21 @@ class graph_part final : public completion {
 class graph_state {
  public:
   explicit graph_state(device& through);
-  ~graph_state();
   graph_state(const graph_state&) = delete;
   graph_state& operator=(const graph_state&) = delete;
 
   [[nodiscard]] graph_part& add(graph_part::kind what);
   graph_node add_function(std::function<void()> function);
   graph_node add_post(std::function<status(completion&)> post);
-  graph_node add_graph(graph_state& inner);
+  graph_node add_graph(std::shared_ptr<graph_state> inner);
   void add_edge(graph_node before, graph_node after);
+
+  /// Throws where edges make a circle.
+  void order();
+
+  [[nodiscard]] bool has_inner() const noexcept { return has_inner_; }
+  /// This graph and all inside of it, each once.
+  [[nodiscard]] std::vector<graph_state*> with_inner();
 
   /// False: it is running.
   [[nodiscard]] bool try_start(completion& done, void* context);
@@ -71,6 +78,8 @@ class graph_state {
     return running_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::optional<completion_record> take(graph_node of);
+  /// Whether the calling thread is running a node, of whatever graph: others wait for that.
+  [[nodiscard]] static bool is_inside_node() noexcept;
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(parts_.size()); }
 
  private:
@@ -86,8 +95,6 @@ class graph_state {
 
   void check_idle(const char* call) const;
   [[nodiscard]] graph_part& at(graph_node which, const char* call);
-  [[nodiscard]] bool contains(const graph_state& other) const noexcept;
-  void order();
 
   // Of one part that is ready.
   void fire(graph_part& part) noexcept;
@@ -100,7 +107,8 @@ class graph_state {
   device* through_;
   std::deque<graph_part> parts_;
   graph_part end_;
-  bool ordered_ = true;  // no circle since the last edge
+  bool has_inner_ = false;
+  std::atomic<bool> ordered_{true};  // no circle since the last edge
   std::atomic<bool> running_{false};
   std::atomic<std::uint32_t> left_{0};
   std::atomic<errc> error_{errc::none};

@@ -84,6 +84,21 @@ TEST_F(lifetime, of_a_process_ends_with_a_node_of_a_graph_that_throws) {
   EXPECT_DEATH(wrong(), "wrong use: a function of a graph threw an exception");
 }
 
+TEST_F(lifetime, of_a_process_ends_with_a_node_of_a_graph_that_posts_something_else) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    weft::counter ended{*rt};
+    std::uint64_t into = 0;
+    weft::graph steps{rt->default_device()};
+    steps.add_post([&](weft::completion& local) {
+      static_cast<void>(rt->default_device().post_recv(0, std::span{&into, 1}, local));
+      return weft::status::done();
+    });
+    steps.start(ended);
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a post of a graph used its completion object for something else");
+}
+
 TEST_F(lifetime, of_a_graph_ends_after_its_run) {
   const auto wrong = [] {
     const auto rt = lone_runtime();

@@ -125,6 +125,8 @@ TEST(graph, refuses_circles_and_nodes_that_are_not_there) {
     graph outer{dev}, middle{dev};
     middle.add_graph(outer);
     EXPECT_THROW(outer.add_graph(middle), error);
+    outer.add_graph(all);
+    EXPECT_THROW(middle.start(ended), error) << "the circle is two graphs further in";
     static_cast<void>(d);
   });
 }
@@ -255,6 +257,74 @@ TEST(graph, refuses_to_be_changed_or_started_while_it_runs) {
   });
 }
 
+// Shared inner graphs make no work that doubles with each level.
+TEST(graph, may_be_inside_of_many) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter ended{rt};
+    int calls = 0;
+    graph top{dev};
+    {
+      auto below = std::make_unique<graph>(dev);
+      below->add([&] { ++calls; });
+      for (int level = 0; level < 50; ++level) {
+        auto above = std::make_unique<graph>(dev);
+        above->add_graph(*below);
+        if (level < 3) above->add_edge({0}, above->add_graph(*below));
+        below = std::move(above);
+      }
+      top = std::move(*below);
+    }  // what is inside of it stays
+    run_once(dev, top, ended);
+    EXPECT_EQ(calls, 8);
+  });
+}
+
+// An object of the user's own, which wakes nobody itself; and an end that waits for room longer than its device lives.
+TEST(graph, wakes_who_waits_for_its_end) {
+  class flag final : public completion {
+   public:
+    explicit flag(weft::runtime& owner) : completion{owner} {}
+    answer signal(completion_record&& record) noexcept override {
+      const completion_record consumed{std::move(record)};
+      if (refusals_ != 0 && refusals_-- != 0) return answer::full;
+      is_set.store(true, std::memory_order_release);
+      return answer::taken;
+    }
+    std::atomic<bool> is_set{false};
+    int refusals_ = 3;
+  };
+  test::local_job{1}.run([](runtime& rt) {
+    flag ended{rt};
+    {
+      device own{rt};
+      graph nothing{own};
+      nothing.start(ended);
+    }
+    EXPECT_FALSE(ended.is_set);
+    EXPECT_TRUE(rt.default_device().wait(
+        ended, [&] { return ended.is_set.load(); }, long_enough));
+  });
+}
+
+TEST(graph, lets_no_node_wait) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter ended{rt};
+    graph waiting{dev};
+    errc told = errc::none;
+    waiting.add([&] {
+      try {
+        dev.wait(ended, 1, long_enough);
+      } catch (const error& wrong) {
+        told = wrong.code();
+      }
+    });
+    run_once(dev, waiting, ended);
+    EXPECT_EQ(told, errc::invalid_state);
+  });
+}
+
 // Two outer graphs share an inner one: one waits until the other has done with it.
 TEST(graph, waits_for_an_inner_graph_that_somebody_else_runs) {
   test::local_job{1}.run([](runtime& rt) {
@@ -300,7 +370,7 @@ TEST(graph, runs_each_node_once_among_threads) {
         if (tries.fetch_add(1) % 3 == 0) return status::retry(shortage::ring);
         for (const std::uint32_t each : before[i]) wrong += runs[each].load() != round.load() + 1;
         wrong += runs[i].fetch_add(1) != round.load();
-        if (i % 2 == 0) return status::done();
+        if (i % 4 < 2) return status::done();
         under_way[i].store(&local, std::memory_order_release);
         return status::posted(1);
       });
@@ -315,11 +385,14 @@ TEST(graph, runs_each_node_once_among_threads) {
     for (std::uint32_t t = 0; t < 2; ++t) {
       completers.emplace_back([&, t] {
         while (!stop) {
-          for (std::uint32_t i = t; i < layers * width; ++i) {
+          bool has_found = false;
+          for (std::uint32_t i = t; i < layers * width; i += 2) {
             completion* const local = under_way[i].exchange(nullptr, std::memory_order_acq_rel);
-            if (local != nullptr) wrong += local->signal(completion_record{}) != completion::answer::taken;
+            if (local == nullptr) continue;
+            has_found = true;
+            wrong += local->signal(completion_record{}) != completion::answer::taken;
           }
-          dev.progress();
+          if (!dev.progress() && !has_found) std::this_thread::yield();
         }
       });
     }

@@ -228,21 +228,29 @@ TEST(laned_queue, gives_each_thread_the_room_that_it_says) {
   EXPECT_EQ(out.producer, 0u) << "a thread finds its own records first";
 }
 
-// Where its own lane never runs dry, the others have their turn all the same.
+// Where its own lane never runs dry, the others have their turn all the same, however many queues it looks into by
+// turns.
 TEST(laned_queue, forgets_no_lane) {
-  laned_queue<record> queue(8);
-  EXPECT_TRUE(queue.try_push(record::make(1, 0)));
-  in_another_thread([&] {
-    EXPECT_TRUE(queue.try_push(record::make(2, 0)));
-    unsigned of_others = 0;
-    for (std::uint64_t i = 1; i <= 2000; ++i) {
-      EXPECT_TRUE(queue.try_push(record::make(2, i)));
-      record out;
-      EXPECT_TRUE(queue.try_pop(out));
-      of_others += out.producer == 1;
+  for (const std::size_t count : {1u, 2u, 3u, 8u}) {
+    std::vector<std::unique_ptr<laned_queue<record>>> queues;
+    for (std::size_t i = 0; i < count; ++i) {
+      queues.push_back(std::make_unique<laned_queue<record>>(8));
+      EXPECT_TRUE(queues.back()->try_push(record::make(1, 0)));
     }
-    EXPECT_EQ(of_others, 1u);
-  });
+    in_another_thread([&] {
+      std::vector<unsigned> of_others(count);
+      for (const auto& queue : queues) EXPECT_TRUE(queue->try_push(record::make(2, 0)));
+      for (std::uint64_t i = 1; i <= 2000; ++i) {
+        for (std::size_t k = 0; k < count; ++k) {
+          EXPECT_TRUE(queues[k]->try_push(record::make(2, i)));
+          record out;
+          EXPECT_TRUE(queues[k]->try_pop(out));
+          of_others[k] += out.producer == 1;
+        }
+      }
+      EXPECT_EQ(of_others, std::vector<unsigned>(count, 1));
+    });
+  }
 }
 
 TEST(laned_queue, passes_a_lane_on_with_its_slot) {

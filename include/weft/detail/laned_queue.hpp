@@ -33,7 +33,7 @@
 
 namespace weft::detail {
 
-/// Counts this thread's pops where there are several lanes. Initial-exec for the reason given in thread_slot.hpp.
+/// Counts the pops of a thread that has no lane. Initial-exec for the reason given in thread_slot.hpp.
 [[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uint32_t pop_turn = 0;
 
 template <class Record, class Atomics = std_atomics>
@@ -167,8 +167,9 @@ class laned_queue {
   [[gnu::noinline]] bool try_pop_among(Record& record) noexcept {
     // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
     const std::uint32_t ways = ways_.load(std::memory_order_acquire);
-    const std::uint32_t turn = ++pop_turn;
     lane* const mine = own_lane();
+    // A count of its own for each queue: of one that several queues share, some would never see the turn that counts.
+    const std::uint32_t turn = mine != nullptr ? mine->next_turn() : ++pop_turn;
     if (mine != nullptr && turn % own_turns != 0 && mine->try_pop(record)) return true;
     const std::uint32_t open = ways & lanes_mask;
     const std::uint32_t count = open + ((ways & rest_in_use) != 0 ? 1 : 0);

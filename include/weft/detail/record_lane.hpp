@@ -34,6 +34,9 @@ class record_lane final : public record_ring<Record, Atomics> {
     return push_with([&](slot& mine) { mine.write_parts(first, second, rest, rest_words); });
   }
 
+  /// Counts its producer's pops, for whoever has several lanes. **Threads**: the producer's.
+  [[nodiscard]] std::uint32_t next_turn() noexcept { return ++turn_; }
+
   /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
   [[nodiscard]] std::size_t approximate_size() const noexcept {
     return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [stat]
@@ -61,6 +64,7 @@ class record_lane final : public record_ring<Record, Atomics> {
   // The producer's; the copy of the head spares it the consumers' line while there is room.
   alignas(cache_line_bytes) counter tail_{0};
   std::uint64_t known_head_ = 0;
+  std::uint32_t turn_ = 0;
 };
 
 }  // namespace weft::detail

@@ -63,15 +63,8 @@ class record_ring {
   /// Takes what `find_first` has found, or what is first by now. False: nothing ready any more, and `record` is
   /// anything.
   [[nodiscard]] bool take_first(const place& found, Record& record) noexcept {
-    found.slot->read(record);
-    std::uint64_t position = found.position;
-    // [record_ring.claim] release -> [record_ring.passed], [record_ring.front]: the copy is made before the slot
-    // is free. After a failure everything is looked at anew.
-    if (head_.compare_exchange_strong(position, position + 1, std::memory_order_release, std::memory_order_relaxed))
-        [[likely]] {
-      support::confirm_read(found.slot->words, sizeof(Record));
+    if (try_take(found, record)) [[likely]]
       return true;
-    }
     return take_later(record);
   }
 
@@ -118,7 +111,22 @@ class record_ring {
   // Another thread was first. Apart, so that a pop at first try needs no registers saved.
   [[gnu::noinline]] bool take_later(Record& record) noexcept {
     place found;
-    return find_first(found) && take_first(found, record);
+    while (find_first(found)) {
+      if (try_take(found, record)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] [[gnu::always_inline]] bool try_take(const place& found, Record& record) noexcept {
+    found.slot->read(record);
+    std::uint64_t position = found.position;
+    // [record_ring.claim] release -> [record_ring.passed], [record_ring.front]: the copy is made before the slot
+    // is free. After a failure everything is looked at anew.
+    if (!head_.compare_exchange_strong(position, position + 1, std::memory_order_release, std::memory_order_relaxed)) {
+      return false;
+    }
+    support::confirm_read(found.slot->words, sizeof(Record));
+    return true;
   }
 
   static std::uint64_t slot_count(std::size_t capacity, std::size_t slots_min) {
