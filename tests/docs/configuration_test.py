@@ -25,9 +25,9 @@ def rows():
         sources = [SOURCE / "tests/docs/configuration_table.cpp", SOURCE / "src/base/config.cpp",
                    SOURCE / "src/base/error.cpp"]
         subprocess.run([COMPILER, "-std=c++20", "-O0", f"-I{SOURCE / 'src'}", f"-I{SOURCE / 'include'}",
-                        *map(str, sources), "-o", program, "-lfmt"], stdin=subprocess.DEVNULL, check=True, timeout=240)
+                        *map(str, sources), "-o", program, "-lfmt"], stdin=subprocess.DEVNULL, check=True, timeout=600)
         printed = subprocess.run([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True,
-                                 timeout=60).stdout
+                                 timeout=600).stdout
     return [line.split("\t") for line in printed.splitlines()]
 
 

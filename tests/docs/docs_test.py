@@ -61,7 +61,7 @@ def compile_block(block, folder):
     path = Path(folder) / f"{block.page.replace('/', '_')}_{block.line}.cpp"
     path.write_text(program)
     result = subprocess.run([COMPILER, *FLAGS, f"-I{SOURCE / 'include'}", str(path)], stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
     return result.stdout if result.returncode else ""
 
 

@@ -16,7 +16,7 @@ GENERATOR = os.environ.get("TEST_GENERATOR", "Ninja")
 def run(*command, **options):
     """The output of a command; an error with all it printed if it fails."""
     result = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, timeout=120, **options)
+                            stderr=subprocess.STDOUT, text=True, timeout=600, **options)
     if result.returncode != 0:
         raise AssertionError(f"{shlex.join(str(part) for part in command)} failed:\n{result.stdout}")
     return result.stdout

@@ -77,7 +77,7 @@ class Formats(KmerTest):
     def test_bgzip_is_split_among_ranks(self):
         for name, text, sequences in (("r.fq", fastq(READS), READS), ("g.fa", fasta(GENOMES, 70), GENOMES)):
             path = self.write(name, text)
-            subprocess.run(["bgzip", "-f", path], check=True, timeout=60)
+            subprocess.run(["bgzip", "-f", path], check=True, timeout=600)
             self.check([self.folder / (name + ".gz")], sequences, ranks=3)
 
     def test_standard_input_and_pipes_are_spooled(self):
@@ -91,7 +91,7 @@ class Formats(KmerTest):
         zcat = subprocess.Popen(["zcat", path], stdout=subprocess.PIPE)
         result = run("count", "-k", 21, "--counts", counts, "-", stdin=zcat.stdout)
         zcat.stdout.close()
-        self.assertEqual((zcat.wait(timeout=60), result.returncode, result.stderr), (0, 0, b""))
+        self.assertEqual((zcat.wait(timeout=600), result.returncode, result.stderr), (0, 0, b""))
         self.assertEqual(read_counts(counts), expected)
 
     def test_every_k_from_1_to_63(self):

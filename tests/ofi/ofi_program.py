@@ -46,5 +46,5 @@ def fabric_counts(result):
 
 def providers_here():
     told = subprocess.run([BUILD / "bin/weft-info"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          timeout=60, check=True).stdout
+                          timeout=600, check=True).stdout
     return [line.split(":", 1)[1].strip() for line in told.splitlines() if line.strip().startswith("ofi:")]

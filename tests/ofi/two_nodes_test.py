@@ -25,7 +25,7 @@ CLEANER = "read -r word; for node in {}; do ip netns del $node 2>/dev/null; done
 
 def ip(*words):
     return subprocess.run(["ip", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=60, check=True)
+                          timeout=600, check=True)
 
 
 def make_nodes():

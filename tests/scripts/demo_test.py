@@ -14,7 +14,7 @@ BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 
 def run(*command, **options):
     return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=280, **options)
+                          stderr=subprocess.STDOUT, text=True, timeout=900, **options)
 
 
 class Spectrum(unittest.TestCase):

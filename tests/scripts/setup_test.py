@@ -46,7 +46,7 @@ class Setup(unittest.TestCase):
 
     def run_setup(self, *arguments):
         environment = {"PATH": str(self.fake), "FAKE": str(self.fake), "HOME": str(self.fake)}
-        return subprocess.run([shutil.which("bash"), SOURCE / "scripts/setup", *arguments], env=environment, timeout=60,
+        return subprocess.run([shutil.which("bash"), SOURCE / "scripts/setup", *arguments], env=environment, timeout=600,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def apt_calls(self):

@@ -13,7 +13,7 @@ BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 def run(*arguments, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
     return subprocess.run([BUILD / "bin/weft-info", *arguments], env=dict(environment, **variables), text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
 
 def explain(rank, size, ranks=2, **variables):
@@ -21,7 +21,7 @@ def explain(rank, size, ranks=2, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
     command = [BUILD / "bin/weft-run", "-n", str(ranks), BUILD / "bin/weft-info", "--explain", str(rank), str(size)]
     return subprocess.run(command, env=dict(environment, **variables), text=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
 
 class WeftInfo(unittest.TestCase):

@@ -19,7 +19,7 @@ FIELDS = {"claim", "unit", "bytes", "threads", "window", "label", "weft", "least
 TINY = ["--rounds", "2", "--duration", "0.002", "--near-below", "1e6"]
 
 
-def run(*arguments, ranks=0, timeout=120, **variables):
+def run(*arguments, ranks=0, timeout=600, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
     command = [BUILD / "bin/weft-run", "-n", str(ranks), PERF] if ranks else [PERF]
     return subprocess.run([*command, *map(str, arguments)], env=dict(environment, **variables), text=True,
@@ -29,7 +29,7 @@ def run(*arguments, ranks=0, timeout=120, **variables):
 def network_provider():
     """What a comparison over a network goes by here: as weft-info finds it."""
     told = subprocess.run([BUILD / "bin/weft-info"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          timeout=60, check=True).stdout
+                          timeout=600, check=True).stdout
     here = [line.split(":", 1)[1].strip() for line in told.splitlines() if line.strip().startswith("ofi:")]
     return next((name for name in ("net", "tcp") if name in here), None)
 
@@ -187,11 +187,11 @@ class Figures(unittest.TestCase):
             file = Path(folder, "lines.json")
             file.write_text(lines)
             result = subprocess.run([drawer, "-B", SOURCE / "tools/plot.py", file, "--output", folder], text=True,
-                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
             self.assertEqual(result.returncode, 0, result.stdout)
             self.assertEqual({path.name for path in Path(folder).glob("*.svg")}, {"rate.svg", "resources.svg"})
             file.write_text("{}\n")
-            result = subprocess.run([drawer, "-B", SOURCE / "tools/plot.py", file], text=True, timeout=120,
+            result = subprocess.run([drawer, "-B", SOURCE / "tools/plot.py", file], text=True, timeout=600,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(result.returncode, 1)
             self.assertIn("lines.json:1: no line of weft-perf", result.stdout)
