@@ -106,6 +106,8 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
 
 bool device::progress() noexcept { return state_->progress(); }
 
+// The library's objects call it themselves, because users may signal them; after what the library signals it comes once
+// more, for objects of the user's own that don't. The second look finds the same line, and mostly nobody asleep.
 void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
 
 completion::answer counter::signal(completion_record&& record) noexcept {

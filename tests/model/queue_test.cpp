@@ -92,9 +92,10 @@ void pop(Queue& queue, ledger& all, unsigned count) {
   for (unsigned i = 0; i < count; ++i) pop(queue, all, order);
 }
 
-// One record at a time through a queue of capacity one whose slots are used again and again.
-void bounded_laps() {
-  bounded queue(1, 1);
+// What is done with several kinds of queues.
+
+template <class Queue>
+void push_and_pop_five(Queue& queue) {
   ledger all;
   threads(
       [&] {
@@ -102,6 +103,54 @@ void bounded_laps() {
       },
       [&] { pop(queue, all, 5); });
   check(all.count() == 5, "a record is lost");
+}
+
+template <class Queue>
+void push_for_two(Queue& queue) {
+  ledger all;
+  threads(
+      [&] {
+        for (std::uint64_t i = 11; i < 17; ++i) push(queue, i);
+      },
+      [&] { pop(queue, all, 3); }, [&] { pop(queue, all, 3); });
+}
+
+template <class Queue>
+void push_and_pop_by_three(Queue& queue) {
+  ledger all;
+  const auto both = [&](std::uint64_t producer) {
+    order_of_arrival order;
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+      push(queue, producer * 10 + i);
+      pop(queue, all, order);
+    }
+  };
+  threads([&] { both(1); }, [&] { both(2); }, [&] { both(3); });
+}
+
+template <class Queue>
+void find_what_was_pushed(Queue& queue) {
+  ledger all;
+  check(queue.try_push(make(11)), "full while empty");
+  threads(
+      [&] {
+        check(queue.try_push(make(21)), "full with one of two");
+        record out;
+        check(queue.try_pop(out), "empty after a push");
+        all.found(out);
+      },
+      [&] {
+        record out;
+        check(queue.try_pop(out), "empty after a push");
+        all.found(out);
+      });
+  check(all.count() == 2, "a record is lost");
+}
+
+// One record at a time through a queue of capacity one whose slots are used again and again.
+void bounded_laps() {
+  bounded queue(1, 1);
+  push_and_pop_five(queue);
 }
 
 void bounded_two_producers() {
@@ -119,25 +168,12 @@ void bounded_two_producers() {
 
 void bounded_two_consumers() {
   bounded queue(2, 1);
-  ledger all;
-  threads(
-      [&] {
-        for (std::uint64_t i = 11; i < 17; ++i) push(queue, i);
-      },
-      [&] { pop(queue, all, 3); }, [&] { pop(queue, all, 3); });
+  push_for_two(queue);
 }
 
 void bounded_everyone_both() {
   bounded queue(1, 3);
-  ledger all;
-  const auto both = [&](std::uint64_t producer) {
-    order_of_arrival order;
-    for (std::uint64_t i = 1; i <= 2; ++i) {
-      push(queue, producer * 10 + i);
-      pop(queue, all, order);
-    }
-  };
-  threads([&] { both(1); }, [&] { both(2); }, [&] { both(3); });
+  push_and_pop_by_three(queue);
 }
 
 // Threads without a slot never exceed the capacity, so that no slot beyond it is needed.
@@ -155,21 +191,7 @@ void bounded_without_slots() {
 // A record pushed before is found, and a full queue is one that holds its capacity.
 void bounded_answers() {
   bounded queue(2, 2);
-  ledger all;
-  check(queue.try_push(make(11)), "full while empty");
-  threads(
-      [&] {
-        check(queue.try_push(make(21)), "full with one of two");
-        record out;
-        check(queue.try_pop(out), "empty after a push");
-        all.found(out);
-      },
-      [&] {
-        record out;
-        check(queue.try_pop(out), "empty after a push");
-        all.found(out);
-      });
-  check(all.count() == 2, "a record is lost");
+  find_what_was_pushed(queue);
   check(queue.try_push(make(1)) && queue.try_push(make(2)) && !queue.try_push(make(3)), "capacity two");
 }
 
@@ -247,23 +269,12 @@ TEST_F(model_queue, bounded_breaks_where_the_spare_slots_are_missing) {
 // A lane's slots are used again and again.
 void lane_laps() {
   lane queue(1);
-  ledger all;
-  threads(
-      [&] {
-        for (std::uint64_t i = 11; i < 16; ++i) push(queue, i);
-      },
-      [&] { pop(queue, all, 5); });
-  check(all.count() == 5, "a record is lost");
+  push_and_pop_five(queue);
 }
 
 void lane_two_consumers() {
   lane queue(2);
-  ledger all;
-  threads(
-      [&] {
-        for (std::uint64_t i = 11; i < 17; ++i) push(queue, i);
-      },
-      [&] { pop(queue, all, 3); }, [&] { pop(queue, all, 3); });
+  push_for_two(queue);
 }
 
 // Full is one that holds its capacity, and whoever pops the last record may destroy the lane.
@@ -332,15 +343,7 @@ void laned_two_producers() {
 // One has a lane, two share what is behind it.
 void laned_everyone_both() {
   laned queue(1, 1, 3);
-  ledger all;
-  const auto both = [&](std::uint64_t producer) {
-    order_of_arrival order;
-    for (std::uint64_t i = 1; i <= 2; ++i) {
-      push(queue, producer * 10 + i);
-      pop(queue, all, order);
-    }
-  };
-  threads([&] { both(1); }, [&] { both(2); }, [&] { both(3); });
+  push_and_pop_by_three(queue);
 }
 
 void laned_without_slots() {
@@ -362,21 +365,7 @@ void laned_without_slots() {
 // A record that was pushed before is found, in whichever lane it is.
 void laned_answers() {
   laned queue(2, 2, 2);
-  ledger all;
-  check(queue.try_push(make(11)), "full while empty");
-  threads(
-      [&] {
-        check(queue.try_push(make(21)), "full while empty");
-        record out;
-        check(queue.try_pop(out), "empty after a push");
-        all.found(out);
-      },
-      [&] {
-        record out;
-        check(queue.try_pop(out), "empty after a push");
-        all.found(out);
-      });
-  check(all.count() == 2, "a record is lost");
+  find_what_was_pushed(queue);
 }
 
 TEST_F(model_queue, laned_holds_and_no_planted_bug_goes_unnoticed) {

@@ -87,16 +87,11 @@ void exchange(Queue& queue, std::uint64_t producers, std::uint64_t consumers, st
   EXPECT_FALSE(queue.try_pop(out));
 }
 
-TEST(bounded_queue, answers_nothing_ready_while_it_is_empty) {
-  bounded_queue<record> queue(4);
-  record out;
-  EXPECT_FALSE(queue.try_pop(out));
-  EXPECT_EQ(queue.approximate_size(), 0u);
-}
-
-TEST(bounded_queue, holds_exactly_its_capacity_lap_after_lap) {
+// One thread alone: what fits is what the queue says, lap after lap, and comes out in order.
+template <class Queue>
+void fill_and_empty() {
   for (std::size_t capacity : {1u, 2u, 3u, 8u, 100u}) {
-    bounded_queue<record> queue(capacity);
+    Queue queue(capacity);
     for (std::uint64_t lap = 0; lap < 1000; ++lap) {
       for (std::uint64_t i = 0; i < capacity; ++i) ASSERT_TRUE(queue.try_push(record::make(lap, i)));
       ASSERT_FALSE(queue.try_push(record::make(lap, capacity)));
@@ -112,6 +107,15 @@ TEST(bounded_queue, holds_exactly_its_capacity_lap_after_lap) {
     }
   }
 }
+
+TEST(bounded_queue, answers_nothing_ready_while_it_is_empty) {
+  bounded_queue<record> queue(4);
+  record out;
+  EXPECT_FALSE(queue.try_pop(out));
+  EXPECT_EQ(queue.approximate_size(), 0u);
+}
+
+TEST(bounded_queue, holds_exactly_its_capacity_lap_after_lap) { fill_and_empty<bounded_queue<record>>(); }
 
 TEST(bounded_queue, capacity_one_does_not_alias_full_and_empty) {
   bounded_queue<record> queue(1, 0);
@@ -179,24 +183,7 @@ void in_another_thread(Function what) {
   std::thread(what).join();
 }
 
-TEST(laned_queue, holds_exactly_its_capacity_of_one_thread) {
-  for (std::size_t capacity : {1u, 2u, 3u, 8u, 100u}) {
-    laned_queue<record> queue(capacity);
-    for (std::uint64_t lap = 0; lap < 1000; ++lap) {
-      for (std::uint64_t i = 0; i < capacity; ++i) ASSERT_TRUE(queue.try_push(record::make(lap, i)));
-      ASSERT_FALSE(queue.try_push(record::make(lap, capacity)));
-      ASSERT_EQ(queue.approximate_size(), capacity);
-      record out;
-      for (std::uint64_t i = 0; i < capacity; ++i) {
-        ASSERT_TRUE(queue.try_pop(out));
-        ASSERT_TRUE(out.whole());
-        ASSERT_EQ(out.producer, lap);
-        ASSERT_EQ(out.number, i);
-      }
-      ASSERT_FALSE(queue.try_pop(out));
-    }
-  }
-}
+TEST(laned_queue, holds_exactly_its_capacity_of_one_thread) { fill_and_empty<laned_queue<record>>(); }
 
 TEST(laned_queue, loses_and_duplicates_nothing_among_threads) {
   for (std::size_t capacity : {1u, 3u, 64u}) {
