@@ -55,7 +55,11 @@ class laned_queue {
   laned_queue(const laned_queue&) = delete;
   laned_queue& operator=(const laned_queue&) = delete;
   ~laned_queue() {
-    for (std::uint32_t index = 1; index < open_; ++index) delete &at(index);
+    for (std::uint32_t index = 1; index < open_; ++index) {
+      lane& each = at(index);
+      each.~lane();
+      support::release_zeroed(&each, sizeof(lane));
+    }
   }
 
   /// False: full.
@@ -144,10 +148,13 @@ class laned_queue {
   lane* make_lane() noexcept {
     if (taken_ == lanes_) return nullptr;
     if (taken_ == open_) {
+      void* const memory = support::allocate_zeroed(sizeof(lane));
+      if (memory == nullptr) return nullptr;
       lane* made = nullptr;
       try {
-        made = new lane{first_.capacity()};
+        made = new (memory) lane{first_.capacity()};
       } catch (const std::bad_alloc&) {
+        support::release_zeroed(memory, sizeof(lane));
         return nullptr;
       }
       // [laned_queue.made] relaxed -> [laned_queue.at]: published by the number of those that are open.
