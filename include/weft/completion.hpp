@@ -3,6 +3,7 @@
 // Cost: a record is one cache line, moved by copying it; a signal is one virtual call and what the object does.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "weft/detail/atomics.hpp"
 #include "weft/detail/raw_record.hpp"
+#include "weft/detail/thread_slot.hpp"
 
 namespace weft {
 
@@ -132,9 +134,11 @@ class completion {
   /// **Errors**: may not throw.
   [[nodiscard]] virtual answer signal(completion_record&& record) noexcept = 0;
 
-  /// How many posted operations will still signal this object.
+  /// How many posted operations will still signal this object; exact while nobody posts or makes progress.
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
-    return outstanding_.load(std::memory_order_relaxed);  // [stat]
+    std::int32_t sum = expected_by_others_.load(std::memory_order_relaxed);             // [stat]
+    for (const auto& each : expected_by_) sum += each.load(std::memory_order_relaxed);  // [stat]
+    return sum > 0 ? static_cast<std::uint32_t>(sum) : 0;
   }
 
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
@@ -154,8 +158,24 @@ class completion {
   friend class completion_queue;
   friend class counter;
 
+  // One signal more, or one less, is to be expected. Any of the first threads counts in a word that it alone writes:
+  // what one adds another may take away, and only the sum means something. Two locked operations less for each
+  // operation.
+  void expect(std::int32_t more) noexcept {
+    const std::uint32_t slot = detail::cached_thread_slot;
+    if (slot < expected_by_.size()) [[likely]] {
+      const std::int32_t now = expected_by_[slot].load(std::memory_order_relaxed);  // [stat] this thread's own
+      expected_by_[slot].store(now + more, std::memory_order_relaxed);              // [stat]
+    } else {
+      expect_first(more);
+    }
+  }
+  // For a thread whose slot is not known yet, or that is none of the first.
+  void expect_first(std::int32_t more) noexcept;
+
   weft::runtime* runtime_;
-  std::atomic<std::uint32_t> outstanding_{0};
+  std::array<std::atomic<std::int32_t>, 8> expected_by_{};  // by thread slot
+  std::atomic<std::int32_t> expected_by_others_{0};
   std::atomic<std::uint32_t> registrations_{0};
   // Of a bounded completion queue: where records are put together in place. Null: by `signal`.
   detail::laned_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;

@@ -110,6 +110,14 @@ bool device::progress() noexcept { return state_->progress(); }
 // more, for objects of the user's own that don't. The second look finds the same line, and mostly nobody asleep.
 void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
 
+void completion::expect_first(std::int32_t more) noexcept {
+  if (detail::this_thread_slot() < expected_by_.size()) {
+    expect(more);
+  } else {
+    expected_by_others_.fetch_add(more, std::memory_order_relaxed);  // [stat]
+  }
+}
+
 completion::answer counter::signal(completion_record&& record) noexcept {
   weft::runtime& owner = runtime();
   const completion_record consumed{std::move(record)};

@@ -100,11 +100,9 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     expect_signal(object);
   }
   static void expect_signal(completion& object) noexcept {
-    object.outstanding_.fetch_add(1, std::memory_order_relaxed);  // [stat] checked when the object goes
+    object.expect(1);  // checked when the object goes
   }
-  static void signalled(completion& object) noexcept {
-    object.outstanding_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
-  }
+  static void signalled(completion& object) noexcept { object.expect(-1); }
   /// The queue that `object` is, if it is a bounded one: into that a record can be put together in place.
   [[nodiscard]] static detail::laned_queue<detail::raw_record>* queue_of(completion& object) noexcept {
     return object.queue_;

@@ -294,7 +294,7 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
 }
 
 void runtime_state::object_gone(const completion& object) noexcept {
-  if (object.outstanding_.load(std::memory_order_relaxed) != 0) {  // [stat]
+  if (object.outstanding() != 0) {
     misuse("a completion object is destroyed while operations that will signal it are under way");
   }
   if (object.registrations_.load(std::memory_order_relaxed) != 0) {  // [stat]
