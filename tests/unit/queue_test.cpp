@@ -250,6 +250,26 @@ TEST(laned_queue, passes_a_lane_on_with_its_slot) {
   }
 }
 
+// Whoever comes into a slot uses its lane from the first push on: that record would lie elsewhere otherwise.
+TEST(laned_queue, keeps_in_order_what_the_next_thread_of_a_slot_pushes) {
+  for (const std::uint32_t lanes : {1u, 2u, 3u}) {
+    laned_queue<record> queue(8, lanes);
+    EXPECT_TRUE(queue.try_push(record::make(0, 0)));
+    for (std::uint64_t thread = 1; thread < 6; ++thread) {
+      in_another_thread([&] {
+        for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(queue.try_push(record::make(thread, i)));
+      });
+      std::uint64_t next = 0;
+      record out;
+      while (queue.try_pop(out)) {
+        if (out.producer != thread) continue;
+        EXPECT_EQ(out.number, next++) << "thread " << thread << ", " << lanes << " lanes";
+      }
+      EXPECT_EQ(next, 3u);
+    }
+  }
+}
+
 TEST(laned_queue, serves_threads_without_a_slot) {
   laned_queue<record> queue(3, 1, 0);
   in_another_thread([&] {

@@ -128,9 +128,11 @@ class laned_queue {
                            : rest_.try_push_parts(first, second, rest, rest_words);
   }
 
-  // Opens a lane for this thread; null where it shares one. It stays at that, so that its records are in order.
+  // Opens a lane for this thread, where its slot has none; null where it shares one. It stays at that, so that its
+  // records are in order.
   lane* find_lane() noexcept {
     const std::uint32_t slot = this_thread_slot();
+    if (by_slot_[slot] != nullptr) return by_slot_[slot];
     // [laned_queue.closed] relaxed <- [laned_queue.open]: where it is not seen, the lock comes.
     if ((ways_.load(std::memory_order_relaxed) & rest_in_use) != 0) return nullptr;
     const std::scoped_lock lock{opening_};
