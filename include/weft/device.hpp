@@ -12,6 +12,7 @@
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
+#include "weft/counters.hpp"
 #include "weft/hook.hpp"
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
@@ -26,6 +27,7 @@ namespace weft {
 class completion_queue;
 class counter;
 class synchronizer;
+class wait_descriptor;
 namespace core {
 class device_state;
 }
@@ -216,9 +218,13 @@ class device {
   /// This device's number on its rank; the default device is 0.
   [[nodiscard]] std::uint32_t index() const noexcept;
   [[nodiscard]] bool is_shared() const noexcept;
+  /// What it has counted so far. **Blocking**: never. **Threads**: any.
+  [[nodiscard]] device_counters counters() const noexcept;
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  private:
+  friend class wait_descriptor;
+
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);
 

@@ -67,6 +67,8 @@ struct runtime_counters {
   std::uint64_t messages_dropped = 0;     ///< for a completion that had been withdrawn
   std::uint64_t messages_refused = 0;     ///< malformed headers
   std::uint64_t messages_unexpected = 0;  ///< waited for their id to be registered
+  std::uint64_t receives_waiting = 0;     ///< now, for a message, in the engines that are not ordered
+  std::uint64_t sends_waiting = 0;        ///< now, for a receive, in the engines that are not ordered
   std::uint64_t faults_delayed = 0;       ///< by a simulated network: messages held back
   std::uint64_t faults_reordered = 0;     ///< messages that overtook others
   std::uint64_t faults_refused = 0;       ///< posts refused though there was room
@@ -115,7 +117,14 @@ class runtime {
   void barrier();
 
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;
+  /// Looks through the matching table, which takes some microseconds; devices have counters of their own.
+  /// **Blocking**: never; what another thread is at in the table is left out. **Threads**: any.
   [[nodiscard]] runtime_counters counters() const noexcept;
+
+  /// The descriptor of a `wait_descriptor` (wait_descriptor.hpp) of the default device, which the first call of either
+  /// makes; and its `arm()`. **Threads**: any for `wait_fd`. What else is said there holds here.
+  [[nodiscard]] int wait_fd();
+  [[nodiscard]] bool arm();
 
   /// For people: which way a message of `bytes` bytes to rank `peer` goes here and now, and why not another; some
   /// lines of text. **Threads**: any. **Errors**: `invalid_argument` for an unknown rank.
@@ -128,6 +137,7 @@ class runtime {
   friend class completion_queue;
   friend class matching_engine;
   friend class memory_region;
+  friend class wait_descriptor;
   explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap);
 
   std::unique_ptr<core::runtime_state> state_;

@@ -1,6 +1,7 @@
 // What a posting function answers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace weft {
@@ -14,6 +15,9 @@ enum class shortage : std::uint8_t {
   operations,  ///< too many long operations are under way (`WEFT_OPERATIONS_MAX`)
   receives,    ///< too many receives are posted (`WEFT_RECEIVES_MAX`)
 };
+
+/// How many shortages there are, `none` included.
+inline constexpr std::size_t shortages = 6;
 
 /// The name of a shortage, as in `ring`.
 [[nodiscard]] constexpr const char* name_of(shortage reason) noexcept {

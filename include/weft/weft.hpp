@@ -5,6 +5,7 @@
 #include "weft/completion.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
+#include "weft/counters.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
 #include "weft/graph.hpp"
@@ -20,3 +21,4 @@
 #include "weft/status.hpp"
 #include "weft/synchronizer.hpp"
 #include "weft/wait.hpp"
+#include "weft/wait_descriptor.hpp"

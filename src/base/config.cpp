@@ -26,6 +26,7 @@ constexpr std::uint64_t GiB = KiB * MiB;
 
 constexpr std::array boot_names{"auto"sv, "single"sv, "file"sv, "pmi1"sv};
 constexpr std::array log_names{"error"sv, "warn"sv, "info"sv, "debug"sv};
+constexpr std::array switch_names{"off"sv, "on"sv};
 constexpr std::array cma_names{"auto"sv, "off"sv};
 
 [[noreturn]] void refuse(const setting& row, std::string_view text, std::string_view why) {
@@ -131,6 +132,8 @@ constexpr std::array table{
     number<&s::size>("WEFT_SIZE", "count", 1, 1U << 24, "file boot: the number of ranks"),
     number<&s::boot_timeout_s>("WEFT_BOOT_TIMEOUT_S", "seconds", 1, 86400, "how long a step of the start-up may take"),
     choice<&s::log>("WEFT_LOG", log_names, "what is told on standard error: this level and those before it"),
+    choice<&s::print_counters>("WEFT_PRINT_COUNTERS", switch_names,
+                               "whether what a device has counted is told on standard error when it goes"),
     number<&s::packet_count>("WEFT_PACKET_COUNT", "count", 64, 1U << 24, "packets in a runtime's pool"),
     multiple_of(64, number<&s::packet_bytes>("WEFT_PACKET_BYTES", "bytes", 512, 16 * MiB, "bytes in a packet")),
     power_of_two(number<&s::ring_cells>("WEFT_RING_CELLS", "count", 8, 1U << 20,

@@ -22,6 +22,7 @@ struct settings {
   std::optional<std::uint32_t> size;
   std::uint32_t boot_timeout_s = 60;
   log_level log = log_level::warn;
+  bool print_counters = false;
   std::uint32_t packet_count = 4096;
   std::size_t packet_bytes = 8192;
   std::uint32_t ring_cells = 256;

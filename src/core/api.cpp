@@ -47,6 +47,8 @@ std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
 std::uint32_t runtime::size() const noexcept { return state_->size(); }
 device& runtime::default_device() noexcept { return state_->default_device(); }
 const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
+int runtime::wait_fd() { return state_->descriptor().fd(); }
+bool runtime::arm() { return state_->descriptor().arm(); }
 runtime_counters runtime::counters() const noexcept { return state_->counters(); }
 
 registration runtime::register_completion(completion& target, const register_completion_options& options) {
@@ -85,6 +87,7 @@ device::~device() { runtime_->state_->close_device(*state_); }
 
 std::uint32_t device::index() const noexcept { return state_->index(); }
 bool device::is_shared() const noexcept { return state_->is_shared(); }
+device_counters device::counters() const noexcept { return state_->counts().read(); }
 
 status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                        const post_am_options& options) {

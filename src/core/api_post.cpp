@@ -216,7 +216,7 @@ status device::post_send(std::uint32_t peer, const_buffer_ref bytes, completion&
       &local.runtime() == runtime_ && peer < state_->rank_count() && (bytes.address() != nullptr || bytes.bytes() == 0))
       [[likely]] {
     const std::uint32_t kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(options.policy));
-    return state_->post_inline(peer, options.device,
+    return state_->post_inline(operation::send, peer, options.device,
                                {.kind = kind, .id = options.engine, .sequence = 0, .tag = options.tag}, bytes);
   }
   return post_send_of(*state_, *runtime_, *runtime_->state_, peer, bytes, local, options);
@@ -290,6 +290,7 @@ status device::post_put(std::uint32_t peer, const_buffer_ref bytes, const remote
   if (options.allow_done && !options.signal && &local.runtime() == runtime_ && bytes.address() != nullptr) [[likely]] {
     if (std::byte* const there = mapped_here(*runtime_->state_, peer, to, bytes.bytes()); there != nullptr) {
       copy_now(there, bytes.address(), bytes.bytes());
+      state_->counts().posted(operation::put, bytes.bytes());
       return status::done();
     }
   }
@@ -308,6 +309,7 @@ status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buff
   if (options.allow_done && !options.signal && &local.runtime() == runtime_ && buffer.address() != nullptr) [[likely]] {
     if (const std::byte* const there = mapped_here(*runtime_->state_, peer, from, buffer.bytes()); there != nullptr) {
       copy_now(buffer.address(), there, buffer.bytes());
+      state_->counts().posted(operation::get, buffer.bytes());
       return status::done();
     }
   }

@@ -22,6 +22,7 @@ namespace weft::core {
       return false;
     }
     consumed = take_send_at_once(source, static_cast<match_policy>(policy), what.tag, payload, bytes);
+    if (consumed) counts_.took(bytes);
     return true;
   }
   const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(what.id));
@@ -30,6 +31,8 @@ namespace weft::core {
   completion* const object = to->target;
   consumed = to->queue->try_push_parts(head, what.tag, payload, (bytes + 7) / 8);
   runtime_->signalled(object);
+  if (consumed) [[likely]]
+    counts_.took(bytes);
   return true;
 }
 
@@ -56,7 +59,7 @@ bool device_state::deliver(remote_entry& to, const net::arrival& message) noexce
   return false;
 }
 
-bool device_state::on_message(const net::arrival& message) noexcept {
+bool device_state::take(const net::arrival& message) noexcept {
   switch (kind_of(message.header.kind)) {
     case wire::active_message: return on_active_message(message);
     case wire::offer: return on_offer(message);

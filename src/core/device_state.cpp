@@ -17,6 +17,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       routes_(runtime.size()),
       rank_count_{runtime.size()},
       gate_{shared},
+      counts_{shared},
       receives_{&runtime.receives()},
       // Of a small set none lie idle here while others look for them.
       spare_room_{shared ? 0 : std::min(spare_receives_max, runtime.receives().count() / 128)} {
@@ -41,6 +42,7 @@ void device_state::adopt(device_state& gone) {
   while (operation != nullptr) {
     operation_state* const behind = operation->behind;
     backlog_.add(*operation);
+    counts_.put_off();
     operation = behind;
   }
   gate_.leave();

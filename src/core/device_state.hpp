@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/backlog.hpp"
+#include "core/device_counts.hpp"
 #include "core/engine_state.hpp"
 #include "core/hook_list.hpp"
 #include "core/poll_gate.hpp"
@@ -100,6 +101,7 @@ class device_state final {
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
   [[nodiscard]] poll_gate& gate() noexcept { return gate_; }
   [[nodiscard]] hook_list& hooks() noexcept { return hooks_; }
+  [[nodiscard]] device_counts& counts() noexcept { return counts_; }
 
   /// What `device::post_am` promises; the arguments have been checked.
   [[nodiscard]] [[gnu::always_inline]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
@@ -107,7 +109,7 @@ class device_state final {
     if (!goes_inline(bytes, options)) [[unlikely]]
       return post_message(request_of(peer, id, bytes, local, options));
     return post_inline(
-        peer, options.device,
+        operation::active_message, peer, options.device,
         {.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = options.tag}, bytes);
   }
 
@@ -119,12 +121,12 @@ class device_state final {
   }
 
   /// Posts such a message: into the peer's ring where there is one and the way is known; by the endpoint otherwise.
-  [[nodiscard]] [[gnu::always_inline]] status post_inline(std::uint32_t peer, std::uint32_t device,
+  [[nodiscard]] [[gnu::always_inline]] status post_inline(operation op, std::uint32_t peer, std::uint32_t device,
                                                           const net::header& what, const_buffer_ref bytes) noexcept {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
     if (const net::route* known = routes_[peer]; known != nullptr) [[likely]] {
       if (net::outgoing* const ring = known->known_way(device); ring != nullptr) [[likely]]
-        return status_of(ring->push(shared_, what, bytes.address(), count, false));
+        return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count, false));
     }
     return inject(peer, device, what.kind, what.id, what.tag, bytes);
   }
@@ -151,7 +153,10 @@ class device_state final {
   /// Looks for arrivals once more, for somebody who is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;
   /// By endpoints: a message was answered with no room, and stays where it is.
-  void note_refusal() noexcept { has_refused_ = true; }
+  void note_refusal() noexcept {
+    has_refused_ = true;
+    counts_.refused();
+  }
 
   /// A small message of the library's own.
   template <class Body>
@@ -164,7 +169,11 @@ class device_state final {
   /// What an arriving message does; answers as transports want it (arrive.cpp).
   [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& what, const std::byte* payload,
                                   std::uint32_t bytes, bool& consumed) noexcept;
-  [[nodiscard]] bool on_message(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
+    const bool consumed = take(message);
+    if (consumed) counts_.took(message.bytes);
+    return consumed;
+  }
   /// The same for a message that was copied aside before.
   [[nodiscard]] bool on_kept_message(const net::arrival& message) noexcept;
 
@@ -178,13 +187,21 @@ class device_state final {
   [[nodiscard]] static shortage shortage_of(net::post_result result) noexcept {
     return result == net::post_result::busy ? shortage::lock : shortage::ring;
   }
-  [[nodiscard]] static status status_of(net::post_result result) noexcept {
-    return result == net::post_result::ok ? status::done() : status::retry(shortage_of(result));
+  [[nodiscard]] [[gnu::always_inline]] status posted_inline(operation op, std::uint32_t bytes,
+                                                            net::post_result result) noexcept {
+    if (result != net::post_result::ok) [[unlikely]]
+      return counts_.retried(status::retry(shortage_of(result)));
+    counts_.posted(op, bytes);
+    return status::done();
   }
   // By values: the header of the common case need not lie in memory.
   [[nodiscard]] status inject(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
                               std::uint64_t tag, const_buffer_ref bytes) noexcept;
   [[nodiscard]] bool goes_at_once(const message_request& request) noexcept;
+  [[nodiscard]] status try_post_message(const message_request& request);
+  [[nodiscard]] status try_post_send(const message_request& request, engine_state& engine);
+  [[nodiscard]] status try_post_receive(const receive_request& request);
+  [[nodiscard]] status try_post_transfer(const transfer_request& request);
   [[nodiscard]] status try_post(const message_request& request, bool at_once) noexcept;
   [[nodiscard]] status post_offer(const message_request& request) noexcept;
   [[nodiscard]] status post_and_signal(const message_request& request);
@@ -193,6 +210,7 @@ class device_state final {
                                             const source_payload& bytes, shortage& reason) noexcept;
 
   // Arrivals (arrive.cpp).
+  [[nodiscard]] bool take(const net::arrival& message) noexcept;
   // Counts a message that can't be, and gives its packet back. Always true.
   [[nodiscard]] bool refuse(const net::arrival& message) noexcept;
   // What a peer says became of an operation.
@@ -270,7 +288,8 @@ class device_state final {
   [[nodiscard]] bool signal(operation_state& operation) noexcept;
   unsigned advance_backlog() noexcept;
   bool work_off() noexcept;
-  bool poll_others(unsigned moved) noexcept;
+  bool poll_others(unsigned arrived, unsigned moved) noexcept;
+  bool found_busy() noexcept;
   void take_up(operation_state& operation, step next) noexcept;
   void put_off(operation_state& operation) noexcept;
 
@@ -299,6 +318,7 @@ class device_state final {
   std::vector<const net::route*> routes_;             // for each rank; null where there is none to use
   std::uint32_t rank_count_;
   poll_gate gate_;
+  device_counts counts_;
   // Inside the gate.
   unsigned quiet_calls_ = 0;  // in a row
   endpoint* busy_ = nullptr;  // the one that moved something last

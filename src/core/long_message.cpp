@@ -39,6 +39,7 @@ void device_state::take_up(operation_state& operation, step next) noexcept {
 }
 
 void device_state::put_off(operation_state& operation) noexcept {
+  counts_.put_off();
   backlog_.add(operation);
   runtime_->parking().stir(index_);  // whoever sleeps here is to go on with it
 }

@@ -49,37 +49,44 @@ bool parking::wait(device_state& through, device_state& standard, completions on
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
 bool parking::park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
                    time_point until) {
-  const auto look = [&] {
-    const stillness here = through.look_before_sleep();
-    return &through == &standard ? here : std::min(here, standard.look_before_sleep());
-  };
-  if (look() == stillness::busy) {
+  if (look(through, standard) == stillness::busy) {
     if (is_done(what)) return true;
     sched_yield();  // another thread is at it, or something waits for a peer
     return false;
   }
   const bed mine{*this, on, through.index()};
-  net::sleep_word& word = (*words_)[through.index()];
-  net::sleep_word& common = (*words_)[standard.index()];
-  const base::awaited_word first{&word.value, word.lie_down()};
-  const base::awaited_word second =
-      &common == &word ? base::awaited_word{} : base::awaited_word{&common.value, common.lie_down()};
-  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: who published or signalled something before is seen
-  // below; who does so later sees that somebody sleeps.
-  const bool all_see = fence_all_processes();
-  const stillness still = look();
+  const last_look last = lie_down(through, standard);
   if (is_done(what)) return true;
-  if (still == stillness::busy) {
+  if (last.still == stillness::busy) {
     sched_yield();
     return false;
   }
-  const auto longest = all_see && wakes_for_all_ && still == stillness::quiet ? sleep_max : nap_max;
-  base::sleep_while(first, second, std::min(until, clock::now() + longest));
+  base::sleep_while(last.first, last.second, std::min(until, last.longest));
   return false;
 }
 
+stillness parking::look(device_state& through, device_state& standard) noexcept {
+  const stillness here = through.look_before_sleep();
+  return &through == &standard ? here : std::min(here, standard.look_before_sleep());
+}
+
+parking::last_look parking::lie_down(device_state& through, device_state& standard) noexcept {
+  net::sleep_word& word = (*words_)[through.index()];
+  net::sleep_word& common = (*words_)[standard.index()];
+  last_look out{};
+  out.first = {&word.value, word.lie_down()};
+  if (&common != &word) out.second = {&common.value, common.lie_down()};
+  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: who published or signalled something before is seen
+  // below; who does so later sees that somebody sleeps.
+  const bool all_see = fence_all_processes();
+  out.still = look(through, standard);
+  out.longest = clock::now() + (all_see && wakes_for_all_ && out.still == stillness::quiet ? sleep_max : nap_max);
+  return out;
+}
+
 // Leaves however the wait ends, by an exception of the condition as well.
-parking::bed::bed(parking& lot, completions on, std::uint32_t device) noexcept : lot_{lot}, me_{on, device} {
+parking::bed::bed(parking& lot, completions on, std::uint32_t device, bool on_all) noexcept
+    : lot_{lot}, me_{on, on_all, device} {
   lot_.enter(me_);
 }
 parking::bed::~bed() { lot_.leave(me_); }
@@ -93,6 +100,10 @@ void parking::stir(std::uint32_t device) noexcept {
 void parking::enter(sleeper& me) noexcept {
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
   for (const completion* each : me.on) awaited_[place_of(each)].fetch_add(1, std::memory_order_relaxed);
+  if (me.on_all) {
+    // [parking.count_in] relaxed: as above.
+    for (auto& place : awaited_) place.fetch_add(1, std::memory_order_relaxed);
+  }
   const std::scoped_lock lock{mutex_};
   me.next = first_;
   if (first_ != nullptr) first_->previous = &me;
@@ -108,13 +119,16 @@ void parking::leave(sleeper& me) noexcept {
   for (const completion* each : me.on) {
     awaited_[place_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [stat] a wake-up too many does no harm
   }
+  if (me.on_all) {
+    for (auto& place : awaited_) place.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  }
 }
 
 // All who sleep at the same device's word wake up with those who are meant.
 [[gnu::cold]] void parking::wake(const completion* object) noexcept {
   const std::scoped_lock lock{mutex_};
   for (const sleeper* each = first_; each != nullptr; each = each->next) {
-    if (object == nullptr || std::ranges::find(each->on, object) != each->on.end())
+    if (object == nullptr || each->on_all || std::ranges::find(each->on, object) != each->on.end())
       net::wake_sleepers((*words_)[each->device]);
   }
 }

@@ -14,16 +14,17 @@
 #include <mutex>
 #include <span>
 
+#include "base/futex.hpp"
+#include "core/device_state.hpp"
 #include "net/sleep_word.hpp"
 #include "weft/completion.hpp"
 #include "weft/wait.hpp"
 
 namespace weft::core {
 
-class device_state;
-
 class parking {
  public:
+  using time_point = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds sleep_max{100};
   /// Where a transport wakes nobody, or the kernel knows no fence for all cores.
   static constexpr std::chrono::milliseconds nap_max{2};
@@ -51,31 +52,32 @@ class parking {
   /// What somebody waits for: any of them.
   using completions = std::span<const completion* const>;
 
+  class bed;
+  /// What is known after the last look before a sleep, and where to sleep.
+  struct last_look {
+    base::awaited_word first;
+    base::awaited_word second;
+    stillness still;
+    time_point longest;
+  };
+  /// Lies down at the words of both devices and looks a last time. Whoever is in a bed already misses nothing from now
+  /// on.
+  [[nodiscard]] last_look lie_down(device_state& through, device_state& standard) noexcept;
+  [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
+
   /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is
   /// true. What it throws comes out.
   bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
             const wait_options& options);
 
  private:
-  using time_point = std::chrono::steady_clock::time_point;
   // A thread that sleeps or is about to.
   struct sleeper {
     completions on;
+    bool on_all;
     std::uint32_t device;
     sleeper* next = nullptr;
     sleeper* previous = nullptr;
-  };
-
-  class bed {
-   public:
-    bed(parking& lot, completions on, std::uint32_t device) noexcept;
-    ~bed();
-    bed(const bed&) = delete;
-    bed& operator=(const bed&) = delete;
-
-   private:
-    parking& lot_;
-    sleeper me_;
   };
 
   static constexpr std::size_t places = 64;
@@ -94,6 +96,19 @@ class parking {
   std::array<std::atomic<std::uint32_t>, places> awaited_{};  // sleepers, by the address of what they wait for
   std::mutex mutex_;
   sleeper* first_ = nullptr;
+};
+
+/// Whoever is in one is woken when one of `on` is signalled, or anything where `on_all`.
+class parking::bed {
+ public:
+  bed(parking& lot, completions on, std::uint32_t device, bool on_all = false) noexcept;
+  ~bed();
+  bed(const bed&) = delete;
+  bed& operator=(const bed&) = delete;
+
+ private:
+  parking& lot_;
+  sleeper me_;
 };
 
 }  // namespace weft::core

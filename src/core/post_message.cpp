@@ -72,8 +72,9 @@ message_request device_state::request_of(std::uint32_t peer, std::uint32_t id, c
 status device_state::inject(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
                             std::uint64_t tag, const_buffer_ref bytes) noexcept {
   const net::header what{.kind = kind, .id = id, .sequence = 0, .tag = tag};
-  return status_of(
-      way(peer).try_inject(peer, device, what, bytes.address(), static_cast<std::uint32_t>(bytes.bytes())));
+  const operation op = kind_of(kind) == wire::send ? operation::send : operation::active_message;
+  const auto count = static_cast<std::uint32_t>(bytes.bytes());
+  return posted_inline(op, count, way(peer).try_inject(peer, device, what, bytes.address(), count));
 }
 
 // Whether the bytes go with the message. Otherwise it is an offer: it is long, its arrival is to be confirmed, or too
@@ -86,6 +87,14 @@ bool device_state::goes_at_once(const message_request& request) noexcept {
 }
 
 status device_state::post_message(const message_request& request) {
+  return counts_.answered(request.what, request.bytes.bytes(), try_post_message(request));
+}
+
+status device_state::post_send(const message_request& request, engine_state& engine) {
+  return counts_.answered(request.what, request.bytes.bytes(), try_post_send(request, engine));
+}
+
+status device_state::try_post_message(const message_request& request) {
   const bool at_once = goes_at_once(request);
   if (!request.allow_done && at_once) return post_and_signal(request);
   const status result = try_post(request, at_once);
@@ -94,8 +103,8 @@ status device_state::post_message(const message_request& request) {
 }
 
 // In an ordered engine a message takes its number under the lock of its (peer, engine), and only if it is posted.
-status device_state::post_send(const message_request& request, engine_state& engine) {
-  if (!engine.is_ordered()) return post_message(request);
+status device_state::try_post_send(const message_request& request, engine_state& engine) {
+  if (!engine.is_ordered()) return try_post_message(request);
   message_request numbered = request;
   base::backoff waiting;
   for (unsigned tries = 0; !engine.numbers->try_begin(request.peer, numbered.sequence); ++tries) {
@@ -105,7 +114,7 @@ status device_state::post_send(const message_request& request, engine_state& eng
     waiting.pause();
   }
   try {
-    const status result = post_message(numbered);
+    const status result = try_post_message(numbered);
     engine.numbers->end(request.peer, numbered.sequence, !result.is_retry());
     return result;
   } catch (...) {
@@ -158,11 +167,12 @@ status device_state::post_packet(std::uint32_t peer, std::uint32_t id, std::uint
       .kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = options.tag};
   packet_pool& packets = runtime_->packets();
   if (bytes > detail::inline_bytes_max) {
-    return status_of(way(peer).try_send(peer, options.device, what, packet, bytes));
+    return posted_inline(operation::active_message, bytes,
+                         way(peer).try_send(peer, options.device, what, packet, bytes));
   }
   const net::post_result result = way(peer).try_inject(peer, options.device, what, packets.data(packet), bytes);
   if (result == net::post_result::ok) packets.put(packet);
-  return status_of(result);
+  return posted_inline(operation::active_message, bytes, result);
 }
 
 status device_state::post_offer(const message_request& request) noexcept {

@@ -21,38 +21,49 @@ constexpr unsigned skips_max = 64;
 }  // namespace
 
 bool device_state::progress() noexcept {
-  if (!gate_.try_enter()) return false;
+  if (!gate_.try_enter()) [[unlikely]]
+    return found_busy();
   if (!backlog_.is_empty() || runtime_->unexpected().has_ready()) [[unlikely]]
     return work_off();
   // The transport that moved something last comes first, and while it does the others are skipped, for a while.
-  if (const unsigned moved = busy_->poll(*this, arrivals_per_peer); moved == 0 || ++skipped_ == skips_max) {
-    return poll_others(moved);
-  }
+  const unsigned arrived = busy_->poll(*this, arrivals_per_peer);
+  if (arrived == 0 || ++skipped_ == skips_max) return poll_others(arrived, 0);
+  counts_.moved(arrived);
   gate_.leave();
   return true;
+}
+
+[[gnu::cold]] bool device_state::found_busy() noexcept {
+  counts_.found_busy();
+  return false;
 }
 
 // A call with something to do besides polling.
 bool device_state::work_off() noexcept {
   unsigned moved = advance_backlog();
   moved += runtime_->unexpected().deliver(*this);
-  moved += busy_->poll(*this, arrivals_per_peer);
-  return poll_others(moved);
+  return poll_others(busy_->poll(*this, arrivals_per_peer), moved);
 }
 
 // The rest of a call that has found little to do: the other transports, the user's hooks, then now and then the default
 // device.
-bool device_state::poll_others(unsigned moved) noexcept {
+bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
   skipped_ = 0;
   const endpoint* const polled = busy_;
   for (const auto& other : endpoints_) {
     if (other.get() == polled) continue;
     const unsigned here = other->poll(*this, arrivals_per_peer);
     if (here != 0) busy_ = other.get();
-    moved += here;
+    arrived += here;
   }
   if (!hooks_.is_empty()) [[unlikely]]
     moved += hooks_.run();
+  moved += arrived;
+  if (moved != 0) {
+    counts_.moved(arrived);
+  } else {
+    counts_.quiet();
+  }
   quiet_calls_ = moved != 0 ? 0 : quiet_calls_ + 1;
   const bool look_elsewhere = index_ != 0 && quiet_calls_ == quiet_calls_max;
   if (look_elsewhere) quiet_calls_ = 0;
@@ -66,6 +77,7 @@ stillness device_state::look_before_sleep() noexcept {
   has_refused_ = false;
   unsigned moved = 0;
   for (const auto& each : endpoints_) moved += each->poll(*this, arrivals_per_peer);
+  if (moved != 0) counts_.moved(moved);
   const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->unexpected().has_ready() || !hooks_.is_empty();
   const bool has_refused = has_refused_;
   gate_.leave();
@@ -79,6 +91,7 @@ unsigned device_state::advance_backlog() noexcept {
     operation_state* const behind = operation->behind;
     const std::uint64_t before = operation->moved.load(std::memory_order_relaxed);  // [stat]
     if (advance(*operation)) {
+      counts_.worked_off();
       ++moved;
     } else {
       moved += operation->moved.load(std::memory_order_relaxed) != before;  // [stat]

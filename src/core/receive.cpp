@@ -39,6 +39,10 @@ void describe(operation_state& receive, const receive_request& request) noexcept
 }  // namespace
 
 status device_state::post_receive(const receive_request& request) {
+  return counts_.answered(operation::receive, request.into.bytes(), try_post_receive(request));
+}
+
+status device_state::try_post_receive(const receive_request& request) {
   operation_state* const receive = runtime_->receives().try_get();
   if (receive == nullptr) {
     if (request.allow_retry) return status::retry(shortage::receives);
@@ -63,7 +67,7 @@ status device_state::post_plain_receive(std::uint32_t peer, const buffer_ref& in
   engine_state& engine = runtime_->default_engine();
   operation_state* const receive = get_receive();
   if (receive == nullptr) [[unlikely]]
-    return status::retry(shortage::receives);
+    return counts_.retried(status::retry(shortage::receives));
   receive->what = operation::receive;
   receive->peer = peer;
   receive->device = net::any_device;
@@ -79,15 +83,15 @@ status device_state::post_plain_receive(std::uint32_t peer, const buffer_ref& in
   receive->reach(step::wait_for_match);
   match_node* found = nullptr;
   switch (runtime_->matching().insert(*receive, found)) {
-    [[likely]] case match_result::inserted : return status::posted(ticket);
-    case match_result::matched:
-      pair_up(*receive, static_cast<unexpected_message&>(*found));
-      return status::posted(ticket);
-    default: break;
+    [[likely]] case match_result::inserted : break;
+    case match_result::matched: pair_up(*receive, static_cast<unexpected_message&>(*found)); break;
+    default:
+      receive->signalled(local);
+      put_receive(*receive);
+      return counts_.retried(status::retry(shortage::lock));
   }
-  receive->signalled(local);
-  put_receive(*receive);
-  return status::retry(shortage::lock);
+  counts_.posted(operation::receive, into.bytes());
+  return status::posted(ticket);
 }
 
 operation_state* device_state::get_receive_anew() noexcept {
@@ -168,10 +172,11 @@ unexpected_message* device_state::probe(const receive_request& what) noexcept {
 
 status device_state::receive(unexpected_message& probed, const receive_request& request) noexcept {
   operation_state* const receive = runtime_->receives().try_get();
-  if (receive == nullptr) return status::retry(shortage::receives);
+  if (receive == nullptr) return counts_.retried(status::retry(shortage::receives));
   describe(*receive, request);
   const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours alone until then
   pair_up(*receive, probed);
+  counts_.posted(operation::receive, request.into.bytes());
   return status::posted(ticket);
 }
 

@@ -42,6 +42,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
       rank_{bootstrap_->rank()},
       size_{bootstrap_->size()},
       queue_capacity_{base::process_settings().queue_capacity},
+      print_counters_{base::process_settings().print_counters},
       own_packet_memory_{nullptr, nullptr},
       sets_{operation_pool{operation_set::posts, base::process_settings().operations_max},
             operation_pool{operation_set::arrivals, base::process_settings().operations_max},
@@ -82,6 +83,7 @@ void runtime_state::start() {
 }
 
 runtime_state::~runtime_state() {
+  descriptor_.reset();
   barrier_.reset();
   default_device_.reset();
   for (const auto& left : devices_) {
@@ -226,7 +228,15 @@ void runtime_state::share_sleep_words() noexcept {
   parking_.use(*words, wakes_for_all);
 }
 
-runtime_counters runtime_state::counters() const noexcept {
+void runtime_state::print_counters(device_state& gone) const noexcept {
+  try {
+    base::write_log_line(base::log_level::info, fmt::format("rank {} counted on device {}: {}", rank_, gone.index(),
+                                                            to_text(gone.counts().read())));
+  } catch (...) {  // no memory for a report: there is none
+  }
+}
+
+runtime_counters runtime_state::counters() noexcept {
   runtime_counters out;
   out.messages_dropped = dropped_.load(std::memory_order_relaxed);  // [stat]
   out.messages_refused = refused_.load(std::memory_order_relaxed);  // [stat]
@@ -242,6 +252,9 @@ runtime_counters runtime_state::counters() const noexcept {
     out.fabric_bytes += transport->traffic().bytes;
   }
   out.messages_unexpected = unexpected_.kept();
+  const match_counts waiting = matching_.count();
+  out.receives_waiting = waiting.receives;
+  out.sends_waiting = waiting.sends;
   return out;
 }
 
@@ -303,6 +316,12 @@ void runtime_state::object_gone(const completion& object) noexcept {
   objects_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
 
+descriptor_state& runtime_state::descriptor() {
+  const std::scoped_lock lock{devices_mutex_};
+  if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(parking_, default_state(), default_state());
+  return *descriptor_;
+}
+
 device_state& runtime_state::open_device(bool shared) {
   const std::scoped_lock lock{devices_mutex_};
   for (std::uint32_t index = 0; index < devices_.size(); ++index) {
@@ -321,6 +340,7 @@ void runtime_state::close_device(device_state& gone) noexcept {
   gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
   const std::scoped_lock lock{devices_mutex_};
   const std::uint32_t index = gone.index();
+  if (print_counters_) print_counters(gone);
   for (const auto& transport : transports_) transport->close(index);
   if (index != 0) {
     devices_[0]->adopt(gone);

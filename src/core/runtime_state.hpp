@@ -14,6 +14,7 @@
 #include "boot/bootstrap.hpp"
 #include "core/barrier.hpp"
 #include "core/copy_shares.hpp"
+#include "core/descriptor_state.hpp"
 #include "core/device_state.hpp"
 #include "core/matching_table.hpp"
 #include "core/operation_state.hpp"
@@ -59,7 +60,7 @@ class runtime_state {
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] const runtime_attributes& attributes() const noexcept { return attributes_; }
-  [[nodiscard]] runtime_counters counters() const noexcept;
+  [[nodiscard]] runtime_counters counters() noexcept;
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
   [[nodiscard]] device_state& default_state() noexcept { return *devices_[0]; }
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
@@ -113,6 +114,7 @@ class runtime_state {
   }
 
   // Waiting.
+  [[nodiscard]] descriptor_state& descriptor();
   [[nodiscard]] core::parking& parking() noexcept { return parking_; }
   /// After each signal of a completion object, which may be gone by now.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept { parking_.signalled(object); }
@@ -144,6 +146,7 @@ class runtime_state {
 
  private:
   [[nodiscard]] remote_entry& add_entry(completion& target, buffer_allocator* allocator);
+  void print_counters(device_state& gone) const noexcept;
   void make_packets(const base::settings& settings);
   void share_sleep_words() noexcept;
   void propose_job(const std::string& name);
@@ -155,6 +158,7 @@ class runtime_state {
   std::uint32_t size_;
   runtime_attributes attributes_{};
   std::uint32_t queue_capacity_;
+  bool print_counters_;
 
   std::vector<std::unique_ptr<net::transport>> transports_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> own_packet_memory_;
@@ -189,6 +193,7 @@ class runtime_state {
   std::atomic<std::uint64_t> dropped_{0};
 
   std::unique_ptr<device> default_device_;
+  std::unique_ptr<descriptor_state> descriptor_;  // made when somebody asks for it
   std::unique_ptr<core::barrier> barrier_;
 };
 

@@ -48,6 +48,10 @@ void describe(operation_state& operation, const transfer_request& request, const
 }  // namespace
 
 status device_state::post_transfer(const transfer_request& request) {
+  return counts_.answered(request.what, request.bytes, try_post_transfer(request));
+}
+
+status device_state::try_post_transfer(const transfer_request& request) {
   const region_place place =
       runtime_->regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
   if (place.by == region_place::way::refused) refuse_region(request);

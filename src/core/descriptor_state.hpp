@@ -1,0 +1,51 @@
+// A thread that sleeps for a descriptor, in place of the one that is in an event loop.
+//
+// Cost: nothing on the way of a message. To arm is a fence in every core, a last look, and a wake-up of the thread; a
+// message wakes the thread, which writes the descriptor.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/device_state.hpp"
+#include "core/parking.hpp"
+
+namespace weft::core {
+
+class descriptor_state {
+ public:
+  /// **Errors**: transport_failed, std::system_error.
+  descriptor_state(parking& lot, device_state& through, device_state& standard);
+  ~descriptor_state();
+
+  descriptor_state(const descriptor_state&) = delete;
+  descriptor_state& operator=(const descriptor_state&) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return event_; }
+  /// What `wait_descriptor::arm` promises.
+  [[nodiscard]] bool arm();
+
+ private:
+  void run() noexcept;
+  [[nodiscard]] static bool has_changed(const parking::last_look& since) noexcept;
+  void set_readable() const noexcept;
+  void set_unreadable() const noexcept;
+
+  parking& lot_;
+  device_state& through_;
+  device_state& standard_;
+  int event_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool armed_ = false;
+  bool stops_ = false;
+  parking::last_look since_{};
+  std::optional<parking::bed> bed_;  // while armed
+
+  std::thread thread_;
+};
+
+}  // namespace weft::core

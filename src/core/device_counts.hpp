@@ -1,0 +1,120 @@
+// What a device counts, always.
+//
+// Cost of a post: two words of a line that this thread alone writes, on a device of its own or as one of the first
+// threads with a slot; two locked additions for any other thread. Cost of a call of progress: a word of the poller's
+// line, two where messages have come, and one more for each message. Whoever reads pays nothing and takes what is
+// there.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "weft/counters.hpp"
+#include "weft/detail/atomics.hpp"
+#include "weft/detail/raw_record.hpp"
+#include "weft/detail/thread_slot.hpp"
+
+namespace weft::core {
+
+class device_counts {
+ public:
+  explicit device_counts(bool shared) noexcept : shared_{shared} {}
+
+  // By whoever posts.
+
+  [[gnu::always_inline]] void posted(operation what, std::uint64_t bytes) noexcept {
+    const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
+    if (slot >= lanes_.size()) [[unlikely]]
+      return posted_by_others(what, bytes);
+    kind& mine = lanes_[slot].kinds[place_of(what)];
+    add(mine.operations, 1);
+    add(mine.bytes, bytes);
+  }
+
+  /// The answer to a post.
+  [[nodiscard]] status answered(operation what, std::uint64_t bytes, status answer) noexcept {
+    if (answer.is_retry()) return retried(answer);
+    posted(what, bytes);
+    return answer;
+  }
+  [[nodiscard]] [[gnu::cold, gnu::noinline]] status retried(status answer) noexcept {
+    add_shared(of_this_thread().retries[static_cast<std::size_t>(answer.reason())], 1);
+    return answer;
+  }
+  [[gnu::cold, gnu::noinline]] void found_busy() noexcept { add_shared(of_this_thread().busy, 1); }
+
+  // Inside the device's gate.
+
+  void quiet() noexcept { add(poller_.quiet, 1); }
+  void moved(unsigned messages) noexcept {
+    add(poller_.moved, 1);
+    add(poller_.arrived, messages);
+  }
+  void took(std::uint64_t bytes) noexcept { add(poller_.arrived_bytes, bytes); }
+  void refused() noexcept { add(poller_.refused, 1); }
+
+  // The backlog, by anyone.
+
+  void put_off(std::uint32_t count = 1) noexcept;
+  void worked_off() noexcept { backlog_.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
+
+  [[nodiscard]] device_counters read() const noexcept;
+
+ private:
+  using word = std::atomic<std::uint64_t>;
+
+  struct kind {
+    word operations{0};
+    word bytes{0};
+  };
+  static constexpr std::size_t first_kind = static_cast<std::size_t>(operation::active_message);
+  static constexpr std::size_t kind_count = static_cast<std::size_t>(operation::atomic) - first_kind + 1;
+  static constexpr std::size_t place_of(operation what) noexcept { return static_cast<std::size_t>(what) - first_kind; }
+
+  struct alignas(detail::cache_line_bytes) lane {
+    std::array<kind, kind_count> kinds;
+    std::array<word, shortages> retries{};
+    word busy{0};
+  };
+
+  // One writer.
+  static void add(word& to, std::uint64_t more) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);  // [stat]
+  }
+  static void add_shared(word& to, std::uint64_t more) noexcept {
+    to.fetch_add(more, std::memory_order_relaxed);  // [stat]
+  }
+  [[gnu::cold, gnu::noinline]] void posted_by_others(operation what, std::uint64_t bytes) noexcept {
+    if (detail::this_thread_slot() < lanes_.size()) return posted(what, bytes);
+    add_shared(others_.kinds[place_of(what)].operations, 1);
+    add_shared(others_.kinds[place_of(what)].bytes, bytes);
+  }
+  // For what is rare: it is added to as if others wrote there, too.
+  [[nodiscard]] lane& of_this_thread() noexcept {
+    const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
+    return slot < lanes_.size() ? lanes_[slot] : others_;
+  }
+
+  const bool shared_;  // a device of one thread's own has one lane
+  std::array<lane, 8> lanes_{};
+  lane others_{};
+
+  struct alignas(detail::cache_line_bytes) {
+    word quiet{0};
+    word moved{0};
+    word arrived{0};
+    word arrived_bytes{0};
+    word refused{0};
+  } poller_;
+
+  alignas(detail::cache_line_bytes) word backlog_{0};
+  word backlog_max_{0};
+};
+
+/// A line for people: what is not zero.
+[[nodiscard]] std::string to_text(const device_counters& counted);
+
+}  // namespace weft::core
