@@ -161,7 +161,7 @@ class device {
   ///
   /// **Blocking**: until then; makes progress on this device. Not inside a handler. **Threads**: as for posting.
   /// **Errors**: `region_refused` where a put or atomic that had answered *done* was refused by its target since the
-  /// last flush to that rank.
+  /// last flush to that rank; `invalid_state` inside a handler, a hook or a node of a graph.
   void flush(std::uint32_t peer);
   void flush();
 

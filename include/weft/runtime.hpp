@@ -114,6 +114,7 @@ class runtime {
   /// Returns once every rank has called it; makes progress on the default device meanwhile.
   ///
   /// **Blocking**: until all ranks have come. **Threads**: one thread of a rank at a time, not inside a handler.
+  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph.
   void barrier();
 
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;

@@ -59,7 +59,10 @@ registration runtime::register_completion(completion& target, const register_com
   return registration{state_.get(), &target, options.id};
 }
 
-void runtime::barrier() { state_->barrier().wait(state_->default_state(), rank(), size()); }
+void runtime::barrier() {
+  state_->refuse_inside_handler("barrier", state_->default_state());
+  state_->barrier().wait(state_->default_state(), rank(), size());
+}
 
 registration::registration(registration&& other) noexcept
     : owner_{std::exchange(other.owner_, nullptr)}, target_{other.target_}, id_{other.id_} {}

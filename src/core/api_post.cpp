@@ -415,6 +415,7 @@ status device::post_comm(direction way, std::uint32_t peer, buffer_ref buffer, c
 void device::flush(std::uint32_t peer) {
   core::runtime_state& state = *runtime_->state_;
   if (peer >= state.size()) refuse_rank("flush", peer, state.size());
+  state.refuse_inside_handler("flush", *state_);
   base::backoff waiting;
   while (!state.is_flushed(peer)) {
     if (state_->progress()) {

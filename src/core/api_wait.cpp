@@ -1,7 +1,4 @@
 // `device::wait`, for every kind of completion object, and hooks.
-#include <fmt/format.h>
-
-#include "core/graph_state.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -25,14 +22,8 @@ bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(v
       throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
     }
   }
-  core::device_state& standard = runtime.default_state();
-  if (state_->gate().is_inside() || standard.gate().is_inside() || core::graph_state::is_inside_node()) [[unlikely]] {
-    throw error{
-        errc::invalid_state,
-        "device::wait: called inside a handler or a node of a graph, which others wait for: let it note what is "
-        "to be done, and wait outside of it"};
-  }
-  return runtime.parking().wait(*state_, standard, on, is_done, condition, options);
+  runtime.refuse_inside_handler("device::wait", *state_);
+  return runtime.parking().wait(*state_, runtime.default_state(), on, is_done, condition, options);
 }
 
 std::optional<completion_record> device::wait(completion_queue& from, const wait_options& options) {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/graph_state.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/runtime.hpp"
 #include "weft/wait_descriptor.hpp"
@@ -23,8 +22,8 @@ int open_event() {
 
 }  // namespace
 
-descriptor_state::descriptor_state(parking& lot, device_state& through, device_state& standard)
-    : lot_{lot}, through_{through}, standard_{standard}, event_{open_event()} {
+descriptor_state::descriptor_state(runtime_state& owner, device_state& through)
+    : owner_{owner}, through_{through}, event_{open_event()} {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (...) {
@@ -39,25 +38,23 @@ descriptor_state::~descriptor_state() {
     stops_ = true;
   }
   changed_.notify_one();
-  lot_.stir(through_.index());
+  owner_.parking().stir(through_.index());
   thread_.join();
   ::close(event_);
 }
 
 bool descriptor_state::arm() {
-  if (through_.gate().is_inside() || standard_.gate().is_inside() || graph_state::is_inside_node()) {
-    throw error{errc::invalid_state,
-                "wait_descriptor::arm: called inside a handler or a node of a graph, where nobody waits"};
-  }
+  owner_.refuse_inside_handler("arm", through_);
   {
     const std::scoped_lock lock{mutex_};
     if (armed_) return true;  // whatever has come since makes it readable
   }
   // The thread is at rest, so all of this is the caller's.
   set_unreadable();
-  if (parking::look(through_, standard_) == stillness::busy) return false;
-  bed_.emplace(lot_, parking::completions{}, through_.index(), true);
-  since_ = lot_.lie_down(through_, standard_);
+  device_state& standard = owner_.default_state();
+  if (parking::look(through_, standard) == stillness::busy) return false;
+  bed_.emplace(owner_.parking(), parking::completions{}, through_.index(), true);
+  since_ = owner_.parking().lie_down(through_, standard);
   if (since_.still == stillness::busy) {
     bed_.reset();
     return false;
@@ -111,8 +108,7 @@ void descriptor_state::set_unreadable() const noexcept {
 namespace weft {
 
 wait_descriptor::wait_descriptor(device& through)
-    : state_{std::make_unique<core::descriptor_state>(through.runtime().state_->parking(), *through.state_,
-                                                      through.runtime().state_->default_state())} {}
+    : state_{std::make_unique<core::descriptor_state>(*through.runtime().state_, *through.state_)} {}
 
 wait_descriptor::~wait_descriptor() = default;
 

@@ -14,10 +14,12 @@
 
 namespace weft::core {
 
+class runtime_state;
+
 class descriptor_state {
  public:
   /// **Errors**: transport_failed, std::system_error.
-  descriptor_state(parking& lot, device_state& through, device_state& standard);
+  descriptor_state(runtime_state& owner, device_state& through);
   ~descriptor_state();
 
   descriptor_state(const descriptor_state&) = delete;
@@ -33,9 +35,8 @@ class descriptor_state {
   void set_readable() const noexcept;
   void set_unreadable() const noexcept;
 
-  parking& lot_;
+  runtime_state& owner_;
   device_state& through_;
-  device_state& standard_;
   int event_;
 
   std::mutex mutex_;

@@ -14,6 +14,7 @@
 #include "base/backoff.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "core/graph_state.hpp"
 #include "net/transports.hpp"
 
 namespace weft::core {
@@ -316,9 +317,19 @@ void runtime_state::object_gone(const completion& object) noexcept {
   objects_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
 
+void runtime_state::refuse_inside_handler(const char* call, device_state& through) const {
+  if (!through.gate().is_inside() && !devices_[0]->gate().is_inside() && !graph_state::is_inside_node()) [[likely]]
+    return;
+  throw error{
+      errc::invalid_state,
+      fmt::format("{}: called inside a handler, a hook or a node of a graph, which others wait for: let it note "
+                  "what is to be done, and wait outside of it",
+                  call)};
+}
+
 descriptor_state& runtime_state::descriptor() {
   const std::scoped_lock lock{devices_mutex_};
-  if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(parking_, default_state(), default_state());
+  if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(*this, default_state());
   return *descriptor_;
 }
 

@@ -114,6 +114,8 @@ class runtime_state {
   }
 
   // Waiting.
+  /// **Errors**: invalid_state, where the calling thread is inside a handler or hook of this runtime, or in a node.
+  void refuse_inside_handler(const char* call, device_state& through) const;
   [[nodiscard]] descriptor_state& descriptor();
   [[nodiscard]] core::parking& parking() noexcept { return parking_; }
   /// After each signal of a completion object, which may be gone by now.

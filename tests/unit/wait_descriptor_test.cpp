@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <optional>
 #include <thread>
 
 #include "support/waiting.hpp"
@@ -120,26 +119,6 @@ TEST(wait_descriptor, may_go_while_it_is_armed) {
       wait_descriptor ready{rt.default_device()};
       EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return ready.arm(); }));
     }
-  });
-}
-
-TEST(wait_descriptor, refuses_to_be_armed_inside_a_handler) {
-  test::local_job{1}.run([](runtime& rt) {
-    device& dev = rt.default_device();
-    wait_descriptor ready{dev};
-    std::optional<errc> refused;
-    handler tries{rt, [&](const completion_record&) {
-                    try {
-                      static_cast<void>(ready.arm());
-                    } catch (const error& wrong) {
-                      refused = wrong.code();
-                    }
-                  }};
-    const registration mail = rt.register_completion(tries, {.id = 1});
-    counter local{rt};
-    test::post_until_taken(dev, 0, {1}, {}, local);
-    EXPECT_TRUE(test::eventually(dev, [&] { return refused.has_value(); }));
-    EXPECT_EQ(refused, errc::invalid_state);
   });
 }
 
