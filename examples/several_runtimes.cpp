@@ -1,0 +1,57 @@
+// A library inside a program has a runtime of its own: its ids, messages and progress never mix with the program's, and
+// neither has to know of the other. All ranks make their runtimes in the same order.
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+#include <weft/weft.hpp>
+
+// Somebody else's: adds up what all ranks give it. Its completion has id 1, as the program's has.
+class adder {
+ public:
+  explicit adder(std::uint64_t mine) {
+    for (std::uint32_t rank = 0; rank < rt_.size(); ++rank) {
+      while (rt_.default_device().post_am(rank, {1}, std::span{&mine, 1}, sent_).is_retry()) {
+        rt_.default_device().progress();
+      }
+    }
+  }
+  bool is_ready() {
+    rt_.default_device().progress();
+    while (const auto record = numbers_.pop()) {
+      std::uint64_t number = 0;
+      std::memcpy(&number, record->data().data(), sizeof number);
+      sum_ += number;
+      ++heard_;
+    }
+    return heard_ == rt_.size();
+  }
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  weft::runtime rt_;
+  weft::completion_queue numbers_{rt_};
+  weft::registration arrivals_ = rt_.register_completion(numbers_, {.id = 1});
+  weft::counter sent_{rt_};
+  std::uint64_t sum_ = 0;
+  std::uint32_t heard_ = 0;
+};
+
+int main() {
+  weft::runtime rt;
+  weft::completion_queue mail{rt};
+  weft::counter sent{rt};
+  const weft::registration box = rt.register_completion(mail, {.id = 1});
+  weft::device& dev = rt.default_device();
+  const std::uint32_t next = (rt.rank() + 1) % rt.size();
+  while (dev.post_am(next, {1}, std::span{"hello", 5}, sent).is_retry()) dev.progress();
+
+  adder library{rt.rank() + 1};
+  const auto greeting = dev.wait(mail);
+  while (!library.is_ready()) {
+  }
+  std::printf("rank %u: %.*s from rank %u; the ranks add up to %llu\n", rt.rank(), static_cast<int>(greeting->bytes()),
+              reinterpret_cast<const char*>(greeting->data().data()), greeting->source(),
+              static_cast<unsigned long long>(library.sum()));
+  rt.barrier();
+}
