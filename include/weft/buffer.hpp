@@ -38,11 +38,14 @@ class const_buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr const_buffer_ref(const void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
+  /// All elements of `container`, which goes no earlier than the operation.
   template <detail::byte_container Container>
   constexpr const_buffer_ref(const Container& container) noexcept
       : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<const Container>)} {}
 
+  /// Null where there is nothing.
   [[nodiscard]] constexpr const void* address() const noexcept { return address_; }
+  /// The size.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -61,14 +64,18 @@ class buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr buffer_ref(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
+  /// All elements of `container`, which goes no earlier than the operation.
   template <class Container>
   requires(detail::byte_container<Container> && !std::is_const_v<detail::element_of<Container>>)  //
       constexpr buffer_ref(Container&& container) noexcept
       : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {}
 
+  /// The same memory, to be read.
   constexpr operator const_buffer_ref() const noexcept { return {address_, bytes_}; }
 
+  /// Null where there is nothing.
   [[nodiscard]] constexpr void* address() const noexcept { return address_; }
+  /// The size.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -83,8 +90,10 @@ class buffer_ref {
 template <class Buffer>
 class basic_buffer_list {
  public:
+  /// Refers to `buffers`, which is not copied.
   constexpr basic_buffer_list(std::span<const Buffer> buffers) noexcept : buffers_{buffers} {}
 
+  /// What it was made of.
   [[nodiscard]] constexpr std::span<const Buffer> buffers() const noexcept { return buffers_; }
 
   /// All of them together.
@@ -98,7 +107,9 @@ class basic_buffer_list {
   std::span<const Buffer> buffers_;
 };
 
+/// What a message is gathered from.
 using const_buffer_list = basic_buffer_list<const_buffer_ref>;
+/// What a message is scattered to.
 using buffer_list = basic_buffer_list<buffer_ref>;
 
 /// Where the bytes of a large active message are to lie at their target: named by the completion object's

@@ -29,6 +29,8 @@ struct operation_state;
 
 /// What completed: operation, peer, tag, bytes, context and error. A record of an arrived message owns its payload,
 /// which is given back when the record is destroyed, by any thread.
+///
+/// **Threads**: one at a time for one record. **Blocking**: never. The runtime outlives it.
 class [[nodiscard]] completion_record {
  public:
   /// A record of nothing.
@@ -37,7 +39,9 @@ class [[nodiscard]] completion_record {
   /// For transports and protocols: takes over what `raw` refers to.
   explicit completion_record(const detail::raw_record& raw) noexcept : raw_{raw} {}
 
+  /// Takes the payload over; `other` has none then.
   completion_record(completion_record&& other) noexcept : raw_{other.raw_} { other.detach(); }
+  /// The same, after its own payload has been given back.
   completion_record& operator=(completion_record&& other) noexcept {
     if (this != &other) {
       release();
@@ -56,6 +60,7 @@ class [[nodiscard]] completion_record {
   [[nodiscard]] std::uint32_t peer() const noexcept { return raw_.peer; }
   /// The rank that a message came from.
   [[nodiscard]] std::uint32_t source() const noexcept { return raw_.peer; }
+  /// The message's tag, or the post's.
   [[nodiscard]] std::uint64_t tag() const noexcept { return raw_.tag; }
 
   /// The payload of a message, what was received, the part of the region that a signal tells of, or the buffer of a
@@ -67,6 +72,7 @@ class [[nodiscard]] completion_record {
     const auto where = raw_.referred();
     return {static_cast<const std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
   }
+  /// The size of `data()`.
   [[nodiscard]] std::size_t bytes() const noexcept { return data().size(); }
 
   /// The same bytes, writable: a message's payload belongs to its record alone. Empty for the buffer of a post.
@@ -135,15 +141,18 @@ class completion {
   [[nodiscard]] virtual answer signal(completion_record&& record) noexcept = 0;
 
   /// How many posted operations will still signal this object; exact while nobody posts or makes progress.
+  /// **Blocking**: never. **Threads**: any.
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
     std::int32_t sum = expected_by_others_.load(std::memory_order_relaxed);             // [stat]
     for (const auto& each : expected_by_) sum += each.load(std::memory_order_relaxed);  // [stat]
     return sum > 0 ? static_cast<std::uint32_t>(sum) : 0;
   }
 
+  /// What it was made from.
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  protected:
+  /// The runtime counts its objects: it ends the process if it goes before one of them.
   explicit completion(weft::runtime& owner) noexcept;
   virtual ~completion();
 
@@ -185,7 +194,7 @@ class completion {
 
 /// The name by which peers address a registered completion object.
 struct remote_completion {
-  std::uint32_t id = 0;
+  std::uint32_t id = 0;  ///< what it was registered with
 };
 
 /// Ids from here on are the library's own.

@@ -11,6 +11,7 @@
 
 namespace weft {
 
+/// How large a queue may grow.
 struct completion_queue_options {
   /// Records that fit before the queue answers *full*; 0 stands for `WEFT_QUEUE_CAPACITY`. Each of the first eight
   /// threads that signal has that room for itself, in a lane of its own; the others share one more.
@@ -27,6 +28,7 @@ struct completion_queue_options {
 /// that make progress and pop what they found are not in each other's way. **Source**: yan2025-lci, 5.1.4 and 6.2.3.
 class completion_queue final : public completion {
  public:
+  /// **Blocking**: briefly, for memory. **Threads**: any. **Errors**: `std::bad_alloc`.
   explicit completion_queue(weft::runtime& owner, const completion_queue_options& options = {});
   ~completion_queue() override;
 

@@ -32,6 +32,7 @@ namespace core {
 class device_state;
 }
 
+/// How a device is to be used.
 struct device_options {
   /// Whether several threads may use the device at once. A device of one thread's own spares the atomic operations.
   bool shared = true;
@@ -39,23 +40,26 @@ struct device_options {
 
 /// Threads on different devices don't disturb each other; any number of devices per rank, made and destroyed by any
 /// thread at any time. Peers need not know: a message for a device that has gone arrives at another one.
+///
+/// Every posting function: **Blocking**: never. **Threads**: any number on a shared device, one on a device of its
+/// own; inside handlers and hooks as well. **Returns**: *done*, *posted* (`local` will be signalled once) or *retry*
+/// (nothing happened). **Errors**: `invalid_argument` for an unknown rank or a null buffer with a size; `backlog_full`
+/// where `.allow_retry = false` finds the backlog at its bound. What each of them says comes on top of it.
+/// **Source**: yan2025-lci, 4.2.3 to 4.2.7.
 class device {
  public:
-  /// Makes a device. **Blocking**: briefly, for memory. **Threads**: any.
+  /// Makes a device. **Blocking**: briefly, for memory, and until a call of progress on the default device is over; not
+  /// inside a handler. **Threads**: any.
   /// **Errors**: `invalid_state` beyond `WEFT_DEVICES_MAX` devices at once.
   explicit device(weft::runtime& owner, const device_options& options = {});
 
   /// Its rings are served by the default device from now on. Operations posted on it that are under way are completed
-  /// there too. **Threads**: none may be using it.
+  /// there too. **Blocking**: until a call of progress on the default device is over; not inside a handler.
+  /// **Threads**: none may be using it.
   ~device();
 
   device(const device&) = delete;
   device& operator=(const device&) = delete;
-
-  // Every posting function: **Blocking**: never. **Threads**: any number on a shared device, one on a device of its
-  // own. **Returns**: *done*, *posted* (`local` will be signalled once) or *retry* (nothing happened).
-  // **Errors**: `invalid_argument` for an unknown rank or a null buffer with a size; `backlog_full` where
-  // `.allow_retry = false` finds the backlog at its bound. What is said below comes on top of it.
 
   /// Sends `bytes` to the completion object that `target` registered at rank `peer` as `to`.
   ///
@@ -66,6 +70,7 @@ class device {
   /// **Order**: none between messages. **Source**: yan2025-lci, 4.2.4 and 5.3.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                  const post_am_options& options = {});
+  /// The same for several buffers that make up one message; a long one travels in packets.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
                  const post_am_options& options = {});
 
@@ -87,6 +92,7 @@ class device {
   /// **Source**: dang2016, 2.3 and 3.1; yan2025-lci, 4.2.8.
   status post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                    const post_send_options& options = {});
+  /// The same for several buffers that make up one message; a long one travels in packets.
   status post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                    const post_send_options& options = {});
 
@@ -97,18 +103,22 @@ class device {
   /// **Buffer**: the library's until `local` is signalled.
   /// **Returns**: `.ticket()` of the answer is what `cancel` wants.
   /// **Errors**: `invalid_argument` for an engine that this rank has not made, and for a wildcard in one that is not
-  /// ordered.
+  /// ordered. **Order**: receives of one rank, tag, policy and engine are matched in the order of their posts,
+  /// but for those that waited in the backlog.
+  /// **Source**: dang2016, 3.1; yan2025-lci, 4.3.2.
   status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {});
+  /// The same into several buffers, filled one after the other.
   status post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options = {});
 
   /// Takes back the receive that answered with `ticket`. Exactly one of two things happens: `cancelled`, and its
   /// completion is signalled with the error `cancelled`; or `too_late`, and it completes as it would have.
-  /// **Blocking**: never; `busy` where another thread has the place at this moment: ask again.
+  /// **Blocking**: never; `busy` where another thread has the place at this moment: ask again. **Threads**: as for
+  /// posting, on any device of the runtime.
   cancel_result cancel(std::uint64_t ticket) noexcept;
 
   /// Takes the oldest message for which a receive with these arguments would be at hand, if there is one: it is the
-  /// caller's alone then, to look at and to receive (zhou2024, 3.4, for messages).
-  /// **Blocking**: never. **Threads**: as for posting. **Errors**: those of `post_recv`.
+  /// caller's alone then, to look at and to receive. Nothing also where another thread has the place at this moment.
+  /// **Blocking**: never; makes no progress. **Threads**: as for posting. **Errors**: those of `post_recv`.
   [[nodiscard]] std::optional<matched_message> probe(std::uint32_t peer, const probe_options& options = {});
 
   /// Writes `bytes` into the region that `to` names, at rank `peer`; with `.signal`, then signals that completion there
@@ -120,11 +130,15 @@ class device {
   /// **Order**: none between puts; a put's own signal comes after its data. **Source**: yan2025-lci, table 1.
   status post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {});
+  /// The same for several buffers, written one after the other.
   status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {});
 
   /// Reads `buffer.bytes()` bytes from the region that `from` names; with `.signal`, then signals that completion at
-  /// the target. *done* and a signalled `local` say that they are here. **Errors**: as for `post_put`.
+  /// the target. *done* and a signalled `local` say that they are here.
+  ///
+  /// **Buffer**: the library's until then. **Errors**: as for `post_put`. **Order**: none between gets, nor with puts
+  /// that are not flushed. **Source**: yan2025-lci, table 1.
   status post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                   const post_get_options& options = {});
 
@@ -153,6 +167,7 @@ class device {
   /// a remote completion, and for a receive or get from constant memory.
   status post_comm(direction way, std::uint32_t peer, const_buffer_ref bytes, completion& local,
                    const post_comm_options& options = {});
+  /// The same where what comes in can be written.
   status post_comm(direction way, std::uint32_t peer, buffer_ref buffer, completion& local,
                    const post_comm_options& options = {});
 
@@ -161,16 +176,19 @@ class device {
   ///
   /// **Blocking**: until then; makes progress on this device. Not inside a handler. **Threads**: as for posting.
   /// **Errors**: `region_refused` where a put or atomic that had answered *done* was refused by its target since the
-  /// last flush to that rank; `invalid_state` inside a handler, a hook or a node of a graph.
+  /// last flush to that rank; `invalid_argument` for an unknown rank; `invalid_state` inside a handler, a hook or a node
+  /// of a graph.
   void flush(std::uint32_t peer);
+  /// The same for one rank after the other.
   void flush();
 
   /// Moves communication on: delivers what has arrived, continues long messages, posts what waits in the backlog. A
   /// device that has been quiet for a while looks after the default device as well, where messages for devices that
   /// are not there yet, or no longer, arrive.
   ///
-  /// **Blocking**: never; if another thread is at it on this device, returns at once. **Threads**: as for posting.
-  /// **Returns**: whether it moved something. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7.
+  /// **Blocking**: never; if another thread is at it on this device, or this one inside a handler, returns false at
+  /// once. **Threads**: as for posting. **Returns**: whether it moved something. The whole contract is in
+  /// docs/progress.md. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7.
   bool progress() noexcept;
 
   /// Lets progress on this device call `function` until it answers `done` or is removed: `hook_answer function()`, or
@@ -217,9 +235,11 @@ class device {
 
   /// This device's number on its rank; the default device is 0.
   [[nodiscard]] std::uint32_t index() const noexcept;
+  /// What `.shared` it was made with.
   [[nodiscard]] bool is_shared() const noexcept;
   /// What it has counted so far. **Blocking**: never. **Threads**: any.
   [[nodiscard]] device_counters counters() const noexcept;
+  /// What it was made from.
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  private:

@@ -24,14 +24,16 @@ enum class errc : std::uint8_t {
   region_refused,      ///< the target has withdrawn the region, or it does not reach that far
 };
 
-/// The name of a code, as in `invalid_argument`.
+/// The name of a code, as in `invalid_argument`. **Blocking**: never. **Threads**: any.
 [[nodiscard]] const char* name_of(errc code) noexcept;
 
 /// Thrown by a call that is wrong in itself or can't set up what it promises; operations under way are not touched.
 class error : public std::runtime_error {
  public:
+  /// For people: `what`; for programs: `code`.
   error(errc code, const std::string& what) : std::runtime_error{what}, code_{code} {}
 
+  /// What kind of error it is.
   [[nodiscard]] errc code() const noexcept { return code_; }
 
  private:

@@ -23,7 +23,7 @@ class graph_state;
 
 /// A node of a graph, by its number: the order in which they were added.
 struct graph_node {
-  std::uint32_t number = 0;
+  std::uint32_t number = 0;  ///< from 0 on
 };
 
 /// Nodes that are functions, operations or other graphs, and edges that say what has to be complete before what.
@@ -37,9 +37,11 @@ struct graph_node {
 /// yan2025-lci, 4.2.6 and 5.1.4.
 class graph {
  public:
-  /// `through` makes the progress that tries posts again, and outlives the graph.
+  /// `through` makes the progress that tries posts again, and outlives the graph. **Blocking**: never; allocates.
   explicit graph(device& through);
+  /// Takes the nodes over; the other may then only be assigned to or go.
   graph(graph&&) noexcept;
+  /// The same. The graph that was here must not be running.
   graph& operator=(graph&&) noexcept;
   ~graph();
 
@@ -79,6 +81,7 @@ class graph {
   /// **Errors**: `invalid_argument` for a node that is not there.
   [[nodiscard]] std::optional<completion_record> take(graph_node of);
 
+  /// How many nodes it has.
   [[nodiscard]] std::uint32_t size() const noexcept;
 
  private:

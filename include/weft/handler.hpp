@@ -20,6 +20,7 @@ namespace weft {
 template <class Function>
 class handler final : public completion {
  public:
+  /// Keeps `function`, by value.
   handler(weft::runtime& owner, Function function) : completion{owner}, function_{std::move(function)} {}
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override {

@@ -65,8 +65,11 @@ class hook_function final : public hook_node {
 /// Keeps a function in its device; removes it when it goes.
 class [[nodiscard]] hook {
  public:
+  /// Of no function.
   hook() noexcept = default;
+  /// Takes the function over; the other has none then.
   hook(hook&&) noexcept = default;
+  /// The same, after `remove()` of its own.
   hook& operator=(hook&& other) noexcept {
     if (this != &other) {
       remove();

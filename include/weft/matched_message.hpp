@@ -15,16 +15,23 @@ class device_state;
 struct unexpected_message;
 }  // namespace core
 
+/// Options of `matched_message::receive`.
 struct receive_options {
-  void* context = nullptr;
+  void* context = nullptr;  ///< found again in the completion record
 };
 
 /// Knows who sent how much under which tag, before there is a buffer for it. Dropped unreceived, the message is gone,
-/// and counted. It has to go before its device does.
+/// and counted; the sender of a long one is told that its buffer is free. It has to go before its device does.
+///
+/// **Threads**: one at a time, as for posting on the device that probed. **Blocking**: never, but for its end: the
+/// sender of a long message is told by an operation, and where none is free, progress is made until there is one; so
+/// drop it outside of handlers.
 class [[nodiscard]] matched_message {
  public:
+  /// `other` is empty then.
   matched_message(matched_message&& other) noexcept
       : device_{other.device_}, message_{std::exchange(other.message_, nullptr)} {}
+  /// `other` has what this one had.
   matched_message& operator=(matched_message&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(message_, other.message_);
@@ -34,8 +41,12 @@ class [[nodiscard]] matched_message {
   matched_message& operator=(const matched_message&) = delete;
   ~matched_message();
 
+  /// The rank that it came from. For this and the next two: once it has been received or moved from, they end the
+  /// process with a message.
   [[nodiscard]] std::uint32_t source() const noexcept;
+  /// Its tag.
   [[nodiscard]] std::uint64_t tag() const noexcept;
+  /// Its size, wherever the bytes are.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
   /// Receives it, as `device::post_recv` would have.

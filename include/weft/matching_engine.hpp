@@ -28,6 +28,7 @@ enum class match_policy : std::uint8_t {
 /// **Blocking**: may not block. **Threads**: called by any thread. **Errors**: may not throw.
 using match_key_function = std::uint64_t (*)(std::uint32_t rank, std::uint64_t tag) noexcept;
 
+/// What kind of engine it is; all ranks say the same.
 struct matching_engine_options {
   /// The name that all ranks give it, below `matching_engine_ids_max`, never used before in this runtime. Without one
   /// the engine gets the next number; then all ranks make their engines in the same order.
@@ -42,7 +43,7 @@ struct matching_engine_options {
 /// Ids from here on are the library's own.
 inline constexpr std::uint32_t matching_engine_ids_max = 0x8000'0000;
 
-/// The engine that every runtime has: unordered, by policy.
+/// The engine that every runtime has: unordered, by policy. **Source**: yan2025-lci, 4.3.2.
 inline constexpr std::uint32_t default_matching_engine = 0xffff'ff00;
 
 /// For receives of ordered engines: whoever sends it.
@@ -52,16 +53,19 @@ inline constexpr std::uint32_t any_rank = ~std::uint32_t{0};
 /// that comes before its engine is made waits for it.
 class matching_engine {
  public:
-  /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved or was used.
+  /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved or was used,
+  /// and for an ordered engine with a key.
   explicit matching_engine(weft::runtime& owner, const matching_engine_options& options = {});
 
-  /// Receives that are still posted in it and messages that nobody has asked for end the process with a message:
-  /// receive or cancel them first. **Threads**: none may be using it.
+  /// Receives that are still posted in it end the process with a message: cancel them first. Messages that nobody has
+  /// asked for are dropped and counted. **Blocking**: until calls of progress that other threads have begun are over;
+  /// not inside a handler. **Threads**: none may be using it.
   ~matching_engine();
 
   matching_engine(const matching_engine&) = delete;
   matching_engine& operator=(const matching_engine&) = delete;
 
+  /// The name that posts give it as `.engine`.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
 
  private:

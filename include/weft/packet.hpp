@@ -12,6 +12,7 @@ namespace core {
 class packet_pool;
 }
 
+/// Options of `device::post_am` with a packet.
 struct post_packet_options {
   /// Carried to the target as it is.
   std::uint64_t tag = 0;
@@ -20,12 +21,14 @@ struct post_packet_options {
 };
 
 /// Memory of the library's to write a message into, which is then posted without being copied. From
-/// `runtime::try_take_packet`; given back when it is posted or goes. **Threads**: one at a time; any may give it back.
-/// It has to go before its runtime does.
+/// `runtime::try_take_packet`; given back when it is posted or goes. **Blocking**: never. **Threads**: one at a time;
+/// any may give it back. It has to go before its runtime does.
 class [[nodiscard]] packet {
  public:
+  /// `other` counts as posted then.
   packet(packet&& other) noexcept
       : pool_{std::exchange(other.pool_, nullptr)}, memory_{other.memory_}, index_{other.index_} {}
+  /// The same, after its own has been given back.
   packet& operator=(packet&& other) noexcept {
     if (this != &other) {
       if (pool_ != nullptr) give_back();

@@ -20,11 +20,13 @@ enum class completion_level : std::uint8_t {
   delivered,  ///< the data is at the target: written into its region, or with the receive or completion that it is for
 };
 
+/// Options of `device::post_am`.
 struct post_am_options {
   /// Carried to the target as it is.
   std::uint64_t tag = 0;
   /// The target's device that is to receive the message; taken modulo their number.
   std::uint32_t device = any_device;
+  /// When the post is complete.
   completion_level complete_at = completion_level::local;
   /// Found again in the completion record.
   void* context = nullptr;
@@ -34,55 +36,59 @@ struct post_am_options {
   bool allow_retry = true;
 };
 
+/// Options of `device::post_send`.
 struct post_send_options {
-  std::uint64_t tag = 0;
+  std::uint64_t tag = 0;  ///< by which it meets its receive
   /// The engine's id; both ranks have made it.
   std::uint32_t engine = default_matching_engine;
-  match_policy policy = match_policy::rank_tag;
-  completion_level complete_at = completion_level::local;
-  /// As for `post_am_options`, from here on.
-  std::uint32_t device = any_device;
-  void* context = nullptr;
-  bool allow_done = true;
-  bool allow_retry = true;
+  match_policy policy = match_policy::rank_tag;            ///< what of rank and tag counts
+  completion_level complete_at = completion_level::local;  ///< delivered: it has met its receive
+  std::uint32_t device = any_device;                       ///< as in `post_am_options`
+  void* context = nullptr;                                 ///< as in `post_am_options`
+  bool allow_done = true;                                  ///< as in `post_am_options`
+  bool allow_retry = true;                                 ///< as in `post_am_options`
 };
 
+/// Options of `device::post_recv`.
 struct post_recv_options {
-  std::uint64_t tag = 0;
-  std::uint32_t engine = default_matching_engine;
-  match_policy policy = match_policy::rank_tag;
+  std::uint64_t tag = 0;                           ///< by which it meets its message
+  std::uint32_t engine = default_matching_engine;  ///< the engine's id
+  match_policy policy = match_policy::rank_tag;    ///< what of rank and tag counts
   /// In an ordered engine: whatever the tag.
   bool any_tag = false;
-  void* context = nullptr;
-  bool allow_retry = true;
+  void* context = nullptr;  ///< found again in the completion record
+  bool allow_retry = true;  ///< false: never `retry`
 };
 
+/// Options of `device::probe`: those of the receive that is asked about.
 struct probe_options {
-  std::uint64_t tag = 0;
-  std::uint32_t engine = default_matching_engine;
-  match_policy policy = match_policy::rank_tag;
-  bool any_tag = false;
+  std::uint64_t tag = 0;                           ///< as in `post_recv_options`
+  std::uint32_t engine = default_matching_engine;  ///< as in `post_recv_options`
+  match_policy policy = match_policy::rank_tag;    ///< as in `post_recv_options`
+  bool any_tag = false;                            ///< as in `post_recv_options`
 };
 
+/// Options of `device::post_put`.
 struct post_put_options {
   /// Whom to tell at the target, after the data is there, and with which tag.
   std::optional<remote_completion> signal = std::nullopt;
-  std::uint64_t tag = 0;
-  completion_level complete_at = completion_level::local;
-  std::uint32_t device = any_device;
-  void* context = nullptr;
-  bool allow_done = true;
-  bool allow_retry = true;
+  std::uint64_t tag = 0;                                   ///< of the signal
+  completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
+  std::uint32_t device = any_device;                       ///< as in `post_am_options`
+  void* context = nullptr;                                 ///< as in `post_am_options`
+  bool allow_done = true;                                  ///< as in `post_am_options`
+  bool allow_retry = true;                                 ///< as in `post_am_options`
 };
 
+/// Options of `device::post_get`.
 struct post_get_options {
   /// Whom to tell at the target, after the data has been read, and with which tag.
   std::optional<remote_completion> signal = std::nullopt;
-  std::uint64_t tag = 0;
-  std::uint32_t device = any_device;
-  void* context = nullptr;
-  bool allow_done = true;
-  bool allow_retry = true;
+  std::uint64_t tag = 0;              ///< of the signal
+  std::uint32_t device = any_device;  ///< as in `post_am_options`
+  void* context = nullptr;            ///< as in `post_am_options`
+  bool allow_done = true;             ///< as in `post_am_options`
+  bool allow_retry = true;            ///< as in `post_am_options`
 };
 
 /// What a remote atomic does to the word `old` at its target.
@@ -95,35 +101,41 @@ enum class atomic_op : std::uint8_t {
   compare_and_swap,  ///< operand if old equals `.compare`, else old
 };
 
+/// Options of `device::post_atomic`.
 template <class Word>
 struct post_atomic_options {
   /// Where to put the old word; null: it isn't wanted.
   Word* result = nullptr;
-  Word compare = 0;
-  completion_level complete_at = completion_level::local;
-  std::uint32_t device = any_device;
-  void* context = nullptr;
-  bool allow_done = true;
-  bool allow_retry = true;
+  Word compare = 0;                                        ///< of `compare_and_swap`
+  completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
+  std::uint32_t device = any_device;                       ///< as in `post_am_options`
+  void* context = nullptr;                                 ///< as in `post_am_options`
+  bool allow_done = true;                                  ///< as in `post_am_options`
+  bool allow_retry = true;                                 ///< as in `post_am_options`
 };
 
 /// Which way the data goes, for `post_comm`.
-enum class direction : std::uint8_t { out, in };
+enum class direction : std::uint8_t {
+  out,  ///< from here to the peer: a send, active message or put
+  in,   ///< from the peer to here: a receive or get
+};
 
+/// Options of `device::post_comm`: those of the operation that it comes to.
 struct post_comm_options {
   std::optional<remote_buffer> remote = std::nullopt;      ///< makes it a put or get
   std::optional<remote_completion> notify = std::nullopt;  ///< makes it an active message, or adds a signal
-  std::uint64_t tag = 0;
-  std::uint32_t engine = default_matching_engine;
-  match_policy policy = match_policy::rank_tag;
-  bool any_tag = false;
-  completion_level complete_at = completion_level::local;
-  std::uint32_t device = any_device;
-  void* context = nullptr;
-  bool allow_done = true;
-  bool allow_retry = true;
+  std::uint64_t tag = 0;                                   ///< of a message, or of a put's or get's signal
+  std::uint32_t engine = default_matching_engine;          ///< of a send or receive
+  match_policy policy = match_policy::rank_tag;            ///< of a send or receive
+  bool any_tag = false;                                    ///< of a receive
+  completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
+  std::uint32_t device = any_device;                       ///< as in `post_am_options`
+  void* context = nullptr;                                 ///< as in `post_am_options`
+  bool allow_done = true;                                  ///< as in `post_am_options`
+  bool allow_retry = true;                                 ///< as in `post_am_options`
 };
 
+/// What became of a receive that was to be cancelled.
 enum class cancel_result : std::uint8_t {
   cancelled,  ///< its completion is signalled with the error `cancelled`
   too_late,   ///< it is complete, or has its message

@@ -12,10 +12,12 @@ namespace weft {
 /// Makes progress on a device until it is destroyed, and sleeps while there is nothing to do. Programs that compute for
 /// long between two calls of `progress()` stay responsive with it; those that poll anyway are quicker without.
 ///
-/// Handlers and hooks of the device run in this thread, too.
+/// Handlers and hooks of the device run in this thread, too. While the device has hooks it yields instead of sleeping.
+/// **Source**: yan2025-lci, 4.2.7; zhou2024, 2.4.
 class progress_thread {
  public:
-  /// **Errors**: `invalid_argument` for a device that isn't shared; `std::system_error` where there is no thread.
+  /// `through` outlives it; `options` say how it waits. **Blocking**: briefly. **Errors**: `invalid_argument` for a
+  /// device that isn't shared; `std::system_error` where there is no thread.
   explicit progress_thread(device& through, const wait_options& options = {});
 
   /// **Blocking**: until a call of progress that is under way is over. Not inside a handler.

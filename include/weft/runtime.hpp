@@ -20,6 +20,7 @@ namespace test {
 class local_job;
 }
 
+/// Options of `runtime::register_completion`.
 struct register_completion_options {
   /// The name that peers use; below `remote_completion_ids_max`, never used before in this runtime.
   std::uint32_t id = 0;
@@ -30,8 +31,11 @@ struct register_completion_options {
 /// Keeps a completion object registered; peers' messages for its id are counted and dropped once it is gone.
 class [[nodiscard]] registration {
  public:
+  /// Of nothing.
   registration() noexcept = default;
+  /// `other` is of nothing then.
   registration(registration&& other) noexcept;
+  /// The same, after its own id has been withdrawn: **Blocking** as its end.
   registration& operator=(registration&& other) noexcept;
   registration(const registration&) = delete;
   registration& operator=(const registration&) = delete;
@@ -40,6 +44,7 @@ class [[nodiscard]] registration {
   /// thread waits for).
   ~registration();
 
+  /// The name that peers give it.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
 
  private:
@@ -86,29 +91,35 @@ class runtime {
  public:
   /// Reads the launcher's environment; alone it is rank 0 of 1. Collective over the ranks of the job.
   ///
-  /// **Blocking**: until all ranks have come, at most `WEFT_BOOT_TIMEOUT_S`.
+  /// **Blocking**: until all ranks have come; each step takes at most `WEFT_BOOT_TIMEOUT_S`. **Threads**: one
+  /// at a time.
   /// **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`, each with what to do about it.
   runtime();
+
+  /// Not collective: a rank that goes is no longer there for what others want of it. **Blocking**: over libfabric for
+  /// up to two seconds, until what it has sent has left. **Threads**: none may be using it.
   ~runtime();
 
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
+  /// This one's number among the ranks, from 0 on. For this and what follows up to `try_take_packet`: **Blocking**:
+  /// never. **Threads**: any.
   [[nodiscard]] std::uint32_t rank() const noexcept;
+  /// How many ranks there are.
   [[nodiscard]] std::uint32_t size() const noexcept;
 
   /// Device 0, shared by all threads; it lives as long as the runtime.
   [[nodiscard]] device& default_device() noexcept;
 
   /// A packet to write a message into, and to post without a copy; nothing while all are in use, which progress
-  /// changes.
-  /// **Blocking**: never. **Threads**: any.
+  /// changes. **Buffer**: the caller's until it is posted.
   [[nodiscard]] std::optional<packet> try_take_packet() noexcept;
 
   /// Lets peers name `target` by `options.id`. Messages that came for that id before are delivered by progress.
   ///
   /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved, in use, or
-  /// was used before.
+  /// was used before, and for an object of another runtime. **Source**: yan2025-lci, 4.2.3.
   [[nodiscard]] registration register_completion(completion& target, const register_completion_options& options);
 
   /// Returns once every rank has called it; makes progress on the default device meanwhile.
@@ -117,9 +128,10 @@ class runtime {
   /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph.
   void barrier();
 
+  /// The sizes that this runtime was made with. For this and the next: **Blocking**: never. **Threads**: any.
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;
-  /// Looks through the matching table, which takes some microseconds; devices have counters of their own.
-  /// **Blocking**: never; what another thread is at in the table is left out. **Threads**: any.
+  /// What it has counted up to now; devices have counters of their own. Looks through the matching table, which takes
+  /// some microseconds, and leaves out what another thread is at there.
   [[nodiscard]] runtime_counters counters() const noexcept;
 
   /// The descriptor of a `wait_descriptor` (wait_descriptor.hpp) of the default device, which the first call of either
@@ -128,7 +140,8 @@ class runtime {
   [[nodiscard]] bool arm();
 
   /// For people: which way a message of `bytes` bytes to rank `peer` goes here and now, and why not another; some
-  /// lines of text. **Threads**: any. **Errors**: `invalid_argument` for an unknown rank.
+  /// lines of text. **Blocking**: never; allocates. **Threads**: any. **Errors**: `invalid_argument` for an unknown
+  /// rank.
   [[nodiscard]] std::string explain(std::uint32_t peer, std::size_t bytes) const;
 
  private:

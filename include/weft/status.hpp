@@ -44,12 +44,15 @@ class [[nodiscard]] status {
   /// Nothing happened.
   [[nodiscard]] static constexpr status retry(shortage reason) noexcept { return status{state::retry, reason, 0}; }
 
+  /// Whether it is complete.
   [[nodiscard]] constexpr bool is_done() const noexcept {
     return (code_ & 0xff) == static_cast<std::uint64_t>(state::done);
   }
+  /// Whether it is under way.
   [[nodiscard]] constexpr bool is_posted() const noexcept {
     return (code_ & 0xff) == static_cast<std::uint64_t>(state::posted);
   }
+  /// Whether nothing happened.
   [[nodiscard]] constexpr bool is_retry() const noexcept {
     return (code_ & 0xff) == static_cast<std::uint64_t>(state::retry);
   }

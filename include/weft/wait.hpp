@@ -13,10 +13,11 @@ enum class wait_mode : std::uint8_t {
   park,   ///< sleeps once it has looked `.spins` times: costs no core, and a wake-up takes some microseconds
 };
 
+/// Options of `device::wait`.
 struct wait_options {
   /// How long to wait at most.
   std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
-  wait_mode mode = wait_mode::park;
+  wait_mode mode = wait_mode::park;  ///< what it does in vain
   /// Looks, each with a call of progress, before the first time that it yields or sleeps; some 60 ns each.
   std::uint32_t spins = 256;
 };
