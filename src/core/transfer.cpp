@@ -77,6 +77,7 @@ status device_state::try_post_transfer(const transfer_request& request) {
     case attempt::stuck:
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [stat] ours
         operation->leaves = false;
+        if (request.what != operation::get) runtime_->await(*operation);  // a flush waits for a copy from here, too
         put_off(*operation);
         return status::posted(ticket);
       }

@@ -314,4 +314,22 @@ TEST(post_comm, expresses_every_valid_row_and_refuses_the_others) {
   });
 }
 
+TEST(one_sided, a_flush_waits_for_a_put_that_takes_several_calls_of_progress) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    constexpr std::size_t bytes = std::size_t{4} << 20;
+    weft::device& dev = rt.default_device();
+    weft::memory_region region{rt, bytes};
+    weft::counter local{rt};
+    const std::uint32_t peer = 1 - rt.rank();
+    const auto handles = exchange(rt, region);
+    const auto payload = pattern(bytes, rt.rank());
+    const auto s = post(dev, [&] { return dev.post_put(peer, payload, {handles[peer], 0}, local); });
+    dev.flush(peer);
+    EXPECT_EQ(local.value(), s.is_posted() ? 1U : 0U);
+    rt.barrier();
+    EXPECT_TRUE(std::ranges::equal(region.memory(), pattern(bytes, peer)));
+    rt.barrier();
+  });
+}
+
 }  // namespace
