@@ -1,9 +1,9 @@
 // The completion graph: operations and functions in a partial order, started together (yan2025-lci, 4.2.6).
 //
 // Cost: making one allocates, and so does the first start after an edge was added, and each where there are graphs
-// inside; starting is one pass over the nodes;
-// each edge is one atomic read-modify-write, each node two. Between start and end a hook is made where something has to
-// be tried again: a post, an inner graph that somebody else runs, an end that finds its object full.
+// inside; starting is one pass over the nodes; each edge is one atomic read-modify-write, each node one, and two more
+// for an operation that is posted. Between start and end a hook is made where something has to be tried again: a post,
+// an inner graph that somebody else runs, an end that finds its object full.
 #pragma once
 
 #include <cstdint>

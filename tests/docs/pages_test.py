@@ -87,6 +87,14 @@ class Pages(unittest.TestCase):
                 for option in re.findall(r"(?<!\S)--[a-z][\w-]*", own):
                     self.assertIn(option, known, f"{page}: {line}")
 
+    def test_names_of_wefts_beside_those_of_other_libraries_are_in_the_headers(self):
+        headers = "\n".join(path.read_text() for path in sorted((SOURCE / "include/weft").glob("*.hpp")))
+        rows = re.findall(r"^\| (.*?) \|", (SOURCE / "docs/names.md").read_text(), re.MULTILINE)
+        codes = [code for row in rows for code in re.findall(r"`([^`]*)`", row) if not code.startswith(("weft-", "WEFT_"))]
+        names = {name for code in codes for name in re.findall(r"[a-z_]{4,}", code)}
+        self.assertGreater(len(names), 50)
+        self.assertEqual({name for name in names if not re.search(rf"\b{name}\b", headers)}, set())
+
     def test_files_that_are_named_in_text_are_there(self):
         for page in PAGES:
             for path in re.findall(r"`((?:src|include|apps|programs|tests|tools|scripts|examples)/[\w./-]+)`", page.read_text()):
