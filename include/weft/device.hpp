@@ -174,10 +174,10 @@ class device {
   /// Returns once every put, atomic, and message posted with `.complete_at = delivered` by this rank to rank `peer` (to
   /// all ranks) has been delivered, those that other threads post meanwhile included.
   ///
-  /// **Blocking**: until then; makes progress on this device. Not inside a handler. **Threads**: as for posting.
-  /// **Errors**: `region_refused` where a put or atomic that had answered *done* was refused by its target since the
-  /// last flush to that rank; `invalid_argument` for an unknown rank; `invalid_state` inside a handler, a hook or a node
-  /// of a graph.
+  /// **Blocking**: until then; makes progress on this device, so what was posted on others has to be moved on there.
+  /// Not inside a handler. **Threads**: as for posting. **Errors**: `region_refused` where a put or atomic that had
+  /// answered *done* was refused by its target since the last flush to that rank; `invalid_argument` for an unknown
+  /// rank, `invalid_state` inside a handler, a hook or a node of a graph.
   void flush(std::uint32_t peer);
   /// The same for one rank after the other.
   void flush();
