@@ -107,7 +107,7 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
   if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]] {
     refuse_post(peer, state_->rank_count(), to, {nullptr, bytes.bytes()});
   }
-  return state_->post_message(core::device_state::request_of(peer, to.id, payload, local, options));
+  return state_->post_long(peer, to.id, payload, local, options);
 }
 
 bool device::progress() noexcept { return state_->progress(); }

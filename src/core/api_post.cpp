@@ -28,13 +28,6 @@ using core::target_payload;
 // No memory is this large: a negative size that was turned into an unsigned one.
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 62;
 
-void check_object(const char* call, const runtime& here, const completion& local) {
-  if (&local.runtime() != &here) [[unlikely]] {
-    throw error{errc::invalid_argument,
-                fmt::format("{}: the completion object was made from another runtime than the device", call)};
-  }
-}
-
 template <class Payload>
 void check(const char* call, std::uint32_t peer, std::uint32_t size, const Payload& bytes) {
   if (peer >= size) [[unlikely]]
@@ -192,19 +185,19 @@ Out options_from(const In& in) {
 namespace {
 
 // What is not the common case, or wrong: apart, so that the common case saves no registers.
-[[gnu::noinline]] status post_send_of(core::device_state& through, const runtime& here, core::runtime_state& state,
-                                      std::uint32_t peer, const source_payload& bytes, completion& local,
+[[gnu::noinline]] status post_send_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
+                                      const source_payload& bytes, completion& local,
                                       const post_send_options& options) {
-  check_object("post_send", here, local);
+  state.check_object("post_send", local);
   check("post_send", peer, state.size(), bytes);
   core::engine_state& engine = engine_of(state, "post_send", options.engine);
   return through.post_send(request_of(peer, bytes, local, options), engine);
 }
 
-[[gnu::noinline]] status post_recv_checked(core::device_state& through, const runtime& here, core::runtime_state& state,
-                                           std::uint32_t peer, const target_payload& into, completion& local,
+[[gnu::noinline]] status post_recv_checked(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
+                                           const target_payload& into, completion& local,
                                            const post_recv_options& options) {
-  check_object("post_recv", here, local);
+  state.check_object("post_recv", local);
   return post_recv_of(through, state, peer, into, local, options);
 }
 
@@ -219,12 +212,12 @@ status device::post_send(std::uint32_t peer, const_buffer_ref bytes, completion&
     return state_->post_inline(operation::send, peer, options.device,
                                {.kind = kind, .id = options.engine, .sequence = 0, .tag = options.tag}, bytes);
   }
-  return post_send_of(*state_, *runtime_, *runtime_->state_, peer, bytes, local, options);
+  return post_send_of(*state_, *runtime_->state_, peer, bytes, local, options);
 }
 
 status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                          const post_send_options& options) {
-  return post_send_of(*state_, *runtime_, *runtime_->state_, peer, source_payload{bytes}, local, options);
+  return post_send_of(*state_, *runtime_->state_, peer, source_payload{bytes}, local, options);
 }
 
 status device::post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options) {
@@ -233,11 +226,11 @@ status device::post_recv(std::uint32_t peer, buffer_ref buffer, completion& loca
       buffer.bytes() <= bytes_max) [[likely]] {
     return state_->post_plain_receive(peer, buffer, local, options);
   }
-  return post_recv_checked(*state_, *runtime_, *runtime_->state_, peer, buffer, local, options);
+  return post_recv_checked(*state_, *runtime_->state_, peer, buffer, local, options);
 }
 
 status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options) {
-  return post_recv_checked(*state_, *runtime_, *runtime_->state_, peer, target_payload{buffer}, local, options);
+  return post_recv_checked(*state_, *runtime_->state_, peer, target_payload{buffer}, local, options);
 }
 
 cancel_result device::cancel(std::uint64_t ticket) noexcept { return state_->cancel(ticket); }
@@ -294,13 +287,13 @@ status device::post_put(std::uint32_t peer, const_buffer_ref bytes, const remote
       return status::done();
     }
   }
-  check_object("post_put", *runtime_, local);
+  runtime_->state_->check_object("post_put", local);
   return post_put_of(*state_, *runtime_->state_, peer, bytes, to, local, options);
 }
 
 status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                         const post_put_options& options) {
-  check_object("post_put", *runtime_, local);
+  runtime_->state_->check_object("post_put", local);
   return post_put_of(*state_, *runtime_->state_, peer, source_payload{bytes}, to, local, options);
 }
 
@@ -313,7 +306,7 @@ status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buff
       return status::done();
     }
   }
-  check_object("post_get", *runtime_, local);
+  runtime_->state_->check_object("post_get", local);
   const target_payload into{buffer};
   check("post_get", peer, state_->rank_count(), into);
   check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
@@ -334,7 +327,7 @@ status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buff
 
 status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
                                 completion& local, const detail::post_atomic_word_options& options) {
-  check_object("post_atomic", *runtime_, local);
+  runtime_->state_->check_object("post_atomic", local);
   if (peer >= state_->rank_count()) refuse_rank("post_atomic", peer, state_->rank_count());
   check_region(*runtime_->state_, "post_atomic", peer, at, what.bytes);
   if (at.offset % what.bytes != 0) {

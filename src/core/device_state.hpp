@@ -107,7 +107,7 @@ class device_state final {
   [[nodiscard]] [[gnu::always_inline]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
                                                       completion& local, const post_am_options& options) {
     if (!goes_inline(bytes, options)) [[unlikely]]
-      return post_message(request_of(peer, id, bytes, local, options));
+      return post_long(peer, id, bytes, local, options);
     return post_inline(
         operation::active_message, peer, options.device,
         {.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = options.tag}, bytes);
@@ -130,8 +130,10 @@ class device_state final {
     }
     return inject(peer, device, what.kind, what.id, what.tag, bytes);
   }
-  [[nodiscard]] static message_request request_of(std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
-                                                  completion& local, const post_am_options& options) noexcept;
+  /// The same for what does not ride in its descriptor, or wants more than that. **Errors**: invalid_argument for an
+  /// object of another runtime, which a message that is done does not look at.
+  [[nodiscard]] status post_long(std::uint32_t peer, std::uint32_t id, const source_payload& bytes, completion& local,
+                                 const post_am_options& options);
 
   // What the functions of `device` of the same names promise; the arguments have been checked.
   [[nodiscard]] status post_message(const message_request& request);

@@ -50,22 +50,23 @@ void describe(operation_state& operation, const message_request& request, wire k
 
 }  // namespace
 
-message_request device_state::request_of(std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
-                                         completion& local, const post_am_options& options) noexcept {
-  return {.eager = wire::active_message,
-          .offer = wire::offer,
-          .what = operation::active_message,
-          .peer = peer,
-          .id = id,
-          .tag = options.tag,
-          .bytes = bytes,
-          .local = &local,
-          .context = options.context,
-          .device = options.device,
-          .policy = 0,
-          .delivered = options.complete_at == completion_level::delivered,
-          .allow_done = options.allow_done,
-          .allow_retry = options.allow_retry};
+status device_state::post_long(std::uint32_t peer, std::uint32_t id, const source_payload& bytes, completion& local,
+                               const post_am_options& options) {
+  runtime_->check_object("post_am", local);
+  return post_message({.eager = wire::active_message,
+                       .offer = wire::offer,
+                       .what = operation::active_message,
+                       .peer = peer,
+                       .id = id,
+                       .tag = options.tag,
+                       .bytes = bytes,
+                       .local = &local,
+                       .context = options.context,
+                       .device = options.device,
+                       .policy = 0,
+                       .delivered = options.complete_at == completion_level::delivered,
+                       .allow_done = options.allow_done,
+                       .allow_retry = options.allow_retry});
 }
 
 // A short message whose way is to be found, or is no ring.

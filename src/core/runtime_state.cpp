@@ -307,6 +307,11 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
   target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
 
+void runtime_state::refuse_object(const char* call) {
+  throw error{errc::invalid_argument,
+              fmt::format("{}: the completion object was made from another runtime than the device", call)};
+}
+
 void runtime_state::object_gone(const completion& object) noexcept {
   if (object.outstanding() != 0) {
     misuse("a completion object is destroyed while operations that will signal it are under way");
@@ -333,7 +338,12 @@ descriptor_state& runtime_state::descriptor() {
   return *descriptor_;
 }
 
+// Where a handler of device 0 runs, its rings are being gone through, and stay as they are.
 device_state& runtime_state::open_device(bool shared) {
+  if (!devices_.empty() && devices_[0] && devices_[0]->gate().is_inside()) {
+    throw error{errc::invalid_state,
+                "a device is made inside a handler or hook of the default device: make it outside"};
+  }
   const std::scoped_lock lock{devices_mutex_};
   for (std::uint32_t index = 0; index < devices_.size(); ++index) {
     if (devices_[index]) continue;
@@ -348,6 +358,9 @@ device_state& runtime_state::open_device(bool shared) {
 }
 
 void runtime_state::close_device(device_state& gone) noexcept {
+  if (gone.gate().is_inside() || (devices_[0] && devices_[0]->gate().is_inside())) {
+    misuse("a device is destroyed inside a handler or hook of its own or of the default device");
+  }
   gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
   const std::scoped_lock lock{devices_mutex_};
   const std::uint32_t index = gone.index();

@@ -74,6 +74,11 @@ class runtime_state {
   // Completion objects that live; checked when the runtime goes.
   void object_made() noexcept { objects_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
   void object_gone(const completion& object) noexcept;
+  /// **Errors**: invalid_argument for an object of another runtime.
+  void check_object(const char* call, const completion& local) const {
+    if (&local.runtime() != interface_) [[unlikely]]
+      refuse_object(call);
+  }
 
   // Devices.
   [[nodiscard]] device_state& open_device(bool shared);
@@ -148,6 +153,7 @@ class runtime_state {
 
  private:
   [[nodiscard]] remote_entry& add_entry(completion& target, buffer_allocator* allocator);
+  [[noreturn]] static void refuse_object(const char* call);
   void print_counters(device_state& gone) const noexcept;
   void make_packets(const base::settings& settings);
   void share_sleep_words() noexcept;

@@ -214,6 +214,19 @@ TEST(synchronizer, that_is_not_ready_gives_no_record_and_is_not_reset) {
   });
 }
 
+TEST(devices, are_not_made_inside_a_hook_of_the_default_device) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    bool asked = false;
+    const weft::hook makes = dev.add_hook([&] {
+      EXPECT_REFUSED(weft::device{rt}, errc::invalid_state, "inside a handler or hook");
+      asked = true;
+      return weft::hook_answer::done;
+    });
+    EXPECT_TRUE(eventually(dev, [&] { return asked; }));
+  });
+}
+
 TEST(devices, beyond_their_number_are_refused_until_one_goes) {
   weft::test::local_job{1}.run([](weft::runtime& rt) {
     std::vector<std::unique_ptr<weft::device>> devices;

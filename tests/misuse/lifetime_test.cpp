@@ -111,6 +111,20 @@ TEST_F(lifetime, of_a_graph_ends_after_its_run) {
   EXPECT_DEATH(wrong(), "wrong use: a graph is destroyed while it runs");
 }
 
+// The device's rings are being gone through.
+TEST_F(lifetime, of_a_device_does_not_end_inside_its_own_hook) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    std::optional<weft::device> dev{std::in_place, *rt};
+    const weft::hook ends = dev->add_hook([&] {
+      dev.reset();
+      return weft::hook_answer::done;
+    });
+    dev->progress();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: .*inside a handler or hook");
+}
+
 TEST_F(lifetime, of_a_runtime_ends_after_its_devices) {
   const auto wrong = [] {
     auto rt = lone_runtime();

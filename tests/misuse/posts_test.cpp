@@ -97,6 +97,8 @@ TEST(wrong_runtime, of_a_completion_object_is_refused) {
       weft::counter foreign{other}, local{rt};
       const weft::memory_region region{other, std::size_t{64}};
       const auto wrong = errc::invalid_argument;
+      const std::vector<std::byte> large(100'000);
+      expect_refused([&] { return dev.post_am(0, {1}, large, foreign); }, wrong, "another runtime");
       expect_refused([&] { return dev.post_send(0, out, foreign); }, wrong, "another runtime");
       expect_refused([&] { return dev.post_recv(0, in, foreign); }, wrong, "another runtime");
       expect_refused([&] { return dev.post_put(0, out, region.at(0), foreign); }, wrong, "another runtime");
