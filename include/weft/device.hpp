@@ -30,6 +30,7 @@ class synchronizer;
 class wait_descriptor;
 namespace core {
 class device_state;
+class run_loop_state;
 }
 
 /// How a device is to be used.
@@ -244,6 +245,7 @@ class device {
 
  private:
   friend class wait_descriptor;
+  friend class core::run_loop_state;
 
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);

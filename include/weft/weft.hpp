@@ -1,6 +1,7 @@
 // All of Weft's public interface. Each header below can also be included alone.
 #pragma once
 
+#include "weft/await.hpp"
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
 #include "weft/completion_queue.hpp"
@@ -8,6 +9,7 @@
 #include "weft/counters.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
+#include "weft/event.hpp"
 #include "weft/graph.hpp"
 #include "weft/handler.hpp"
 #include "weft/hook.hpp"
@@ -17,9 +19,11 @@
 #include "weft/post_options.hpp"
 #include "weft/progress_thread.hpp"
 #include "weft/region.hpp"
+#include "weft/run_loop.hpp"
 #include "weft/runtime.hpp"
 #include "weft/status.hpp"
 #include "weft/synchronizer.hpp"
+#include "weft/task.hpp"
 #include "weft/wait.hpp"
 #include "weft/wait_descriptor.hpp"
 

@@ -1,0 +1,279 @@
+// What `co_await` waits in: a posted operation, a receive that can be taken back, a condition. They lie in the frame of
+// the coroutine that awaits; the functions of `run_loop` make them.
+//
+// Cost of an operation: the post, and the completion's virtual call, which moves the record here and puts the coroutine
+// into the ready queue. A receive has two atomic exchanges more, since its ticket has to be known to who cancels it.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include "weft/buffer.hpp"
+#include "weft/completion.hpp"
+#include "weft/detail/suspension.hpp"
+#include "weft/device.hpp"
+#include "weft/status.hpp"
+
+namespace weft {
+namespace core {
+class run_loop_state;
+}
+
+/// What an operation that had its buffer for itself gives back: the record of its completion, and the buffer.
+template <class Buffer>
+struct received {
+  completion_record record;
+  Buffer buffer;
+};
+
+namespace detail {
+
+/// A container that would go with the call, and goes with the operation instead.
+template <class Buffer>
+concept owned_buffer = !std::is_reference_v<Buffer> && !std::is_const_v<Buffer> && byte_container<Buffer> &&
+    !std::ranges::enable_borrowed_range<Buffer> && std::move_constructible<Buffer>;
+
+/// An operation and the coroutine that awaits it.
+class posting : public suspension {
+ public:
+  /// How the operation is called as long as there is no record from its completion.
+  posting(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag) noexcept;
+
+  /// It is complete. **Threads**: the one that signals the completion. **Returns**: whether the coroutine is ready.
+  [[nodiscard]] bool complete(completion_record&& with) noexcept;
+  /// What was answered with *retry* is posted again. **Returns**: false where it is still to be; true when it is none
+  /// of the loop's business any more, or has put the coroutine into the ready queue.
+  [[nodiscard]] bool post_again() noexcept;
+
+ protected:
+  ~posting() = default;
+
+  /// Posts, for the first time. **Returns**: whether the coroutine is suspended: then it may be gone already.
+  [[nodiscard]] bool begin();
+  [[nodiscard]] completion_record end();
+
+  [[nodiscard]] core::run_loop_state& loop() const noexcept { return *loop_; }
+  completion_record& record() noexcept { return record_; }
+
+  virtual status post(completion& local, void* context) = 0;
+  /// What there is to do after the operation was posted; whether it is under way.
+  [[nodiscard]] virtual bool is_under_way(std::uint64_t /*ticket*/) noexcept { return true; }
+  /// Whether it is no longer wanted.
+  [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
+
+  /// Of a receive: 0, the ticket once its post has returned, or `completed`.
+  static constexpr std::uint64_t completed = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> state_{0};
+
+ private:
+  [[nodiscard]] bool settle(status answer) noexcept;
+
+  core::run_loop_state* loop_;
+  completion_record record_;
+  std::exception_ptr failure_;
+};
+
+/// The await of an operation that is over when it is over.
+template <class Post>
+class operation_awaiter : public posting {
+ public:
+  operation_awaiter(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag, Post post)
+      : posting{loop, what, peer, tag}, post_{std::move(post)} {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    return begin();
+  }
+  completion_record await_resume() { return end(); }
+
+ private:
+  status post(completion& local, void* context) final { return post_(local, context); }
+
+ protected:
+  Post post_;
+};
+
+/// A receive: it can be taken back.
+class receiving : public posting {
+ public:
+  receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept;
+
+  bool abandon(std::coroutine_handle<> root) noexcept override;
+
+ protected:
+  ~receiving() = default;
+  [[nodiscard]] bool is_under_way(std::uint64_t ticket) noexcept final;
+  [[nodiscard]] bool is_stopped() noexcept final { return is_abandoned || stop_.stop_requested(); }
+  [[nodiscard]] bool begin();
+  [[nodiscard]] completion_record end();
+
+ private:
+  struct canceller {
+    void operator()() const noexcept { of->cancel(); }
+    receiving* of;
+  };
+  void cancel() noexcept;
+
+  std::stop_token stop_;
+  std::optional<std::stop_callback<canceller>> on_stop_;
+};
+
+template <class Post>
+class receive_awaiter : public receiving {
+ public:
+  receive_awaiter(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop, Post post)
+      : receiving{loop, peer, tag, std::move(stop)}, post_{std::move(post)} {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    return begin();
+  }
+  completion_record await_resume() { return end(); }
+
+ private:
+  status post(completion& local, void* context) final { return post_(local, context); }
+
+ protected:
+  Post post_;
+};
+
+/// The same with a buffer of its own, which lies in `Post`, where it does not move before the end.
+template <class Awaiter, class Buffer>
+class owning_awaiter final : public Awaiter {
+ public:
+  using Awaiter::Awaiter;
+  received<Buffer> await_resume() {
+    completion_record done = Awaiter::await_resume();
+    received<Buffer> out{std::move(done), std::move(this->post_.buffer)};
+    raw_record& raw = out.record.raw();
+    if (raw.place == payload_place::borrowed) {  // an array, or a short string, lies somewhere else now
+      raw_record::reference data = raw.referred();
+      if (data.data != nullptr) data.data = std::data(out.buffer);
+      raw.refer(data);
+    }
+    return out;
+  }
+};
+
+/// `Call(device, local, options)` posts.
+template <class Options, class Call>
+struct post_call {
+  status operator()(completion& local, void* context) {
+    prepare(options, context);
+    return call(*through, local, options);
+  }
+  // The answers that the loop understands are *done*, *posted* and *retry*.
+  static void prepare(Options& options, void* context) noexcept {
+    options.context = context;
+    if constexpr (requires { options.allow_done; }) options.allow_done = true;
+    if constexpr (requires { options.allow_retry; }) options.allow_retry = true;
+  }
+  device* through;
+  Options options;
+  Call call;
+};
+
+/// The same with a buffer of its own: `Call(device, buffer, local, options)`.
+template <class Buffer, class Options, class Call>
+struct post_call_with {
+  status operator()(completion& local, void* context) {
+    post_call<Options, Call>::prepare(options, context);
+    return call(*through, buffer, local, options);
+  }
+  device* through;
+  Options options;
+  Call call;
+  Buffer buffer;
+};
+
+/// A condition that the loop asks for now and then, and a completion object whose signals may make it true.
+class watching : public suspension {
+ public:
+  /// `is_for_all`: while it does not hold for one of the object's waiting coroutines, it holds for none behind it.
+  watching(core::run_loop_state& loop, const completion& on, bool is_for_all, std::stop_token stop) noexcept
+      : loop_{&loop}, on_{&on}, stop_{std::move(stop)}, is_for_all_{is_for_all} {}
+
+  [[nodiscard]] const completion* on() const noexcept { return on_; }
+  [[nodiscard]] bool is_for_all() const noexcept { return is_for_all_; }
+  [[nodiscard]] bool is_stopped() const noexcept { return is_abandoned || stop_.stop_requested(); }
+  /// Whether it holds; takes what is to be taken.
+  [[nodiscard]] virtual bool is_met() noexcept = 0;
+
+  bool abandon(std::coroutine_handle<> root) noexcept override;
+
+ protected:
+  ~watching() = default;
+  void begin();
+  void end() noexcept;
+
+ private:
+  struct stirrer {
+    void operator()() const noexcept;
+    core::run_loop_state* loop;
+  };
+
+  core::run_loop_state* loop_;
+  const completion* on_;
+  std::stop_token stop_;
+  std::optional<std::stop_callback<stirrer>> on_stop_;
+  bool is_for_all_;
+};
+
+/// `Ask()` gives a `Result`, which is true where it holds.
+template <class Result, class Ask>
+class watch_awaiter final : public watching {
+ public:
+  watch_awaiter(core::run_loop_state& loop, const completion& on, bool is_for_all, std::stop_token stop, Ask ask)
+      : watching{loop, on, is_for_all, std::move(stop)}, ask_{std::move(ask)} {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    begin();
+  }
+  [[nodiscard]] Result await_resume() noexcept {
+    end();
+    return std::move(result_);
+  }
+  [[nodiscard]] bool is_met() noexcept override {
+    result_ = ask_();
+    return static_cast<bool>(result_);
+  }
+
+ private:
+  Ask ask_;
+  Result result_{};
+};
+
+/// Goes behind what is ready in a loop.
+class schedule_awaiter final : public suspension {
+ public:
+  explicit schedule_awaiter(core::run_loop_state& loop) noexcept : loop_{&loop} {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    begin();
+  }
+  void await_resume() noexcept { resumed(); }
+
+ private:
+  void begin() noexcept;
+  core::run_loop_state* loop_;
+};
+
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,228 @@
+// What coroutines do while they are being suspended and resumed.
+#include "weft/detail/awaiters.hpp"
+
+#include "core/run_loop_state.hpp"
+#include "core/runtime_state.hpp"
+#include "weft/event.hpp"
+#include "weft/run_loop.hpp"
+
+namespace weft::detail {
+namespace {
+
+// Where the coroutine that this thread runs leaves the one that is to follow; null where it runs none.
+thread_local constinit std::coroutine_handle<>* following = nullptr;
+
+// Whoever has the lock of an engine's place holds it for some instructions.
+void cancel_receive(device& through, std::uint64_t ticket) noexcept {
+  while (through.cancel(ticket) == cancel_result::busy) std_atomics::pause();
+}
+
+}  // namespace
+
+void await_misuse(const char* what) noexcept { core::misuse(what); }
+
+void resume(std::coroutine_handle<> what) {
+  std::coroutine_handle<> next;
+  class frame {
+   public:
+    explicit frame(std::coroutine_handle<>& place) noexcept : outer_{std::exchange(following, &place)} {}
+    ~frame() { following = outer_; }
+    frame(const frame&) = delete;
+    frame& operator=(const frame&) = delete;
+
+   private:
+    std::coroutine_handle<>* outer_;
+  } mine{next};
+  for (; what; what = std::exchange(next, nullptr)) what.resume();
+}
+
+void transfer(std::coroutine_handle<> next) {
+  if (following != nullptr && !*following) {
+    *following = next;
+  } else {
+    resume(next);
+  }
+}
+
+posting::posting(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag) noexcept
+    : loop_{&loop} {
+  raw_record& raw = record_.raw();
+  raw.what = what;
+  raw.peer = peer;
+  raw.tag = tag;
+}
+
+bool posting::complete(completion_record&& with) noexcept {
+  record_ = std::move(with);
+  // [await.complete] acq_rel -> [await.ticket], <- [await.ticket]: the record; the later of both goes on.
+  return !signals_twice || state_.exchange(completed, std::memory_order_acq_rel) != 0;
+}
+
+bool posting::begin() {
+  status answer = status::done();
+  try {
+    answer = post(loop_->local(), static_cast<posting*>(this));
+  } catch (...) {
+    resumed();
+    throw;
+  }
+  if (!answer.is_retry()) return settle(answer);
+  loop_->post_later(*this);
+  return true;
+}
+
+// Whether the coroutine is suspended; if so it may be gone.
+bool posting::settle(status answer) noexcept { return answer.is_posted() && is_under_way(answer.ticket()); }
+
+bool posting::post_again() noexcept {
+  if (is_stopped()) {
+    record_.raw().error = errc::cancelled;
+    loop_->make_ready(*this);
+    return true;
+  }
+  status answer = status::done();
+  try {
+    answer = post(loop_->local(), static_cast<posting*>(this));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  if (answer.is_retry()) return false;
+  core::run_loop_state& in = *loop_;
+  if (!settle(answer)) in.make_ready(*this);
+  return true;
+}
+
+completion_record posting::end() {
+  resumed();
+  if (failure_) std::rethrow_exception(failure_);
+  raw_record& raw = record_.raw();
+  if (raw.place == payload_place::borrowed) {
+    raw_record::reference data = raw.referred();
+    data.context = nullptr;  // it was ours
+    raw.refer(data);
+  }
+  return std::move(record_);
+}
+
+receiving::receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept
+    : posting{loop, operation::receive, peer, tag}, stop_{std::move(stop)} {
+  signals_twice = true;
+}
+
+bool receiving::begin() {
+  if (stop_.stop_requested()) {
+    record().raw().error = errc::cancelled;
+    return false;
+  }
+  if (stop_.stop_possible()) on_stop_.emplace(stop_, canceller{this});
+  return posting::begin();
+}
+
+bool receiving::is_under_way(std::uint64_t ticket) noexcept {
+  const std::stop_token stop = stop_;
+  device& through = loop().through();
+  std::uint64_t none = 0;
+  // [await.ticket] acq_rel -> [await.complete], [await.cancel], <- [await.complete], [await.cancel]: a request that
+  // did not see the ticket is seen below.
+  if (!state_.compare_exchange_strong(none, ticket, std::memory_order_acq_rel, std::memory_order_acquire)) return false;
+  if (stop.stop_requested()) cancel_receive(through, ticket);  // by now the coroutine may be gone, or not wait any more
+  return true;
+}
+
+void receiving::cancel() noexcept {
+  // [await.cancel] acq_rel -> [await.ticket], <- [await.ticket]: an exchange, so that either sees the other.
+  const std::uint64_t ticket = state_.fetch_add(0, std::memory_order_acq_rel);
+  if (ticket != 0 && ticket != completed) cancel_receive(loop().through(), ticket);
+}
+
+bool receiving::abandon(std::coroutine_handle<> root) noexcept {
+  if (!posting::abandon(root)) return false;
+  cancel();
+  return true;
+}
+
+completion_record receiving::end() {
+  on_stop_.reset();
+  return posting::end();
+}
+
+void watching::begin() {
+  core::run_loop_state& in = *loop_;
+  if (stop_.stop_possible()) on_stop_.emplace(stop_, stirrer{loop_});
+  in.watch(*this);
+}
+
+void watching::end() noexcept {
+  on_stop_.reset();
+  resumed();
+}
+
+bool watching::abandon(std::coroutine_handle<> root) noexcept {
+  if (!suspension::abandon(root)) return false;
+  loop_->stir();
+  return true;
+}
+
+void watching::stirrer::operator()() const noexcept { loop->stir(); }
+
+void schedule_awaiter::begin() noexcept { loop_->make_ready(*this); }
+
+}  // namespace weft::detail
+
+namespace weft {
+
+event::event(run_loop& loop) noexcept : loop_{&loop.state()} {}
+
+event::~event() {
+  // [event.end] acquire <- [event.enter]: alone.
+  void* const waiting = state_.exchange(this, std::memory_order_acquire);
+  if (waiting == this) return;
+  for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
+    detail::ready_node& node = *next;
+    next = node.behind;
+    if (!node.is_abandoned) detail::await_misuse("an event is destroyed while coroutines wait for it: set it before");
+    loop_->make_ready(node);
+  }
+}
+
+bool event::is_set() const noexcept {
+  // [event.look] acquire <- [event.set]: what was done before it was set.
+  return state_.load(std::memory_order_acquire) == this;
+}
+
+bool event::enter(detail::ready_node& node) noexcept {
+  // [event.top] acquire <- [event.set]: as in `is_set`.
+  void* top = state_.load(std::memory_order_acquire);
+  do {
+    if (top == this) return false;
+    node.behind = static_cast<detail::ready_node*>(top);
+    // [event.enter] release -> [event.set], [event.end]: the coroutine and its link. A failure acquires, as above.
+  } while (!state_.compare_exchange_weak(top, &node, std::memory_order_release, std::memory_order_acquire));
+  return true;
+}
+
+void event::set() noexcept {
+  core::run_loop_state& loop = *loop_;
+  // [event.set] acq_rel -> [event.look], [event.top], <- [event.enter]: what was done before, and who waits.
+  void* const waiting = state_.exchange(this, std::memory_order_acq_rel);
+  if (waiting == this) return;
+  detail::ready_node* in_order = nullptr;
+  for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
+    detail::ready_node& node = *next;
+    next = std::exchange(node.behind, in_order);
+    in_order = &node;
+  }
+  while (in_order != nullptr) {
+    detail::ready_node& node = *in_order;
+    in_order = node.behind;
+    loop.make_ready(node);
+  }
+}
+
+void event::reset() noexcept {
+  void* set = this;
+  // [event.reset] relaxed: nothing is read on the strength of it.
+  state_.compare_exchange_strong(set, nullptr, std::memory_order_relaxed, std::memory_order_relaxed);
+}
+
+}  // namespace weft
