@@ -31,7 +31,7 @@ class wait_descriptor;
 namespace core {
 class device_state;
 class run_loop_state;
-}
+}  // namespace core
 
 /// How a device is to be used.
 struct device_options {

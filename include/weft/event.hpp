@@ -1,6 +1,7 @@
 // Something that happens inside a process, to be awaited by any number of coroutines.
 //
-// Cost: 48 bytes in the frame of each coroutine that waits; an exchange for each that comes, one for all when it is set.
+// Cost: 48 bytes in the frame of each coroutine that waits; an exchange for each that comes, one for all when it is
+// set.
 #pragma once
 
 #include <atomic>

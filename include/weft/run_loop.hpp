@@ -130,8 +130,8 @@ class run_loop {
   [[nodiscard]] auto wait(const synchronizer& on, std::stop_token stop = {}) {
     return watch<bool>(on, true, std::move(stop), [&on] { return on.is_ready(); });
   }
-  /// Whether `is_done()`, which is asked in each call of `run_ready`, where `on`, of any kind, may make it true. It must
-  /// not throw, nor call the loop.
+  /// Whether `is_done()`, which is asked in each call of `run_ready`, where `on`, of any kind, may make it true. It
+  /// must not throw, nor call the loop.
   template <std::predicate Condition>
   [[nodiscard]] auto wait(const completion& on, Condition is_done, std::stop_token stop = {}) {
     return watch<bool>(on, false, std::move(stop), std::move(is_done));

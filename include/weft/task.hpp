@@ -106,9 +106,9 @@ class task_promise<void> final : public task_promise_base {
 /// Let it take its parameters by value: they lie in its frame then; what it refers to has to live until its end. A
 /// lambda that is a coroutine must outlive it, captures and all.
 ///
-/// **Threads**: one at a time, the one that resumes it. **Lifetime**: a task that is destroyed before its end takes back
-/// the receive that it waits for; its frame, and all buffers in it, go when nothing refers to them any more: at once, or
-/// when its loop would have resumed it.
+/// **Threads**: one at a time, the one that resumes it. **Lifetime**: a task that is destroyed before its end takes
+/// back the receive that it waits for; its frame, and all buffers in it, go when nothing refers to them any more: at
+/// once, or when its loop would have resumed it.
 template <class T = void>
 class [[nodiscard]] task {
  public:

@@ -54,7 +54,7 @@ posting::posting(core::run_loop_state& loop, operation what, std::uint32_t peer,
 
 bool posting::complete(completion_record&& with) noexcept {
   record_ = std::move(with);
-  // [await.complete] acq_rel -> [await.ticket], <- [await.ticket]: the record; the later of both goes on.
+  // [await.complete] acq_rel <-> [await.ticket]: the record; the later of both goes on.
   return !signals_twice || state_.exchange(completed, std::memory_order_acq_rel) != 0;
 }
 
@@ -122,15 +122,14 @@ bool receiving::is_under_way(std::uint64_t ticket) noexcept {
   const std::stop_token stop = stop_;
   device& through = loop().through();
   std::uint64_t none = 0;
-  // [await.ticket] acq_rel -> [await.complete], [await.cancel], <- [await.complete], [await.cancel]: a request that
-  // did not see the ticket is seen below.
+  // [await.ticket] acq_rel <-> [await.complete], [await.cancel]: a request that did not see the ticket is seen below.
   if (!state_.compare_exchange_strong(none, ticket, std::memory_order_acq_rel, std::memory_order_acquire)) return false;
   if (stop.stop_requested()) cancel_receive(through, ticket);  // by now the coroutine may be gone, or not wait any more
   return true;
 }
 
 void receiving::cancel() noexcept {
-  // [await.cancel] acq_rel -> [await.ticket], <- [await.ticket]: an exchange, so that either sees the other.
+  // [await.cancel] acq_rel <-> [await.ticket]: an exchange, so that either sees the other.
   const std::uint64_t ticket = state_.fetch_add(0, std::memory_order_acq_rel);
   if (ticket != 0 && ticket != completed) cancel_receive(loop().through(), ticket);
 }
@@ -196,7 +195,7 @@ bool event::enter(detail::ready_node& node) noexcept {
   do {
     if (top == this) return false;
     node.behind = static_cast<detail::ready_node*>(top);
-    // [event.enter] release -> [event.set], [event.end]: the coroutine and its link. A failure acquires, as above.
+    // [event.enter] acq_rel -> [event.set], [event.end]: the coroutine and its link. A failure acquires, as above.
   } while (!state_.compare_exchange_weak(top, &node, std::memory_order_release, std::memory_order_acquire));
   return true;
 }
@@ -212,11 +211,7 @@ void event::set() noexcept {
     next = std::exchange(node.behind, in_order);
     in_order = &node;
   }
-  while (in_order != nullptr) {
-    detail::ready_node& node = *in_order;
-    in_order = node.behind;
-    loop.make_ready(node);
-  }
+  loop.make_all_ready(in_order);
 }
 
 void event::reset() noexcept {

@@ -62,6 +62,14 @@ void run_loop_state::make_ready(ready_node& node) noexcept {
   wake(rt, local);
 }
 
+void run_loop_state::make_all_ready(ready_node* first) noexcept {
+  while (first != nullptr) {
+    ready_node& node = *first;
+    first = node.behind;
+    make_ready(node);
+  }
+}
+
 void run_loop_state::post_later(detail::posting& what) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
@@ -168,7 +176,9 @@ void run_loop_state::take_in() {
   for (ready_node* next = coming_.take_all(); next != nullptr;) {
     auto& node = static_cast<detail::watching&>(*next);
     next = node.behind;
-    const auto same = [&](const watched& group) { return group.on == node.on() && group.is_for_all == node.is_for_all(); };
+    const auto same = [&](const watched& group) {
+      return group.on == node.on() && group.is_for_all == node.is_for_all();
+    };
     auto group = std::ranges::find_if(watched_, same);
     if (group == watched_.end()) {
       watched_.push_back({node.on(), node.is_for_all(), {}});
@@ -218,7 +228,8 @@ bool run_loop_state::has_changed(const sleep& since) noexcept {
   look();
   if (!ready_.is_empty()) return true;
   if (since.is_restless) return false;
-  // [stat] what is missed now is found when whoever changes it wakes this thread
+  // What is missed now is found when whoever changes it wakes this thread.
+  // [stat]
   return has_to_post_.load(std::memory_order_relaxed) ||
          watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [stat]
 }
@@ -287,13 +298,7 @@ bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& o
 
 detail::ready_node* run_loop::take_ready() { return state().take_ready(); }
 
-void run_loop::give_back(detail::ready_node* batch) noexcept {
-  while (batch != nullptr) {
-    detail::ready_node& node = *batch;
-    batch = node.behind;
-    state().make_ready(node);
-  }
-}
+void run_loop::give_back(detail::ready_node* batch) noexcept { state().make_all_ready(batch); }
 
 void run_loop::rethrow() { state().rethrow(); }
 

@@ -1,7 +1,7 @@
 // The insides of a run loop: what is ready, what is to be posted again, and what is looked at.
 //
-// The lists that other threads add to are the backlog's stacks, with their model test (core/backlog.hpp). Who looks holds
-// a lock that nobody waits for: a look that is under way does it for all.
+// The lists that other threads add to are the backlog's stacks, with their model test (core/backlog.hpp). Who looks
+// holds a lock that nobody waits for: a look that is under way does it for all.
 #pragma once
 
 #include <atomic>
@@ -30,6 +30,7 @@ class run_loop_state final : public detail::task_owner {
 
   // **Threads**: any, for all but what says otherwise. The caller may be the last one that has kept the loop alive.
   void make_ready(ready_node& node) noexcept;
+  void make_all_ready(ready_node* first) noexcept;
   void post_later(detail::posting& what) noexcept;
   void watch(detail::watching& what) noexcept;
   /// What is waited for may have been given up: look.

@@ -22,6 +22,7 @@ SECONDS_MAX = 150  # for one seed: far above what it takes
 
 # Suites (of tests/unit and tests/misuse) that make a local_job but are left out here, and why.
 LEFT_OUT = {
+    "a_million_coroutines": "counts memory, and sends nothing",
     "kmer_job": "compares what is printed, and here the network prints as well",
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",

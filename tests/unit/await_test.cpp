@@ -136,7 +136,8 @@ task<> exchange(run_loop& loop, std::uint32_t me, std::uint32_t peer, remote_reg
     EXPECT_EQ(record.bytes(), size);
     EXPECT_EQ(record.context(), nullptr);
     EXPECT_EQ(in[size - 1], peer + 1);
-    if (me == 1) require(co_await loop.post_send(peer, std::vector<std::uint8_t>{out}, {.tag = tag}));  // the operation's own
+    if (me == 1)
+      require(co_await loop.post_send(peer, std::vector<std::uint8_t>{out}, {.tag = tag}));  // the operation's own
 
     require(co_await loop.post_am(peer, {1}, std::string(size, 'x'), {.tag = tag}));
     const auto message = co_await loop.wait(inbox);
@@ -145,7 +146,8 @@ task<> exchange(run_loop& loop, std::uint32_t me, std::uint32_t peer, remote_reg
     const std::array<const_buffer_ref, 2> pieces{const_buffer_ref{out.data(), 3},
                                                  const_buffer_ref{out.data() + 3, size - 3}};
     const remote_buffer there{theirs, 8};
-    require(co_await loop.post_put(peer, const_buffer_list{pieces}, there, {.complete_at = completion_level::delivered}));
+    require(
+        co_await loop.post_put(peer, const_buffer_list{pieces}, there, {.complete_at = completion_level::delivered}));
     const auto got = co_await loop.post_get(peer, std::vector<std::uint8_t>(size), there);
     EXPECT_EQ(got.record.operation(), operation::get);
     EXPECT_EQ(got.buffer, out);
@@ -173,7 +175,8 @@ TEST(run_loop, awaits_every_posting_operation) {
     std::memcpy(&theirs, handle->data().data(), sizeof theirs);
     loop.spawn(exchange(loop, rt.rank(), peer, theirs, inbox));
     EXPECT_TRUE(loop.run(long_enough));
-    EXPECT_TRUE(dev.wait(sent, [&] { return sent.outstanding() == 0; }, long_enough));
+    EXPECT_TRUE(dev.wait(
+        sent, [&] { return sent.outstanding() == 0; }, long_enough));
     rt.barrier();
   });
 }
@@ -264,9 +267,7 @@ TEST(run_loop, awaits_counters_synchronizers_and_conditions) {
     loop.spawn(waits_for_both());
     loop.spawn(waits_for_both());
     loop.spawn(waits_for_opening());
-    const auto signal = [](completion& on) {
-      EXPECT_EQ(on.signal(completion_record{}), completion::answer::taken);
-    };
+    const auto signal = [](completion& on) { EXPECT_EQ(on.signal(completion_record{}), completion::answer::taken); };
     EXPECT_EQ(loop.run_ready(), 6u);
     EXPECT_EQ(loop.run_ready(), 0u);
     signal(count);
@@ -353,7 +354,9 @@ TEST(run_loop, takes_a_receive_back_when_it_is_asked_to_stop) {
       return ends.size() == 2;
     }));
     EXPECT_EQ(ends.back(), errc::cancelled);
-    const auto send = [&]() -> task<> { require(co_await loop.post_send(0, std::array<std::uint64_t, 1>{}, {.tag = 4})); };
+    const auto send = [&]() -> task<> {
+      require(co_await loop.post_send(0, std::array<std::uint64_t, 1>{}, {.tag = 4}));
+    };
     loop.spawn(send());
     EXPECT_TRUE(loop.run(long_enough));
     after.request_stop();

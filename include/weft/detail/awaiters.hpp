@@ -39,7 +39,7 @@ namespace detail {
 /// A container that would go with the call, and goes with the operation instead.
 template <class Buffer>
 concept owned_buffer = !std::is_reference_v<Buffer> && !std::is_const_v<Buffer> && byte_container<Buffer> &&
-    !std::ranges::enable_borrowed_range<Buffer> && std::move_constructible<Buffer>;
+                       !std::ranges::enable_borrowed_range<Buffer> && std::move_constructible<Buffer>;
 
 /// An operation and the coroutine that awaits it.
 class posting : public suspension {

@@ -16,8 +16,8 @@ namespace weft::detail {
 struct ready_node {
   ready_node* behind = nullptr;
   std::coroutine_handle<> handle;
-  bool is_abandoned = false;  // `handle` is to be destroyed
-  bool is_started = false;    // of a task
+  bool is_abandoned = false;   // `handle` is to be destroyed
+  bool is_started = false;     // of a task
   bool signals_twice = false;  // of an operation: the end of its post counts as well
 };
 
@@ -43,8 +43,8 @@ struct suspendable {
 /// Resumes `what`, and one after the other what that transfers to: no coroutine inside another one.
 void resume(std::coroutine_handle<> what);
 
-/// Lets `next` run in place of the coroutine that is being suspended by the caller. Symmetric transfer would need a tail
-/// call, which compilers do not promise (GCC below -O2, sanitizers), and chains of tasks would grow the stack.
+/// Lets `next` run in place of the coroutine that is being suspended by the caller. Symmetric transfer would need a
+/// tail call, which compilers do not promise (GCC below -O2, sanitizers), and chains of tasks would grow the stack.
 void transfer(std::coroutine_handle<> next);
 
 /// A coroutine that is suspended until somebody puts it into the ready queue of its loop.
