@@ -170,11 +170,14 @@ void schedule_awaiter::begin() noexcept { loop_->make_ready(*this); }
 
 namespace weft {
 
-event::event(run_loop& loop) noexcept : loop_{&loop.state()} {}
+event::event(run_loop& loop) noexcept : loop_{&loop.state()} {
+  loop_->events.fetch_add(1, std::memory_order_relaxed);  // [stat]
+}
 
 event::~event() {
   // [event.end] acquire <- [event.enter]: alone.
   void* const waiting = state_.exchange(this, std::memory_order_acquire);
+  loop_->events.fetch_sub(1, std::memory_order_relaxed);  // [stat]
   if (waiting == this) return;
   for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
     detail::ready_node& node = *next;

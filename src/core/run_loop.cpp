@@ -32,6 +32,9 @@ struct run_loop_state::sleep {
 };
 
 run_loop_state::~run_loop_state() {
+  if (events.load(std::memory_order_relaxed) != 0) {  // [stat]
+    detail::await_misuse("a run loop is destroyed before an event that was made for it");
+  }
   if (spawned() != 0 || local_.outstanding() != 0) detail::await_misuse(still_awaited);
   drop_abandoned(to_post_.first);
   drop_abandoned(refused_.take_all());
@@ -281,7 +284,9 @@ bool run_loop::poll() {
 }
 
 bool run_loop::run(const wait_options& options) {
-  return run_until([](void* of) { return static_cast<run_loop*>(of)->spawned() == 0; }, this, options);
+  const bool out = run_until([](void* of) { return static_cast<run_loop*>(of)->spawned() == 0; }, this, options);
+  rethrow();  // what an executor has run
+  return out;
 }
 
 bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& options) {
@@ -289,8 +294,8 @@ bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& o
   const clock::time_point begin = clock::now();
   wait_options left = options;
   for (;;) {
-    run_ready();
     if (is_over(of)) return true;
+    if (run_ready() != 0) continue;
     if (options.timeout != wait_options{}.timeout) left.timeout = options.timeout - (clock::now() - begin);
     if (!state().wait(is_over, of, left)) return false;
   }

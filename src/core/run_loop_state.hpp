@@ -52,6 +52,8 @@ class run_loop_state final : public detail::task_owner {
   /// Sleeps, or makes progress, until something is ready or `is_over(of)`. Returns false after `options.timeout`.
   bool wait(bool (*is_over)(void*), void* of, const wait_options& options);
 
+  std::atomic<std::uint32_t> events{0};  // that were made for it
+
  private:
   class local_completion final : public completion {
    public:

@@ -90,6 +90,13 @@ TEST_F(wrong_await, of_a_run_loop_that_goes_first_is_fatal) {
     loop.reset();
   };
   EXPECT_DEATH(is_ready(), "wrong use: a run loop is destroyed while coroutines wait");
+  const auto has_event = [] {
+    const auto rt = lone_runtime();
+    std::optional<weft::run_loop> loop{std::in_place, rt->default_device()};
+    const weft::event left{*loop};
+    loop.reset();
+  };
+  EXPECT_DEATH(has_event(), "wrong use: a run loop is destroyed before an event");
 }
 
 TEST_F(wrong_await, of_an_event_that_goes_first_is_fatal) {
