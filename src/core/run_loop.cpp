@@ -291,14 +291,19 @@ bool run_loop::run(const wait_options& options) {
 
 bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& options) {
   using clock = std::chrono::steady_clock;
-  const clock::time_point begin = clock::now();
+  const bool is_patient = options.timeout == wait_options{}.timeout;
+  const clock::time_point begin = is_patient ? clock::time_point{} : clock::now();
   wait_options left = options;
-  for (;;) {
-    if (is_over(of)) return true;
-    if (run_ready() != 0) continue;
-    if (options.timeout != wait_options{}.timeout) left.timeout = options.timeout - (clock::now() - begin);
-    if (!state().wait(is_over, of, left)) return false;
+  while (!is_over(of)) {
+    const bool has_run = run_ready() != 0;
+    if (!is_patient) left.timeout = options.timeout - (clock::now() - begin);
+    if (has_run && left.timeout > left.timeout.zero()) {
+      through_->progress();  // coroutines that are always ready don't keep messages away
+    } else if (!state().wait(is_over, of, left)) {
+      return false;
+    }
   }
+  return true;
 }
 
 detail::ready_node* run_loop::take_ready() { return state().take_ready(); }

@@ -313,6 +313,24 @@ TEST(run_loop, sleeps_until_another_thread_signals_what_is_awaited) {
   });
 }
 
+TEST(run_loop, makes_progress_while_coroutines_are_always_ready) {
+  test::local_job{1}.run([](runtime& rt) {
+    run_loop loop{rt.default_device()};
+    counter arrived{rt};
+    const auto arrivals = rt.register_completion(arrived, {.id = 1});
+    bool stops = false;
+    const auto restless = [&]() -> task<> {
+      require(co_await loop.post_am(0, {1}, std::array<int, 1>{}));
+      while (arrived.value() == 0) co_await loop.schedule();
+      while (!stops) co_await loop.schedule();
+    };
+    loop.spawn(restless());
+    while (arrived.value() == 0) EXPECT_FALSE(loop.run({.timeout = std::chrono::milliseconds{1}}));
+    stops = true;
+    EXPECT_TRUE(loop.run(long_enough));
+  });
+}
+
 TEST(run_loop, starts_graphs) {
   test::local_job{1}.run([](runtime& rt) {
     run_loop loop{rt.default_device()};
