@@ -296,11 +296,11 @@ bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& o
   wait_options left = options;
   while (!is_over(of)) {
     const bool has_run = run_ready() != 0;
-    if (!is_patient) left.timeout = options.timeout - (clock::now() - begin);
-    if (has_run && left.timeout > left.timeout.zero()) {
+    if (!is_patient) left.timeout = std::max(options.timeout - (clock::now() - begin), left.timeout.zero());
+    if (has_run && left.timeout != left.timeout.zero()) {
       through_->progress();  // coroutines that are always ready don't keep messages away
-    } else if (!state().wait(is_over, of, left)) {
-      return false;
+    } else if (!state().wait(is_over, of, left) || left.timeout == left.timeout.zero()) {
+      return is_over(of);
     }
   }
   return true;
