@@ -59,6 +59,7 @@ bool posting::complete(completion_record&& with) noexcept {
 }
 
 bool posting::begin() {
+  const bool is_kept = signals_twice;
   status answer = status::done();
   try {
     answer = post(loop_->local(), static_cast<posting*>(this));
@@ -66,29 +67,33 @@ bool posting::begin() {
     resumed();
     throw;
   }
-  if (!answer.is_retry()) return settle(answer);
+  if (!answer.is_retry()) return settle(answer, is_kept);
   loop_->post_later(*this);
   return true;
 }
 
-// Whether the coroutine is suspended; if so it may be gone.
-bool posting::settle(status answer) noexcept { return answer.is_posted() && is_under_way(answer.ticket()); }
+// Whether the coroutine is suspended. Unless it is kept until here, it may have gone on, in another thread, as soon as
+// the operation was posted: then nothing of it may be touched.
+bool posting::settle(status answer, bool is_kept) noexcept {
+  return answer.is_posted() && (!is_kept || is_under_way(answer.ticket()));
+}
 
 bool posting::post_again() noexcept {
+  core::run_loop_state& in = *loop_;
+  const bool is_kept = signals_twice;
   if (is_stopped()) {
     record_.raw().error = errc::cancelled;
-    loop_->make_ready(*this);
+    in.make_ready(*this);
     return true;
   }
   status answer = status::done();
   try {
-    answer = post(loop_->local(), static_cast<posting*>(this));
+    answer = post(in.local(), static_cast<posting*>(this));
   } catch (...) {
     failure_ = std::current_exception();
   }
   if (answer.is_retry()) return false;
-  core::run_loop_state& in = *loop_;
-  if (!settle(answer)) in.make_ready(*this);
+  if (!settle(answer, is_kept)) in.make_ready(*this);
   return true;
 }
 

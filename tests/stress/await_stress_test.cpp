@@ -1,6 +1,7 @@
 // Coroutines whose operations any of several threads completes, cancels and resumes.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <random>
@@ -74,7 +75,7 @@ task<> change_its_mind(rank& at, std::uint32_t number) {
     } else if (round % 8 == 1) {
       stop.request_stop();
     } else {
-      const auto sent = co_await at.loop->post_send(me, std::vector{tag}, {.tag = tag});
+      const auto sent = co_await at.loop->post_send(me, std::array{tag}, {.tag = tag});
       at.wrong += sent.error() != errc::none;
     }
     const auto got = co_await at.loop->post_recv(me, std::span{&in, 1}, {.tag = tag}, stop.get_token());

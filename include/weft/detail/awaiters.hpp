@@ -64,7 +64,7 @@ class posting : public suspension {
   completion_record& record() noexcept { return record_; }
 
   virtual status post(completion& local, void* context) = 0;
-  /// What there is to do after the operation was posted; whether it is under way.
+  /// Of what is completed by the end of its post as well: what there is to do then; whether it is under way.
   [[nodiscard]] virtual bool is_under_way(std::uint64_t /*ticket*/) noexcept { return true; }
   /// Whether it is no longer wanted.
   [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
@@ -74,7 +74,7 @@ class posting : public suspension {
   std::atomic<std::uint64_t> state_{0};
 
  private:
-  [[nodiscard]] bool settle(status answer) noexcept;
+  [[nodiscard]] bool settle(status answer, bool is_kept) noexcept;
 
   core::run_loop_state* loop_;
   completion_record record_;
