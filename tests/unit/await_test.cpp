@@ -429,7 +429,9 @@ TEST(task, that_is_destroyed_goes_when_nothing_refers_to_it) {
       const says_when_it_goes mark{gone};
       std::vector<std::byte> buffer(100'000, std::byte{5});
       if (what == 0) require(co_await loop.post_recv(0, buffer, {.tag = 9}));
-      if (what == 1) require(co_await loop.post_am(0, {1}, buffer));
+      if (what == 1) {
+        require(co_await loop.post_am(0, {1}, buffer, {.complete_at = completion_level::delivered}));
+      }
       if (what == 2) {
         EXPECT_FALSE(co_await loop.wait(inbox));
       }
@@ -454,7 +456,10 @@ TEST(task, that_is_destroyed_goes_when_nothing_refers_to_it) {
       }));
       never.reset();
     }
-    EXPECT_EQ(taken.value(), 1u);
+    EXPECT_LE(taken.value(), 1u);  // none where the post was answered with retry
+    if (test::messages_wake_sleepers()) {
+      EXPECT_EQ(taken.value(), 1u);
+    }
   });
 }
 
