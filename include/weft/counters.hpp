@@ -18,15 +18,16 @@ struct operation_counter {
 /// What a device has counted since it was made. Each figure is exact once the threads that post and poll are done with
 /// what they were at; together they are no snapshot.
 struct device_counters {
-  operation_counter active_messages;
-  operation_counter sends;
-  operation_counter receives;  ///< bytes: of the buffers
-  operation_counter puts;
-  operation_counter gets;
-  operation_counter atomics;
+  operation_counter active_messages;  ///< those in packets of the user's included
+  operation_counter sends;            ///< to receives
+  operation_counter receives;         ///< bytes: of the buffers
+  operation_counter puts;             ///< the copies into mapped memory included
+  operation_counter gets;             ///< the copies out of mapped memory included
+  operation_counter atomics;          ///< bytes: of the words
 
   /// Posts that were answered with *retry*, by reason: index it by a `shortage`, or ask `retries_for`.
   std::array<std::uint64_t, shortages> retries{};
+  /// Those that had `reason`.
   [[nodiscard]] std::uint64_t retries_for(shortage reason) const noexcept {
     return retries[static_cast<std::size_t>(reason)];
   }

@@ -23,6 +23,7 @@ class run_loop_state;
 /// message, and not longer than its loop.
 class event {
  public:
+  /// Not set; whoever waits for it goes on in `loop`.
   explicit event(run_loop& loop) noexcept;
   ~event();
   event(const event&) = delete;
@@ -32,22 +33,29 @@ class event {
   void set() noexcept;
   /// Lets those that come from now on wait.
   void reset() noexcept;
+  /// Whether it is set now. **Blocking**: never.
   [[nodiscard]] bool is_set() const noexcept;
 
+  /// What `co_await` makes of it.
   class awaiter final : public detail::suspension {
    public:
+    /// Waits for `of`.
     explicit awaiter(event& of) noexcept : of_{&of} {}
+    /// Goes on at once where it is set.
     [[nodiscard]] bool await_ready() const noexcept { return of_->is_set(); }
+    /// False: it was set just now, and the coroutine goes on.
     template <class Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) noexcept {
       suspend(by);
       return of_->enter(*this);
     }
+    /// Gives back nothing.
     void await_resume() noexcept { resumed(); }
 
    private:
     event* of_;
   };
+  /// Waits until it is set.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter{*this}; }
 
  private:

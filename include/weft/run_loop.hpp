@@ -148,18 +148,21 @@ class run_loop {
 
   // From here on as in `device`.
 
+  /// `device::post_am`, to be awaited.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
                              const post_am_options& options = {}) {
     return post_of(operation::active_message, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_am(peer, to, bytes, local, how);
     });
   }
+  /// `device::post_am`, of a list of buffers.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes,
                              const post_am_options& options = {}) {
     return post_of(operation::active_message, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_am(peer, to, bytes, local, how);
     });
   }
+  /// `device::post_am`, of a buffer that is kept with the operation.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, Buffer&& bytes,
                              const post_am_options& options = {}) {
@@ -177,16 +180,19 @@ class run_loop {
     return detail::operation_awaiter<decltype(post)>{state(), operation::active_message, peer, options.tag, post};
   }
 
+  /// `device::post_send`, to be awaited.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {}) {
     return post_of(operation::send, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_send(peer, bytes, local, how);
     });
   }
+  /// `device::post_send`, of a list of buffers.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_list bytes, const post_send_options& options = {}) {
     return post_of(operation::send, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_send(peer, bytes, local, how);
     });
   }
+  /// `device::post_send`, of a buffer that is kept with the operation.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_send(std::uint32_t peer, Buffer&& bytes, const post_send_options& options = {}) {
     return post_with(operation::send, peer, std::move(bytes), options,
@@ -202,6 +208,7 @@ class run_loop {
       return dev.post_recv(peer, buffer, local, how);
     });
   }
+  /// `device::post_recv`, of a list of buffers.
   [[nodiscard]] auto post_recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
     return receive_of(peer, options, std::move(stop), [=](device& dev, completion& local, const auto& how) {
@@ -227,18 +234,21 @@ class run_loop {
                    });
   }
 
+  /// `device::post_put`, to be awaited.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
     return post_of(operation::put, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_put(peer, bytes, to, local, how);
     });
   }
+  /// `device::post_put`, of a list of buffers.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
     return post_of(operation::put, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_put(peer, bytes, to, local, how);
     });
   }
+  /// `device::post_put`, of a buffer that is kept with the operation.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_put(std::uint32_t peer, Buffer&& bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
@@ -248,6 +258,7 @@ class run_loop {
                      });
   }
 
+  /// `device::post_get`, to be awaited.
   [[nodiscard]] auto post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
                               const post_get_options& options = {}) {
     return post_of(operation::get, peer, options, [=](device& dev, completion& local, const auto& how) {
@@ -266,6 +277,7 @@ class run_loop {
         state(), operation::get, peer, options.tag, post{through_, options, call, std::move(buffer)}};
   }
 
+  /// `device::post_atomic`, to be awaited.
   template <class Word>
   [[nodiscard]] auto post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,
                                  const post_atomic_options<Word>& options = {}) {
@@ -274,6 +286,7 @@ class run_loop {
     });
   }
 
+  /// The device that it posts on and polls.
   [[nodiscard]] device& through() const noexcept { return *through_; }
 
  private:

@@ -137,6 +137,7 @@ class runtime {
   /// The descriptor of a `wait_descriptor` (wait_descriptor.hpp) of the default device, which the first call of either
   /// makes; and its `arm()`. **Threads**: any for `wait_fd`. What else is said there holds here.
   [[nodiscard]] int wait_fd();
+  /// Arms it: `wait_descriptor::arm`.
   [[nodiscard]] bool arm();
 
   /// For people: which way a message of `bytes` bytes to rank `peer` goes here and now, and why not another; some

@@ -113,10 +113,13 @@ template <class T = void>
 class [[nodiscard]] task {
  public:
   static_assert(!std::is_reference_v<T>, "give back a pointer or a value");
+  /// What the compiler looks for.
   using promise_type = detail::task_promise<T>;
 
   task() noexcept = default;
+  /// Takes the coroutine over; `other` is empty then, and so is one that is assigned from.
   task(task&& other) noexcept : coroutine_{std::exchange(other.coroutine_, nullptr)} {}
+  /// The same; the coroutine that was here goes as in the destructor.
   task& operator=(task&& other) noexcept {
     if (this != &other) {
       drop();
@@ -129,10 +132,13 @@ class [[nodiscard]] task {
   /// Runs it; the awaiting coroutine goes on when it has ended, in the thread in which it has.
   class awaiter final : public detail::waiting_point {
    public:
+    /// Of the coroutine that is to run.
     explicit awaiter(std::coroutine_handle<promise_type> callee) noexcept : callee_{callee} {
       if (!callee_) detail::await_misuse(detail::task_is_empty);
     }
+    /// Never: it begins now.
     [[nodiscard]] bool await_ready() const noexcept { return false; }
+    /// Starts it.
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> caller) {
       if constexpr (std::derived_from<Promise, detail::suspendable>) {
@@ -143,10 +149,12 @@ class [[nodiscard]] task {
       callee.promise().start(callee, caller, nullptr);
       detail::transfer(callee);
     }
+    /// What it has given back, or thrown.
     T await_resume() {
       if (in_ != nullptr) in_->at = nullptr;
       return callee_.promise().result();
     }
+    /// Passes on that nobody waits any more to what it waits for.
     bool abandon(std::coroutine_handle<> root) noexcept override {
       waiting_point* const at = callee_.promise().at;
       return at != nullptr && at->abandon(root);
@@ -156,6 +164,7 @@ class [[nodiscard]] task {
     std::coroutine_handle<promise_type> callee_;
     detail::suspendable* in_ = nullptr;
   };
+  /// Runs it and gives back what it does.
   [[nodiscard]] awaiter operator co_await() && noexcept { return awaiter{coroutine_}; }
 
  private:
