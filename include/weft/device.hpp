@@ -18,6 +18,7 @@
 #include "weft/matching_engine.hpp"
 #include "weft/packet.hpp"
 #include "weft/post_options.hpp"
+#include "weft/progress_policy.hpp"
 #include "weft/region.hpp"
 #include "weft/status.hpp"
 #include "weft/wait.hpp"
@@ -37,6 +38,9 @@ class run_loop_state;
 struct device_options {
   /// Whether several threads may use the device at once. A device of one thread's own spares the atomic operations.
   bool shared = true;
+  /// What else is polled by calls of progress that find nothing here; unless given, as `WEFT_PROGRESS_POLICY` says,
+  /// which is `local` by default. Only shared devices are polled for others.
+  std::optional<progress_policy> policy{};
 };
 
 /// Threads on different devices don't disturb each other; any number of devices per rank, made and destroyed by any
@@ -55,8 +59,8 @@ class device {
   explicit device(weft::runtime& owner, const device_options& options = {});
 
   /// Its rings are served by the default device from now on. Operations posted on it that are under way are completed
-  /// there too. **Blocking**: until a call of progress on the default device is over; not inside a handler.
-  /// **Threads**: none may be using it.
+  /// there too. **Blocking**: until threads that polled it for others, or the default device, are done with that call;
+  /// not inside a handler. **Threads**: none may be using it.
   ~device();
 
   device(const device&) = delete;
@@ -184,12 +188,12 @@ class device {
   void flush();
 
   /// Moves communication on: delivers what has arrived, continues long messages, posts what waits in the backlog. A
-  /// device that has been quiet for a while looks after the default device as well, where messages for devices that
-  /// are not there yet, or no longer, arrive.
+  /// call that finds nothing looks after other devices by this one's policy, and now and then, under every policy,
+  /// after the default device, where messages for devices that are not there yet, or no longer, arrive.
   ///
   /// **Blocking**: never; if another thread is at it on this device, or this one inside a handler, returns false at
-  /// once. **Threads**: as for posting. **Returns**: whether it moved something. The whole contract is in
-  /// docs/progress.md. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7.
+  /// once. **Threads**: as for posting. **Returns**: whether it moved something, wherever. The whole contract is in
+  /// docs/progress.md. **Source**: zhou2024, 2.6; yan2025-lci, 4.2.7; yan2025-mpi-extensions, 5.2.
   bool progress() noexcept;
 
   /// Lets progress on this device call `function` until it answers `done` or is removed: `hook_answer function()`, or
@@ -238,6 +242,8 @@ class device {
   [[nodiscard]] std::uint32_t index() const noexcept;
   /// What `.shared` it was made with.
   [[nodiscard]] bool is_shared() const noexcept;
+  /// Which other devices its quiet calls look after.
+  [[nodiscard]] progress_policy policy() const noexcept;
   /// What it has counted so far. **Blocking**: never. **Threads**: any.
   [[nodiscard]] device_counters counters() const noexcept;
   /// What it was made from.

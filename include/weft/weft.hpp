@@ -17,6 +17,7 @@
 #include "weft/matching_engine.hpp"
 #include "weft/packet.hpp"
 #include "weft/post_options.hpp"
+#include "weft/progress_policy.hpp"
 #include "weft/progress_thread.hpp"
 #include "weft/region.hpp"
 #include "weft/run_loop.hpp"

@@ -28,6 +28,7 @@ constexpr std::array boot_names{"auto"sv, "single"sv, "file"sv, "pmi1"sv};
 constexpr std::array log_names{"error"sv, "warn"sv, "info"sv, "debug"sv};
 constexpr std::array switch_names{"off"sv, "on"sv};
 constexpr std::array cma_names{"auto"sv, "off"sv};
+constexpr std::array policy_names{"local"sv, "random"sv, "all"sv, "adaptive"sv};
 
 [[noreturn]] void refuse(const setting& row, std::string_view text, std::string_view why) {
   throw error{errc::configuration,
@@ -139,6 +140,8 @@ constexpr std::array table{
     power_of_two(number<&s::ring_cells>("WEFT_RING_CELLS", "count", 8, 1U << 20,
                                         "64-byte cells in a shared-memory ring between two devices")),
     number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 64, "devices that a rank may have at a time"),
+    choice<&s::policy>("WEFT_PROGRESS_POLICY", policy_names,
+                       "which devices a thread polls when its own is quiet: no other, another one, all, the neglected"),
     multiple_of(4 * KiB, number<&s::shared_bytes>("WEFT_SHARED_BYTES", "bytes", 4 * MiB, 1024 * GiB,
                                                   "address space for memory that Weft allocates and peers map")),
     text<&s::transport>("WEFT_TRANSPORT",

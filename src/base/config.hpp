@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "weft/progress_policy.hpp"
+
 namespace weft::base {
 
 enum class boot_method : std::uint8_t { automatic, single, file, pmi1 };
@@ -27,6 +29,7 @@ struct settings {
   std::size_t packet_bytes = 8192;
   std::uint32_t ring_cells = 256;
   std::uint32_t devices_max = 64;
+  progress_policy policy = progress_policy::local;
   std::size_t shared_bytes = std::size_t{8} << 30;
   std::string transport = "shm,ofi";
   std::uint64_t sim_seed = 0;

@@ -84,13 +84,14 @@ void registration::withdraw() noexcept {
 }
 
 device::device(weft::runtime& owner, const device_options& options)
-    : runtime_{&owner}, state_{&owner.state_->open_device(options.shared)} {}
+    : runtime_{&owner}, state_{&owner.state_->open_device(options)} {}
 
 device::~device() { runtime_->state_->close_device(*state_); }
 
 std::uint32_t device::index() const noexcept { return state_->index(); }
 bool device::is_shared() const noexcept { return state_->is_shared(); }
 device_counters device::counters() const noexcept { return state_->counts().read(); }
+progress_policy device::policy() const noexcept { return state_->policy(); }
 
 status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                        const post_am_options& options) {

@@ -53,6 +53,10 @@ class device_counts {
     add(poller_.moved, 1);
     add(poller_.arrived, messages);
   }
+  /// The number of the next call that moves something.
+  [[nodiscard]] std::uint64_t next_move() const noexcept {
+    return poller_.moved.load(std::memory_order_relaxed) + 1;  // [stat]
+  }
   void took(std::uint64_t bytes) noexcept { add(poller_.arrived_bytes, bytes); }
   void refused() noexcept { add(poller_.refused, 1); }
 
@@ -62,6 +66,10 @@ class device_counts {
   void worked_off() noexcept { backlog_.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
 
   [[nodiscard]] device_counters read() const noexcept;
+  /// Calls of progress so far, for those who want to know whether anybody polls the device. **Threads**: any.
+  [[nodiscard]] std::uint64_t calls() const noexcept {
+    return poller_.moved.load(std::memory_order_relaxed) + poller_.quiet.load(std::memory_order_relaxed);  // [stat]
+  }
 
  private:
   using word = std::atomic<std::uint64_t>;

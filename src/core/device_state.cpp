@@ -9,15 +9,18 @@
 
 namespace weft::core {
 
-device_state::device_state(runtime_state& runtime, std::uint32_t index, bool shared)
+device_state::device_state(runtime_state& runtime, std::uint32_t index, bool shared, progress_policy policy)
     : runtime_{&runtime},
       index_{index},
       shared_{shared},
+      policy_{policy},
       ways_(runtime.size()),
       routes_(runtime.size()),
       rank_count_{runtime.size()},
       gate_{shared},
       counts_{shared},
+      random_{(index + 1) * 0x9e3779b9},
+      attention_{policy == progress_policy::adaptive ? std::make_unique<attention>() : nullptr},
       receives_{&runtime.receives()},
       // Of a small set none lie idle here while others look for them.
       spare_room_{shared ? 0 : std::min(spare_receives_max, runtime.receives().count() / 128)} {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/attention.hpp"
 #include "core/backlog.hpp"
 #include "core/device_counts.hpp"
 #include "core/engine_state.hpp"
@@ -94,11 +95,12 @@ class device_state final {
  public:
   using endpoint = net::endpoint<device_state>;
 
-  device_state(runtime_state& runtime, std::uint32_t index, bool shared);
+  device_state(runtime_state& runtime, std::uint32_t index, bool shared, progress_policy policy);
   ~device_state();
 
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
+  [[nodiscard]] progress_policy policy() const noexcept { return policy_; }
   [[nodiscard]] poll_gate& gate() noexcept { return gate_; }
   [[nodiscard]] hook_list& hooks() noexcept { return hooks_; }
   [[nodiscard]] device_counts& counts() noexcept { return counts_; }
@@ -152,6 +154,15 @@ class device_state final {
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
   bool progress() noexcept;
+
+  // Other devices (look_elsewhere.cpp).
+  /// Whether there are others that its quiet calls look after.
+  [[nodiscard]] bool has_others() const noexcept { return policy_ != progress_policy::local && others() != 0; }
+  /// Whether the calling thread polls a device for another one: it is inside its handlers.
+  [[nodiscard]] static bool is_visiting() noexcept;
+  /// Returns once the threads of this device that had found another one are inside its gate, or done with it.
+  void wait_until_chosen() const noexcept;
+
   /// Looks for arrivals once more, for somebody who is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;
   /// By endpoints: a message was answered with no room, and stays where it is.
@@ -289,9 +300,27 @@ class device_state final {
   [[nodiscard]] bool announce(operation_state& operation) noexcept;
   [[nodiscard]] bool signal(operation_state& operation) noexcept;
   unsigned advance_backlog() noexcept;
+  unsigned advance_kept() noexcept;
   bool work_off() noexcept;
   bool poll_others(unsigned arrived, unsigned moved) noexcept;
   bool found_busy() noexcept;
+
+  // Other devices (look_elsewhere.cpp).
+  struct visit_answer {
+    unsigned moved;
+    std::uint32_t calls;
+  };
+  [[nodiscard]] std::uint64_t others() const noexcept;
+  bool look_elsewhere() noexcept;
+  [[nodiscard]] bool look_by_policy(unsigned& moved) noexcept;
+  [[nodiscard]] bool visit(std::uint32_t index, unsigned& moved) noexcept;
+  [[nodiscard]] bool visit_neglected(std::uint64_t among, unsigned& moved) noexcept;
+  [[nodiscard]] bool visit_if_neglected(std::uint32_t index, std::int64_t now, unsigned count,
+                                        unsigned& moved) noexcept;
+  template <class Wants>
+  [[nodiscard]] device_state* enter_other(std::uint32_t index, Wants&& wants) noexcept;
+  [[nodiscard]] visit_answer be_visited() noexcept;
+
   void take_up(operation_state& operation, step next) noexcept;
   void put_off(operation_state& operation) noexcept;
 
@@ -312,9 +341,13 @@ class device_state final {
 
   [[nodiscard]] endpoint& way(std::uint32_t peer) noexcept { return *ways_[peer]; }
 
+  // Messages taken from one peer before the next one has its turn.
+  static constexpr unsigned arrivals_per_peer = 16;
+
   runtime_state* runtime_;
   std::uint32_t index_;
   bool shared_;
+  progress_policy policy_;
   std::vector<std::unique_ptr<endpoint>> endpoints_;  // in the order in which they are polled
   std::vector<endpoint*> ways_;                       // for each rank
   std::vector<const net::route*> routes_;             // for each rank; null where there is none to use
@@ -322,10 +355,12 @@ class device_state final {
   poll_gate gate_;
   device_counts counts_;
   // Inside the gate.
-  unsigned quiet_calls_ = 0;  // in a row
-  endpoint* busy_ = nullptr;  // the one that moved something last
-  unsigned skipped_ = 0;      // polls since all endpoints had their turn
-  bool has_refused_ = false;  // a message, since the last look before a sleep
+  unsigned quiet_calls_ = 0;             // in a row
+  endpoint* busy_ = nullptr;             // the one that moved something last
+  std::atomic<bool> choosing_{false};    // another device to poll
+  std::uint32_t random_;
+  std::unique_ptr<attention> attention_;  // where the policy is adaptive
+  bool has_refused_ = false;              // a message, since the last look before a sleep
   bool redelivering_ = false;
   backlog backlog_;
   hook_list hooks_{gate_};

@@ -80,7 +80,9 @@ parking::last_look parking::lie_down(device_state& through, device_state& standa
   // below; who does so later sees that somebody sleeps.
   const bool all_see = fence_all_processes();
   out.still = look(through, standard);
-  out.longest = clock::now() + (all_see && wakes_for_all_ && out.still == stillness::quiet ? sleep_max : nap_max);
+  // Messages for other devices wake nobody here.
+  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.has_others();
+  out.longest = clock::now() + (is_told ? sleep_max : nap_max);
   return out;
 }
 

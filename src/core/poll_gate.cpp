@@ -28,7 +28,8 @@ void prepare_fences() noexcept {
 }
 
 void fence_all_threads() noexcept {
-  // [gate.fence_all] seq_cst <- [gate.own_fence]: every poller has entered for all to see, or has not begun.
+  // [gate.fence_all] seq_cst <- [gate.own_fence], [choosing.fence]: every poller has entered, and every thread that
+  // chooses says so, for all to see, or has not begun.
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) fence_by_page();
 }
 

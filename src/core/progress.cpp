@@ -8,14 +8,7 @@
 namespace weft::core {
 namespace {
 
-// Messages taken from one peer before the next one has its turn.
-constexpr unsigned arrivals_per_peer = 16;
-
-// After so many quiet calls in a row, a device looks after device 0 once: messages for a device that is not there yet,
-// or no longer, go there, and a program that polls only devices of its own would never see them.
-constexpr unsigned quiet_calls_max = 64;
-
-// Polls of the busiest transport alone, before the others have their turn.
+// Of so many calls at least one polls all transports, however busy one of them is.
 constexpr unsigned skips_max = 64;
 
 }  // namespace
@@ -27,7 +20,7 @@ bool device_state::progress() noexcept {
     return work_off();
   // The transport that moved something last comes first, and while it does the others are skipped, for a while.
   const unsigned arrived = busy_->poll(*this, arrivals_per_peer);
-  if (arrived == 0 || ++skipped_ == skips_max) return poll_others(arrived, 0);
+  if (arrived == 0 || counts_.next_move() % skips_max == 0) return poll_others(arrived, 0);
   counts_.moved(arrived);
   gate_.leave();
   return true;
@@ -40,15 +33,19 @@ bool device_state::progress() noexcept {
 
 // A call with something to do besides polling.
 bool device_state::work_off() noexcept {
-  unsigned moved = advance_backlog();
-  moved += runtime_->unexpected().deliver(*this);
+  const unsigned moved = advance_kept();
   return poll_others(busy_->poll(*this, arrivals_per_peer), moved);
 }
 
-// The rest of a call that has found little to do: the other transports, the user's hooks, then now and then the default
-// device.
+// What was put off, and messages that waited for their id to be registered.
+unsigned device_state::advance_kept() noexcept {
+  const unsigned moved = advance_backlog();
+  return moved + runtime_->unexpected().deliver(*this);
+}
+
+// The rest of a call that has found little to do: the other transports, the user's hooks, then, after a quiet one,
+// other devices.
 bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
-  skipped_ = 0;
   const endpoint* const polled = busy_;
   for (const auto& other : endpoints_) {
     if (other.get() == polled) continue;
@@ -59,17 +56,14 @@ bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
   if (!hooks_.is_empty()) [[unlikely]]
     moved += hooks_.run();
   moved += arrived;
-  if (moved != 0) {
-    counts_.moved(arrived);
-  } else {
+  if (moved == 0) {
     counts_.quiet();
+    return look_elsewhere();
   }
-  quiet_calls_ = moved != 0 ? 0 : quiet_calls_ + 1;
-  const bool look_elsewhere = index_ != 0 && quiet_calls_ == quiet_calls_max;
-  if (look_elsewhere) quiet_calls_ = 0;
+  counts_.moved(arrived);
+  quiet_calls_ = 0;
   gate_.leave();
-  if (look_elsewhere) return runtime_->default_state().progress();
-  return moved != 0;
+  return true;
 }
 
 stillness device_state::look_before_sleep() noexcept {

@@ -323,8 +323,10 @@ void runtime_state::object_gone(const completion& object) noexcept {
 }
 
 void runtime_state::refuse_inside_handler(const char* call, device_state& through) const {
-  if (!through.gate().is_inside() && !devices_[0]->gate().is_inside() && !graph_state::is_inside_node()) [[likely]]
+  if (!through.gate().is_inside() && !devices_[0]->gate().is_inside() && !device_state::is_visiting() &&
+      !graph_state::is_inside_node()) [[likely]] {
     return;
+  }
   throw error{
       errc::invalid_state,
       fmt::format("{}: called inside a handler, a hook or a node of a graph, which others wait for: let it note "
@@ -339,17 +341,19 @@ descriptor_state& runtime_state::descriptor() {
 }
 
 // Where a handler of device 0 runs, its rings are being gone through, and stay as they are.
-device_state& runtime_state::open_device(bool shared) {
+device_state& runtime_state::open_device(const device_options& options) {
   if (!devices_.empty() && devices_[0] && devices_[0]->gate().is_inside()) {
     throw error{errc::invalid_state,
                 "a device is made inside a handler or hook of the default device: make it outside"};
   }
+  const progress_policy policy = options.policy.value_or(base::process_settings().policy);
   const std::scoped_lock lock{devices_mutex_};
   for (std::uint32_t index = 0; index < devices_.size(); ++index) {
     if (devices_[index]) continue;
     if (adopted_[index]) devices_[0]->release(index);
     adopted_[index] = false;
-    devices_[index] = std::make_unique<device_state>(*this, index, shared);
+    devices_[index] = std::make_unique<device_state>(*this, index, options.shared, policy);
+    if (options.shared) shared_devices_.add(index, *devices_[index]);
     return *devices_[index];
   }
   throw error{errc::invalid_state,
@@ -357,10 +361,25 @@ device_state& runtime_state::open_device(bool shared) {
                           rank_, devices_.size())};
 }
 
+// Until no thread of another device polls it, and none will.
+void runtime_state::turn_visitors_away(device_state& gone) noexcept {
+  {
+    const std::scoped_lock lock{devices_mutex_};
+    shared_devices_.remove(gone.index());
+    // A thread that found it before is choosing still, or inside the gate, or done: after the fence we see which.
+    fence_all_threads();
+    for (const auto& device : devices_) {
+      if (device) device->wait_until_chosen();
+    }
+  }
+  gone.gate().wait_until_left();  // without the lock: handlers may make devices
+}
+
 void runtime_state::close_device(device_state& gone) noexcept {
   if (gone.gate().is_inside() || (devices_[0] && devices_[0]->gate().is_inside())) {
     misuse("a device is destroyed inside a handler or hook of its own or of the default device");
   }
+  if (gone.is_shared()) turn_visitors_away(gone);
   gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
   const std::scoped_lock lock{devices_mutex_};
   const std::uint32_t index = gone.index();

@@ -21,6 +21,7 @@
 #include "core/packet_pool.hpp"
 #include "core/parking.hpp"
 #include "core/regions.hpp"
+#include "core/shared_devices.hpp"
 #include "core/unexpected.hpp"
 #include "core/unexpected_sends.hpp"
 #include "net/transport.hpp"
@@ -81,10 +82,11 @@ class runtime_state {
   }
 
   // Devices.
-  [[nodiscard]] device_state& open_device(bool shared);
+  [[nodiscard]] device_state& open_device(const device_options& options);
   void close_device(device_state& gone) noexcept;
 
   // For devices.
+  [[nodiscard]] core::shared_devices& shared_devices() noexcept { return shared_devices_; }
   [[nodiscard]] packet_pool& packets() noexcept { return *packets_; }
   [[nodiscard]] operation_pool& posts() noexcept { return sets_[static_cast<std::size_t>(operation_set::posts)]; }
   [[nodiscard]] operation_pool& arrivals() noexcept { return sets_[static_cast<std::size_t>(operation_set::arrivals)]; }
@@ -157,6 +159,7 @@ class runtime_state {
   void print_counters(device_state& gone) const noexcept;
   void make_packets(const base::settings& settings);
   void share_sleep_words() noexcept;
+  void turn_visitors_away(device_state& gone) noexcept;
   void propose_job(const std::string& name);
   void learn_job();
 
@@ -195,6 +198,7 @@ class runtime_state {
   std::mutex devices_mutex_;
   std::vector<std::unique_ptr<device_state>> devices_;  // by index; null where there is none
   std::vector<bool> adopted_;                           // by index; served by device 0
+  core::shared_devices shared_devices_;
 
   std::atomic<std::uint32_t> objects_{0};
   std::atomic<std::uint64_t> refused_{0};

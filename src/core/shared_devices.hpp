@@ -1,0 +1,57 @@
+// The devices of a rank that threads of other devices may poll: all that are shared, by index.
+//
+// Who polls one is inside its gate, and a device goes only when nobody is. From finding it here until it is inside, a
+// thread says in its own device that it is choosing (device_state::choosing_). Who closes a device takes it away from
+// here, makes every thread pass a fence, waits until nobody chooses any more, which is a matter of some instructions,
+// and then for the gate (runtime_state::close_device).
+// Cost: a thread that looks for others reads lines that are written when devices come and go.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace weft::core {
+
+class device_state;
+
+class shared_devices {
+ public:
+  static constexpr std::uint32_t room = 64;
+
+  /// A bit for each, by index; what it says may be over.
+  [[nodiscard]] std::uint64_t all() const noexcept {
+    // [shared_devices.all] relaxed: a hint; `find` says what is there.
+    return all_.load(std::memory_order_relaxed);
+  }
+
+  /// **Threads**: those that are choosing.
+  [[nodiscard]] device_state* find(std::uint32_t index) const noexcept {
+    // [shared_devices.find] acquire <- [shared_devices.add]: the device is made.
+    return devices_[index].load(std::memory_order_acquire);
+  }
+
+  /// **Threads**: one at a time, here and in `remove`.
+  void add(std::uint32_t index, device_state& made) noexcept {
+    // [shared_devices.add] release -> [shared_devices.find]: the device is made.
+    devices_[index].store(&made, std::memory_order_release);
+    // [shared_devices.more] relaxed: a hint.
+    all_.store(all() | bit_of(index), std::memory_order_relaxed);
+  }
+  void remove(std::uint32_t index) noexcept {
+    // [shared_devices.fewer] relaxed: a hint.
+    all_.store(all() & ~bit_of(index), std::memory_order_relaxed);
+    // [shared_devices.remove] relaxed: ordered by the fence of whoever closes the device.
+    devices_[index].store(nullptr, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] static constexpr std::uint64_t bit_of(std::uint32_t index) noexcept {
+    return std::uint64_t{1} << index;
+  }
+
+ private:
+  std::atomic<std::uint64_t> all_{0};
+  std::array<std::atomic<device_state*>, room> devices_{};
+};
+
+}  // namespace weft::core
