@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the lines of `weft-perf ... --json` in the manner of Figures 3 to 6 of the LCI paper.
+"""Draws the lines of `weft-perf ... --json` in the manner of Figures 3 to 6 of the LCI paper, and 7 to 12 of zhou2024.
 
 tools/plot.py figures.json --output folder [--label near] [--format svg]
 
-Makes, of those that there are lines for: rate, latency, bandwidth, one_sided and resources. Each point is a median, its
+Makes, of those that there are lines for: rate, latency, bandwidth, one_sided, resources, attentiveness and hooks. Each point is a median, its
 bar reaches from the lower to the upper quartile. Needs matplotlib (scripts/setup --peers).
 """
 
@@ -45,7 +45,7 @@ def most_common_label(figures):
 def sides(figure):
     """Name and summary of Weft and of each peer."""
     mode = {"threads-dedicated": "dedicated", "threads-shared": "shared"}.get(figure.get("mode"))
-    yield "Weft" + (f", {mode}" if mode else ""), figure["weft"]
+    yield figure.get("side", "Weft" + (f", {mode}" if mode else "")), figure["weft"]
     yield from figure["peers"].items()
 
 
@@ -140,6 +140,27 @@ def resources(figures):
         yield claim, group, "threads", "M op/s", 1e-6, False
 
 
+def attentiveness(figures):
+    """How long messages wait, over the number of devices; a line for each policy."""
+    chosen = [each for each in figures if each["claim"] == "attentiveness"]
+    for (share, threads), group in grouped(chosen, lambda each: (each["what"].split()[-1], each["threads"])):
+        renamed = []
+        for each in group:
+            policy = each["what"].split()[0]
+            peers = {f"{policy}, {name}": values for name, values in each["peers"].items()}
+            renamed.append({**each, "peers": peers, "side": f"Weft, {policy}"})
+        yield f"wait of a message, {share}, {threads} threads", renamed, "devices", "us", 1e-3, False
+
+
+def hooks(figures):
+    """As Figures 7 to 12 of zhou2024: how late a task's end is noticed."""
+    chosen = [each for each in figures if each["claim"] == "hooks"]
+    horizontals = {"delay": "delay_ns", "threads": "threads", "devices": "threads"}
+    for what, group in grouped(chosen, lambda each: each["what"]):
+        horizontal = horizontals.get(what, "tasks")
+        yield what, [each for each in group if each[horizontal] > 0], horizontal, "us", 1e-3, False
+
+
 def draw(name, panels, options, label):
     from matplotlib import pyplot
     columns = min(3, len(panels))
@@ -176,7 +197,7 @@ def main():
     options.output.mkdir(parents=True, exist_ok=True)
     made = 0
     for name, kind in (("rate", rates), ("latency", latencies), ("bandwidth", bandwidths), ("one_sided", one_sided),
-                       ("resources", resources)):
+                       ("resources", resources), ("attentiveness", attentiveness), ("hooks", hooks)):
         panels = list(kind(figures))
         if panels:
             draw(name, panels, options, label)

@@ -11,6 +11,12 @@ void run_measurements(const options& chosen);
 /// What an idle wait costs, and what a wake-up takes, as two ranks of a job.
 void run_wait(const options& chosen);
 
+/// How long messages wait while threads alternate between tasks and progress, as two ranks of a job.
+void run_attentiveness(const options& chosen);
+
+/// How soon progress notices that tasks are over, for which hooks look. Alone.
+void run_hooks(const options& chosen);
+
 /// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE` a line.
 void run_points(const options& chosen);
 

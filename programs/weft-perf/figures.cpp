@@ -57,6 +57,7 @@ std::string to_json(const figure& of) {
   out["window"] = of.window;
   if (!of.mode.empty()) out["mode"] = of.mode;
   if (!of.provider.empty()) out["provider"] = of.provider;
+  for (const auto& [name, value] : of.settings) out[name] = value;
   out["label"] = of.label;
   out["weft"] = to_object(of.weft);
   out["least_share"] = rounded(of.least_share);
@@ -115,6 +116,7 @@ std::string table_row(const figure& of, bool with_peers) {
     out += fmt::format(" {:>14} {:>6}  {}", best.empty() ? "-" : readable(of.peers.at(best).median, of.unit),
                        ahead ? fmt::format("{:.2f}", *ahead) : "-", best.empty() ? "no peer here" : best);
   }
+  for (const auto& [word, value] : of.settings) out += fmt::format("  {} {}", word, value);
   if (!of.counts())
     out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.least_share * 100);
   return out;

@@ -19,6 +19,7 @@ struct figure {
   std::string provider;  ///< of libfabric; empty: not over a network
   std::string label;
   std::string pinning;
+  std::map<std::string, std::uint64_t> settings;  ///< further fields of the line, as in `devices`
   std::uint64_t bytes = 0;
   std::uint32_t threads = 1;
   std::uint32_t window = 1;

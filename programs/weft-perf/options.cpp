@@ -19,6 +19,11 @@ const std::map<std::string, bench_options::pinning> pinnings{{"auto", bench_opti
                                                              {"core", bench_options::pinning::core},
                                                              {"none", bench_options::pinning::none}};
 
+const std::map<std::string, progress_policy> policies{{"local", progress_policy::local},
+                                                      {"random", progress_policy::random},
+                                                      {"all", progress_policy::all},
+                                                      {"adaptive", progress_policy::adaptive}};
+
 struct texts {
   std::vector<std::string> sizes;
   std::string transport;
@@ -80,6 +85,24 @@ void add_window(CLI::App& to, options& out) {
       ->check(CLI::Range(1, 1 << 20));
 }
 
+void add_attentiveness(CLI::App& app, options& out, texts& text) {
+  CLI::App& to = *app.add_subcommand("attentiveness", "how long messages wait while the threads of devices compute");
+  add_common(to, out);
+  add_transport(to, text);
+  to.add_option("--threads", out.threads, "threads that compute and make progress in turns; several with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64));
+  to.add_option("--devices", out.devices, "devices that they share, at most one each; several with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 62));
+  to.add_option("--policies", out.policies, "local, random, all, adaptive; all of them unless given")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(policies));
+  to.add_option("--handler-us", out.handler_us, "microseconds that handling a message takes (0)")
+      ->check(CLI::Range(0.0, 1e6));
+  to.add_option("--task-us", out.task_us, "microseconds that a task takes, on average")->check(CLI::Range(1.0, 1e6));
+}
+
 void add_subcommands(CLI::App& app, options& out, texts& text) {
   CLI::App& limits = *app.add_subcommand("limits", "what the machine allows; runs alone, without a launcher");
   add_common(limits, out);
@@ -95,6 +118,12 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   CLI::App& wait = *app.add_subcommand("wait", "what an idle wait costs, and how long a wake-up takes");
   add_common(wait, out);
   add_transport(wait, text);
+  add_attentiveness(app, out, text);
+  CLI::App& hooks = *app.add_subcommand("hooks", "how soon hooks notice that a task is over; runs without a launcher");
+  add_common(hooks, out);
+  hooks.add_option("--threads", out.threads, "threads that make progress, where they are what varies; with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 62));
   CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");
   CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
   for (CLI::App* each : {&resources, &compare}) {
@@ -120,7 +149,8 @@ void set_environment(const texts& text) {
 void check_together(const options& chosen) {
   const bool threaded =
       std::any_of(chosen.threads.begin(), chosen.threads.end(), [](std::uint32_t each) { return each > 1; });
-  if (threaded && chosen.mode == mode::processes) {
+  const bool has_modes = chosen.command != "attentiveness" && chosen.command != "hooks";
+  if (threaded && has_modes && chosen.mode == mode::processes) {
     throw CLI::ValidationError("--threads",
                                "several threads need --mode threads-dedicated or threads-shared; several processes "
                                "come with weft-run -n");
@@ -137,7 +167,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   texts text;
   CLI::App app{
       "Measures Weft, the machine, and what else moves messages here.\n"
-      "latency, rate, bandwidth, put and wait run as ranks: weft-run -n 2 weft-perf latency",
+      "latency, rate, bandwidth, put, wait and attentiveness run as ranks: weft-run -n 2 weft-perf latency",
       "weft-perf"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version);

@@ -8,6 +8,7 @@
 
 #include "weft-perf/bench.hpp"
 #include "weft-perf/point.hpp"
+#include "weft/progress_policy.hpp"
 
 namespace weft::perf {
 
@@ -27,6 +28,10 @@ struct options {
   bool json = false;
   bool quick = false;
   double near_below_ns = 170;
+  std::vector<std::uint32_t> devices;     ///< of `attentiveness`; empty: as the command has it
+  std::vector<progress_policy> policies;  ///< of `attentiveness`; empty: all
+  double task_us = 1000;                  ///< of `attentiveness`
+  double handler_us = 0;                  ///< of `attentiveness`
   bench_options bench;
   std::vector<std::string> points;  ///< of the command `points`
   std::vector<std::string> mpi;     ///< NAME=mpicc:mpiexec

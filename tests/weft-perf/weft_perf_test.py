@@ -76,6 +76,30 @@ class Figures(unittest.TestCase):
         self.assertEqual({claim: each["unit"] for claim, each in got.items()}, {"wait_idle": "core", "wait_wakeup": "ns"})
         self.assertEqual(got["wait_wakeup"]["limit_name"], "futex")
 
+    def test_attentiveness_of_each_policy(self):
+        got = self.figures("attentiveness", *TINY, "--threads", "3", "--devices", "1,3", "--task-us", "100", ranks=2)
+        self.assertEqual({(each["claim"], each["what"], each["devices"]) for each in got},
+                         {("attentiveness", f"{policy} {part}", devices)
+                          for policy in ("local", "random", "all", "adaptive") for part in ("p50", "p90", "p99", "max")
+                          for devices in (1, 3)})
+        for each in got:
+            self.assertEqual((each["unit"], each["threads"], each["task_ns"], each["weft"]["rounds"]),
+                             ("ns", 3, 100_000, 2))
+            self.assertIn(each["mode"], ("computing", "sleeping"))
+            self.assertEqual(set(each["peers"]), set() if each["what"].startswith("adaptive") else {"mutex"})
+        self.check_peers(got)
+        got = self.figures("attentiveness", *TINY, "--threads", "2", "--policies", "adaptive", ranks=2)
+        self.assertEqual({each["devices"] for each in got}, {1, 2})
+
+    def test_hooks(self):
+        got = self.figures("hooks", *TINY[:2], "--duration", "0.02", "--threads", "1,2")
+        self.assertEqual({each["what"] for each in got},
+                         {"call", "tasks", "delay", "threads", "class", "devices", "requests"})
+        for each in got:
+            self.assertEqual((each["claim"], each["unit"]), ("hooks", "ns"))
+        self.assertEqual({each["tasks"] for each in got if each["what"] == "call"}, {0, 1, 8, 32, 256})
+        self.assertEqual({each["threads"] for each in got if each["what"] == "devices"}, {1, 2})
+
     def test_windows_and_streams(self):
         got = self.figures("rate", *TINY, "--window", "1,32", "--verify", ranks=2)
         self.assertEqual({each["window"] for each in got}, {1, 32})
@@ -183,6 +207,8 @@ class Figures(unittest.TestCase):
         if drawer is None:
             self.skipTest("no matplotlib (scripts/setup --peers installs it)")
         lines = run("rate", *TINY, "--json", ranks=2).stdout + run("resources", *TINY, "--json").stdout
+        untold = (run("hooks", *TINY[:2], "--duration", "0.02", "--json").stdout +
+                  run("attentiveness", *TINY, "--threads", "2", "--json", ranks=2).stdout)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "lines.json")
             file.write_text(lines)
@@ -190,6 +216,12 @@ class Figures(unittest.TestCase):
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
             self.assertEqual(result.returncode, 0, result.stdout)
             self.assertEqual({path.name for path in Path(folder).glob("*.svg")}, {"rate.svg", "resources.svg"})
+            file.write_text(untold)
+            result = subprocess.run([drawer, "-B", SOURCE / "tools/plot.py", file, "--output", f"{folder}/untold"],
+                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertEqual({path.name for path in Path(folder, "untold").glob("*.svg")},
+                             {"attentiveness.svg", "hooks.svg"})
             file.write_text("{}\n")
             result = subprocess.run([drawer, "-B", SOURCE / "tools/plot.py", file], text=True, timeout=600,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
