@@ -355,9 +355,9 @@ class device_state final {
   poll_gate gate_;
   device_counts counts_;
   // Inside the gate.
-  unsigned quiet_calls_ = 0;             // in a row
-  endpoint* busy_ = nullptr;             // the one that moved something last
-  std::atomic<bool> choosing_{false};    // another device to poll
+  unsigned quiet_calls_ = 0;           // in a row
+  endpoint* busy_ = nullptr;           // the one that moved something last
+  std::atomic<bool> choosing_{false};  // another device to poll
   std::uint32_t random_;
   std::unique_ptr<attention> attention_;  // where the policy is adaptive
   bool has_refused_ = false;              // a message, since the last look before a sleep
