@@ -47,12 +47,13 @@ class alignas(detail::cache_line_bytes) poll_gate {
   /// thread itself, in a handler.
   void wait_until_left() const noexcept {
     base::backoff waiting;
-    for (;;) {
-      // [gate.wait] acquire <- [gate.leave]: the poller is done with what was withdrawn.
-      const void* const poller = inside_.load(std::memory_order_acquire);
-      if (poller == nobody || poller == this_thread()) return;
-      waiting.pause();
-    }
+    while (!is_left()) waiting.pause();
+  }
+  /// Whether no poller is inside but the calling thread.
+  [[nodiscard]] bool is_left() const noexcept {
+    // [gate.wait] acquire <- [gate.leave]: the poller is done with what was withdrawn.
+    const void* const poller = inside_.load(std::memory_order_acquire);
+    return poller == nobody || poller == this_thread();
   }
 
   /// Enters, however long it takes: for set-up and tear-down, never for messages.

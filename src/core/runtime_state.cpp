@@ -300,9 +300,17 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
   }
   // A poller that found the entry before is inside its gate still, or has left it: after the fence we see which.
   fence_all_threads();
-  const std::scoped_lock lock{devices_mutex_};
-  for (const auto& device : devices_) {
-    if (device) device->gate().wait_until_left();
+  // The lock isn't kept meanwhile: a handler may be waiting for it to make a device.
+  std::uint64_t left = ~std::uint64_t{0};  // to be seen without a poller, by index
+  for (base::backoff waiting; left != 0;) {
+    {
+      const std::scoped_lock lock{devices_mutex_};
+      for (std::uint32_t index = 0; index < net::slots_max; ++index) {
+        const bool is_there = index < devices_.size() && devices_[index];
+        if (!is_there || devices_[index]->gate().is_left()) left &= ~(std::uint64_t{1} << index);
+      }
+    }
+    if (left != 0) waiting.pause();
   }
   target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
