@@ -143,9 +143,9 @@ class completion {
   /// How many posted operations will still signal this object; exact while nobody posts or makes progress.
   /// **Blocking**: never. **Threads**: any.
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
-    std::int32_t sum = expected_by_others_.load(std::memory_order_relaxed);             // [stat]
+    std::uint32_t sum = expected_by_others_.load(std::memory_order_relaxed);            // [stat]
     for (const auto& each : expected_by_) sum += each.load(std::memory_order_relaxed);  // [stat]
-    return sum > 0 ? static_cast<std::uint32_t>(sum) : 0;
+    return static_cast<std::int32_t>(sum) > 0 ? sum : 0;
   }
 
   /// What it was made from.
@@ -173,8 +173,8 @@ class completion {
   void expect(std::int32_t more) noexcept {
     const std::uint32_t slot = detail::cached_thread_slot;
     if (slot < expected_by_.size()) [[likely]] {
-      const std::int32_t now = expected_by_[slot].load(std::memory_order_relaxed);  // [stat] this thread's own
-      expected_by_[slot].store(now + more, std::memory_order_relaxed);              // [stat]
+      const std::uint32_t now = expected_by_[slot].load(std::memory_order_relaxed);  // [stat] this thread's own
+      expected_by_[slot].store(now + static_cast<std::uint32_t>(more), std::memory_order_relaxed);  // [stat]
     } else {
       expect_first(more);
     }
@@ -183,8 +183,8 @@ class completion {
   void expect_first(std::int32_t more) noexcept;
 
   weft::runtime* runtime_;
-  std::array<std::atomic<std::int32_t>, 8> expected_by_{};  // by thread slot
-  std::atomic<std::int32_t> expected_by_others_{0};
+  std::array<std::atomic<std::uint32_t>, 8> expected_by_{};  // by thread slot
+  std::atomic<std::uint32_t> expected_by_others_{0};
   std::atomic<std::uint32_t> registrations_{0};
   // Of a bounded completion queue: where records are put together in place. Null: by `signal`.
   detail::laned_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;

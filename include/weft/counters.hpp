@@ -18,7 +18,7 @@ struct operation_counter {
 /// What a device has counted since it was made. Each figure is exact once the threads that post and poll are done with
 /// what they were at; together they are no snapshot.
 struct device_counters {
-  operation_counter active_messages;  ///< those in packets of the user's included
+  operation_counter active_messages;  ///< in packets of the user's, too; also those of `runtime::barrier`
   operation_counter sends;            ///< to receives
   operation_counter receives;         ///< bytes: of the buffers
   operation_counter puts;             ///< the copies into mapped memory included

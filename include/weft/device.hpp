@@ -259,6 +259,8 @@ class device {
   hook add_hook_node(std::unique_ptr<detail::hook_node> made);
   bool wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
                   const wait_options& options);
+  bool wait_until_checked(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+                          const wait_options& options);
 
   weft::runtime* runtime_;
   core::device_state* state_;

@@ -31,8 +31,9 @@ namespace weft {
 /// answers *retry* is posted again by the loop, until it goes through. `.context`, `.allow_done` and `.allow_retry` are
 /// the loop's own.
 /// **Buffer**: must not be touched, and live, until the await is over; what is given as an rvalue of a container that
-/// owns its memory is kept with the operation (`std::move(vector)`), and receives and gets give it back. An abandoned
-/// coroutine's frame lives until its operation is complete (`task`).
+/// owns its memory is kept with the operation (`std::move(vector)`), and receives and gets give it back; a record's
+/// `data()` is that buffer, and of use as long as it lives and is not moved. An abandoned coroutine's frame lives until
+/// its operation is complete (`task`).
 /// **Errors**: those of the posting function are thrown by the await; an operation that fails later says so in the
 /// record's `error()`.
 ///
@@ -91,7 +92,9 @@ class run_loop {
   /// **Errors**: `invalid_state` inside a handler; what a spawned task throws.
   bool run(const wait_options& options = {});
 
-  /// The same until `what` has ended, which starts at once. **Returns**: what it gives back, or throws.
+  /// The same until `what` has ended, which starts at once. **Returns**: what it gives back, or throws. What a spawned
+  /// task throws ends it as well, and `what` is destroyed then: spawn tasks that throw only where no other thread runs
+  /// the loop, and no executor its coroutines.
   template <class T>
   T run(task<T> what) {
     class end_of_task final : public detail::task_owner {

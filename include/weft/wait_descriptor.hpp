@@ -37,7 +37,8 @@ class wait_descriptor {
 
   /// Makes `fd()` unreadable, looks for messages once more, and from then on lets the first message for the device, or
   /// for the default device, and the first signal of a completion object by any thread make it readable. It may become
-  /// readable for nothing, at the latest after 100 ms (over transports that wake nobody, after 2 ms).
+  /// readable for nothing, at the latest after 100 ms (after 2 ms over transports that
+  /// wake nobody, and where the device's policy looks after other shared devices).
   ///
   /// **Blocking**: never; makes progress on this device and on the default device. **Threads**: one at a time; on a
   /// device of one thread's own, that one. **Returns**: false where something has moved or is left to do: call

@@ -230,11 +230,15 @@ parts_ns run_once(team& all, const setting& what, variant how) {
   return all.gather(out);
 }
 
+// Besides the default device.
+constexpr std::uint32_t devices_at_most = 62;
+
 std::vector<std::uint32_t> devices_of(const options& chosen, std::uint32_t threads) {
   std::vector<std::uint32_t> out;
   if (chosen.devices.empty()) {
-    for (std::uint32_t count = 1; count < threads; count *= 2) out.push_back(count);
-    out.push_back(threads);
+    const std::uint32_t most = std::min(threads, devices_at_most);
+    for (std::uint32_t count = 1; count < most; count *= 2) out.push_back(count);
+    out.push_back(most);
   } else {
     for (const std::uint32_t count : chosen.devices) {
       if (count <= threads) out.push_back(count);

@@ -48,7 +48,10 @@ std::uint32_t runtime::size() const noexcept { return state_->size(); }
 device& runtime::default_device() noexcept { return state_->default_device(); }
 const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
 int runtime::wait_fd() { return state_->descriptor().fd(); }
-bool runtime::arm() { return state_->descriptor().arm(); }
+bool runtime::arm() {
+  state_->refuse_inside_handler("arm", state_->default_state());
+  return state_->descriptor().arm();
+}
 runtime_counters runtime::counters() const noexcept { return state_->counters(); }
 
 registration runtime::register_completion(completion& target, const register_completion_options& options) {
@@ -121,7 +124,7 @@ void completion::expect_first(std::int32_t more) noexcept {
   if (detail::this_thread_slot() < expected_by_.size()) {
     expect(more);
   } else {
-    expected_by_others_.fetch_add(more, std::memory_order_relaxed);  // [stat]
+    expected_by_others_.fetch_add(static_cast<std::uint32_t>(more), std::memory_order_relaxed);  // [stat]
   }
 }
 

@@ -265,16 +265,18 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   }
   const target_payload into{buffer};
   if (into.is_bad()) refuse_buffer("matched_message::receive", source(), into.bytes());
-  const status result = device_->receive(*message_, {.engine = message_->engine,
-                                                     .peer = source(),
-                                                     .tag = tag(),
-                                                     .policy = core::match_policy::rank_and_tag,
-                                                     .any_tag = false,
-                                                     .into = into,
-                                                     .local = &local,
-                                                     .context = options.context,
-                                                     .allow_retry = true});
-  if (!result.is_retry()) message_ = nullptr;
+  // Once it is received, this object may be gone: it is empty before.
+  core::unexpected_message* const found = std::exchange(message_, nullptr);
+  const status result = device_->receive(*found, {.engine = found->engine,
+                                                  .peer = found->what.source,
+                                                  .tag = found->what.header.tag,
+                                                  .policy = core::match_policy::rank_and_tag,
+                                                  .any_tag = false,
+                                                  .into = into,
+                                                  .local = &local,
+                                                  .context = options.context,
+                                                  .allow_retry = true});
+  if (result.is_retry()) message_ = found;
   return result;
 }
 

@@ -16,12 +16,18 @@ hook device::add_hook_node(std::unique_ptr<detail::hook_node> made) {
 
 bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
                         const wait_options& options) {
-  core::runtime_state& runtime = *runtime_->state_;
   for (const completion* each : on) {
     if (each == nullptr || &each->runtime() != runtime_) [[unlikely]] {
       throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
     }
   }
+  return wait_until_checked(on, is_done, condition, options);
+}
+
+// The objects may be gone by now: nothing but their addresses is looked at.
+bool device::wait_until_checked(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+                                const wait_options& options) {
+  core::runtime_state& runtime = *runtime_->state_;
   runtime.refuse_inside_handler("device::wait", *state_);
   return runtime.parking().wait(*state_, runtime.default_state(), on, is_done, condition, options);
 }

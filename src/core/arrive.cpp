@@ -219,7 +219,7 @@ void device_state::open_endpoints() {
 
 bool device_state::on_kept_message(const net::arrival& message) noexcept {
   redelivering_ = true;
-  const bool consumed = on_message(message);
+  const bool consumed = take(message);  // it was counted when it came
   redelivering_ = false;
   return consumed;
 }

@@ -38,8 +38,8 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
 
 device_state::~device_state() { receives_->put_many(spare_receives_.data(), spare_count_); }
 
-void device_state::adopt(device_state& gone) {
-  gate_.enter();
+bool device_state::try_adopt(device_state& gone) {
+  if (!gate_.try_enter()) return false;
   for (const auto& each : endpoints_) each->adopt(gone.index_);
   operation_state* operation = gone.backlog_.take_all();
   while (operation != nullptr) {
@@ -49,12 +49,14 @@ void device_state::adopt(device_state& gone) {
     operation = behind;
   }
   gate_.leave();
+  return true;
 }
 
-void device_state::release(std::uint32_t index) noexcept {
-  gate_.enter();
+bool device_state::try_release(std::uint32_t index) noexcept {
+  if (!gate_.try_enter()) return false;
   for (const auto& each : endpoints_) each->release(index);
   gate_.leave();
+  return true;
 }
 
 }  // namespace weft::core

@@ -161,6 +161,7 @@ bool device_state::signal(operation_state& operation) noexcept {
     runtime_->put_back(operation);
     return true;
   }
+  runtime_->forget(operation);  // it is through: a flush doesn't wait for room in the object
   completion& object = *operation.target;
   completion_record record = record_of(operation);
   // Before the signal: whoever sees it may destroy the object.

@@ -29,6 +29,7 @@ struct run_loop_state::sleep {
   std::size_t object_count = 0;
   std::uint64_t watched_since = 0;
   bool is_restless = false;  // there is something to be tried again
+  bool is_crowded = false;   // more is awaited than can wake who sleeps
 };
 
 run_loop_state::~run_loop_state() {
@@ -134,8 +135,8 @@ void run_loop_state::rethrow() {
   std::rethrow_exception(std::move(first));
 }
 
-void run_loop_state::look() noexcept {
-  if (!looking_.try_enter()) return;  // then another thread does it
+bool run_loop_state::look() noexcept {
+  if (!looking_.try_enter()) return false;  // then another thread does it
   post_all_again();
   take_in();
   // [run_loop.stirred] acquire <- [run_loop.stir]: what was given up.
@@ -150,10 +151,11 @@ void run_loop_state::look() noexcept {
     }
   }
   looking_.leave();
+  return true;
 }
 
 void run_loop_state::post_all_again() noexcept {
-  for (ready_node* next = refused_.take_all(); next != nullptr;) {
+  for (ready_node* next = refused_.is_empty() ? nullptr : refused_.take_all(); next != nullptr;) {
     ready_node& node = *next;
     next = node.behind;
     to_post_.add(node);
@@ -172,11 +174,14 @@ void run_loop_state::post_all_again() noexcept {
     again.remove_behind(nullptr);
     to_post_.add(node);
   }
-  has_to_post_.store(to_post_.first != nullptr, std::memory_order_relaxed);  // [stat] a hint to who goes to sleep
+  const bool has_to_post = to_post_.first != nullptr;
+  if (has_to_post != has_to_post_.load(std::memory_order_relaxed)) {  // [stat]
+    has_to_post_.store(has_to_post, std::memory_order_relaxed);       // [stat] a hint to who goes to sleep
+  }
 }
 
 void run_loop_state::take_in() {
-  for (ready_node* next = coming_.take_all(); next != nullptr;) {
+  for (ready_node* next = coming_.is_empty() ? nullptr : coming_.take_all(); next != nullptr;) {
     auto& node = static_cast<detail::watching&>(*next);
     next = node.behind;
     const auto same = [&](const watched& group) {
@@ -189,6 +194,8 @@ void run_loop_state::take_in() {
       watched_since_.fetch_add(1, std::memory_order_relaxed);  // [stat] a hint to who goes to sleep
     }
     group->waiting.add(node);
+    // What was given up on its way here may have been looked for in vain.
+    if (node.is_stopped()) stops_.store(true, std::memory_order_relaxed);  // [stat] read below, by this thread
   }
 }
 
@@ -209,7 +216,7 @@ void run_loop_state::ask(watched& group, bool stops) noexcept {
 }
 
 ready_node* run_loop_state::take_ready() noexcept {
-  look();
+  static_cast<void>(look());
   return ready_.is_empty() ? nullptr : ready_.take_all();
 }
 
@@ -218,7 +225,8 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
   out.objects[out.object_count++] = &local_;
   out.is_restless = true;
   if (!looking_.try_enter()) return out;
-  out.is_restless = to_post_.first != nullptr || watched_.size() >= sleep::objects_max;
+  out.is_crowded = watched_.size() >= sleep::objects_max;
+  out.is_restless = to_post_.first != nullptr || out.is_crowded;
   out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [stat]
   for (const watched& group : watched_) {
     if (out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
@@ -228,13 +236,14 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
 }
 
 bool run_loop_state::has_changed(const sleep& since) noexcept {
-  look();
+  const bool has_looked = look();
   if (!ready_.is_empty()) return true;
-  if (since.is_restless) return false;
-  // What is missed now is found when whoever changes it wakes this thread.
-  // [stat]
-  return has_to_post_.load(std::memory_order_relaxed) ||
-         watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [stat]
+  const bool has_to_post = has_to_post_.load(std::memory_order_relaxed);  // [stat]
+  // What was to be tried again may be through: then it can sleep.
+  if (since.is_restless) return has_looked && !since.is_crowded && !has_to_post;
+  // Where another thread looks, it may have asked too early. What is missed otherwise is found when whoever changes it
+  // wakes this thread.
+  return !has_looked || has_to_post || watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [stat]
 }
 
 bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& options) {
@@ -246,7 +255,7 @@ bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& 
   } what{this, is_over, of, prepare_to_sleep()};
   wait_options how = options;
   if (what.now.is_restless && how.mode == wait_mode::park) how.mode = wait_mode::yield;
-  return through_->wait_until(
+  return through_->wait_until_checked(
       std::span{what.now.objects}.first(what.now.object_count),
       [](void* it) {
         auto& asked = *static_cast<condition*>(it);

@@ -46,8 +46,8 @@ class run_loop_state final : public detail::task_owner {
   void ended(detail::task_promise_base& what) noexcept override;
   void rethrow();
 
-  /// Posts again, and asks what is waited for.
-  void look() noexcept;
+  /// Posts again, and asks what is waited for. False: another thread is at it.
+  [[nodiscard]] bool look() noexcept;
   [[nodiscard]] ready_node* take_ready() noexcept;
   /// Sleeps, or makes progress, until something is ready or `is_over(of)`. Returns false after `options.timeout`.
   bool wait(bool (*is_over)(void*), void* of, const wait_options& options);

@@ -152,12 +152,7 @@ void runtime_state::withdraw_engine(engine_state& engine) noexcept {
   }
   // A poller that found the engine before may be matching a message in it still.
   fence_all_threads();
-  {
-    const std::scoped_lock lock{devices_mutex_};
-    for (const auto& device : devices_) {
-      if (device) device->gate().wait_until_left();
-    }
-  }
+  wait_for_pollers();
   match_node* nodes = nullptr;
   matched_messages messages;
   if (engine.is_ordered()) {
@@ -300,8 +295,14 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
   }
   // A poller that found the entry before is inside its gate still, or has left it: after the fence we see which.
   fence_all_threads();
-  // The lock isn't kept meanwhile: a handler may be waiting for it to make a device.
-  std::uint64_t left = ~std::uint64_t{0};  // to be seen without a poller, by index
+  wait_for_pollers();
+  target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+}
+
+// Until each device has been seen without a poller, but for this thread. The lock isn't kept meanwhile: a handler may
+// be waiting for it.
+void runtime_state::wait_for_pollers() noexcept {
+  std::uint64_t left = ~std::uint64_t{0};  // to be seen, by index
   for (base::backoff waiting; left != 0;) {
     {
       const std::scoped_lock lock{devices_mutex_};
@@ -312,7 +313,6 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
     }
     if (left != 0) waiting.pause();
   }
-  target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
 
 void runtime_state::refuse_object(const char* call) {
@@ -343,7 +343,7 @@ void runtime_state::refuse_inside_handler(const char* call, device_state& throug
 }
 
 descriptor_state& runtime_state::descriptor() {
-  const std::scoped_lock lock{devices_mutex_};
+  const std::scoped_lock lock{descriptor_mutex_};
   if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(*this, default_state());
   return *descriptor_;
 }
@@ -355,14 +355,17 @@ device_state& runtime_state::open_device(const device_options& options) {
                 "a device is made inside a handler or hook of the default device: make it outside"};
   }
   const progress_policy policy = options.policy.value_or(base::process_settings().policy);
-  const std::scoped_lock lock{devices_mutex_};
-  for (std::uint32_t index = 0; index < devices_.size(); ++index) {
-    if (devices_[index]) continue;
-    if (adopted_[index]) devices_[0]->release(index);
+  // The lock is given back while device 0 is polled: a handler there may be waiting for it.
+  for (base::backoff waiting;; waiting.pause()) {
+    const std::scoped_lock lock{devices_mutex_};
+    const auto place = std::ranges::find_if(devices_, [](const auto& device) { return device == nullptr; });
+    if (place == devices_.end()) break;
+    const auto index = static_cast<std::uint32_t>(place - devices_.begin());
+    if (adopted_[index] && !devices_[0]->try_release(index)) continue;
     adopted_[index] = false;
-    devices_[index] = std::make_unique<device_state>(*this, index, options.shared, policy);
-    if (options.shared) shared_devices_.add(index, *devices_[index]);
-    return *devices_[index];
+    *place = std::make_unique<device_state>(*this, index, options.shared, policy);
+    if (options.shared) shared_devices_.add(index, **place);
+    return **place;
   }
   throw error{errc::invalid_state,
               fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX and the number of ranks allow",
@@ -389,16 +392,21 @@ void runtime_state::close_device(device_state& gone) noexcept {
   }
   if (gone.is_shared()) turn_visitors_away(gone);
   gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
-  const std::scoped_lock lock{devices_mutex_};
   const std::uint32_t index = gone.index();
   if (print_counters_) print_counters(gone);
-  for (const auto& transport : transports_) transport->close(index);
-  if (index != 0) {
-    devices_[0]->adopt(gone);
-    adopted_[index] = true;
-    parking_.wake_everybody();  // who sleeps at device 0 serves it now
+  {
+    const std::scoped_lock lock{devices_mutex_};
+    for (const auto& transport : transports_) transport->close(index);
   }
-  devices_[index].reset();
+  // As above.
+  for (base::backoff waiting;; waiting.pause()) {
+    const std::scoped_lock lock{devices_mutex_};
+    if (index != 0 && !devices_[0]->try_adopt(gone)) continue;
+    adopted_[index] = index != 0;
+    devices_[index].reset();
+    break;
+  }
+  if (index != 0) parking_.wake_everybody();  // who sleeps at device 0 serves it now
 }
 
 }  // namespace weft::core

@@ -157,6 +157,7 @@ class runtime_state {
   [[nodiscard]] remote_entry& add_entry(completion& target, buffer_allocator* allocator);
   [[noreturn]] static void refuse_object(const char* call);
   void print_counters(device_state& gone) const noexcept;
+  void wait_for_pollers() noexcept;
   void make_packets(const base::settings& settings);
   void share_sleep_words() noexcept;
   void turn_visitors_away(device_state& gone) noexcept;
@@ -205,6 +206,7 @@ class runtime_state {
   std::atomic<std::uint64_t> dropped_{0};
 
   std::unique_ptr<device> default_device_;
+  std::mutex descriptor_mutex_;
   std::unique_ptr<descriptor_state> descriptor_;  // made when somebody asks for it
   std::unique_ptr<core::barrier> barrier_;
 };

@@ -58,6 +58,21 @@ TEST(counters, tell_what_was_posted_and_what_has_arrived) {
   });
 }
 
+TEST(counters, count_a_message_that_waits_for_its_id_once) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter heard{rt};
+    counter local{rt};
+    const std::uint64_t word = 0;
+    test::post_until_taken(dev, 0, {1}, std::span{&word, 1}, local);
+    EXPECT_TRUE(test::eventually(dev, [&] { return rt.counters().messages_unexpected == 1; }));
+    const registration mail = rt.register_completion(heard, {.id = 1});
+    EXPECT_TRUE(test::eventually(dev, [&] { return heard.value() == 1; }));
+    EXPECT_EQ(dev.counters().messages_arrived, 1U);
+    EXPECT_EQ(dev.counters().bytes_arrived, 8U);
+  });
+}
+
 TEST(counters, tell_why_posts_were_not_taken) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();

@@ -332,4 +332,23 @@ TEST(one_sided, a_flush_waits_for_a_put_that_takes_several_calls_of_progress) {
   });
 }
 
+TEST(one_sided, a_flush_does_not_wait_for_room_in_a_completion_queue) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::memory_region region{rt, std::size_t{2} << 20};
+    weft::completion_queue local{rt, {.capacity = 1}};
+    const auto payload = pattern(region.memory().size(), 1);
+    std::uint32_t posted = 0;
+    for (int i = 0; i < 4; ++i) {
+      posted += post(dev, [&] { return dev.post_put(0, payload, region.at(0), local); }).is_posted();
+    }
+    dev.flush();
+    EXPECT_TRUE(std::ranges::equal(region.memory(), payload));
+    EXPECT_TRUE(eventually(dev, [&] {
+      posted -= local.pop().has_value();
+      return posted == 0;
+    }));
+  });
+}
+
 }  // namespace

@@ -95,6 +95,7 @@ class ofi_endpoint final : public endpoint<Sink> {
     }
     if (packet != packet_store::none) packets.put(packet);
     mine.refused_in[what.source] = mine.polls;
+    if constexpr (notes_refusals<Sink>) sink.note_refusal();
     return outcome::refused;
   }
 

@@ -35,6 +35,7 @@ class inbox {
         remove(*next);
         ++moved;
       } else {
+        if constexpr (notes_refusals<Sink>) sink.note_refusal();
         block(out.source);
       }
     }
