@@ -14,8 +14,8 @@ std::uint64_t value_of(const std::atomic<std::uint64_t>& counted) noexcept {
 
 }  // namespace
 
-void device_counts::put_off(std::uint32_t count) noexcept {
-  const std::uint64_t now = backlog_.fetch_add(count, std::memory_order_relaxed) + count;  // [stat]
+void device_counts::put_off() noexcept {
+  const std::uint64_t now = backlog_.fetch_add(1, std::memory_order_relaxed) + 1;  // [stat]
   std::uint64_t most = value_of(backlog_max_);
   while (most < now && !backlog_max_.compare_exchange_weak(most, now, std::memory_order_relaxed)) {  // [stat]
   }

@@ -62,7 +62,7 @@ class device_counts {
 
   // The backlog, by anyone.
 
-  void put_off(std::uint32_t count = 1) noexcept;
+  void put_off() noexcept;
   void worked_off() noexcept { backlog_.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
 
   [[nodiscard]] device_counters read() const noexcept;

@@ -56,12 +56,6 @@ class alignas(detail::cache_line_bytes) poll_gate {
     return poller == nobody || poller == this_thread();
   }
 
-  /// Enters, however long it takes: for set-up and tear-down, never for messages.
-  void enter() noexcept {
-    base::backoff waiting;
-    while (!try_enter()) waiting.pause();
-  }
-
  private:
   static constexpr const void* nobody = nullptr;
 
