@@ -117,8 +117,8 @@ class device {
 
   /// Takes back the receive that answered with `ticket`. Exactly one of two things happens: `cancelled`, and its
   /// completion is signalled with the error `cancelled`; or `too_late`, and it completes as it would have.
-  /// **Blocking**: never; `busy` where another thread has the place at this moment: ask again. **Threads**: as for
-  /// posting, on any device of the runtime.
+  /// **Blocking**: never; `busy` where another thread has the place at this moment, or the receive is in the backlog:
+  /// make progress and ask again. **Threads**: as for posting, on any device of the runtime.
   cancel_result cancel(std::uint64_t ticket) noexcept;
 
   /// Takes the oldest message for which a receive with these arguments would be at hand, if there is one: it is the

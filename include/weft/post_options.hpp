@@ -139,7 +139,7 @@ struct post_comm_options {
 enum class cancel_result : std::uint8_t {
   cancelled,  ///< its completion is signalled with the error `cancelled`
   too_late,   ///< it is complete, or has its message
-  busy,       ///< ask again
+  busy,       ///< make progress, and ask again
 };
 
 namespace detail {

@@ -26,7 +26,7 @@ enum class step : std::uint8_t {
   wait_for_chunks,  // receiver: the copy request is out
   wait_for_match,   // a receive lies in its engine
   post,             // poster: the message found no room and may not answer retry
-  match,            // receiver: the engine's place was taken by another thread
+  match,            // receiver: the engine's place was taken by another thread; still so once it lies there
   transfer,         // origin: copy to or from the target's memory
   ask,              // origin: the message that asks the target found no room
   notify,           // origin: tell the target that its memory was written or read

@@ -52,6 +52,7 @@ status device_state::try_post_receive(const receive_request& request) {
   receive->key = key_of(request);
   receive->side = match_side::receive;
   const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  receive->reach(step::wait_for_match);
   if (try_match(*receive)) return status::posted(ticket);
   if (!request.allow_retry) {
     take_up(*receive, step::match);
@@ -111,9 +112,9 @@ void device_state::put_receive_back(operation_state& done) noexcept {
   spare_receives_[spare_count_++] = receives_->unname(done);
 }
 
-// False: another thread is in the way, nothing happened. After true the receive may be long complete.
+// False: another thread is in the way, nothing happened. After true the receive may be long complete: so it is at its
+// step before, and one from the backlog stays at `match` while it waits.
 bool device_state::try_match(operation_state& receive) noexcept {
-  receive.reach(step::wait_for_match);
   match_result result = match_result::busy;
   unexpected_message* found = nullptr;
   engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [stat] ours
@@ -139,7 +140,9 @@ void device_state::pair_up(operation_state& receive, unexpected_message& with) n
 }
 
 cancel_result device_state::cancel(std::uint64_t ticket) noexcept {
-  operation_state* const receive = runtime_->receives().find(ticket, step::wait_for_match);
+  operation_state* receive = runtime_->receives().find(ticket, step::wait_for_match);
+  const bool was_put_off = receive == nullptr;
+  if (was_put_off) receive = runtime_->receives().find(ticket, step::match);
   if (receive == nullptr) return cancel_result::too_late;
   // While it waits in an engine it keeps its ticket, so this is certain where it is asked, under the engine's lock.
   const auto is_meant = [&](const match_node& node) {
@@ -150,7 +153,8 @@ cancel_result device_state::cancel(std::uint64_t ticket) noexcept {
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   const match_result result = engine.is_ordered() ? engine.ordered->remove(*receive, is_meant)
                                                   : runtime_->matching().remove(*receive, is_meant);
-  if (result == match_result::busy) return cancel_result::busy;
+  // One that was put off may still be in the backlog, or have its message this moment.
+  if (result == match_result::busy || (result == match_result::none && was_put_off)) return cancel_result::busy;
   if (result != match_result::removed) return cancel_result::too_late;
   receive->error = errc::cancelled;
   receive->into = {};

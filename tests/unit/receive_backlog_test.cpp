@@ -1,0 +1,92 @@
+// Receives that may not answer retry, while other threads hold the place where they are to wait.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+#include "core/runtime_state.hpp"
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+// Calls `act` while the lock is held under which the receive `ticket` waits.
+template <class Act>
+void while_its_place_is_held(core::runtime_state& state, std::uint64_t ticket, const Act& act) {
+  core::operation_state* const waiting = state.receives().find(ticket, core::step::wait_for_match);
+  ASSERT_NE(waiting, nullptr);
+  const auto hold = [&](const core::match_node&) {
+    act();
+    return false;
+  };
+  const core::engine_state& engine = *waiting->engine.load();
+  const core::match_result result =
+      engine.is_ordered() ? engine.ordered->remove(*waiting, hold) : state.matching().remove(*waiting, hold);
+  EXPECT_EQ(result, core::match_result::none);
+}
+
+class receive_backlog : public testing::TestWithParam<bool> {};
+
+TEST_P(receive_backlog, keeps_a_receive_however_often_its_place_is_taken) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    const matching_engine engine{rt, {.ordered = GetParam()}};
+    completion_queue received{rt};
+    counter sent{rt};
+    const post_recv_options options{.tag = 7, .engine = engine.id(), .allow_retry = false};
+    std::array<std::byte, 8> first{}, second{}, message{std::byte{1}, std::byte{2}};
+    const status one = dev.post_recv(0, std::span{first}, received, options);
+    status two = status::retry(shortage::none);
+    while_its_place_is_held(test::local_job::state_of(rt), one.ticket(), [&] {
+      two = dev.post_recv(0, std::span{second}, received, options);
+      for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(dev.cancel(two.ticket()), cancel_result::busy) << "it waits for nothing yet, and nothing met it";
+        dev.progress();
+      }
+    });
+    ASSERT_TRUE(two.is_posted());
+    for (int i = 0; i < 2; ++i) {
+      static_cast<void>(test::post(
+          dev, [&] { return dev.post_send(0, std::span{message}, sent, {.tag = 7, .engine = engine.id()}); }));
+    }
+    int came = 0;
+    EXPECT_TRUE(test::eventually(dev, [&] {
+      came += received.pop().has_value();
+      return came == 2;
+    }));
+    EXPECT_EQ(first, message);
+    EXPECT_EQ(second, message);
+  });
+}
+
+TEST_P(receive_backlog, lets_a_receive_be_cancelled_that_waited_in_it) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    const matching_engine engine{rt, {.ordered = GetParam()}};
+    completion_queue received{rt};
+    const post_recv_options options{.tag = 7, .engine = engine.id(), .allow_retry = false};
+    std::array<std::byte, 8> first{}, second{};
+    const status one = dev.post_recv(0, std::span{first}, received, options);
+    status two = status::retry(shortage::none);
+    while_its_place_is_held(test::local_job::state_of(rt), one.ticket(),
+                            [&] { two = dev.post_recv(0, std::span{second}, received, options); });
+    ASSERT_TRUE(two.is_posted());
+    for (const status& each : {two, one}) {
+      cancel_result result = cancel_result::busy;
+      EXPECT_TRUE(test::eventually(dev, [&] { return (result = dev.cancel(each.ticket())) != cancel_result::busy; }));
+      EXPECT_EQ(result, cancel_result::cancelled);
+      std::optional<completion_record> record;
+      EXPECT_TRUE(test::eventually(dev, [&] { return (record = received.pop()).has_value(); }));
+      EXPECT_EQ(record->error(), errc::cancelled);
+      EXPECT_EQ(dev.cancel(each.ticket()), cancel_result::too_late);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(engines, receive_backlog, testing::Bool(),
+                         [](const auto& kind) { return kind.param ? "ordered" : "unordered"; });
+
+}  // namespace
+}  // namespace weft
