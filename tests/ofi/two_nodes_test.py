@@ -39,12 +39,12 @@ def make_nodes():
     wait_for_link()
 
 
-def wait_for_link():
-    """Until then libfabric leaves the address out, and only the node itself could reach what is left."""
+def wait_for_link(is_up=True):
+    """Until it is up libfabric leaves the address out, and only the node itself could reach what is left."""
     until = time.monotonic() + 60
-    while any("LOWER_UP" not in ip("-n", node, "link", "show", "weft0").stdout for node in NODES):
+    while any(("LOWER_UP" in ip("-n", node, "link", "show", "weft0").stdout) != is_up for node in NODES):
         if time.monotonic() > until:
-            raise TimeoutError("the two ends of the veth pair do not come up")
+            raise TimeoutError(f"the two ends of the veth pair do not come {'up' if is_up else 'down'}")
         time.sleep(0.01)
 
 
@@ -99,14 +99,19 @@ class TwoNodes(unittest.TestCase):
             self.assertGreater(messages, 0)
 
     def test_a_node_without_a_network_is_named(self):
-        ip("-n", NODES[1], "link", "set", "weft0", "down")
-        try:
-            result = run(2 * RANKS_PER_NODE, self.on_node, PROCESS / "fabric")
-        finally:
-            ip("-n", NODES[1], "link", "set", "weft0", "up")
-            wait_for_link()
-        self.assertNotEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"rank [23] can only be reached from its own machine, and rank [01] ")
+        # The other node has a network for a moment; then neither has one, and each would take the loopback.
+        for both in (False, True):
+            with self.subTest(both=both):
+                ip("-n", NODES[1], "link", "set", "weft0", "down")
+                try:
+                    if both:
+                        wait_for_link(is_up=False)
+                    result = run(2 * RANKS_PER_NODE, self.on_node, PROCESS / "fabric")
+                finally:
+                    ip("-n", NODES[1], "link", "set", "weft0", "up")
+                    wait_for_link()
+                self.assertNotEqual(result.returncode, 0)
+                self.assertRegex(result.stderr, r"rank [23] can only be reached from its own machine, and rank [01] ")
 
     @unittest.skipIf(SANITIZED, "tests/kmer runs it with sanitizers")
     @unittest.skipUnless(len(SPADES) == 2, "the reads of the package spades are not installed")

@@ -32,7 +32,13 @@ int main() {
   for (std::uint32_t i = 0; i < messages; ++i) {
     for (std::uint32_t peer = 0; peer < rt.size(); ++peer) {
       if (peer == rt.rank()) continue;
-      while (dev.post_am(peer, {.id = 1}, payload, sent).is_retry()) serve();
+      const bool posted = weft::test::eventually(dev, [&] {
+        serve();
+        return !dev.post_am(peer, {.id = 1}, payload, sent).is_retry();
+      });
+      if (posted) continue;
+      std::fprintf(stderr, "rank %u: rank %u takes no messages\n", rt.rank(), peer);
+      std::_Exit(1);
     }
   }
   const bool all = weft::test::eventually(dev, [&] {

@@ -15,7 +15,18 @@ namespace weft::test {
   return base::process_settings().transport == base::settings{}.transport;
 }
 
-/// Makes progress on `dev` until `done()` or the bound; answers whether it is done.
+/// Waits until `done()` or the bound, for what other threads do; answers whether it is done.
+template <class Condition>
+[[nodiscard]] bool eventually(Condition done) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// The same, making progress on `dev`.
 template <class Condition>
 [[nodiscard]] bool eventually(device& dev, Condition done) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};

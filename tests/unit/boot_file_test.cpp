@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "boot/backends.hpp"
+#include "support/waiting.hpp"
 #include "weft/error.hpp"
 
 namespace {
@@ -165,7 +166,7 @@ TEST_F(boot_file, two_jobs_that_start_at_once_are_never_mixed_where_they_meet) {
   // Rank 0 of one job is there; rank 0 of another meets it: now nobody can say whose rank 1 will come.
   std::string first;
   std::jthread waiting{[&] { first = refusal(0, 2); }};
-  while (!fs::exists(directory_ / "rank-0.lock")) std::this_thread::yield();
+  EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / "rank-0.lock"); }));
   const std::string second = refusal(0, 2);
   waiting.join();
   EXPECT_NE(second.find("another job"), std::string::npos) << second;
@@ -176,7 +177,7 @@ TEST_F(boot_file, two_jobs_that_start_at_once_are_never_mixed_where_they_meet) {
 TEST_F(boot_file, a_rank_that_never_comes_is_named) {
   std::string one;
   std::jthread rank_one{[&] { one = refusal(1, 4); }};
-  while (!fs::exists(directory_ / "rank-1.lock")) std::this_thread::yield();
+  EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / "rank-1.lock"); }));
   const std::string zero = refusal(0, 4, 3s);
   rank_one.join();
   for (const std::string& text : {zero, one})
@@ -188,7 +189,7 @@ TEST_F(boot_file, a_rank_that_never_comes_is_named) {
 TEST_F(boot_file, ranks_that_were_told_different_sizes_are_refused) {
   std::string one;
   std::jthread rank_one{[&] { one = refusal(1, 3); }};
-  while (!fs::exists(directory_ / "rank-1.lock")) std::this_thread::yield();
+  EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / "rank-1.lock"); }));
   const std::string zero = refusal(0, 2);
   rank_one.join();
   for (const std::string& text : {zero, one})

@@ -1,5 +1,6 @@
 // The counter: every signal counts, failures too, and payloads go back unread.
 #include "weft/counter.hpp"
+#include "support/waiting.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +55,7 @@ TEST(counter, misses_no_signal_of_many_threads_and_shows_what_came_before_it) {
         }
       });
     }
-    while (all.value() < threads * each) std::this_thread::yield();
+    EXPECT_TRUE(test::eventually([&] { return all.value() >= threads * each; }));
     for (const std::uint64_t value : written) EXPECT_EQ(value, each);
     for (std::thread& thread : signallers) thread.join();
     EXPECT_EQ(all.value(), threads * each);

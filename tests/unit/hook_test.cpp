@@ -121,7 +121,7 @@ TEST(hook, never_runs_after_it_was_removed_by_another_thread) {
         return hook_answer::no_progress;
       });
       if (i % 2 == 0) {
-        while (calls->load() == 0) std::this_thread::yield();
+        EXPECT_TRUE(test::eventually([&] { return calls->load() != 0; }));
       }
       mine.remove();
       calls.reset();  // what it refers to goes: a sanitizer sees it if it still runs

@@ -76,9 +76,12 @@ TEST(progress_thread, goes_on_with_what_a_post_has_begun) {
       std::uint64_t posted = 0;
       for (int round = 0; round < (test::messages_wake_sleepers() ? 40 : 2); ++round) {
         status answer = status::retry(shortage::none);
-        while ((answer = dev.post_get(peer, std::span{got}, {there, 0}, sent)).is_retry()) std::this_thread::yield();
+        ASSERT_TRUE(test::eventually([&] {
+          answer = dev.post_get(peer, std::span{got}, {there, 0}, sent);
+          return !answer.is_retry();
+        }));
         posted += answer.is_posted();
-        while (sent.value() < posted) std::this_thread::yield();
+        ASSERT_TRUE(test::eventually([&] { return sent.value() >= posted; }));
         EXPECT_EQ(got.back(), static_cast<std::byte>(peer + 1));
       }
     }

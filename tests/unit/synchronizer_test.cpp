@@ -1,5 +1,6 @@
 // The synchronizer: ready after so many signals, with all of their records, again and again.
 #include "weft/synchronizer.hpp"
+#include "support/waiting.hpp"
 
 #include <gtest/gtest.h>
 
@@ -69,13 +70,13 @@ TEST(synchronizer, takes_each_signal_of_many_threads_once) {
         for (std::uint32_t i = 0; i < rounds; ++i) {
           detail::raw_record raw;
           raw.tag = t;
-          while (round.load() < i) std::this_thread::yield();
+          EXPECT_TRUE(test::eventually([&] { return round.load() >= i; }));
           EXPECT_EQ(all.signal(completion_record{raw}), answer::taken);
         }
       });
     }
     for (std::uint32_t i = 0; i < rounds; ++i) {
-      while (!all.is_ready()) std::this_thread::yield();
+      EXPECT_TRUE(test::eventually([&] { return all.is_ready(); }));
       std::set<std::uint64_t> tags;
       for (std::uint32_t k = 0; k < threads; ++k) tags.insert(all.take(k)->tag());
       EXPECT_EQ(tags.size(), threads);

@@ -82,7 +82,7 @@ TEST(wait_descriptor, becomes_readable_with_a_signal_of_another_thread) {
     std::thread other{[&] {
       for (std::uint64_t round = 1; round <= rounds; ++round) {
         EXPECT_EQ(count.signal(completion_record{}), completion::answer::taken);
-        while (seen.load() < round) std::this_thread::yield();
+        EXPECT_TRUE(test::eventually([&] { return seen.load() >= round; }));
       }
     }};
     for (std::uint64_t round = 1; round <= rounds; ++round) {

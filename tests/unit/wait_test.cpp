@@ -145,7 +145,7 @@ TEST(wait, is_woken_by_its_ranks_own_messages) {
         const status answer = test::post(
             other, [&] { return other.post_am(0, {1}, const_buffer_ref{}, sent, {.tag = round, .device = 0}); });
         EXPECT_TRUE(answer.is_done());
-        while (seen.load() != round) std::this_thread::yield();
+        EXPECT_TRUE(test::eventually([&] { return seen.load() == round; }));
       }
     }};
     for (std::uint64_t round = 1; round <= rounds; ++round) {

@@ -10,6 +10,7 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/this_machine.hpp"
 #include "net/ofi/choice.hpp"
 #include "weft/error.hpp"
 
@@ -116,25 +117,33 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
   }
 }
 
+// Each rank publishes its machine and its address. An address of the loopback is of use on its own machine alone.
 void ofi_transport::learn_addresses(const transport_context& context) {
   const std::string key = context.name + ".ofi.address";
+  const base::machine_id machine = base::this_machine();
+  const std::string here{reinterpret_cast<const char*>(machine.data()), machine.size()};
   const std::string own = receiver().address();
-  const bool is_local = is_loopback(*info_, own);
-  context.boot.put(key, own);
+  context.boot.put(key, here + own);
   context.boot.fence();
   addresses_.resize(ranks_);
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (rank == self_) continue;
-    addresses_[rank] = context.boot.get(rank, key);
-    if (is_loopback(*info_, addresses_[rank]) == is_local) continue;
-    throw error{
-        errc::transport_failed,
-        fmt::format("libfabric: rank {} can only be reached from its own machine, and rank {} is reached from "
-                    "others too, through provider '{}'; is the network of rank {}'s machine up, and an address "
-                    "set? FI_NET_IFACE, FI_TCP_IFACE and FI_UDP_IFACE choose an interface",
-                    is_local ? self_ : rank, is_local ? rank : self_, name_of(*info_), is_local ? self_ : rank)};
+    const std::string theirs = context.boot.get(rank, key);
+    addresses_[rank] = theirs.substr(std::min(theirs.size(), here.size()));
+    const bool is_own_local = is_loopback(*info_, own), is_their_local = is_loopback(*info_, addresses_[rank]);
+    if (is_own_local != is_their_local) refuse_loopback(is_own_local ? self_ : rank, is_own_local ? rank : self_, true);
+    if (is_own_local && !theirs.starts_with(here)) refuse_loopback(std::max(self_, rank), std::min(self_, rank), false);
   }
   receiver().know(addresses_);
+}
+
+void ofi_transport::refuse_loopback(std::uint32_t local, std::uint32_t other, bool is_reachable) const {
+  throw error{
+      errc::transport_failed,
+      fmt::format("libfabric: rank {} can only be reached from its own machine, and rank {} is {}, through "
+                  "provider '{}'; is the network of rank {}'s machine up, and an address set? FI_NET_IFACE, "
+                  "FI_TCP_IFACE and FI_UDP_IFACE choose an interface",
+                  local, other, is_reachable ? "reached from others too" : "on another one", name_of(*info_), local)};
 }
 
 void ofi_transport::begin(std::uint32_t index) {

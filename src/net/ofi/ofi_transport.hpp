@@ -75,6 +75,7 @@ class ofi_transport final : public transport {
 
   [[nodiscard]] owned_info agree_on_provider(const transport_context& context);
   void learn_addresses(const transport_context& context);
+  [[noreturn]] void refuse_loopback(std::uint32_t local, std::uint32_t other, bool is_reachable) const;
   void note_poster(std::uint32_t index) noexcept;
   void sort() noexcept;
   [[nodiscard]] bool can_be(const wire_header& what, std::size_t bytes) const noexcept;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/this_machine.hpp"
 #include "net/shm/rendezvous_socket.hpp"
 #include "weft/error.hpp"
 
@@ -25,10 +25,10 @@ using secret = std::array<unsigned char, 16>;
 
 // What a rank tells the others through the bootstrap.
 struct invitation {
-  secret machine;   // the same for ranks that can reach each other's sockets
-  secret process;   // the same for ranks of one process
-  secret segment;   // names the segment in this process, and the socket
-  secret password;  // what a visitor has to know
+  base::machine_id machine;  // the same for ranks that can reach each other's sockets
+  secret process;            // the same for ranks of one process
+  secret segment;            // names the segment in this process, and the socket
+  secret password;           // what a visitor has to know
 };
 
 // What a visitor says first, with its segment's descriptor.
@@ -42,20 +42,6 @@ secret random_secret() {
   if (getrandom(out.data(), out.size(), 0) != static_cast<ssize_t>(out.size())) {
     throw error{errc::transport_failed, "the system has no random numbers to name a segment with (getrandom)"};
   }
-  return out;
-}
-
-// Boot id and network namespace: abstract sockets reach no further.
-secret this_machine() {
-  secret out{};
-  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
-    char line[64] = {};
-    const std::size_t got = std::fread(line, 1, sizeof line - 1, file);
-    std::fclose(file);
-    for (std::size_t i = 0; i < got; ++i) out[i % 8] = static_cast<unsigned char>(out[i % 8] * 31 + line[i]);
-  }
-  struct stat facts {};
-  if (stat("/proc/self/ns/net", &facts) == 0) std::memcpy(out.data() + 8, &facts.st_ino, 8);
   return out;
 }
 
@@ -90,7 +76,7 @@ class meeting {
         bytes_{bytes},
         peers_{peers},
         deadline_{std::chrono::steady_clock::now() + std::chrono::seconds{context.settings.boot_timeout_s}} {
-    mine_ = {this_machine(), this_process(), random_secret(), random_secret()};
+    mine_ = {base::this_machine(), this_process(), random_secret(), random_secret()};
     {
       local_segments& here = locals();
       const std::scoped_lock lock{here.mutex};
