@@ -127,14 +127,18 @@ class requests {
   double signalled_ns_ = 0;
 };
 
-/// Calls progress for so long; how often.
+/// Calls progress for so long; how often. Once more when the time is over: the processor may have been taken away for
+/// all of it.
 double poll(device& dev, double seconds) {
   constexpr int stride = 32;
   const double until = now_ns() + seconds * 1e9;
   double calls = 0;
-  for (; now_ns() < until; calls += stride) {
+  bool is_over = false;
+  do {
+    is_over = now_ns() >= until;
     for (int i = 0; i < stride; ++i) dev.progress();
-  }
+    calls += stride;
+  } while (!is_over);
   return calls;
 }
 

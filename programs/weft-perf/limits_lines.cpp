@@ -58,7 +58,7 @@ double cell_stream(double seconds) {
     }};
     const pinned_here first{0};
     const auto begin = clock::now();
-    while ((took = seconds_since(begin)) < seconds) {
+    do {
       for (std::uint64_t i = 0; i < credit_batch; ++i, ++position) {
         cell& next = shared->cells[position % ring_cells];
         for (std::uint32_t spins = 0; position >= shared->read.load(std::memory_order_acquire) + ring_cells;) {
@@ -67,7 +67,7 @@ double cell_stream(double seconds) {
         next.payload.fill(position);
         next.sequence.store(position + 1, std::memory_order_release);
       }
-    }
+    } while ((took = seconds_since(begin)) < seconds);
     shared->enough.store(true, std::memory_order_relaxed);
   }
   return static_cast<double>(position) / took;
@@ -92,8 +92,11 @@ double fetch_add(std::uint32_t threads, double seconds) {
     while (shared.value.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
     const std::uint64_t before = shared.value.load(std::memory_order_relaxed);
     const auto begin = clock::now();
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    const std::uint64_t after = shared.value.load(std::memory_order_relaxed);
+    std::uint64_t after = before;
+    do {  // more than once where the adding threads had no processor
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      after = shared.value.load(std::memory_order_relaxed);
+    } while (after == before);
     took = seconds_since(begin);
     enough.store(true, std::memory_order_relaxed);
     return static_cast<double>(after - before) / took;

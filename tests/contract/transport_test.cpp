@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "contract/job.hpp"
+#include "support/waiting.hpp"
 
 namespace weft::contract {
 namespace {
@@ -75,7 +76,7 @@ class transport : public testing::Test {
   // Polls until `done`; false if that takes far longer than it ever should.
   template <class Done>
   [[nodiscard]] bool poll_until(Done done, unsigned budget = 64) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    const auto until = std::chrono::steady_clock::now() + weft::test::patience;
     while (!done()) {
       if (poll(budget) == 0) std::this_thread::yield();
       if (std::chrono::steady_clock::now() > until) return false;

@@ -1,7 +1,6 @@
 // The same where no process may read another's memory, in small packets, over short rings.
 // ranks: 2 3
 // launchers: weft-run
-// timeout: 150
 #include "process/all_operations_runs.hpp"
 
 int main() {

@@ -1,7 +1,6 @@
 // The same over a simulated network.
 // ranks: 2 3
 // launchers: weft-run
-// timeout: 150
 #include "process/all_operations_runs.hpp"
 
 int main() {

@@ -1,6 +1,5 @@
 // Active messages of all sizes between processes, with the settings that users have by default.
 // ranks: 2 3 4
-// timeout: 150
 #include "process/am_load.hpp"
 
 int main() { return weft::test::run_loads({}); }

@@ -1,6 +1,5 @@
 // Active messages of all sizes where no process may read another's memory: long ones come in packets.
 // ranks: 2 3
-// timeout: 150
 #include "process/am_load.hpp"
 
 int main() {

@@ -1,7 +1,6 @@
 // A message of more than 2 GiB, once. Skipped, and said so, where the machine has no room for it.
 // ranks: 2
 // launchers: weft-run
-// timeout: 120
 #include <sys/mman.h>
 
 #include <cstring>

@@ -1,7 +1,6 @@
 // Active messages between processes over a simulated network, in packets as small and few as in am_tiny.
 // ranks: 2 3
 // launchers: weft-run
-// timeout: 150
 #include "process/am_load.hpp"
 
 int main() {

@@ -1,6 +1,5 @@
 // Active messages with hardly any room anywhere: every way to be short of something is walked.
 // ranks: 2 3 4
-// timeout: 150
 #include "process/am_load.hpp"
 
 int main() {

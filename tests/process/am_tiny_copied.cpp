@@ -1,6 +1,5 @@
 // The same as am_tiny where no process may read another's memory, with no packet of a peer ever kept.
 // ranks: 2 3
-// timeout: 150
 #include "process/am_load.hpp"
 
 int main() {

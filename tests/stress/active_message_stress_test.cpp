@@ -222,6 +222,7 @@ TEST(devices, may_come_and_go_while_messages_are_under_way) {
 // Ids are registered and withdrawn while peers keep sending to them.
 TEST(registrations, may_be_withdrawn_while_messages_arrive) {
   std::atomic<bool> finished{false};
+  std::atomic<std::uint32_t> registered{1};
   weft::test::local_job{2}.run([&](weft::runtime& rt) {
     weft::counter sent{rt};
     if (rt.rank() == 0) {
@@ -233,13 +234,17 @@ TEST(registrations, may_be_withdrawn_while_messages_arrive) {
       for (std::uint32_t id = 1; id <= 200; ++id) {
         weft::counter inbox{rt};
         const auto arrivals = rt.register_completion(inbox, {.id = id});
+        registered.store(id);
         EXPECT_TRUE(eventually(rt.default_device(), [&] { return inbox.value() > 0; })) << id;
       }
       finished.store(true);
       poller.join();
     } else {
       const std::uint64_t word = 1;
-      for (std::uint32_t id = 1; !finished.load(); id = id % 200 + 1) {
+      // For the one that is there, some that were and some that will be.
+      for (std::uint32_t turn = 0; !finished.load(); ++turn) {
+        const auto id = static_cast<std::uint32_t>(
+            std::clamp(static_cast<int>(registered.load()) + static_cast<int>(turn % 8) - 2, 1, 200));
         static_cast<void>(rt.default_device().post_am(0, {id}, std::span{&word, 1}, sent));
         rt.default_device().progress();
       }

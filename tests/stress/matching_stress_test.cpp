@@ -17,6 +17,7 @@
 #include "core/ordered_matching.hpp"
 #include "core/ordered_numbers.hpp"
 #include "support/random_seed.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -37,10 +38,10 @@ constexpr std::uint32_t scale = weft::test::under_sanitizer ? 1 : 10;
 // Tries again until `attempt` is true; ends the test far beyond what any machine needs.
 template <class Attempt>
 void try_until_done(Attempt attempt) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  const auto until = std::chrono::steady_clock::now() + weft::test::patience;
   while (!attempt()) {
     std::this_thread::yield();
-    if (std::chrono::steady_clock::now() > until) throw std::runtime_error{"busy, or waiting, for a minute"};
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error{"busy, or waiting, for minutes"};
   }
 }
 

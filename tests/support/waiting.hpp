@@ -5,9 +5,13 @@
 #include <thread>
 
 #include "base/config.hpp"
+#include "support/random_seed.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
+
+/// How long a test waits for what should come at once: far above what any machine needs.
+inline constexpr std::chrono::seconds patience{under_sanitizer ? 240 : 60};
 
 /// Whether a message wakes who sleeps until it comes. Elsewhere, as over a simulated network, each sleep takes 2 ms,
 /// and a test has to do with few.
@@ -18,7 +22,7 @@ namespace weft::test {
 /// Waits until `done()` or the bound, for what other threads do; answers whether it is done.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition done) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  const auto until = std::chrono::steady_clock::now() + patience;
   while (!done()) {
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::yield();
@@ -29,7 +33,7 @@ template <class Condition>
 /// The same, making progress on `dev`.
 template <class Condition>
 [[nodiscard]] bool eventually(device& dev, Condition done) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  const auto until = std::chrono::steady_clock::now() + patience;
   while (!done()) {
     if (!dev.progress()) std::this_thread::yield();
     if (std::chrono::steady_clock::now() > until) return false;

@@ -178,11 +178,11 @@ TEST_F(boot_file, a_rank_that_never_comes_is_named) {
   std::string one;
   std::jthread rank_one{[&] { one = refusal(1, 4); }};
   EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / "rank-1.lock"); }));
-  const std::string zero = refusal(0, 4, 3s);
+  const std::string zero = refusal(0, 4, 6s);
   rank_one.join();
   for (const std::string& text : {zero, one})
     EXPECT_NE(text.find("ranks 2-3 have not come"), std::string::npos) << text;
-  EXPECT_NE(refusal(1, 2, 1s).find("rank 0, which is not there"), std::string::npos);
+  EXPECT_NE(refusal(1, 2, 2s).find("rank 0, which is not there"), std::string::npos);
   EXPECT_FALSE(fs::exists(directory_));
 }
 

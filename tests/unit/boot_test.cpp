@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,9 +77,11 @@ TEST(boot, ranks_as_threads_exchange_values) {
 
 TEST(boot, a_fence_that_some_ranks_never_enter_names_them) {
   const auto job = weft::boot::make_local_job(5, 2s);
+  std::latch both{2};
   std::vector<std::jthread> threads;
   for (const std::uint32_t r : {1U, 3U}) {
     threads.emplace_back([&, r] {
+      both.arrive_and_wait();
       const std::string text = refusal(errc::boot_failed, [&] { job[r]->fence(); });
       EXPECT_NE(text.find("for ranks 0, 2, 4"), std::string::npos) << text;
     });

@@ -201,8 +201,8 @@ TEST(graph, tells_the_first_error_and_goes_on) {
     });
     broken.add_edge(receive, broken.add([&] { went_on = true; }));
     broken.start(ends);
-    while (ticket == 0) dev.progress();
-    while (dev.cancel(ticket) == cancel_result::busy) dev.progress();
+    ASSERT_TRUE(test::eventually(dev, [&] { return ticket != 0; }));
+    ASSERT_TRUE(test::eventually(dev, [&] { return dev.cancel(ticket) != cancel_result::busy; }));
     const auto end = dev.wait(ends, long_enough);
     ASSERT_TRUE(end);
     EXPECT_EQ(end->error(), errc::cancelled);

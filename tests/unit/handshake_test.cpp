@@ -213,7 +213,7 @@ TEST(handshake, refuses_segments_that_could_shrink_or_are_not_what_was_agreed_on
 }
 
 TEST(handshake, says_whom_it_waited_for_in_vain) {
-  meeting_rank host{0, 1};
+  meeting_rank host{0, 3};
   host.start();
   const unique_fd silent = host.visit();
   EXPECT_THAT(host.end(), HasSubstr("rank 0 waited in vain for 1 of the ranks on its machine"));

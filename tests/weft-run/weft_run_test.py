@@ -292,8 +292,19 @@ class Terminal(unittest.TestCase):
                 pass
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
+                self.read_the_rest()
                 return os.waitstatus_to_exitcode(status)
         self.fail("weft-run does not end")
+
+    def read_the_rest(self):
+        try:
+            while select.select([self.terminal], [], [], 0)[0]:
+                more = os.read(self.terminal, 4096)
+                if not more:
+                    break
+                self.text += more.decode()
+        except OSError:  # the last process has closed it
+            pass
 
     def test_what_is_typed_reaches_rank_0(self):
         self.start("-n", "2", "--prefix", "sh", "-c", "read x; echo got $x")
@@ -375,7 +386,7 @@ class Pmi(unittest.TestCase):
         self.assertIn("rank 1 was killed by signal 9", result.stderr)
 
     def test_a_fence_names_a_living_rank_that_does_not_come(self):
-        result = self.steps("init fence", "init stay", "init fence", env=environment(WEFT_BOOT_TIMEOUT_S="1"))
+        result = self.steps("init fence", "init stay", "init fence", env=environment(WEFT_BOOT_TIMEOUT_S="10"))
         self.assertEqual(result.returncode, 1)
         self.assertIn("missing are ranks 1 ", result.stderr)
 
@@ -480,7 +491,7 @@ class NothingIsLeft(unittest.TestCase):
             self.assertEqual(living(self.mark), [])
 
     def test_after_the_timeout(self):
-        with self.started(self.FAMILY + "wait", "--timeout", "0.5") as job:
+        with self.started(self.FAMILY + "wait", "--timeout", "5") as job:
             self.assertEqual(job.wait(LIMIT), 124)
             self.assertEqual(living(self.mark), [])
 
