@@ -132,14 +132,16 @@ bool device_state::on_offer(const net::arrival& message) noexcept {
     return true;
   }
   operation->bytes = body.bytes;
-  operation->owner = &to.entry->owner;
-  void* const memory =
-      to.entry->owner.allocate(static_cast<std::size_t>(body.bytes), message.source, message.header.tag);
-  if (memory == nullptr) {
-    runtime_->put_back(*operation);
-    return false;
+  if (body.bytes != 0) {
+    operation->owner = &to.entry->owner;
+    void* const memory =
+        to.entry->owner.allocate(static_cast<std::size_t>(body.bytes), message.source, message.header.tag);
+    if (memory == nullptr) {
+      runtime_->put_back(*operation);
+      return false;
+    }
+    operation->into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
   }
-  operation->into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
   operation->will_signal(*to.entry->target);
   take_up(*operation, body.bytes != 0 ? step::fetch : step::announce);
   return true;
@@ -179,6 +181,7 @@ bool device_state::on_copy_request(const net::arrival& message) noexcept {
   copy_request_body body;
   operation_state* const operation = answered(message, body);
   if (operation == nullptr) return true;
+  if (!has_bytes_to_send(*operation)) return refuse(message);
   operation->remote_ticket = body.receiver_ticket;
   take_up(*operation, step::stream);
   return true;
@@ -187,7 +190,8 @@ bool device_state::on_copy_request(const net::arrival& message) noexcept {
 bool device_state::on_chunk(const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
   operation_state* operation = runtime_->find_operation(message.header.tag, message.source, step::wait_for_chunks);
-  if (operation == nullptr || offset > operation->bytes || message.bytes > operation->bytes - offset) {
+  if (operation == nullptr || message.bytes == 0 || offset > operation->bytes ||
+      message.bytes > operation->bytes - offset) {
     return refuse(message);
   }
   operation->into.copy_from(message.payload, offset, message.bytes);

@@ -148,11 +148,12 @@ bool device_state::match_in_order(engine_state& engine, const net::arrival& mess
 }
 
 // Whose packets wait here is told when there are too many, and again when there are few. Where there is nothing to say
-// it by, the next message, offer or receive tries again.
+// it by, the next message, offer or receive tries again. Not by an operation of the set by which peers are answered: a
+// word answers nobody, and those that do have to be enough for all posts that wait.
 void device_state::tell_budget(std::uint32_t source) noexcept {
   send_budget& budget = runtime_->unexpected_sends().budget();
   if (!budget.has_news(source)) return;
-  operation_state* const word = runtime_->arrivals().try_get();
+  operation_state* const word = runtime_->receives().try_get();
   if (word == nullptr) return;
   const std::uint32_t number = budget.next_word(source);
   if (number == 0) {

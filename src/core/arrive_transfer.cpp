@@ -38,6 +38,7 @@ operation_state* device_state::arrival_operation(const net::arrival& message) no
 // So what comes after it from the same peer is not held up: that may be what frees an operation.
 bool device_state::put_aside(const net::arrival& message) noexcept {
   if (redelivering_ || !runtime_->unexpected().put_aside(message)) return false;
+  runtime_->parking().stir(index_);  // whoever sleeps here is to deliver it
   give_back(message);
   return true;
 }

@@ -236,6 +236,11 @@ class device_state final {
   template <class Body>
   [[nodiscard]] operation_state* answered(const net::arrival& message, Body& body) noexcept;
   [[nodiscard]] bool on_finished(const net::arrival& message) noexcept;
+  // Whether a peer may ask for the bytes: of an atomic there are none, and the buffer of a put that is done here may
+  // be gone.
+  [[nodiscard]] static bool has_bytes_to_send(const operation_state& operation) noexcept {
+    return operation.target != nullptr && operation.source.bytes() == operation.bytes;
+  }
   [[nodiscard]] bool on_copy_request(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_share(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_chunk(const net::arrival& message) noexcept;

@@ -11,12 +11,12 @@ namespace weft::core {
 
 region_table::region_table(std::uint32_t rank, std::uint32_t size,
                            const std::vector<std::unique_ptr<net::transport>>& transports)
-    : rank_{rank}, peers_(size) {
+    : rank_{rank}, own_entries_{std::make_unique<entry[]>(regions_max)}, peers_(size) {
   for (const auto& transport : transports) {
     std::byte* const own = transport->shared_memory(rank);
     if (own == nullptr || transport->shared_bytes() < 2 * reserved_bytes) continue;
     own_ = own;
-    entries_ = reinterpret_cast<entry*>(own);
+    published_ = reinterpret_cast<entry*>(own);
     shared_ = own + reserved_bytes;
     shared_bytes_ = transport->shared_bytes() - reserved_bytes;
     for (std::uint32_t peer = 0; peer < size; ++peer) {
@@ -25,26 +25,31 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
     free_.emplace(shared_, shared_bytes_);
     return;
   }
-  own_entries_ = std::make_unique<entry[]>(regions_max);
-  entries_ = own_entries_.get();
+}
+
+// What it says is read while the name is there.
+void region_table::fill(entry& out, const facts& what) noexcept {
+  // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
+  out.address.store(what.address, std::memory_order_relaxed);
+  // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
+  out.bytes.store(what.bytes, std::memory_order_relaxed);
+  // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
+  out.shared.store(what.shared, std::memory_order_relaxed);
+  // [region.open] release -> [region.find], [region.find_mapped]: carries where it lies.
+  out.name.store(what.name, std::memory_order_release);
 }
 
 std::uint64_t region_table::open(std::span<std::byte> memory) {
   const std::scoped_lock lock{mutex_};
   for (std::uint32_t index = 0; index < regions_max; ++index) {
-    entry& free = entries_[index];
+    entry& free = own_entries_[index];
     if (free.name.load(std::memory_order_relaxed) != 0) continue;  // [stat] written under the lock
     const std::uint64_t name = ++generation_ * regions_max + index;
     const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
     const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
-    // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
-    free.address.store(reinterpret_cast<std::uint64_t>(memory.data()), std::memory_order_relaxed);
-    // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
-    free.bytes.store(memory.size(), std::memory_order_relaxed);
-    // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
-    free.shared.store(offset, std::memory_order_relaxed);
-    // [region.open] release -> [region.find], [region.find_mapped]: carries where it lies.
-    free.name.store(name, std::memory_order_release);
+    const facts lies{name, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(), offset};
+    fill(free, lies);
+    if (published_ != nullptr) fill(published_[index], lies);
     return name;
   }
   throw error{errc::invalid_state, fmt::format("rank {} has {} memory regions already, as many as there can be at once",
@@ -80,10 +85,13 @@ std::span<std::byte> region_table::allocate(std::size_t bytes) {
 
 void region_table::close(std::uint64_t name) noexcept {
   const std::scoped_lock lock{mutex_};
-  entry& closed = entries_[index_of(name)];
+  const std::uint32_t index = index_of(name);
+  entry& closed = own_entries_[index];
   auto* const memory = reinterpret_cast<std::byte*>(closed.address.load(std::memory_order_relaxed));  // [stat] ours
   // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with it before.
   closed.name.store(0, std::memory_order_release);
+  // [region.close] release -> [region.find], [region.find_mapped]: as above, for peers.
+  if (published_ != nullptr) published_[index].name.store(0, std::memory_order_release);
   const auto found = allocated_.find(memory);
   if (found == allocated_.end()) return;
   const std::size_t bytes = found->second;
@@ -127,7 +135,7 @@ bool region_table::read(const entry& from, std::uint64_t name, std::uint64_t off
 std::byte* region_table::find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept {
   region_place out;
   std::uint64_t shared = 0;
-  if (!read(entries_[index_of(name)], name, offset, bytes, out, shared)) return nullptr;
+  if (!read(own_entries_[index_of(name)], name, offset, bytes, out, shared)) return nullptr;
   return reinterpret_cast<std::byte*>(out.address);
 }
 

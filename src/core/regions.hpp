@@ -1,6 +1,7 @@
 // The regions of a runtime: a table that peers on the same machine can read, and the memory that they have mapped.
 //
 // Cost of finding a peer's region: one line of its table, which changes only when regions are made and withdrawn.
+// The owner reads a table of its own: the one that peers have mapped may be anything once a peer has gone wild.
 #pragma once
 
 #include <array>
@@ -48,7 +49,7 @@ class region_table {
   /// Whether no region is open.
   [[nodiscard]] bool is_empty() const noexcept {
     for (std::uint32_t index = 0; index < regions_max; ++index) {
-      if (entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [stat] nobody is at work
+      if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [stat] nobody is at work
     }
     return true;
   }
@@ -107,14 +108,18 @@ class region_table {
   }
   [[nodiscard]] static bool read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
                                  region_place& out, std::uint64_t& shared) noexcept;
+  struct facts {
+    std::uint64_t name, address, bytes, shared;
+  };
+  static void fill(entry& out, const facts& what) noexcept;
   void give_back(std::byte* memory, std::size_t bytes) noexcept;
 
   std::uint32_t rank_;
   std::byte* own_ = nullptr;     // this rank's shared memory; null where there is none
   std::byte* shared_ = nullptr;  // what of it is lent
   std::size_t shared_bytes_ = 0;
-  std::unique_ptr<entry[]> own_entries_;  // where nothing is shared
-  entry* entries_ = nullptr;
+  std::unique_ptr<entry[]> own_entries_;
+  entry* published_ = nullptr;     // a copy for peers, in the shared memory
   std::vector<std::byte*> peers_;  // by rank: its shared memory as mapped here; null
   std::mutex mutex_;
   std::uint64_t generation_ = 0;

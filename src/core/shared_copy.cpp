@@ -79,7 +79,7 @@ bool device_state::on_share(const net::arrival& message) noexcept {
   if (operation == nullptr) return true;
   const shared_piece piece = share->claim(body.number, body.bytes);
   if (piece.bytes == 0) return true;
-  if (operation->bytes != body.bytes || operation->source.address() == nullptr) {
+  if (!has_bytes_to_send(*operation) || operation->bytes != body.bytes || operation->source.address() == nullptr) {
     share->finish(piece, false);
     return refuse(message);
   }

@@ -73,8 +73,9 @@ template <class Sink>
       from.receiver.advance();
     }
   } while (++ring != end);
-  // Where nothing but messages without room is left, a new peer may be who makes room.
-  if (moved == 0 && port_.has_news()) port_.look_for_rings();
+  // However busy the known ones are: a new one may bring what ends that, or makes room.
+  if (port_.has_news()) [[unlikely]]
+    port_.look_for_rings();
   return moved;
 }
 
