@@ -263,6 +263,7 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   if (message_ == nullptr) {
     throw error{errc::invalid_state, "matched_message::receive: it was received before, or moved away"};
   }
+  device_->runtime().check_object("matched_message::receive", local);
   const target_payload into{buffer};
   if (into.is_bad()) refuse_buffer("matched_message::receive", source(), into.bytes());
   // Once it is received, this object may be gone: it is empty before.

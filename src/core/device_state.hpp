@@ -98,6 +98,7 @@ class device_state final {
   device_state(runtime_state& runtime, std::uint32_t index, bool shared, progress_policy policy);
   ~device_state();
 
+  [[nodiscard]] runtime_state& runtime() noexcept { return *runtime_; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
   [[nodiscard]] progress_policy policy() const noexcept { return policy_; }
