@@ -53,8 +53,8 @@ class [[nodiscard]] matched_message {
   ///
   /// **Blocking**: never. **Threads**: as for posting on the device that probed. **Buffer**: the library's until
   /// `local` is signalled. **Returns**: *posted*, and this object is empty then; or *retry*: still the caller's.
-  /// **Errors**: `invalid_state` when it was received before; `invalid_argument` for a null buffer with a size and for a
-  /// `local` of another runtime; the message is still the caller's then.
+  /// **Errors**: `invalid_state` when it was received before; `invalid_argument` for a null buffer with a size and for
+  /// a `local` of another runtime; the message is still the caller's then.
   status receive(buffer_ref buffer, completion& local, const receive_options& options = {});
 
  private:

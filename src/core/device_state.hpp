@@ -268,9 +268,9 @@ class device_state final {
 
   // Puts, gets and atomics: at their origin (transfer.cpp) and at their target (arrive_transfer.cpp).
   enum class attempt : std::uint8_t { finished, waiting, stuck };
-  [[nodiscard]] attempt begin_transfer(operation_state& operation) noexcept;
-  [[nodiscard]] attempt transfer(operation_state& operation) noexcept;
-  [[nodiscard]] attempt ask(operation_state& operation) noexcept;
+  [[nodiscard]] attempt begin_transfer(operation_state& operation, shortage& reason) noexcept;
+  [[nodiscard]] attempt transfer(operation_state& operation, shortage& reason) noexcept;
+  [[nodiscard]] attempt ask(operation_state& operation, shortage& reason) noexcept;
   [[nodiscard]] std::uint32_t pack_put(const operation_state& operation, std::uint64_t ticket) noexcept;
   [[nodiscard]] attempt notify(operation_state& operation) noexcept;
   [[nodiscard]] bool go_on(operation_state& operation, attempt answer) noexcept;
