@@ -23,9 +23,9 @@ struct receive_options {
 /// Knows who sent how much under which tag, before there is a buffer for it. Dropped unreceived, the message is gone,
 /// and counted; the sender of a long one is told that its buffer is free. It has to go before its device does.
 ///
-/// **Threads**: one at a time, as for posting on the device that probed. **Blocking**: never, but for its end: the
-/// sender of a long message is told by an operation, and where none is free, progress is made until there is one; so
-/// drop it outside of handlers.
+/// **Threads**: one at a time, as for posting on the device that probed; it may be dropped inside handlers.
+/// **Blocking**: never. The sender of a long message that is dropped is told by an operation; where none is free, by
+/// progress, once one is.
 class [[nodiscard]] matched_message {
  public:
   /// `other` is empty then.

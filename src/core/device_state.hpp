@@ -264,6 +264,10 @@ class device_state final {
   [[nodiscard]] bool send_word(operation_state& operation) noexcept;
   [[nodiscard]] bool on_wants_offers(const net::arrival& message) noexcept;
   void pair_up(operation_state& receive, unexpected_message& with) noexcept;
+  void let_go(unexpected_message& done) noexcept;
+  [[nodiscard]] operation_state* operation_for_unwanted() noexcept;
+  void answer_unwanted(operation_state& answer, unexpected_message& unwanted) noexcept;
+  unsigned answer_all_unwanted() noexcept;
   void complete_receive(operation_state& receive, const net::arrival& message) noexcept;
 
   // Puts, gets and atomics: at their origin (transfer.cpp) and at their target (arrive_transfer.cpp).

@@ -1,4 +1,4 @@
-// What is short is named, and a post that needs it goes through once it is there again.
+// What is short is named, and what needs it goes on once it is there again, without having waited for it.
 // ranks: 2
 #include "process/am_load.hpp"
 
@@ -46,6 +46,50 @@ void put_without_packets(weft::runtime& rt) {
   require(memory == bytes, "the put is not there");
 }
 
+// An offer that a handler drops while every operation is in use, one of them by what waits for that handler to return.
+void drop_in_handler(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter local{rt};
+  bool is_open = false, is_dropped = false;
+  std::uint32_t came = 0;
+  weft::handler closed{rt, [&](weft::completion_record&& message) {
+                         if (!is_open) return weft::completion::answer::full;
+                         const weft::completion_record taken{std::move(message)};
+                         ++came;
+                         return weft::completion::answer::taken;
+                       }};
+  weft::handler drops{rt, [&](weft::completion_record&& message) {
+                        if (!dev.probe(1, {.tag = 3})) return weft::completion::answer::full;  // dropped at once
+                        const weft::completion_record taken{std::move(message)};
+                        is_dropped = true;
+                        return weft::completion::answer::taken;
+                      }};
+  const auto first = rt.register_completion(closed, {.id = 2});
+  const auto second = rt.register_completion(drops, {.id = 3});
+  rt.barrier();
+  const std::vector<std::byte> bytes(100'000, std::byte{7});
+  if (rt.rank() == 1) {
+    static_cast<void>(weft::test::post(dev, [&] { return dev.post_am(0, {2}, bytes, local); }));
+    require(eventually(dev, [&] { return local.value() == 1; }), "the first long message was not taken");
+    static_cast<void>(weft::test::post(dev, [&] { return dev.post_send(0, bytes, local, {.tag = 3}); }));
+    weft::test::post_until_taken(dev, 0, {3}, {}, local);
+    require(eventually(dev, [&] { return local.value() == 2; }), "nobody said that the message was dropped");
+  } else {
+    std::uint64_t word = 0;
+    const weft::status never = weft::test::post(dev, [&] {
+      return dev.post_recv(1, weft::buffer_ref{&word, sizeof word}, local, {.tag = 99});
+    });
+    require(eventually(dev, [&] { return is_dropped; }), "the handler did not return");
+    for (int i = 0; i < 100; ++i) dev.progress();
+    require(rt.counters().messages_dropped == 1, "a message was dropped twice, or not at all");
+    is_open = true;
+    require(eventually(dev, [&] { return came == 1; }), "the first long message did not arrive");
+    require(dev.cancel(never.ticket()) == weft::cancel_result::cancelled, "the receive could not be cancelled");
+    require(eventually(dev, [&] { return local.value() == 1; }), "the cancelled receive was not signalled");
+  }
+  rt.barrier();
+}
+
 }  // namespace
 
 int main() {
@@ -54,5 +98,8 @@ int main() {
   set("WEFT_OPERATIONS_MAX", "1");
   set("WEFT_RECEIVES_MAX", "1");
   set("WEFT_SHM_CMA", "off");
-  return weft::test::run_rank([](weft::runtime& rt) { put_without_packets(rt); });
+  return weft::test::run_rank([](weft::runtime& rt) {
+    put_without_packets(rt);
+    drop_in_handler(rt);
+  });
 }
