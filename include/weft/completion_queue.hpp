@@ -51,8 +51,10 @@ class completion_queue final : public completion {
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 
-  /// The capacity of a lane in records; 0 for an unbounded queue.
+  /// The capacity of a lane in records; 0 for an unbounded queue. For this and the next: **Threads**: any.
   [[nodiscard]] std::size_t capacity() const noexcept { return bounded_ ? bounded_->capacity() : 0; }
+  /// Whether it grows instead of answering *full*.
+  [[nodiscard]] bool is_unbounded() const noexcept { return !bounded_; }
 
  private:
   using lane = detail::record_lane<detail::raw_record>;

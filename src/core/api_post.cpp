@@ -437,6 +437,9 @@ matching_engine::matching_engine(weft::runtime& owner, const matching_engine_opt
 
 matching_engine::~matching_engine() { runtime_->state_->withdraw_engine(*state_); }
 
+bool matching_engine::is_ordered() const noexcept { return state_->is_ordered(); }
+match_key_function matching_engine::make_key() const noexcept { return state_->make_key; }
+
 memory_region::memory_region(weft::runtime& owner, std::size_t bytes) : runtime_{&owner} {
   if (bytes == 0) throw error{errc::invalid_argument, "memory_region: no bytes to allocate"};
   core::region_table& regions = owner.state_->regions();
