@@ -7,6 +7,8 @@
 #include <span>
 
 #include "base/config.hpp"
+#include "support/records.hpp"
+#include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
 
@@ -51,6 +53,34 @@ TEST(attributes, of_completion_objects) {
     counter object{rt};
     const registration named = rt.register_completion(object, {.id = 7});
     EXPECT_EQ(named.id(), 7U);
+  });
+}
+
+// Asked about, a queue gives nothing out and makes no progress.
+TEST(completion_queue, says_whether_it_is_empty) {
+  test::local_job{1}.run([](runtime& rt) {
+    for (const bool unbounded : {false, true}) {
+      completion_queue queue{rt, {.unbounded = unbounded}};
+      const completion_queue& asked = queue;
+      EXPECT_TRUE(asked.is_empty());
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(queue.signal(test::failed_record(errc::none)), completion::answer::taken);
+      }
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(asked.is_empty());
+        EXPECT_TRUE(queue.pop().has_value());
+      }
+      EXPECT_TRUE(asked.is_empty());
+    }
+    // Not before progress has delivered it.
+    device& dev = rt.default_device();
+    completion_queue inbox{rt};
+    counter sent{rt};
+    const registration mail = rt.register_completion(inbox, {.id = 1});
+    static_cast<void>(test::post(dev, [&] { return dev.post_am(0, {1}, const_buffer_ref{}, sent); }));
+    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(inbox.is_empty());
+    EXPECT_TRUE(test::eventually(dev, [&] { return !inbox.is_empty(); }));
+    EXPECT_TRUE(inbox.pop().has_value());
   });
 }
 
