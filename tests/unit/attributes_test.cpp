@@ -27,7 +27,7 @@ TEST(attributes, of_a_runtime_are_its_settings) {
     EXPECT_EQ(is.receives_max, settings.receives_max);
     EXPECT_LE(is.devices_max, settings.devices_max);
     EXPECT_GE(is.devices_max, 1U);
-    EXPECT_EQ(is.matching_buckets, settings.matching_buckets);
+    EXPECT_EQ(is.matching_buckets, base::matching_bucket_count(settings));
     EXPECT_EQ(is.queue_capacity, settings.queue_capacity);
     EXPECT_EQ(is.unexpected_sends_max, settings.unexpected_sends_max);
     EXPECT_EQ(is.unexpected_packets_max, settings.unexpected_packets_max);
