@@ -41,7 +41,7 @@ class unexpected_messages {
   void registered(std::uint32_t id, bool is_engine = false);
 
   [[nodiscard]] bool has_ready() const noexcept {
-    // [unexpected.has_ready] relaxed: what is missed now is found by the next poll.
+    // [unexpected.has_ready] relaxed <- [unexpected.ready]: what is missed now is found by the next poll.
     return ready_count_.load(std::memory_order_relaxed) != 0;
   }
 
