@@ -49,10 +49,19 @@ class completion_queue final : public completion {
     return pop_at(found);
   }
 
+  /// Whether there is nothing to pop: a hint, as others may signal and pop meanwhile. Where it is true, each lane had
+  /// nothing ready at some moment during the call.
+  ///
+  /// **Blocking**: never; makes no progress, takes nothing and writes nothing. **Threads**: any. **Source**: zhou2024,
+  /// 3.4.
+  [[nodiscard]] bool is_empty() const noexcept { return bounded_ ? bounded_->is_empty() : unbounded_->is_empty(); }
+
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 
-  /// The capacity of a lane in records; 0 for an unbounded queue.
+  /// The capacity of a lane in records; 0 for an unbounded queue. For this and the next: **Threads**: any.
   [[nodiscard]] std::size_t capacity() const noexcept { return bounded_ ? bounded_->capacity() : 0; }
+  /// Whether it grows instead of answering *full*.
+  [[nodiscard]] bool is_unbounded() const noexcept { return !bounded_; }
 
  private:
   using lane = detail::record_lane<detail::raw_record>;

@@ -23,9 +23,9 @@ struct receive_options {
 /// Knows who sent how much under which tag, before there is a buffer for it. Dropped unreceived, the message is gone,
 /// and counted; the sender of a long one is told that its buffer is free. It has to go before its device does.
 ///
-/// **Threads**: one at a time, as for posting on the device that probed. **Blocking**: never, but for its end: the
-/// sender of a long message is told by an operation, and where none is free, progress is made until there is one; so
-/// drop it outside of handlers.
+/// **Threads**: one at a time, as for posting on the device that probed; it may be dropped inside handlers.
+/// **Blocking**: never. The sender of a long message that is dropped is told by an operation; where none is free, by
+/// progress, once one is.
 class [[nodiscard]] matched_message {
  public:
   /// `other` is empty then.
@@ -53,7 +53,8 @@ class [[nodiscard]] matched_message {
   ///
   /// **Blocking**: never. **Threads**: as for posting on the device that probed. **Buffer**: the library's until
   /// `local` is signalled. **Returns**: *posted*, and this object is empty then; or *retry*: still the caller's.
-  /// **Errors**: `invalid_state` when it was received before; `invalid_argument` for a null buffer with a size.
+  /// **Errors**: `invalid_state` when it was received before; `invalid_argument` for a null buffer with a size and for
+  /// a `local` of another runtime; the message is still the caller's then.
   status receive(buffer_ref buffer, completion& local, const receive_options& options = {});
 
  private:

@@ -67,6 +67,10 @@ class matching_engine {
 
   /// The name that posts give it as `.engine`.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  /// Whether it was made with `.ordered = true`. For this and the next: **Blocking**: never. **Threads**: any.
+  [[nodiscard]] bool is_ordered() const noexcept;
+  /// The `.make_key` that it was made with; null where it matches by policy.
+  [[nodiscard]] match_key_function make_key() const noexcept;
 
  private:
   weft::runtime* runtime_;

@@ -26,7 +26,14 @@ class progress_thread {
   progress_thread(const progress_thread&) = delete;
   progress_thread& operator=(const progress_thread&) = delete;
 
+  /// How it waits. For this and the next: **Threads**: any.
+  [[nodiscard]] const wait_options& options() const noexcept { return options_; }
+  /// The device on which it makes progress.
+  [[nodiscard]] device& through() const noexcept { return *through_; }
+
  private:
+  device* through_;
+  wait_options options_;
   std::atomic<bool> stops_{false};
   counter stopped_;
   std::thread thread_;

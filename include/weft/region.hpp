@@ -58,6 +58,8 @@ class memory_region {
 
   /// This rank's own way to it.
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return memory_; }
+  /// Its size.
+  [[nodiscard]] std::size_t bytes() const noexcept { return memory_.size(); }
   /// The memory as an array of `Element`.
   template <class Element>
   [[nodiscard]] std::span<Element> as() const noexcept {

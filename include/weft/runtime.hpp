@@ -58,13 +58,24 @@ class [[nodiscard]] registration {
   std::uint32_t id_ = 0;
 };
 
-/// Sizes that are fixed when a runtime is made; readable afterwards.
+/// What is fixed when a runtime is made; readable afterwards. Each is the variable `WEFT_…` of its name
+/// (docs/configuration.md), unless something else is said.
 struct runtime_attributes {
-  std::uint32_t packet_count;      ///< packets in the pool
-  std::uint32_t packet_bytes;      ///< payload of a packet: longer messages are fetched by their target
-  std::uint32_t inject_bytes_max;  ///< messages up to this size ride in their descriptor
-  std::uint32_t operations_max;    ///< long operations under way at once
-  std::uint32_t devices_max;       ///< devices at once
+  std::uint32_t packet_count;             ///< packets in the pool
+  std::uint32_t packet_bytes;             ///< payload of a packet: longer messages are fetched by their target
+  std::uint32_t inject_bytes_max;         ///< messages up to this size ride in their descriptor; no variable
+  std::uint32_t ring_cells;               ///< messages on the way from one device to another
+  std::uint32_t operations_max;           ///< long operations under way at once
+  std::uint32_t receives_max;             ///< receives posted at once
+  std::uint32_t devices_max;              ///< devices at once: fewer than the variable says where ranks are many
+  std::uint32_t matching_buckets;         ///< of the table in which sends and receives meet
+  std::uint32_t queue_capacity;           ///< records in a lane of a completion queue that is given no capacity
+  std::uint32_t unexpected_sends_max;     ///< messages that wait for their receives
+  std::uint32_t unexpected_packets_max;   ///< packets that hold them, before senders keep the bytes
+  std::uint32_t foreign_packets_max;      ///< packets of peers that are kept before delivery copies
+  std::size_t unexpected_bytes_max;       ///< memory for messages whose id nobody has registered yet
+  std::size_t shared_bytes;               ///< memory for regions that peers map
+  weft::progress_policy progress_policy;  ///< of devices that are given none
 };
 
 /// What a runtime has counted since it was made. Statistics: each figure is exact, together they are no snapshot.
@@ -128,7 +139,7 @@ class runtime {
   /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph.
   void barrier();
 
-  /// The sizes that this runtime was made with. For this and the next: **Blocking**: never. **Threads**: any.
+  /// What this runtime was made with. For this and the next: **Blocking**: never. **Threads**: any.
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;
   /// What it has counted up to now; devices have counters of their own. Looks through the matching table, which takes
   /// some microseconds, and leaves out what another thread is at there.

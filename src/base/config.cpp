@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <limits>
 #include <numeric>
@@ -170,7 +171,8 @@ constexpr std::array table{
                                        "packets of theirs, all ranks' together; who has more than its share here keeps "
                                        "the bytes until they are wanted"),
     power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
-                                              "buckets of the table in which sends and receives meet")),
+                                              "buckets of the table in which sends and receives meet; unless set, "
+                                              "enough for half of `WEFT_RECEIVES_MAX`, from 4096 to 1048576")),
     number<&s::foreign_packets_max>("WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24,
                                     "packets of peers that a rank keeps before delivery copies"),
     number<&s::queue_capacity>("WEFT_QUEUE_CAPACITY", "count", 1, 1U << 28,
@@ -210,6 +212,12 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::span<const setting> setting_table() noexcept { return table; }
+
+std::uint32_t matching_bucket_count(const settings& from) noexcept {
+  constexpr std::uint32_t least = 4096, most = 1U << 20;
+  if (from.matching_buckets) return *from.matching_buckets;
+  return std::bit_ceil(std::clamp(from.receives_max / 2, least, most));
+}
 
 std::string allowed_values(const setting& row) {
   if (row.type == "choice") return fmt::format("{}", fmt::join(row.names, ", "));

@@ -44,7 +44,7 @@ struct settings {
   std::uint32_t receives_max = 4096;
   std::uint32_t unexpected_sends_max = 16384;
   std::uint32_t unexpected_packets_max = 1024;
-  std::uint32_t matching_buckets = 4096;
+  std::optional<std::uint32_t> matching_buckets;
   std::uint32_t foreign_packets_max = 1024;
   std::uint32_t queue_capacity = 4096;
   std::optional<std::uint32_t> launcher_pid;
@@ -67,6 +67,10 @@ struct setting {
 };
 
 [[nodiscard]] std::span<const setting> setting_table() noexcept;
+
+/// How many buckets the matching table has: as many as were asked for, or else enough for the receives, two of which
+/// share one then.
+[[nodiscard]] std::uint32_t matching_bucket_count(const settings& from) noexcept;
 
 /// What a row accepts, in words: `8192, 8KiB ...: from 512 to 1048576`.
 [[nodiscard]] std::string allowed_values(const setting& row);

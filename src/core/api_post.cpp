@@ -263,6 +263,7 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   if (message_ == nullptr) {
     throw error{errc::invalid_state, "matched_message::receive: it was received before, or moved away"};
   }
+  device_->runtime().check_object("matched_message::receive", local);
   const target_payload into{buffer};
   if (into.is_bad()) refuse_buffer("matched_message::receive", source(), into.bytes());
   // Once it is received, this object may be gone: it is empty before.
@@ -435,6 +436,9 @@ matching_engine::matching_engine(weft::runtime& owner, const matching_engine_opt
     : runtime_{&owner}, state_{&owner.state_->make_engine(options)}, id_{state_->id} {}
 
 matching_engine::~matching_engine() { runtime_->state_->withdraw_engine(*state_); }
+
+bool matching_engine::is_ordered() const noexcept { return state_->is_ordered(); }
+match_key_function matching_engine::make_key() const noexcept { return state_->make_key; }
 
 memory_region::memory_region(weft::runtime& owner, std::size_t bytes) : runtime_{&owner} {
   if (bytes == 0) throw error{errc::invalid_argument, "memory_region: no bytes to allocate"};

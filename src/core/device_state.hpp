@@ -98,6 +98,7 @@ class device_state final {
   device_state(runtime_state& runtime, std::uint32_t index, bool shared, progress_policy policy);
   ~device_state();
 
+  [[nodiscard]] runtime_state& runtime() noexcept { return *runtime_; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
   [[nodiscard]] progress_policy policy() const noexcept { return policy_; }
@@ -268,13 +269,17 @@ class device_state final {
   [[nodiscard]] bool send_word(operation_state& operation) noexcept;
   [[nodiscard]] bool on_wants_offers(const net::arrival& message) noexcept;
   void pair_up(operation_state& receive, unexpected_message& with) noexcept;
+  void let_go(unexpected_message& done) noexcept;
+  [[nodiscard]] operation_state* operation_for_unwanted() noexcept;
+  void answer_unwanted(operation_state& answer, unexpected_message& unwanted) noexcept;
+  unsigned answer_all_unwanted() noexcept;
   void complete_receive(operation_state& receive, const net::arrival& message) noexcept;
 
   // Puts, gets and atomics: at their origin (transfer.cpp) and at their target (arrive_transfer.cpp).
   enum class attempt : std::uint8_t { finished, waiting, stuck };
-  [[nodiscard]] attempt begin_transfer(operation_state& operation) noexcept;
-  [[nodiscard]] attempt transfer(operation_state& operation) noexcept;
-  [[nodiscard]] attempt ask(operation_state& operation) noexcept;
+  [[nodiscard]] attempt begin_transfer(operation_state& operation, shortage& reason) noexcept;
+  [[nodiscard]] attempt transfer(operation_state& operation, shortage& reason) noexcept;
+  [[nodiscard]] attempt ask(operation_state& operation, shortage& reason) noexcept;
   [[nodiscard]] std::uint32_t pack_put(const operation_state& operation, std::uint64_t ticket) noexcept;
   [[nodiscard]] attempt notify(operation_state& operation) noexcept;
   [[nodiscard]] bool go_on(operation_state& operation, attempt answer) noexcept;

@@ -45,13 +45,14 @@ void device_state::put_off(operation_state& operation) noexcept {
 }
 
 bool device_state::advance(operation_state& operation) noexcept {
+  shortage reason = shortage::none;  // nobody asks for it here
   // [operation.resume] relaxed: the backlog has carried the operation here.
   switch (operation.next.load(std::memory_order_relaxed)) {
     case step::post: return post_again(operation);
     case step::stream: return stream(operation);
     case step::match: return try_match(operation);
-    case step::transfer: return go_on(operation, transfer(operation));
-    case step::ask: return go_on(operation, ask(operation));
+    case step::transfer: return go_on(operation, transfer(operation, reason));
+    case step::ask: return go_on(operation, ask(operation, reason));
     case step::notify: return go_on(operation, notify(operation));
     case step::answer_atomic: return answer_atomic(operation);
     case step::tell_budget: return send_word(operation);

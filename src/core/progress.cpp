@@ -37,9 +37,11 @@ bool device_state::work_off() noexcept {
   return poll_others(busy_->poll(*this, arrivals_per_peer), moved);
 }
 
-// What was put off, and messages that waited for their id to be registered.
+// What was put off, messages that nobody wants and whose senders are not told yet, and messages that waited for their
+// id to be registered.
 unsigned device_state::advance_kept() noexcept {
-  const unsigned moved = advance_backlog();
+  unsigned moved = advance_backlog();
+  moved += answer_all_unwanted();
   return moved + runtime_->unexpected().deliver(*this);
 }
 

@@ -15,10 +15,10 @@ device& checked(device& through) {
 }  // namespace
 
 progress_thread::progress_thread(device& through, const wait_options& options)
-    : stopped_{checked(through).runtime()}, thread_{[this, &through, options] {
+    : through_{&checked(through)}, options_{options}, stopped_{through.runtime()}, thread_{[this] {
         // [progress_thread.stop] acquire <- [progress_thread.end]: nothing but the wish itself.
         const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
-        while (!through.wait(stopped_, is_over, options)) {
+        while (!through_->wait(stopped_, is_over, options_)) {
         }
       }} {}
 

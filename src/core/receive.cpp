@@ -189,24 +189,53 @@ void device_state::discard(unexpected_message& probed) noexcept {
   runtime_->count_dropped();
   const net::arrival& message = probed.what;
   if (kind_of(message.header.kind) == wire::send_offer) {
-    operation_state* answer = runtime_->arrivals().try_get();
-    if (answer == nullptr) answer = runtime_->receives().try_get();
-    while (answer == nullptr) {
-      progress();
-      answer = runtime_->arrivals().try_get();
+    if (operation_state* const answer = operation_for_unwanted(); answer != nullptr) {
+      answer_unwanted(*answer, probed);
+    } else {
+      runtime_->unexpected().put_aside(probed);
+      runtime_->parking().stir(index_);  // whoever sleeps here is to look for an operation
     }
-    offer_body body;
-    std::memcpy(&body, message.payload, sizeof body);
-    answer->peer = message.source;
-    answer->device = net::any_device;
-    answer->remote_ticket = body.ticket;
-    take_up(*answer, step::announce);
-  } else {
-    give_back(message);
+    return;
   }
-  const std::uint32_t source = message.source;
-  runtime_->unexpected_sends().put(probed);
+  give_back(message);
+  let_go(probed);
+}
+
+void device_state::let_go(unexpected_message& done) noexcept {
+  const std::uint32_t source = done.what.source;
+  runtime_->unexpected_sends().put(done);
   tell_budget(source);
+}
+
+operation_state* device_state::operation_for_unwanted() noexcept {
+  operation_state* const out = runtime_->arrivals().try_get();
+  return out != nullptr ? out : runtime_->receives().try_get();
+}
+
+void device_state::answer_unwanted(operation_state& answer, unexpected_message& unwanted) noexcept {
+  offer_body body;
+  std::memcpy(&body, unwanted.what.payload, sizeof body);
+  answer.peer = unwanted.what.source;
+  answer.device = net::any_device;
+  answer.remote_ticket = body.ticket;
+  take_up(answer, step::announce);
+  let_go(unwanted);
+}
+
+// Those that there was no operation for when they were dropped.
+unsigned device_state::answer_all_unwanted() noexcept {
+  unsigned answered = 0;
+  for (; runtime_->unexpected().has_ready(); ++answered) {
+    operation_state* const answer = operation_for_unwanted();
+    if (answer == nullptr) break;
+    ordered_message* const unwanted = runtime_->unexpected().take_unwanted();
+    if (unwanted == nullptr) {
+      runtime_->put_back(*answer);
+      break;
+    }
+    answer_unwanted(*answer, static_cast<unexpected_message&>(*unwanted));
+  }
+  return answered;
 }
 
 }  // namespace weft::core

@@ -50,7 +50,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
             operation_pool{operation_set::receives, base::process_settings().receives_max}},
       awaited_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       failed_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
-      matching_{base::process_settings().matching_buckets},
+      matching_{base::matching_bucket_count(base::process_settings())},
       unexpected_sends_{base::process_settings().unexpected_sends_max, base::process_settings().unexpected_packets_max,
                         size_},
       default_engine_{default_matching_engine, {}, size_},
@@ -69,8 +69,18 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   attributes_ = {.packet_count = settings.packet_count,
                  .packet_bytes = static_cast<std::uint32_t>(settings.packet_bytes),
                  .inject_bytes_max = detail::inline_bytes_max,
+                 .ring_cells = settings.ring_cells,
                  .operations_max = settings.operations_max,
-                 .devices_max = devices_max};
+                 .receives_max = settings.receives_max,
+                 .devices_max = devices_max,
+                 .matching_buckets = base::matching_bucket_count(settings),
+                 .queue_capacity = settings.queue_capacity,
+                 .unexpected_sends_max = settings.unexpected_sends_max,
+                 .unexpected_packets_max = settings.unexpected_packets_max,
+                 .foreign_packets_max = settings.foreign_packets_max,
+                 .unexpected_bytes_max = settings.unexpected_bytes_max,
+                 .shared_bytes = settings.shared_bytes,
+                 .progress_policy = settings.policy};
   devices_.resize(devices_max);
   adopted_.resize(devices_max);
 }

@@ -67,7 +67,8 @@ status device_state::try_post_transfer(const transfer_request& request) {
   const bool may_leave = request.allow_done && !request.delivered && request.what != operation::get &&
                          request.into.bytes() == 0 && request.bytes <= put_bytes_max();
   operation->leaves = may_leave;
-  switch (begin_transfer(*operation)) {
+  shortage reason = shortage::ring;
+  switch (begin_transfer(*operation, reason)) {
     case attempt::finished:
       if (!request.allow_done || operation->error != errc::none) break;
       operation->signalled(*request.local);
@@ -84,19 +85,19 @@ status device_state::try_post_transfer(const transfer_request& request) {
       runtime_->forget(*operation);
       operation->signalled(*request.local);
       runtime_->put_back(*operation);
-      return status::retry(shortage::ring);
+      return status::retry(reason);
   }
   if (!signal(*operation)) take_up(*operation, step::signal);
   return status::posted(ticket);
 }
 
-device_state::attempt device_state::begin_transfer(operation_state& operation) noexcept {
+device_state::attempt device_state::begin_transfer(operation_state& operation, shortage& reason) noexcept {
   // Nothing to move: what is left is the signal.
   if (operation.bytes == 0) return notify(operation);
   const bool direct =
       operation.mapped != nullptr || (operation.remote_address != 0 && operation.what != operation::atomic);
   operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [stat] ours
-  return direct ? transfer(operation) : ask(operation);
+  return direct ? transfer(operation, reason) : ask(operation, reason);
 }
 
 // One copy of at most `bytes` bytes, from `done` on.
@@ -129,7 +130,7 @@ net::copy_result device_state::copy_piece(operation_state& operation, std::uint6
   return net::copy_result::done;
 }
 
-device_state::attempt device_state::transfer(operation_state& operation) noexcept {
+device_state::attempt device_state::transfer(operation_state& operation, shortage& reason) noexcept {
   if (operation.what == operation::atomic) {
     const std::uint64_t old = apply_atomic(operation.mapped, operation.sequence, operation.operand, operation.compare);
     operation.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
@@ -144,7 +145,7 @@ device_state::attempt device_state::transfer(operation_state& operation) noexcep
       operation.remote_address = 0;
       operation.moved.store(0, std::memory_order_relaxed);         // [stat] begins again by messages
       operation.next.store(step::ask, std::memory_order_relaxed);  // [stat] ours
-      return ask(operation);
+      return ask(operation, reason);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
   }
@@ -181,8 +182,9 @@ std::uint32_t device_state::pack_put(const operation_state& operation, std::uint
 }
 
 // The first message of an operation that the target's progress does. What comes back may find the operation at work
-// before this returns: so all of it is set, and what the message needs is read, before it waits for its answer.
-device_state::attempt device_state::ask(operation_state& operation) noexcept {
+// before this returns: so all of it is set, and what the message needs is read, before it waits for its answer. Where
+// it is stuck, `reason` says what is short.
+device_state::attempt device_state::ask(operation_state& operation, shortage& reason) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
@@ -197,7 +199,9 @@ device_state::attempt device_state::ask(operation_state& operation) noexcept {
   const bool leaves = operation.leaves;
   completion* const local = operation.target;
   net::post_result result = net::post_result::full;
-  if (!rides || packet != packet_pool::none) {
+  if (rides && packet == packet_pool::none) {
+    reason = shortage::packets;
+  } else {
     if (leaves) operation.target = nullptr;
     if (!is_get) runtime_->await(operation);
     operation.reach(is_get ? step::wait_for_chunks : step::wait_for_answer);
@@ -212,6 +216,7 @@ device_state::attempt device_state::ask(operation_state& operation) noexcept {
       what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_offer);
       result = inject(peer, device, what, offer);
     }
+    reason = shortage_of(result);
   }
   if (result == net::post_result::ok) {
     if (leaves) operation_state::signalled(*local);

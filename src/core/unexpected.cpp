@@ -48,9 +48,26 @@ unexpected_messages::answer unexpected_messages::keep(const net::arrival& messag
 bool unexpected_messages::put_aside(const net::arrival& message) noexcept {
   const std::scoped_lock lock{mutex_};
   if (!copy(message, ready_)) return false;
-  // [unexpected.aside] relaxed: the lock carries the messages.
-  ready_count_.store(ready_.size(), std::memory_order_relaxed);
+  count_ready();
   return true;
+}
+
+void unexpected_messages::put_aside(ordered_message& unwanted) noexcept {
+  const std::scoped_lock lock{mutex_};
+  unwanted_.add(unwanted);
+  ++unwanted_count_;
+  count_ready();
+}
+
+ordered_message* unexpected_messages::take_unwanted() noexcept {
+  const std::scoped_lock lock{mutex_};
+  ordered_message* const out = unwanted_.first;
+  if (out == nullptr) return nullptr;
+  unwanted_.first = out->next;
+  if (unwanted_.first == nullptr) unwanted_.last = nullptr;
+  --unwanted_count_;
+  count_ready();
+  return out;
 }
 
 void unexpected_messages::registered(std::uint32_t id, bool is_engine) {
@@ -62,8 +79,7 @@ void unexpected_messages::registered(std::uint32_t id, bool is_engine) {
     }
     each = next;
   }
-  // [unexpected.ready] relaxed: the lock carries the messages.
-  ready_count_.store(ready_.size(), std::memory_order_relaxed);
+  count_ready();
 }
 
 unsigned unexpected_messages::deliver(device_state& to) noexcept {
@@ -87,9 +103,7 @@ unsigned unexpected_messages::deliver(device_state& to) noexcept {
       // To the end: others may find room where this one did not.
       ready_.splice(ready_.end(), taken);
     }
-    // [unexpected.fewer] relaxed: the lock carries the messages. Stored in both cases: while this one was in nobody's
-    // list, another thread may have counted none.
-    ready_count_.store(ready_.size(), std::memory_order_relaxed);
+    count_ready();  // in both cases: while this one was in nobody's list, another thread may have counted none
     if (!consumed) return moved;
   }
 }

@@ -1,5 +1,5 @@
 // Messages for ids that nobody has registered yet, and offers that there is no operation for: copied aside, within a
-// budget, until they can be delivered.
+// budget, until they can be delivered. And offers that nobody wants, until there is an operation to tell their senders.
 //
 // Cost where there are none: one read of a line that nobody writes then. Keeping one allocates and takes a lock: this
 // is a program's start, not its way of life.
@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/ordered_matching.hpp"
 #include "net/transport.hpp"
 #include "weft/detail/id_table.hpp"
 
@@ -31,11 +32,16 @@ class unexpected_messages {
   /// comes after it from the same peer is not held up: that may be what frees the thing that is short.
   [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
+  /// Keeps the description of an offer that nobody wants: it lies in itself, so there is always room.
+  void put_aside(ordered_message& unwanted) noexcept;
+  /// The one of those that was kept for the longest time, or null; the caller's again.
+  [[nodiscard]] ordered_message* take_unwanted() noexcept;
+
   /// Makes the messages for `id`, of a completion or of an engine, which is in its table by now, ready for delivery.
   void registered(std::uint32_t id, bool is_engine = false);
 
   [[nodiscard]] bool has_ready() const noexcept {
-    // [unexpected.has_ready] relaxed: what is missed now is found by the next poll.
+    // [unexpected.has_ready] relaxed <- [unexpected.ready]: what is missed now is found by the next poll.
     return ready_count_.load(std::memory_order_relaxed) != 0;
   }
 
@@ -58,12 +64,19 @@ class unexpected_messages {
 
   // Adds a copy of `message` to `to`, within the budget; false where there is no room.
   [[nodiscard]] bool copy(const net::arrival& message, messages& to) noexcept;
+  // After each change of what is ready, under the lock.
+  void count_ready() noexcept {
+    // [unexpected.ready] relaxed -> [unexpected.has_ready]: the lock carries the messages.
+    ready_count_.store(ready_.size() + unwanted_count_, std::memory_order_relaxed);
+  }
 
   std::mutex mutex_;
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
   messages waiting_;
   messages ready_;
+  matched_messages unwanted_;
+  std::size_t unwanted_count_ = 0;
   std::atomic<std::uint64_t> kept_{0};
   alignas(detail::cache_line_bytes) std::atomic<std::size_t> ready_count_{0};
 };

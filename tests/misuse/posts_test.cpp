@@ -101,6 +101,13 @@ TEST(wrong_runtime, of_a_completion_object_is_refused) {
       expect_refused([&] { return dev.post_am(0, {1}, large, foreign); }, wrong, "another runtime");
       expect_refused([&] { return dev.post_send(0, out, foreign); }, wrong, "another runtime");
       expect_refused([&] { return dev.post_recv(0, in, foreign); }, wrong, "another runtime");
+      static_cast<void>(weft::test::post(dev, [&] { return dev.post_send(0, out, local, {.tag = 3}); }));
+      std::optional<weft::matched_message> found;
+      ASSERT_TRUE(weft::test::eventually(dev, [&] { return (found = dev.probe(0, {.tag = 3})).has_value(); }));
+      expect_refused([&] { return found->receive(in, foreign); }, wrong, "another runtime");
+      EXPECT_EQ(found->tag(), 3U);  // still there
+      static_cast<void>(weft::test::post(dev, [&] { return found->receive(in, local); }));
+      EXPECT_TRUE(weft::test::eventually(dev, [&] { return local.value() == 1; }));
       expect_refused([&] { return dev.post_put(0, out, region.at(0), foreign); }, wrong, "another runtime");
       expect_refused([&] { return dev.post_get(0, in, region.at(0), foreign); }, wrong, "another runtime");
       expect_refused([&] { return dev.post_put(0, out, region.at(0), local); }, errc::region_refused, "this job");

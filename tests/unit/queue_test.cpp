@@ -177,6 +177,66 @@ TEST(bounded_queue, loses_nothing_when_threads_without_a_slot_join_in) {
   EXPECT_EQ(sum.load(), 4u * 3000u * 3001u / 2u);
 }
 
+// True before the first push and after the last pop, and false in between, lap after lap.
+template <class Queue>
+void empty_and_not(Queue& queue) {
+  const Queue& asked = queue;
+  record out;
+  for (std::uint64_t lap = 0; lap < 100; ++lap) {
+    for (std::uint64_t count = 1; count <= 4; ++count) {
+      EXPECT_TRUE(asked.is_empty());
+      for (std::uint64_t i = 0; i < count; ++i) {
+        ASSERT_TRUE(queue.try_push(record::make(lap, i)));
+        EXPECT_FALSE(asked.is_empty());
+      }
+      for (std::uint64_t i = 0; i < count; ++i) {
+        EXPECT_FALSE(asked.is_empty());
+        ASSERT_TRUE(queue.try_pop(out));
+      }
+    }
+  }
+  EXPECT_TRUE(asked.is_empty());
+}
+
+// Whoever pops only where a look says that there is something gets everything; whoever only looks disturbs nobody.
+template <class Queue>
+void look_before_each_pop(Queue& queue) {
+  constexpr std::uint64_t producers = 3, per_producer = 3000;
+  std::atomic<std::uint64_t> popped{0}, sum{0};
+  std::atomic<bool> is_lost{false};
+  const auto is_over = [&] { return popped.load() == producers * per_producer || is_lost.load(); };
+  std::vector<std::thread> threads;
+  for (std::uint64_t producer = 0; producer < producers; ++producer) {
+    threads.emplace_back([&, producer] {
+      for (std::uint64_t number = 1; number <= per_producer; ++number) {
+        while (!queue.try_push(record::make(producer, number)) && !is_lost.load()) std::this_thread::yield();
+      }
+    });
+  }
+  for (int consumer = 0; consumer < 2; ++consumer) {
+    threads.emplace_back([&] {
+      for (std::uint64_t attempt = 0; !is_over(); ++attempt) {
+        if (attempt == attempts_max) is_lost = true;
+        record out;
+        if (queue.is_empty() || !queue.try_pop(out)) {
+          std::this_thread::yield();
+          continue;
+        }
+        sum += out.number;
+        ++popped;
+      }
+    });
+  }
+  while (!is_over()) {
+    static_cast<void>(queue.is_empty());
+    std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(is_lost.load());
+  EXPECT_EQ(sum.load(), producers * per_producer * (per_producer + 1) / 2);
+  EXPECT_TRUE(queue.is_empty());
+}
+
 // Joined, so that its slot is free again.
 template <class Function>
 void in_another_thread(Function what) {
@@ -283,6 +343,42 @@ TEST(laned_queue, serves_threads_without_a_slot) {
     EXPECT_EQ(out.number, i);
   }
   EXPECT_FALSE(queue.try_pop(out));
+}
+
+TEST(laned_queue, knows_whether_it_is_empty) {
+  laned_queue<record> queue(4);
+  empty_and_not(queue);
+  // In a lane of another thread's, and in what threads without a lane share.
+  laned_queue<record> shared(4, 1);
+  EXPECT_TRUE(shared.try_push(record::make(0, 0)));
+  record out;
+  EXPECT_TRUE(shared.try_pop(out));
+  for (laned_queue<record>* each : {&queue, &shared}) {
+    std::thread([&] { EXPECT_TRUE(each->try_push(record::make(1, 0))); }).join();
+    EXPECT_FALSE(each->is_empty());
+    EXPECT_TRUE(each->try_pop(out));
+    EXPECT_TRUE(each->is_empty());
+  }
+}
+
+TEST(laned_queue, loses_nothing_for_who_looks_before_each_pop) {
+  laned_queue<record> wide(64), narrow(3, 1);
+  look_before_each_pop(wide);
+  look_before_each_pop(narrow);
+}
+
+TEST(unbounded_queue, knows_whether_it_is_empty) {
+  for (const std::uint32_t slots : {2u, 4u, 256u}) {
+    unbounded_queue<record> queue(slots);
+    empty_and_not(queue);
+  }
+}
+
+TEST(unbounded_queue, loses_nothing_for_who_looks_before_each_pop) {
+  for (const std::uint32_t slots : {2u, 256u}) {
+    unbounded_queue<record> queue(slots);
+    look_before_each_pop(queue);
+  }
 }
 
 TEST(laned_queue, refuses_a_capacity_beyond_memory) {

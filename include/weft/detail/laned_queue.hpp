@@ -91,6 +91,16 @@ class laned_queue {
   }
   [[nodiscard]] lane& first_lane() noexcept { return first_; }
 
+  /// Whether nothing is ready: each lane was empty at some time during the call. Reads only.
+  [[nodiscard]] bool is_empty() const noexcept {
+    // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
+    const std::uint32_t ways = ways_.load(std::memory_order_acquire);
+    for (std::uint32_t index = 0; index < (ways & lanes_mask); ++index) {
+      if (!at(index).is_empty()) return false;
+    }
+    return (ways & rest_in_use) == 0 || rest_.is_empty();
+  }
+
   /// Records that fit into one lane.
   [[nodiscard]] std::size_t capacity() const noexcept { return first_.capacity(); }
 

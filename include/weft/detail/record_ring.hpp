@@ -68,6 +68,12 @@ class record_ring {
     return take_later(record);
   }
 
+  /// Whether nothing is ready, as `find_first` sees it. Reads only.
+  [[nodiscard]] bool is_empty() const noexcept {
+    place nothing;
+    return !find_first(nothing);
+  }
+
   [[nodiscard]] std::size_t capacity() const noexcept { return static_cast<std::size_t>(capacity_); }
 
  protected:

@@ -131,6 +131,27 @@ class unbounded_queue {
     }
   }
 
+  /// Whether nothing is ready: where it is true, `try_pop` would have answered false at some time during the call.
+  /// Reads only: where all records of a segment are claimed it looks into the next one, and leaves leaving to a pop.
+  [[nodiscard]] bool is_empty() const noexcept {
+    for (;;) {
+      // [unbounded_queue.first] acquire <- [unbounded_queue.leave]: the segment's head is that of this incarnation.
+      const std::uint64_t first = first_.load(std::memory_order_acquire);
+      finding found = look_into(low(first), incarnation(first));
+      if (found == finding::all_claimed) {
+        // [unbounded_queue.successor] acquire <- [unbounded_queue.link]: as in `append_after`.
+        const std::uint64_t next = at(low(first)).next.load(std::memory_order_acquire);
+        if (incarnation(next) != incarnation(first)) continue;
+        if (low(next) == no_segment) return true;
+        found = look_into(low(next), incarnation(first) + 1);
+        if (found == finding::not_begun) return true;
+      }
+      if (found == finding::ready) return false;
+      if (found == finding::nothing) return true;
+      // Consumers have moved on meanwhile.
+    }
+  }
+
   /// Segments allocated so far; it never shrinks.
   [[nodiscard]] std::size_t segment_count() const noexcept {
     // [stat]
@@ -170,7 +191,24 @@ class unbounded_queue {
   }
   std::size_t block_bytes(std::uint32_t block) const noexcept { return segment_bytes_ << block; }
 
-  segment& at(std::uint32_t index) noexcept {
+  enum class finding : std::uint8_t { ready, nothing, all_claimed, not_begun, over };
+
+  /// What is at the front of a segment in the incarnation `service`.
+  finding look_into(std::uint32_t index, std::uint64_t service) const noexcept {
+    segment& source = at(index);
+    for (;;) {
+      // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: who has moved on, and so `first_`.
+      const std::uint64_t position = source.head.load(std::memory_order_acquire);
+      if (incarnation(position) != service) return incarnation(position) < service ? finding::not_begun : finding::over;
+      if (low(position) >= slot_count_) return finding::all_claimed;
+      // [unbounded_queue.poll] acquire <- [unbounded_queue.publish]: the record is there to be popped.
+      if (slots_of(source)[low(position)].sequence.load(std::memory_order_acquire) == position) return finding::ready;
+      // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: unless others have moved on, there is nothing.
+      if (source.head.load(std::memory_order_acquire) == position) return finding::nothing;
+    }
+  }
+
+  segment& at(std::uint32_t index) const noexcept {
     const auto block = static_cast<std::uint32_t>(std::bit_width(index + 1)) - 1;
     // [unbounded_queue.at] relaxed <- [unbounded_queue.block]: whoever names a segment knows of its block already.
     std::byte* base = static_cast<std::byte*>(blocks_[block].load(std::memory_order_relaxed));

@@ -31,6 +31,8 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
 }
 
 outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
+  // Around the look and both stores: of two threads, who stores last has seen the newer devices.
+  const std::scoped_lock lock{making_};
   const std::uint64_t seen = routes_[to].live_devices();
   // The peer wrote this: devices that there is no room for in its segment are not believed.
   const std::uint64_t live = seen & (~std::uint64_t{0} >> (slots_max - layout_->shape.devices_max));
@@ -44,14 +46,14 @@ outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
     route& cached = routes_[to];
     // [shm.reroute_way] release -> [shm.route_way]: the ring is made.
     cached.way.store(found, std::memory_order_release);
-    // [shm.reroute] release -> [shm.route]: after the way, so that nobody takes an older one for these devices.
+    // [shm.reroute] release -> [shm.route]: after the way, so that nobody takes an older one for these devices; and
+    // under the lock, so that no older one comes between.
     cached.live.store(seen, std::memory_order_release);
   }
   return found;
 }
 
 outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
-  const std::scoped_lock lock{making_};
   std::atomic<outgoing*>& place = ways_[to][device];
   if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [stat] locked
   const peer& target = *(*peers_)[to];

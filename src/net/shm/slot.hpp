@@ -48,6 +48,7 @@ class slot {
   [[nodiscard]] bool has_missed_some() const noexcept { return missed_; }
 
  private:
+  // Under `making_`.
   [[nodiscard]] outgoing* make_way(std::uint32_t to, std::uint32_t device) noexcept;
   void add_sources(std::uint32_t source, std::uint64_t devices);
 
@@ -57,11 +58,11 @@ class slot {
   std::uint32_t index_;
   std::vector<route> routes_;
   std::vector<std::array<std::atomic<outgoing*>, slots_max>> ways_;  // by peer and its device
-  std::mutex making_;
-  std::vector<std::unique_ptr<outgoing>> made_;  // under `making_`
-  const std::atomic<std::uint64_t>* connects_;   // of our segment: a word for each rank
-  std::vector<std::uint64_t> connected_;         // what is in `sources_`
-  std::deque<incoming> sources_;                 // stay where they are
+  std::mutex making_;                                                // ways, and what `routes_` knows of them
+  std::vector<std::unique_ptr<outgoing>> made_;                      // under `making_`
+  const std::atomic<std::uint64_t>* connects_;                       // of our segment: a word for each rank
+  std::vector<std::uint64_t> connected_;                             // what is in `sources_`
+  std::deque<incoming> sources_;                                     // stay where they are
   bool missed_ = false;
 };
 

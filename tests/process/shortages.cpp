@@ -1,0 +1,105 @@
+// What is short is named, and what needs it goes on once it is there again, without having waited for it.
+// ranks: 2
+#include "process/am_load.hpp"
+
+namespace {
+
+using weft::shortage;
+using weft::test::eventually;
+using weft::test::require;
+
+// All the packets that this rank can get.
+std::vector<weft::packet> take_all_packets(weft::runtime& rt) {
+  std::vector<weft::packet> out;
+  while (auto packet = rt.try_take_packet()) out.push_back(std::move(*packet));
+  return out;
+}
+
+// Memory that peers can't map, and the kernel may not copy: a put of it rides in a packet.
+void put_without_packets(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter sent{rt};
+  std::vector<std::byte> memory(1000);
+  const weft::memory_region region{rt, std::span{memory}};
+  std::optional<weft::remote_region> theirs;
+  weft::handler learn{rt, [&](weft::completion_record&& message) {
+                        std::memcpy(&theirs.emplace(), message.data().data(), sizeof *theirs);
+                      }};
+  const auto handles = rt.register_completion(learn, {.id = 1});
+  const std::uint32_t peer = 1 - rt.rank();
+  weft::test::post_until_taken(dev, peer, {1}, std::span{&region.handle(), 1}, sent);
+  require(eventually(dev, [&] { return theirs.has_value(); }), "the peer's region was not heard of");
+
+  const std::vector<std::byte> bytes(1000, std::byte{7});
+  std::vector<weft::packet> packets = take_all_packets(rt);
+  const std::uint64_t before = dev.counters().retries_for(shortage::packets);
+  const auto put = [&] { return dev.post_put(peer, bytes, {*theirs, 0}, sent); };
+  const weft::status answer = put();
+  require(answer.is_retry(), "a put without packets was taken");
+  require(answer.reason() == shortage::packets,
+          fmt::format("short of {}, not of packets", weft::name_of(answer.reason())));
+  require(dev.counters().retries_for(shortage::packets) == before + 1, "the retry was counted as another one");
+  packets.clear();
+  static_cast<void>(weft::test::post(dev, put));
+  dev.flush(peer);
+  rt.barrier();
+  require(memory == bytes, "the put is not there");
+}
+
+// An offer that a handler drops while every operation is in use, one of them by what waits for that handler to return.
+void drop_in_handler(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter local{rt};
+  bool is_open = false, is_dropped = false;
+  std::uint32_t came = 0;
+  weft::handler closed{rt, [&](weft::completion_record&& message) {
+                         if (!is_open) return weft::completion::answer::full;
+                         const weft::completion_record taken{std::move(message)};
+                         ++came;
+                         return weft::completion::answer::taken;
+                       }};
+  weft::handler drops{rt, [&](weft::completion_record&& message) {
+                        if (!dev.probe(1, {.tag = 3})) return weft::completion::answer::full;  // dropped at once
+                        const weft::completion_record taken{std::move(message)};
+                        is_dropped = true;
+                        return weft::completion::answer::taken;
+                      }};
+  const auto first = rt.register_completion(closed, {.id = 2});
+  const auto second = rt.register_completion(drops, {.id = 3});
+  rt.barrier();
+  const std::vector<std::byte> bytes(100'000, std::byte{7});
+  if (rt.rank() == 1) {
+    static_cast<void>(weft::test::post(dev, [&] { return dev.post_am(0, {2}, bytes, local); }));
+    require(eventually(dev, [&] { return local.value() == 1; }), "the first long message was not taken");
+    static_cast<void>(weft::test::post(dev, [&] { return dev.post_send(0, bytes, local, {.tag = 3}); }));
+    weft::test::post_until_taken(dev, 0, {3}, {}, local);
+    require(eventually(dev, [&] { return local.value() == 2; }), "nobody said that the message was dropped");
+  } else {
+    std::uint64_t word = 0;
+    const weft::status never = weft::test::post(dev, [&] {
+      return dev.post_recv(1, weft::buffer_ref{&word, sizeof word}, local, {.tag = 99});
+    });
+    require(eventually(dev, [&] { return is_dropped; }), "the handler did not return");
+    for (int i = 0; i < 100; ++i) dev.progress();
+    require(rt.counters().messages_dropped == 1, "a message was dropped twice, or not at all");
+    is_open = true;
+    require(eventually(dev, [&] { return came == 1; }), "the first long message did not arrive");
+    require(dev.cancel(never.ticket()) == weft::cancel_result::cancelled, "the receive could not be cancelled");
+    require(eventually(dev, [&] { return local.value() == 1; }), "the cancelled receive was not signalled");
+  }
+  rt.barrier();
+}
+
+}  // namespace
+
+int main() {
+  using weft::test::set;
+  set("WEFT_PACKET_COUNT", "64");
+  set("WEFT_OPERATIONS_MAX", "1");
+  set("WEFT_RECEIVES_MAX", "1");
+  set("WEFT_SHM_CMA", "off");
+  return weft::test::run_rank([](weft::runtime& rt) {
+    put_without_packets(rt);
+    drop_in_handler(rt);
+  });
+}
