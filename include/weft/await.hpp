@@ -4,3 +4,4 @@
 #include "weft/event.hpp"
 #include "weft/run_loop.hpp"
 #include "weft/task.hpp"
+#include "weft/when_all.hpp"

@@ -71,7 +71,7 @@ class run_loop {
         detail::ready_node& node = *next;
         next = node.behind;  // the node may be gone soon
         if (node.is_abandoned) {
-          node.handle.destroy();
+          node.let_go();
         } else {
           executor(node.handle);
         }

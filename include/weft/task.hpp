@@ -20,6 +20,7 @@ class task;
 namespace detail {
 
 class task_promise_base;
+class joint;
 
 inline constexpr const char* task_is_empty = "an empty task is awaited or started";
 
@@ -155,7 +156,7 @@ class [[nodiscard]] task {
       return callee_.promise().result();
     }
     /// Passes on that nobody waits any more to what it waits for.
-    bool abandon(std::coroutine_handle<> root) noexcept override {
+    bool abandon(detail::ready_node& root) noexcept override {
       waiting_point* const at = callee_.promise().at;
       return at != nullptr && at->abandon(root);
     }
@@ -170,13 +171,17 @@ class [[nodiscard]] task {
  private:
   friend promise_type;
   friend class run_loop;
+  friend class detail::joint;
   explicit task(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_{coroutine} {}
 
   void drop() noexcept {
     if (!coroutine_) return;
     const auto gone = std::exchange(coroutine_, nullptr);
-    detail::waiting_point* const at = gone.promise().at;
-    if (at == nullptr || !at->abandon(gone)) gone.destroy();
+    promise_type& promise = gone.promise();
+    if (promise.at == nullptr) return gone.destroy();
+    promise.holders.store(1, std::memory_order_relaxed);  // [stat] this: what is abandoned may be let go of meanwhile
+    promise.at->abandon(promise);
+    promise.drop_holder();
   }
 
   std::coroutine_handle<promise_type> coroutine_;

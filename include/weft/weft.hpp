@@ -27,6 +27,7 @@
 #include "weft/task.hpp"
 #include "weft/wait.hpp"
 #include "weft/wait_descriptor.hpp"
+#include "weft/when_all.hpp"
 
 /// Asynchronous communication between processes with many threads: any thread may send, serve and make progress, at any
 /// time, and none waits for another. Start with `weft::runtime` and `weft::device`.

@@ -9,8 +9,46 @@
 namespace weft::detail {
 namespace {
 
-// Where the coroutine that this thread runs leaves the one that is to follow; null where it runs none.
-thread_local constinit std::coroutine_handle<>* following = nullptr;
+// Resumes coroutines one after the other, and has what the one that runs leaves to be run next.
+class succession {
+ public:
+  succession() noexcept : outer_{std::exchange(current, this)} {}
+  ~succession() { current = outer_; }
+  succession(const succession&) = delete;
+  succession& operator=(const succession&) = delete;
+
+  void run(std::coroutine_handle<> what) {
+    for (; what; what = take()) what.resume();
+  }
+  /// False: another one is to follow.
+  [[nodiscard]] bool try_follow(std::coroutine_handle<> next) noexcept {
+    if (next_) return false;
+    next_ = next;
+    return true;
+  }
+  /// Behind what is there already.
+  void add(ready_node* first) noexcept {
+    *end_ = first;
+    while (*end_ != nullptr) end_ = &(*end_)->behind;
+  }
+  [[nodiscard]] std::coroutine_handle<> take() noexcept {
+    if (next_) return std::exchange(next_, nullptr);
+    if (first_ == nullptr) return nullptr;
+    const ready_node& taken = *first_;
+    first_ = taken.behind;
+    if (first_ == nullptr) end_ = &first_;
+    return taken.handle;
+  }
+
+  static thread_local constinit succession* current;  // null where this thread runs no coroutine
+
+ private:
+  succession* outer_;
+  std::coroutine_handle<> next_;
+  ready_node* first_ = nullptr;
+  ready_node** end_ = &first_;
+};
+thread_local constinit succession* succession::current = nullptr;
 
 // Whoever has the lock of an engine's place holds it for some instructions.
 void cancel_receive(device& through, std::uint64_t ticket) noexcept {
@@ -21,27 +59,17 @@ void cancel_receive(device& through, std::uint64_t ticket) noexcept {
 
 void await_misuse(const char* what) noexcept { core::misuse(what); }
 
-void resume(std::coroutine_handle<> what) {
-  std::coroutine_handle<> next;
-  class frame {
-   public:
-    explicit frame(std::coroutine_handle<>& place) noexcept : outer_{std::exchange(following, &place)} {}
-    ~frame() { following = outer_; }
-    frame(const frame&) = delete;
-    frame& operator=(const frame&) = delete;
-
-   private:
-    std::coroutine_handle<>* outer_;
-  } mine{next};
-  for (; what; what = std::exchange(next, nullptr)) what.resume();
-}
+void resume(std::coroutine_handle<> what) { succession{}.run(what); }
 
 void transfer(std::coroutine_handle<> next) {
-  if (following != nullptr && !*following) {
-    *following = next;
-  } else {
-    resume(next);
-  }
+  if (succession::current == nullptr || !succession::current->try_follow(next)) resume(next);
+}
+
+void transfer_to_all(ready_node* first) {
+  if (succession::current != nullptr) return succession::current->add(first);
+  succession all;
+  all.add(first);
+  all.run(all.take());
 }
 
 posting::posting(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag) noexcept
@@ -139,8 +167,8 @@ void receiving::cancel() noexcept {
   if (ticket != 0 && ticket != completed) cancel_receive(loop().through(), ticket);
 }
 
-bool receiving::abandon(std::coroutine_handle<> root) noexcept {
-  if (!posting::abandon(root)) return false;
+bool receiving::abandon(ready_node& of) noexcept {
+  if (!posting::abandon(of)) return false;
   cancel();
   return true;
 }
@@ -161,8 +189,8 @@ void watching::end() noexcept {
   resumed();
 }
 
-bool watching::abandon(std::coroutine_handle<> root) noexcept {
-  if (!suspension::abandon(root)) return false;
+bool watching::abandon(ready_node& of) noexcept {
+  if (!suspension::abandon(of)) return false;
   loop_->stir();
   return true;
 }

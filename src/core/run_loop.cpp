@@ -49,7 +49,7 @@ void run_loop_state::drop_abandoned(ready_node* all) noexcept {
     ready_node& node = *all;
     all = node.behind;
     if (!node.is_abandoned) detail::await_misuse(still_awaited);
-    node.handle.destroy();
+    node.let_go();
   }
 }
 

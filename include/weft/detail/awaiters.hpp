@@ -108,7 +108,7 @@ class receiving : public posting {
  public:
   receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept;
 
-  bool abandon(std::coroutine_handle<> root) noexcept override;
+  bool abandon(ready_node& of) noexcept override;
 
  protected:
   ~receiving() = default;
@@ -211,7 +211,7 @@ class watching : public suspension {
   /// Whether it holds; takes what is to be taken.
   [[nodiscard]] virtual bool is_met() noexcept = 0;
 
-  bool abandon(std::coroutine_handle<> root) noexcept override;
+  bool abandon(ready_node& of) noexcept override;
 
  protected:
   ~watching() = default;

@@ -7,26 +7,40 @@
 // say, is *abandoned*: its frame stays until that is over, and is destroyed where it would have been resumed.
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <coroutine>
+#include <cstdint>
 
 namespace weft::detail {
 
-/// A link of a ready queue: a coroutine, or one that is to be destroyed.
+/// A link of a ready queue: a coroutine, or a part of one that is to be destroyed.
 struct ready_node {
   ready_node* behind = nullptr;
-  std::coroutine_handle<> handle;
-  bool is_abandoned = false;   // `handle` is to be destroyed
-  bool is_started = false;     // of a task
-  bool signals_twice = false;  // of an operation: the end of its post counts as well
+  union {
+    std::coroutine_handle<> handle{};
+    ready_node* root;  // where `is_abandoned`: the task whose frame this holds
+  };
+  bool is_abandoned = false;
+  bool is_started = false;                // of a task
+  bool signals_twice = false;             // of an operation: the end of its post counts as well
+  std::atomic<std::uint32_t> holders{0};  // of a task that was abandoned: what still refers to its frame
+
+  /// Nothing refers to what was abandoned here: its task goes with the last of its parts.
+  void let_go() const noexcept { root->drop_holder(); }
+  /// Of a task that was abandoned.
+  void drop_holder() noexcept {
+    // [await.holders] acq_rel -> [await.holders]: the frame, with all that was done to it.
+    if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) handle.destroy();
+  }
 };
 
 /// Where a coroutine of Weft's own kind is suspended.
 class waiting_point {
  public:
-  /// Makes `root`, which this is a part of, go when it would be resumed; false where nothing refers to it, so that it
-  /// may go at once. **Threads**: the one that would resume it.
-  virtual bool abandon(std::coroutine_handle<> root) noexcept = 0;
+  /// Holds the task `root`, which this is a part of, until it would be resumed; false where nothing refers to this.
+  /// **Threads**: the one that would resume it.
+  virtual bool abandon(ready_node& root) noexcept = 0;
 
  protected:
   ~waiting_point() = default;
@@ -47,23 +61,27 @@ void resume(std::coroutine_handle<> what);
 /// tail call, which compilers do not promise (GCC below -O2, sanitizers), and chains of tasks would grow the stack.
 void transfer(std::coroutine_handle<> next);
 
+/// The same for several: one after the other, each until it is suspended.
+void transfer_to_all(ready_node* first);
+
 /// A coroutine that is suspended until somebody puts it into the ready queue of its loop.
 class suspension : public waiting_point, public ready_node {
  public:
   suspension(const suspension&) = delete;
   suspension& operator=(const suspension&) = delete;
 
-  bool abandon(std::coroutine_handle<> root) noexcept override {
-    if (is_abandoned) return false;  // is being destroyed
+  bool abandon(ready_node& of) noexcept override {
+    if (is_abandoned) return false;                      // is being destroyed
+    of.holders.fetch_add(1, std::memory_order_relaxed);  // [stat] whoever drops the task holds it meanwhile
     is_abandoned = true;
-    handle = root;
+    root = &of;
     return true;
   }
 
  protected:
   suspension() noexcept = default;
   ~suspension() {
-    if (handle && !is_abandoned) await_misuse("a coroutine is destroyed while something that it awaits is under way");
+    if (!is_abandoned && handle) await_misuse("a coroutine is destroyed while something that it awaits is under way");
   }
 
   template <class Promise>

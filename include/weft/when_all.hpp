@@ -1,0 +1,173 @@
+// Tasks that run at the same time, and are awaited together.
+//
+// Cost: nothing is allocated but the vector of results; one atomic operation for each task that ends, and none of them
+// is started inside another one.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "weft/detail/suspension.hpp"
+#include "weft/task.hpp"
+
+namespace weft {
+namespace detail {
+
+/// What a coroutine waits in for several tasks.
+class joint : public waiting_point, public task_owner {
+ public:
+  joint(const joint&) = delete;
+  joint& operator=(const joint&) = delete;
+
+  void ended(task_promise_base& /*what*/) noexcept final {
+    // [when_all.ended] acq_rel -> [when_all.ended]: what each task did. All of this may be gone from here on, but for
+    // the last one.
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) transfer(then_);
+  }
+
+ protected:
+  /// What a task that gives back nothing gives back here.
+  template <class T>
+  using result_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+  joint() noexcept = default;
+  ~joint() = default;
+
+  template <class Promise>
+  void suspend(std::coroutine_handle<Promise> by) noexcept {
+    then_ = by;
+    if constexpr (std::derived_from<Promise, suspendable>) {
+      in_ = &by.promise();
+      in_->at = this;
+    }
+  }
+  void resumed() noexcept {
+    if (in_ != nullptr) in_->at = nullptr;
+  }
+
+  template <class T>
+  void add(task<T>& what) {
+    const auto coroutine = what.coroutine_;
+    if (!coroutine) await_misuse(task_is_empty);
+    task_promise<T>& promise = coroutine.promise();
+    promise.start(coroutine, nullptr, this);
+    promise.behind = nullptr;
+    *end_ = &promise;
+    end_ = &promise.behind;
+  }
+  void start(std::size_t count) {
+    left_.store(count, std::memory_order_relaxed);  // [stat] handed on with the tasks
+    transfer_to_all(first_);
+  }
+  template <class T>
+  [[nodiscard]] static result_of<T> take(task<T>& from) {
+    if constexpr (std::is_void_v<T>) {
+      from.coroutine_.promise().result();
+      return {};
+    } else {
+      return from.coroutine_.promise().result();
+    }
+  }
+  template <class T>
+  [[nodiscard]] static bool abandon(task<T>& what, ready_node& root) noexcept {
+    waiting_point* const at = what.coroutine_.promise().at;
+    return at != nullptr && at->abandon(root);
+  }
+
+ private:
+  std::atomic<std::size_t> left_{0};  // tasks that have not ended
+  std::coroutine_handle<> then_;
+  suspendable* in_ = nullptr;
+  ready_node* first_ = nullptr;
+  ready_node** end_ = &first_;
+};
+
+/// Of a number of tasks that the program's text has.
+template <class... T>
+class joint_of final : public joint {
+ public:
+  explicit joint_of(task<T>... tasks) noexcept : tasks_{std::move(tasks)...} {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return sizeof...(T) == 0; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    std::apply([&](task<T>&... each) { (add(each), ...); }, tasks_);
+    start(sizeof...(T));
+  }
+  [[nodiscard]] std::tuple<result_of<T>...> await_resume() {
+    resumed();
+    // In braces: in the order of the tasks, so that the first one that has thrown throws.
+    return std::apply([](task<T>&... each) { return std::tuple<result_of<T>...>{take(each)...}; }, tasks_);
+  }
+  bool abandon(ready_node& root) noexcept override {
+    bool is_held = false;
+    std::apply([&](task<T>&... each) { ((is_held = joint::abandon(each, root) || is_held), ...); }, tasks_);
+    return is_held;
+  }
+
+ private:
+  std::tuple<task<T>...> tasks_;
+};
+
+/// Of any number.
+template <class T>
+class joint_of_many final : public joint {
+ public:
+  explicit joint_of_many(std::vector<task<T>> tasks) noexcept : tasks_{std::move(tasks)} {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return tasks_.empty(); }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    for (task<T>& each : tasks_) add(each);
+    start(tasks_.size());
+  }
+  [[nodiscard]] std::vector<result_of<T>> await_resume() {
+    resumed();
+    std::vector<result_of<T>> out;
+    out.reserve(tasks_.size());
+    for (task<T>& each : tasks_) out.push_back(take(each));
+    return out;
+  }
+  bool abandon(ready_node& root) noexcept override {
+    bool is_held = false;
+    for (task<T>& each : tasks_) is_held = joint::abandon(each, root) || is_held;
+    return is_held;
+  }
+
+ private:
+  std::vector<task<T>> tasks_;
+};
+
+}  // namespace detail
+
+/// `auto [a, b] = co_await when_all(first(), second());` starts all tasks, in their order, each when the one before is
+/// suspended for the first time or has ended, and goes on once when all have ended, in the thread in which the last one
+/// has. **Returns**: to the await, a tuple of what they give back, `std::monostate` for nothing. **Errors**: what the
+/// first of those that throw, in the order of the arguments, has thrown, after all have ended; what others have thrown
+/// is lost. A task that is empty or was started ends the process.
+///
+/// **Blocking**: never. **Threads**: where several run the loop, the tasks go on in any of them, at the same time.
+/// **Lifetime**: a task that is destroyed while it waits here stays until nothing refers to any of these (`task`). To
+/// stop all of them, give all the same `std::stop_token`.
+template <class... T>
+[[nodiscard]] auto when_all(task<T>... tasks) noexcept {
+  return detail::joint_of<T...>{std::move(tasks)...};
+}
+
+/// The same for any number of tasks. **Returns**: to the await, a vector of what they give back.
+template <class T>
+[[nodiscard]] auto when_all(std::vector<task<T>> tasks) noexcept {
+  return detail::joint_of_many<T>{std::move(tasks)};
+}
+
+}  // namespace weft
