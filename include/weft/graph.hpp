@@ -31,7 +31,9 @@ struct graph_node {
 /// A node whose predecessors are complete runs at once: in `start`, or in the thread that made progress and saw the
 /// last of them complete, as a handler does. It may post and must not wait; long chains of nodes are run one after the
 /// other, not one inside the other. A post that answers *retry* is tried again by progress on the graph's device, until
-/// it goes through. An operation that fails is complete, too: the end tells the first error.
+/// it goes through. An operation that fails is complete, too: the end tells the first error. Where a receive comes
+/// before a post, the post is made by whichever thread has taken the message, on any device: it has to be on a shared
+/// one.
 ///
 /// **Lifetime**: not while it runs; that ends the process with a message. The runtime outlives it. **Source**:
 /// yan2025-lci, 4.2.6 and 5.1.4.
