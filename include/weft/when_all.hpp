@@ -157,8 +157,9 @@ class joint_of_many final : public joint {
 /// is lost. A task that is empty or was started ends the process.
 ///
 /// **Blocking**: never. **Threads**: where several run the loop, the tasks go on in any of them, at the same time.
-/// **Lifetime**: a task that is destroyed while it waits here stays until nothing refers to any of these (`task`). To
-/// stop all of them, give all the same `std::stop_token`.
+/// **Lifetime**: a task that is destroyed while it waits here stays until nothing refers to any of these (`task`). So
+/// an `event` in its own frame that only one of these sets would keep it for ever: let it be outside, or set it from
+/// there. To stop all of them, give all the same `std::stop_token`.
 template <class... T>
 [[nodiscard]] auto when_all(task<T>... tasks) noexcept {
   return detail::joint_of<T...>{std::move(tasks)...};

@@ -147,33 +147,17 @@ bool device_state::match_in_order(engine_state& engine, const net::arrival& mess
   return result != match_result::busy;
 }
 
-// Whose packets wait here is told when there are too many, and again when there are few. Where there is nothing to say
-// it by, the next message, offer or receive tries again. Not by an operation of the set by which peers are answered: a
-// word answers nobody, and those that do have to be enough for all posts that wait.
+// Whose packets wait here is told when there are too many, and again when there are few. Where there is no room for it
+// now, the next message, offer or receive tries again: a word answers nobody, so it takes no operation from those that
+// have to. Two threads may send the same word, of which the second says nothing.
 void device_state::tell_budget(std::uint32_t source) noexcept {
   send_budget& budget = runtime_->unexpected_sends().budget();
-  if (!budget.has_news(source)) return;
-  operation_state* const word = runtime_->receives().try_get();
-  if (word == nullptr) return;
   const std::uint32_t number = budget.next_word(source);
-  if (number == 0) {
-    runtime_->put_back(*word);
-    return;
+  if (number == 0) return;
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::wants_offers), .sequence = number};
+  if (way(source).try_inject(source, net::any_device, what, nullptr, 0) == net::post_result::ok) {
+    budget.told(source, number);
   }
-  word->peer = source;
-  word->device = net::any_device;
-  word->kind = static_cast<std::uint32_t>(wire::wants_offers);
-  word->sequence = number;
-  take_up(*word, step::tell_budget);
-}
-
-bool device_state::send_word(operation_state& operation) noexcept {
-  const net::header what{.kind = operation.kind, .sequence = operation.sequence};
-  if (way(operation.peer).try_inject(operation.peer, operation.device, what, nullptr, 0) != net::post_result::ok) {
-    return false;
-  }
-  runtime_->put_back(operation);
-  return true;
 }
 
 bool device_state::on_wants_offers(const net::arrival& message) noexcept {

@@ -266,7 +266,6 @@ class device_state final {
   [[nodiscard]] bool refuse_send(const net::arrival& message, fate why) noexcept;
   [[nodiscard]] bool try_match(operation_state& receive) noexcept;
   void tell_budget(std::uint32_t source) noexcept;
-  [[nodiscard]] bool send_word(operation_state& operation) noexcept;
   [[nodiscard]] bool on_wants_offers(const net::arrival& message) noexcept;
   void pair_up(operation_state& receive, unexpected_message& with) noexcept;
   void let_go(unexpected_message& done) noexcept;

@@ -55,7 +55,6 @@ bool device_state::advance(operation_state& operation) noexcept {
     case step::ask: return go_on(operation, ask(operation, reason));
     case step::notify: return go_on(operation, notify(operation));
     case step::answer_atomic: return answer_atomic(operation);
-    case step::tell_budget: return send_word(operation);
     case step::request_copy: return request_copy(operation);
     case step::fetch: return fetch(operation);
     case step::share: return write_share(operation);
@@ -163,6 +162,8 @@ bool device_state::signal(operation_state& operation) noexcept {
     return true;
   }
   runtime_->forget(operation);  // it is through: a flush doesn't wait for room in the object
+  // A receive that lay in the backlog can't be cancelled any more, as its object may want to know.
+  if (operation.next.load(std::memory_order_relaxed) == step::match) operation.reach(step::signal);  // [stat] ours
   completion& object = *operation.target;
   completion_record record = record_of(operation);
   // Before the signal: whoever sees it may destroy the object.

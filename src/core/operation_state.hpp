@@ -36,7 +36,6 @@ enum class step : std::uint8_t {
   share,            // sender: write pieces of what the receiver copies
   announce,         // receiver: tell the sender that its operation is through
   answer_atomic,    // target: send the old word
-  tell_budget,      // receiver: tell a sender whether its packets are welcome
   signal,           // either: signal the completion object
 };
 

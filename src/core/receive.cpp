@@ -225,7 +225,7 @@ void device_state::answer_unwanted(operation_state& answer, unexpected_message& 
 // Those that there was no operation for when they were dropped.
 unsigned device_state::answer_all_unwanted() noexcept {
   unsigned answered = 0;
-  for (; runtime_->unexpected().has_ready(); ++answered) {
+  for (; runtime_->unexpected().unwanted_count() != 0; ++answered) {
     operation_state* const answer = operation_for_unwanted();
     if (answer == nullptr) break;
     ordered_message* const unwanted = runtime_->unexpected().take_unwanted();

@@ -40,20 +40,21 @@ class send_budget {
   void add(std::uint32_t source) noexcept { kept_[source].packets.fetch_add(1, std::memory_order_relaxed); }   // [stat]
   void take(std::uint32_t source) noexcept { kept_[source].packets.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
 
-  /// Whether `source` should be told something new. Between the two bounds it is left as it is.
-  [[nodiscard]] bool has_news(std::uint32_t source) const noexcept {
+  /// The number of the word that `source` should be told; 0 where there is nothing new. Between the two bounds it is
+  /// left as it is.
+  [[nodiscard]] std::uint32_t next_word(std::uint32_t source) const noexcept {
     const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [stat]
-    const bool asked = kept_[source].told.load(std::memory_order_relaxed) % 2 != 0;      // [stat]
-    return asked ? packets <= static_cast<std::int32_t>(share_ / 2) : packets > static_cast<std::int32_t>(share_);
+    const std::uint32_t last = kept_[source].told.load(std::memory_order_relaxed);       // [stat]
+    const bool asked = last % 2 != 0;
+    const bool has_news =
+        asked ? packets <= static_cast<std::int32_t>(share_ / 2) : packets > static_cast<std::int32_t>(share_);
+    return has_news ? last + 1 : 0;
   }
 
-  /// The number of the next word to `source`; 0 where another thread has just taken it.
-  [[nodiscard]] std::uint32_t next_word(std::uint32_t source) noexcept {
-    std::uint32_t known = kept_[source].told.load(std::memory_order_relaxed);  // [stat]
-    if (!has_news(source)) return 0;
-    return kept_[source].told.compare_exchange_strong(known, known + 1, std::memory_order_relaxed)  // [stat]
-               ? known + 1
-               : 0;
+  /// The word `number` is on its way to `source`.
+  void told(std::uint32_t source, std::uint32_t number) noexcept {
+    std::uint32_t before = number - 1;
+    kept_[source].told.compare_exchange_strong(before, number, std::memory_order_relaxed);  // [stat]
   }
 
  private:

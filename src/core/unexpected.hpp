@@ -34,6 +34,10 @@ class unexpected_messages {
 
   /// Keeps the description of an offer that nobody wants: it lies in itself, so there is always room.
   void put_aside(ordered_message& unwanted) noexcept;
+  /// How many of those there are; what is missed now is found by the next look.
+  [[nodiscard]] std::size_t unwanted_count() const noexcept {
+    return unwanted_count_.load(std::memory_order_relaxed);  // [stat] the lock carries them
+  }
   /// The one of those that was kept for the longest time, or null; the caller's again.
   [[nodiscard]] ordered_message* take_unwanted() noexcept;
 
@@ -67,7 +71,7 @@ class unexpected_messages {
   // After each change of what is ready, under the lock.
   void count_ready() noexcept {
     // [unexpected.ready] relaxed -> [unexpected.has_ready]: the lock carries the messages.
-    ready_count_.store(ready_.size() + unwanted_count_, std::memory_order_relaxed);
+    ready_count_.store(ready_.size() + unwanted_count(), std::memory_order_relaxed);
   }
 
   std::mutex mutex_;
@@ -76,7 +80,7 @@ class unexpected_messages {
   messages waiting_;
   messages ready_;
   matched_messages unwanted_;
-  std::size_t unwanted_count_ = 0;
+  std::atomic<std::size_t> unwanted_count_{0};  // changes under the lock
   std::atomic<std::uint64_t> kept_{0};
   alignas(detail::cache_line_bytes) std::atomic<std::size_t> ready_count_{0};
 };

@@ -85,6 +85,30 @@ TEST_P(receive_backlog, lets_a_receive_be_cancelled_that_waited_in_it) {
   });
 }
 
+TEST_P(receive_backlog, tells_who_asks_in_its_own_completion_that_it_is_too_late) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    const matching_engine engine{rt, {.ordered = GetParam()}};
+    counter sent{rt}, first_came{rt};
+    std::uint64_t ticket = 0;
+    std::optional<cancel_result> answer;
+    handler second_came{rt, [&](completion_record&&) { answer = dev.cancel(ticket); }};
+    std::array<std::byte, 8> first{}, second{}, message{};
+    const post_recv_options options{.tag = 7, .engine = engine.id(), .allow_retry = false};
+    const status one = dev.post_recv(0, std::span{first}, first_came, options);
+    while_its_place_is_held(test::local_job::state_of(rt), one.ticket(),
+                            [&] { ticket = dev.post_recv(0, std::span{second}, second_came, options).ticket(); });
+    dev.progress();  // it waits in its engine now
+    for (int i = 0; i < 2; ++i) {
+      static_cast<void>(test::post(
+          dev, [&] { return dev.post_send(0, std::span{message}, sent, {.tag = 7, .engine = engine.id()}); }));
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] { return answer.has_value(); }));
+    EXPECT_EQ(answer, cancel_result::too_late);
+    EXPECT_TRUE(test::eventually(dev, [&] { return first_came.value() == 1; }));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(engines, receive_backlog, testing::Bool(),
                          [](const auto& kind) { return kind.param ? "ordered" : "unordered"; });
 
