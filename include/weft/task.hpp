@@ -142,17 +142,14 @@ class [[nodiscard]] task {
     /// Starts it.
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> caller) {
-      if constexpr (std::derived_from<Promise, detail::suspendable>) {
-        in_ = &caller.promise();
-        in_->at = this;
-      }
+      hold(caller);
       const std::coroutine_handle<promise_type> callee = callee_;
       callee.promise().start(callee, caller, nullptr);
       detail::transfer(callee);
     }
     /// What it has given back, or thrown.
     T await_resume() {
-      if (in_ != nullptr) in_->at = nullptr;
+      release();
       return callee_.promise().result();
     }
     /// Passes on that nobody waits any more to what it waits for.
@@ -163,7 +160,6 @@ class [[nodiscard]] task {
 
    private:
     std::coroutine_handle<promise_type> callee_;
-    detail::suspendable* in_ = nullptr;
   };
   /// Runs it and gives back what it does.
   [[nodiscard]] awaiter operator co_await() && noexcept { return awaiter{coroutine_}; }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -44,13 +43,7 @@ class joint : public waiting_point, public task_owner {
   template <class Promise>
   void suspend(std::coroutine_handle<Promise> by) noexcept {
     then_ = by;
-    if constexpr (std::derived_from<Promise, suspendable>) {
-      in_ = &by.promise();
-      in_->at = this;
-    }
-  }
-  void resumed() noexcept {
-    if (in_ != nullptr) in_->at = nullptr;
+    hold(by);
   }
 
   template <class T>
@@ -85,7 +78,6 @@ class joint : public waiting_point, public task_owner {
  private:
   std::atomic<std::size_t> left_{0};  // tasks that have not ended
   std::coroutine_handle<> then_;
-  suspendable* in_ = nullptr;
   ready_node* first_ = nullptr;
   ready_node** end_ = &first_;
 };
@@ -104,7 +96,7 @@ class joint_of final : public joint {
     start(sizeof...(T));
   }
   [[nodiscard]] std::tuple<result_of<T>...> await_resume() {
-    resumed();
+    release();
     // In braces: in the order of the tasks, so that the first one that has thrown throws.
     return std::apply([](task<T>&... each) { return std::tuple<result_of<T>...>{take(each)...}; }, tasks_);
   }
@@ -132,7 +124,7 @@ class joint_of_many final : public joint {
     start(tasks_.size());
   }
   [[nodiscard]] std::vector<result_of<T>> await_resume() {
-    resumed();
+    release();
     std::vector<result_of<T>> out;
     out.reserve(tasks_.size());
     for (task<T>& each : tasks_) out.push_back(take(each));

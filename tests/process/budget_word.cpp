@@ -9,8 +9,7 @@ namespace {
 using weft::test::eventually;
 using weft::test::require;
 
-void run() {
-  weft::runtime rt;
+void run(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
   weft::counter sent{rt}, inbox{rt};
   const auto arrivals = rt.register_completion(inbox, {.id = 1});
@@ -45,11 +44,5 @@ int main() {
   set("WEFT_UNEXPECTED_BYTES_MAX", "0");
   set("WEFT_UNEXPECTED_PACKETS_MAX", "1");
   set("WEFT_RING_CELLS", "8");
-  try {
-    run();
-    return 0;
-  } catch (const std::exception& problem) {
-    std::fprintf(stderr, "budget word: %s\n", problem.what());
-    return 1;
-  }
+  return weft::test::run_rank(run);
 }

@@ -35,6 +35,13 @@ struct ready_node {
   }
 };
 
+class waiting_point;
+
+/// What promises of Weft's own kind have: where their coroutine is suspended, null while it is not in Weft's hands.
+struct suspendable {
+  waiting_point* at = nullptr;
+};
+
 /// Where a coroutine of Weft's own kind is suspended.
 class waiting_point {
  public:
@@ -44,11 +51,22 @@ class waiting_point {
 
  protected:
   ~waiting_point() = default;
-};
 
-/// What promises of Weft's own kind have: where their coroutine is suspended, null while it is not in Weft's hands.
-struct suspendable {
-  waiting_point* at = nullptr;
+  /// The coroutine `which` is suspended here.
+  template <class Promise>
+  void hold(std::coroutine_handle<Promise> which) noexcept {
+    if constexpr (std::derived_from<Promise, suspendable>) {
+      in_ = &which.promise();
+      in_->at = this;
+    }
+  }
+  /// It goes on.
+  void release() noexcept {
+    if (in_ != nullptr) in_->at = nullptr;
+  }
+
+ private:
+  suspendable* in_ = nullptr;  // null: a coroutine of another kind, or none
 };
 
 /// Ends the process: a rule was broken that no exception can report.
@@ -87,19 +105,13 @@ class suspension : public waiting_point, public ready_node {
   template <class Promise>
   void suspend(std::coroutine_handle<Promise> which) noexcept {
     handle = which;
-    if constexpr (std::derived_from<Promise, suspendable>) {
-      in_ = &which.promise();
-      in_->at = this;
-    }
+    hold(which);
   }
   /// The coroutine goes on.
   void resumed() noexcept {
     handle = nullptr;
-    if (in_ != nullptr) in_->at = nullptr;
+    release();
   }
-
- private:
-  suspendable* in_ = nullptr;
 };
 
 }  // namespace weft::detail
