@@ -39,13 +39,15 @@ std::vector<std::uint32_t> swap_indices(team& all, const devices& mine) {
   return indices;
 }
 
-// Where there are more threads than cores, whoever waits stands in the way of whom it waits for. More looks before it
-// gives way than 8 are quicker where 2 or 4 threads wait for one answer each (24: 2 to 3 times as many), but then some
-// thread often has less than half of what the others have.
+// Where there are more threads than cores, whoever waits stands in the way of whom it waits for. It looks for as long
+// as an answer takes from a partner that runs at this moment, some 700 ns, and then gives way. With 8 looks it gave way
+// each time, and an exchange cost two changes of threads: 4 threads did 0.4 M exchanges/s where they do 1.1 to 3 with
+// 64, and 16 threads 0.35 against 0.6 to 1.8. From 128 on some thread often has less than half of what the others have,
+// who are in step with their partners.
 std::uint32_t looks_in_vain(const team& all, const point& what, const bench_options& options) {
   if (options.yield_after != 0) return options.yield_after;
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return std::int64_t{all.pairs()} * 2 * what.threads > cores ? 8 : 4096;
+  return std::int64_t{all.pairs()} * 2 * what.threads > cores ? 64 : 4096;
 }
 
 bool pins(const point& what, const bench_options& options) {
@@ -97,17 +99,18 @@ class round_of_lanes {
   void run_lane(std::uint32_t index) {
     try {
       const std::size_t which = index % devices_.size();
-      lane mine{*devices_[which],
-                {.partner = team_.partner(),
-                 .index = index,
-                 .id = first_id_ + index,
-                 .partner_device = indices_[which],
-                 .yield_after = yield_after_,
-                 .begins = team_.begins()}};
+      // Not on the stack: a word of the lane that lies 4 KiB beside one that a call has just written there may be taken
+      // for it, and is read only when that one is in the cache, behind the cells that were written before.
+      const auto mine = std::make_unique<lane>(*devices_[which], lane_options{.partner = team_.partner(),
+                                                                              .index = index,
+                                                                              .id = first_id_ + index,
+                                                                              .partner_device = indices_[which],
+                                                                              .yield_after = yield_after_,
+                                                                              .begins = team_.begins()});
       const bool one_sided = what_.kind == kind::put || what_.kind == kind::put_visible ||
                              what_.kind == kind::put_rate || what_.kind == kind::get;
-      results_[index] = one_sided ? measure_put_get(mine, what_) : measure_messages(mine, what_);
-      if (mine.failed() != 0) throw error{errc::transport_failed, fmt::format("{} operations failed", mine.failed())};
+      results_[index] = one_sided ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
+      if (mine->failed() != 0) throw error{errc::transport_failed, fmt::format("{} operations failed", mine->failed())};
     } catch (const std::exception& problem) {
       // The partner waits for what will not come, and so may other threads here: the launcher ends the job.
       fmt::print(stderr, "weft-perf: {}\n", problem.what());

@@ -28,6 +28,7 @@ std::vector<limit> all_limits(double seconds) {
   std::vector<limit> out{
       {"handover", "ns", 64, 2, false, measure_handover_here},
       {"cells", "cell/s", 64, 2, true, [=] { return cell_stream(seconds); }},
+      {"cell there and back", "ns", 64, 2, false, [=] { return cell_exchange(seconds); }},
       {"fetch_add", "op/s", 8, 1, true, [=] { return fetch_add(1, seconds); }},
       {"fetch_add", "op/s", 8, 2, true, [=] { return fetch_add(2, seconds); }},
   };

@@ -1,4 +1,5 @@
 // Cache lines between two cores.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -44,7 +45,55 @@ std::uint64_t read_cells(ring& from) {
   }
 }
 
+// As many as Weft's rings have, so that both stay in the nearest cache.
+constexpr std::uint64_t exchange_cells = 256;
+using exchange_ring = std::array<cell, exchange_cells>;
+
+void write_cell(exchange_ring& to, std::uint64_t position) {
+  cell& next = to[position % exchange_cells];
+  std::fill_n(next.payload.begin(), 3, position);  // header and eight bytes
+  next.sequence.store(position + 1, std::memory_order_release);
+}
+
+// False: it is over.
+bool await_cell(const exchange_ring& from, std::uint64_t position, const std::atomic<bool>& enough) {
+  const cell& next = from[position % exchange_cells];
+  for (std::uint32_t spins = 0; next.sequence.load(std::memory_order_acquire) != position + 1;) {
+    if (++spins % 8192 != 0) continue;
+    if (enough.load(std::memory_order_relaxed)) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 }  // namespace
+
+double cell_exchange(double seconds) {
+  struct rings {
+    exchange_ring there;
+    exchange_ring back;
+    std::atomic<bool> enough{false};
+  };
+  const auto both = std::make_unique<rings>();
+  std::uint64_t position = 0;
+  double took = 0;
+  {
+    const std::jthread answering{[&] {
+      const pinned_here second{1};
+      for (std::uint64_t i = 0; await_cell(both->there, i, both->enough); ++i) write_cell(both->back, i);
+    }};
+    const pinned_here first{0};
+    const auto begin = clock::now();
+    do {
+      for (std::uint64_t i = 0; i < credit_batch; ++i, ++position) {
+        write_cell(both->there, position);
+        static_cast<void>(await_cell(both->back, position, both->enough));
+      }
+    } while ((took = seconds_since(begin)) < seconds);
+    both->enough.store(true, std::memory_order_relaxed);
+  }
+  return took * 1e9 / (2 * static_cast<double>(position));
+}
 
 double cell_stream(double seconds) {
   const auto shared = std::make_unique<ring>();

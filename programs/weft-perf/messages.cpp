@@ -93,7 +93,9 @@ class conversation {
   void send(std::size_t index, std::byte flag) {
     const std::span<std::byte> bytes = out_[index % slots_];
     if (what_.verify) fill(bytes, number_++);
-    if (index < slots_) bytes[0] = flag;  // after that the buffer may be under way
+    // After that the buffer may be under way. A byte that is there already isn't written again: a post that reads eight
+    // bytes right behind that write waits for it, and for all stores before it, the last message's among them.
+    if (index < slots_ && bytes[0] != flag) bytes[0] = flag;
     way_.send(bytes);
   }
 
