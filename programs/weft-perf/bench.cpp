@@ -39,15 +39,16 @@ std::vector<std::uint32_t> swap_indices(team& all, const devices& mine) {
   return indices;
 }
 
-// Where there are more threads than cores, whoever waits stands in the way of whom it waits for. It looks for as long
-// as an answer takes from a partner that runs at this moment, some 700 ns, and then gives way. With 8 looks it gave way
-// each time, and an exchange cost two changes of threads: 4 threads did 0.4 M exchanges/s where they do 1.1 to 3 with
-// 64, and 16 threads 0.35 against 0.6 to 1.8. From 128 on some thread often has less than half of what the others have,
-// who are in step with their partners.
+// Where there are more threads than cores, whoever waits stands in the way of whom it waits for. After 8 looks each
+// exchange costs two changes of threads, and all get the same. After 64, some 700 ns, an answer has come from a partner
+// that runs at this moment: 4 threads of each process did 3 M exchanges/s where they had done 0.4. But partners that
+// never run at the same moment fall behind: of 16 threads, or where the slowest one's latency counts, too far.
 std::uint32_t looks_in_vain(const team& all, const point& what, const bench_options& options) {
   if (options.yield_after != 0) return options.yield_after;
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return std::int64_t{all.pairs()} * 2 * what.threads > cores ? 64 : 4096;
+  const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  const std::int64_t threads = std::int64_t{all.pairs()} * 2 * what.threads;
+  if (threads <= cores) return 4096;
+  return what.is_latency() || threads > 4 * cores ? 8 : 64;
 }
 
 bool pins(const point& what, const bench_options& options) {
