@@ -100,8 +100,8 @@ class round_of_lanes {
   void run_lane(std::uint32_t index) {
     try {
       const std::size_t which = index % devices_.size();
-      // Not on the stack: a word of the lane that lies 4 KiB beside one that a call has just written there may be taken
-      // for it, and is read only when that one is in the cache, behind the cells that were written before.
+      // Not on the stack that posts use: by how that was laid out, active messages took 26 or 41 ns, probably as words
+      // 4 KiB apart were taken for each other (docs/decisions/sinks.md).
       const auto mine = std::make_unique<lane>(*devices_[which], lane_options{.partner = team_.partner(),
                                                                               .index = index,
                                                                               .id = first_id_ + index,
