@@ -34,6 +34,24 @@ class device_state;
 class run_loop_state;
 }  // namespace core
 
+namespace detail {
+
+/// What `device::post_am` and `post_send` promise, of messages that are plain (`is_plain`).
+status post_plain_am(core::device_state& through, message_target to, remote_completion at, const_buffer_ref bytes,
+                     std::uint64_t tag);
+status post_plain_send(core::device_state& through, message_target to, match_policy policy, const_buffer_ref bytes,
+                       std::uint64_t tag);
+/// The same of `device::post_recv`, of receives from the default engine that may be retried.
+status post_plain_recv(core::device_state& through, message_source from, buffer_ref buffer, completion& local,
+                       std::uint64_t tag, void* context);
+/// Puts and gets that are no more than a copy of memory that is mapped here. False: nothing has happened.
+[[nodiscard]] bool put_at_once(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
+                               const remote_buffer& to);
+[[nodiscard]] bool get_at_once(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
+                               const remote_buffer& from);
+
+}  // namespace detail
+
 /// How a device is to be used.
 struct device_options {
   /// Whether several threads may use the device at once. A device of one thread's own spares the atomic operations.
@@ -74,7 +92,12 @@ class device {
   /// **Errors**: `invalid_argument` for a reserved id.
   /// **Order**: none between messages. **Source**: yan2025-lci, 4.2.4 and 5.3.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
-                 const post_am_options& options = {});
+                 const post_am_options& options = {}) {
+    // The options are mostly known where this is compiled. Then nothing is left of the question, nor of them.
+    if (detail::is_plain(bytes, options)) [[likely]]
+      return detail::post_plain_am(*state_, {peer, options.device}, to, bytes, options.tag);
+    return post_any_am(peer, to, bytes, local, detail::anew(options));
+  }
   /// The same for several buffers that make up one message; a long one travels in packets.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
                  const post_am_options& options = {});
@@ -96,7 +119,13 @@ class device {
   /// **Order**: none, also between messages of one tag; in an `ordered` engine that of the posts of each rank.
   /// **Source**: dang2016, 2.3 and 3.1; yan2025-lci, 4.2.8.
   status post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
-                   const post_send_options& options = {});
+                   const post_send_options& options = {}) {
+    if (options.engine == default_matching_engine && detail::is_plain(bytes, options) && &local.runtime() == runtime_)
+        [[likely]] {
+      return detail::post_plain_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
+    }
+    return post_any_send(peer, bytes, local, detail::anew(options));
+  }
   /// The same for several buffers that make up one message; a long one travels in packets.
   status post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                    const post_send_options& options = {});
@@ -111,7 +140,14 @@ class device {
   /// ordered. **Order**: receives of one rank, tag, policy and engine are matched in the order of their posts,
   /// but for those that waited in the backlog.
   /// **Source**: dang2016, 3.1; yan2025-lci, 4.3.2.
-  status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {});
+  status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {}) {
+    if (options.engine == default_matching_engine && options.allow_retry && !options.any_tag &&
+        &local.runtime() == runtime_) [[likely]] {
+      return detail::post_plain_recv(*state_, {peer, static_cast<std::uint32_t>(options.policy)}, buffer, local,
+                                     options.tag, options.context);
+    }
+    return post_any_recv(peer, buffer, local, detail::anew(options));
+  }
   /// The same into several buffers, filled one after the other.
   status post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options = {});
 
@@ -134,7 +170,13 @@ class device {
   /// withdrawn; what only the target can know comes with the completion, or, after *done*, with the next flush.
   /// **Order**: none between puts; a put's own signal comes after its data. **Source**: yan2025-lci, table 1.
   status post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
-                  const post_put_options& options = {});
+                  const post_put_options& options = {}) {
+    if (options.allow_done && !options.signal && &local.runtime() == runtime_ &&
+        detail::put_at_once(*state_, peer, bytes, to)) [[likely]] {
+      return status::done();
+    }
+    return post_any_put(peer, bytes, to, local, detail::anew(options));
+  }
   /// The same for several buffers, written one after the other.
   status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {});
@@ -145,7 +187,13 @@ class device {
   /// **Buffer**: the library's until then. **Errors**: as for `post_put`. **Order**: none between gets, nor with puts
   /// that are not flushed. **Source**: yan2025-lci, table 1.
   status post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
-                  const post_get_options& options = {});
+                  const post_get_options& options = {}) {
+    if (options.allow_done && !options.signal && &local.runtime() == runtime_ &&
+        detail::get_at_once(*state_, peer, buffer, from)) [[likely]] {
+      return status::done();
+    }
+    return post_any_get(peer, buffer, from, local, detail::anew(options));
+  }
 
   /// Combines a word of a region with `operand`: atomic with respect to all other remote atomics on it, of all ranks
   /// and threads, this one included, and to `std::atomic_ref` at the target. `Word` has 4 or 8 bytes.
@@ -252,6 +300,16 @@ class device {
  private:
   friend class wait_descriptor;
   friend class core::run_loop_state;
+
+  // Those that aren't plain.
+  status post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
+                     const post_am_options& options);
+  status post_any_send(std::uint32_t peer, const_buffer_ref bytes, completion& local, const post_send_options& options);
+  status post_any_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options);
+  status post_any_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
+                      const post_put_options& options);
+  status post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
+                      const post_get_options& options);
 
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "weft/buffer.hpp"
 #include "weft/completion.hpp"
+#include "weft/detail/raw_record.hpp"
 #include "weft/matching_engine.hpp"
 #include "weft/region.hpp"
 
@@ -143,6 +145,77 @@ enum class cancel_result : std::uint8_t {
 };
 
 namespace detail {
+
+/// Where a message goes, put together in one register.
+class message_target {
+ public:
+  constexpr message_target(std::uint32_t peer, std::uint32_t device) noexcept
+      : both_{peer | std::uint64_t{device} << 32} {}
+  [[nodiscard]] constexpr std::uint32_t peer() const noexcept { return static_cast<std::uint32_t>(both_); }
+  [[nodiscard]] constexpr std::uint32_t device() const noexcept { return static_cast<std::uint32_t>(both_ >> 32); }
+
+ private:
+  std::uint64_t both_;
+};
+
+/// Whose message a receive takes, in one register.
+struct message_source {
+  std::uint32_t peer;
+  std::uint32_t policy;  // as wide as a register's half, so that it is put together in one
+};
+
+/// The same options, made anew: where a call that is inlined has two ways, only the one that needs them in memory
+/// writes them there.
+[[nodiscard]] constexpr post_am_options anew(const post_am_options& in) noexcept {
+  return {.tag = in.tag,
+          .device = in.device,
+          .complete_at = in.complete_at,
+          .context = in.context,
+          .allow_done = in.allow_done,
+          .allow_retry = in.allow_retry};
+}
+[[nodiscard]] constexpr post_send_options anew(const post_send_options& in) noexcept {
+  return {.tag = in.tag,
+          .engine = in.engine,
+          .policy = in.policy,
+          .complete_at = in.complete_at,
+          .device = in.device,
+          .context = in.context,
+          .allow_done = in.allow_done,
+          .allow_retry = in.allow_retry};
+}
+[[nodiscard]] constexpr post_recv_options anew(const post_recv_options& in) noexcept {
+  return {.tag = in.tag,
+          .engine = in.engine,
+          .policy = in.policy,
+          .any_tag = in.any_tag,
+          .context = in.context,
+          .allow_retry = in.allow_retry};
+}
+[[nodiscard]] constexpr post_put_options anew(const post_put_options& in) noexcept {
+  return {.signal = in.signal,
+          .tag = in.tag,
+          .complete_at = in.complete_at,
+          .device = in.device,
+          .context = in.context,
+          .allow_done = in.allow_done,
+          .allow_retry = in.allow_retry};
+}
+[[nodiscard]] constexpr post_get_options anew(const post_get_options& in) noexcept {
+  return {.signal = in.signal,
+          .tag = in.tag,
+          .device = in.device,
+          .context = in.context,
+          .allow_done = in.allow_done,
+          .allow_retry = in.allow_retry};
+}
+
+/// Whether a message with these options rides in its descriptor, and then is done or not posted at all.
+template <class Options>
+[[nodiscard]] constexpr bool is_plain(const_buffer_ref bytes, const Options& options) noexcept {
+  return bytes.bytes() <= inline_bytes_max && options.allow_done && options.allow_retry &&
+         options.complete_at == completion_level::local;
+}
 
 /// A remote atomic, whatever its type.
 struct atomic_request {

@@ -101,7 +101,7 @@ std::vector<suite> suites_of(const options& chosen, double seconds) {
   const double crowded = (chosen.quick ? 4 : 2) * seconds;
   std::vector<suite> out{{.points = one_thread(chosen, seconds)},
                          {.points = many_threads(chosen, crowded)},
-                         {.points = on_shared_device(2 * seconds), .alone = true},
+                         {.points = on_shared_device(crowded), .alone = true},
                          {.points = over_network(chosen, seconds)}};
   for (suite& each : out) {
     std::erase_if(each.points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });

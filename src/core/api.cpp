@@ -11,19 +11,6 @@
 namespace weft {
 namespace {
 
-[[noreturn]] void refuse_post(std::uint32_t peer, std::uint32_t size, remote_completion to, const_buffer_ref bytes) {
-  if (peer >= size) {
-    throw error{errc::invalid_argument,
-                fmt::format("post_am: there is no rank {}; the job has ranks 0 to {}", peer, size - 1)};
-  }
-  if (to.id >= remote_completion_ids_max) {
-    throw error{errc::invalid_argument,
-                fmt::format("post_am to rank {}: completion id {} is reserved for the library", peer, to.id)};
-  }
-  throw error{errc::invalid_argument,
-              fmt::format("post_am to rank {}: the buffer is null but has {} bytes", peer, bytes.bytes())};
-}
-
 [[noreturn]] void refuse_synchronizer(const char* call, const char* why) {
   throw error{errc::invalid_state, fmt::format("synchronizer::{}: {}", call, why)};
 }
@@ -95,24 +82,6 @@ std::uint32_t device::index() const noexcept { return state_->index(); }
 bool device::is_shared() const noexcept { return state_->is_shared(); }
 device_counters device::counters() const noexcept { return state_->counts().read(); }
 progress_policy device::policy() const noexcept { return state_->policy(); }
-
-status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
-                       const post_am_options& options) {
-  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max ||
-      (bytes.address() == nullptr && bytes.bytes() != 0)) [[unlikely]] {
-    refuse_post(peer, state_->rank_count(), to, bytes);
-  }
-  return state_->post_am(peer, to.id, bytes, local, options);
-}
-
-status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
-                       const post_am_options& options) {
-  const core::source_payload payload{bytes};
-  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]] {
-    refuse_post(peer, state_->rank_count(), to, {nullptr, bytes.bytes()});
-  }
-  return state_->post_long(peer, to.id, payload, local, options);
-}
 
 bool device::progress() noexcept { return state_->progress(); }
 

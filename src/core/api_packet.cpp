@@ -1,6 +1,7 @@
 // Packets in the hands of the user.
 #include <fmt/format.h>
 
+#include "core/refusals.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/packet.hpp"
 #include "weft/runtime.hpp"
@@ -28,11 +29,10 @@ status device::post_am(std::uint32_t peer, remote_completion to, packet& filled,
     throw error{errc::invalid_argument,
                 fmt::format("post_am to rank {}: a packet has {} bytes, not {}", peer, filled.memory_.size(), bytes)};
   }
-  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max) [[unlikely]] {
-    throw error{errc::invalid_argument,
-                fmt::format("post_am: there is no rank {} (of {}), or completion id {} is reserved for the library",
-                            peer, state_->rank_count(), to.id)};
-  }
+  if (peer >= state_->rank_count()) [[unlikely]]
+    core::refuse_rank("post_am", peer, state_->rank_count());
+  if (to.id >= remote_completion_ids_max) [[unlikely]]
+    core::refuse_completion_id("post_am", peer, to.id);
   const status answer = state_->post_packet(peer, to.id, filled.index_, static_cast<std::uint32_t>(bytes), options);
   if (answer.is_done()) filled.pool_ = nullptr;
   return answer;

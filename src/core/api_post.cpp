@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/backoff.hpp"
+#include "core/refusals.hpp"
 #include "core/remote_atomic.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/device.hpp"
@@ -12,21 +13,11 @@
 namespace weft {
 namespace {
 
+using core::buffer_bytes_max;
+using core::refuse_buffer;
+using core::refuse_rank;
 using core::source_payload;
 using core::target_payload;
-
-[[noreturn]] void refuse_rank(const char* call, std::uint32_t peer, std::uint32_t size) {
-  throw error{errc::invalid_argument,
-              fmt::format("{}: there is no rank {}; the job has ranks 0 to {}", call, peer, size - 1)};
-}
-
-[[noreturn]] void refuse_buffer(const char* call, std::uint32_t peer, std::uint64_t bytes) {
-  throw error{errc::invalid_argument,
-              fmt::format("{} with rank {}: a buffer is null but has bytes ({} in all)", call, peer, bytes)};
-}
-
-// No memory is this large: a negative size that was turned into an unsigned one.
-constexpr std::uint64_t bytes_max = std::uint64_t{1} << 62;
 
 template <class Payload>
 void check(const char* call, std::uint32_t peer, std::uint32_t size, const Payload& bytes) {
@@ -34,7 +25,7 @@ void check(const char* call, std::uint32_t peer, std::uint32_t size, const Paylo
     refuse_rank(call, peer, size);
   if (bytes.is_bad()) [[unlikely]]
     refuse_buffer(call, peer, bytes.bytes());
-  if (bytes.bytes() > bytes_max) [[unlikely]] {
+  if (bytes.bytes() > buffer_bytes_max) [[unlikely]] {
     throw error{
         errc::invalid_argument,
         fmt::format("{} with rank {}: {} bytes can't be; was a negative size converted?", call, peer, bytes.bytes())};
@@ -125,7 +116,7 @@ core::receive_request request_of(core::runtime_state& state, const char* call, s
 status post_recv_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                     const target_payload& into, completion& local, const post_recv_options& options) {
   core::receive_request request = request_of(state, "post_recv", peer, options);
-  if (into.is_bad() || into.bytes() > bytes_max) refuse_buffer("post_recv", peer, into.bytes());
+  if (into.is_bad() || into.bytes() > buffer_bytes_max) refuse_buffer("post_recv", peer, into.bytes());
   request.into = into;
   request.local = &local;
   request.context = options.context;
@@ -194,24 +185,10 @@ namespace {
   return through.post_send(request_of(peer, bytes, local, options), engine);
 }
 
-[[gnu::noinline]] status post_recv_checked(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
-                                           const target_payload& into, completion& local,
-                                           const post_recv_options& options) {
-  state.check_object("post_recv", local);
-  return post_recv_of(through, state, peer, into, local, options);
-}
-
 }  // namespace
 
-status device::post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
-                         const post_send_options& options) {
-  if (options.engine == default_matching_engine && core::device_state::goes_inline(bytes, options) &&
-      &local.runtime() == runtime_ && peer < state_->rank_count() && (bytes.address() != nullptr || bytes.bytes() == 0))
-      [[likely]] {
-    const std::uint32_t kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(options.policy));
-    return state_->post_inline(operation::send, peer, options.device,
-                               {.kind = kind, .id = options.engine, .sequence = 0, .tag = options.tag}, bytes);
-  }
+status device::post_any_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
+                             const post_send_options& options) {
   return post_send_of(*state_, *runtime_->state_, peer, bytes, local, options);
 }
 
@@ -220,17 +197,19 @@ status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion
   return post_send_of(*state_, *runtime_->state_, peer, source_payload{bytes}, local, options);
 }
 
-status device::post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options) {
-  if (options.engine == default_matching_engine && options.allow_retry && !options.any_tag &&
-      &local.runtime() == runtime_ && peer < state_->rank_count() && buffer.address() != nullptr &&
-      buffer.bytes() <= bytes_max) [[likely]] {
-    return state_->post_plain_receive(peer, buffer, local, options);
-  }
-  return post_recv_checked(*state_, *runtime_->state_, peer, buffer, local, options);
+status core::device_state::post_any_receive(std::uint32_t peer, const target_payload& into, completion& local,
+                                            const post_recv_options& options) {
+  runtime_->check_object("post_recv", local);
+  return post_recv_of(*this, *runtime_, peer, into, local, options);
+}
+
+status device::post_any_recv(std::uint32_t peer, buffer_ref buffer, completion& local,
+                             const post_recv_options& options) {
+  return state_->post_any_receive(peer, buffer, local, options);
 }
 
 status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options) {
-  return post_recv_checked(*state_, *runtime_->state_, peer, target_payload{buffer}, local, options);
+  return state_->post_any_receive(peer, target_payload{buffer}, local, options);
 }
 
 cancel_result device::cancel(std::uint64_t ticket) noexcept { return state_->cancel(ticket); }
@@ -281,15 +260,28 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   return result;
 }
 
-status device::post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
-                        const post_put_options& options) {
-  if (options.allow_done && !options.signal && &local.runtime() == runtime_ && bytes.address() != nullptr) [[likely]] {
-    if (std::byte* const there = mapped_here(*runtime_->state_, peer, to, bytes.bytes()); there != nullptr) {
-      copy_now(there, bytes.address(), bytes.bytes());
-      state_->counts().posted(operation::put, bytes.bytes());
-      return status::done();
-    }
-  }
+bool detail::put_at_once(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
+                         const remote_buffer& to) {
+  std::byte* const there = mapped_here(through.runtime(), peer, to, bytes.bytes());
+  if (there == nullptr || bytes.address() == nullptr) [[unlikely]]
+    return false;
+  copy_now(there, bytes.address(), bytes.bytes());
+  through.counts().posted(operation::put, bytes.bytes());
+  return true;
+}
+
+bool detail::get_at_once(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
+                         const remote_buffer& from) {
+  const std::byte* const there = mapped_here(through.runtime(), peer, from, buffer.bytes());
+  if (there == nullptr || buffer.address() == nullptr) [[unlikely]]
+    return false;
+  copy_now(buffer.address(), there, buffer.bytes());
+  through.counts().posted(operation::get, buffer.bytes());
+  return true;
+}
+
+status device::post_any_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
+                            const post_put_options& options) {
   runtime_->state_->check_object("post_put", local);
   return post_put_of(*state_, *runtime_->state_, peer, bytes, to, local, options);
 }
@@ -300,15 +292,8 @@ status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remot
   return post_put_of(*state_, *runtime_->state_, peer, source_payload{bytes}, to, local, options);
 }
 
-status device::post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
-                        const post_get_options& options) {
-  if (options.allow_done && !options.signal && &local.runtime() == runtime_ && buffer.address() != nullptr) [[likely]] {
-    if (const std::byte* const there = mapped_here(*runtime_->state_, peer, from, buffer.bytes()); there != nullptr) {
-      copy_now(buffer.address(), there, buffer.bytes());
-      state_->counts().posted(operation::get, buffer.bytes());
-      return status::done();
-    }
-  }
+status device::post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
+                            const post_get_options& options) {
   runtime_->state_->check_object("post_get", local);
   const target_payload into{buffer};
   check("post_get", peer, state_->rank_count(), into);

@@ -11,6 +11,30 @@
 #include "net/transports.hpp"
 
 namespace weft::core {
+// The shortest way: an active message of one word goes into its queue's slot. Null: nothing has happened.
+[[gnu::always_inline]] inline const void* device_state::take_word(std::uint32_t source, std::uint32_t id,
+                                                                  const std::byte* tag_and_payload) noexcept {
+  const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(id));
+  if (to == nullptr || to->queue == nullptr) return nullptr;
+  constexpr std::uint64_t head =
+      detail::record_head(0, operation::message, detail::payload_place::in_record, net::word_bytes);
+  const completion* const object = to->target;
+  const bool pushed = to->queue->try_push_at_once([&](auto& slot) {
+    slot.put(0, head | source);
+    slot.put_from(1, tag_and_payload);
+    slot.put_from(2, tag_and_payload + sizeof(std::uint64_t));
+  });
+  return pushed ? object : nullptr;
+}
+
+[[gnu::always_inline]] inline bool device_state::is_awaited(const void* signalled) const noexcept {
+  return runtime_->parking().is_awaited(static_cast<const completion*>(signalled));
+}
+
+void device_state::wake_awaiting(const void* signalled) noexcept {
+  runtime_->signalled(static_cast<const completion*>(signalled));
+}
+
 // Short messages, which most are: an active message goes into its queue's slot without a detour, a send to its receive.
 [[gnu::always_inline]] inline bool device_state::take_at_once(std::uint32_t source, const net::header& what,
                                                               const std::byte* payload, std::uint32_t bytes,

@@ -86,13 +86,24 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
     put_receive(receive);
     return true;
   }
-  const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
+  const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0);
   // Before the signal: whoever sees it may destroy the object.
   operation_state::signalled(object);
-  if (!queue->try_push_parts(detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0), tag,
-                             &data, 5)) {
-    receive.will_signal(object);
-    return false;
+  const bool pushed = queue->try_push_at_once([&](auto& slot) {
+    slot.put(0, head);
+    slot.put(1, tag);
+    slot.put(2, reinterpret_cast<std::uintptr_t>(receive.into.address()));  // from here on a raw_record::reference
+    slot.put(3, bytes);
+    slot.put(4, 0);
+    slot.put(5, reinterpret_cast<std::uintptr_t>(receive.context));
+    slot.put(6, bytes);
+  });
+  if (!pushed) [[unlikely]] {
+    const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
+    if (!queue->try_push_parts(head, tag, &data, 5)) {
+      receive.will_signal(object);
+      return false;
+    }
   }
   runtime_->signalled(&object);
   put_receive(receive);

@@ -20,7 +20,8 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
   base::backoff waiting;
   for (std::uint32_t round = 0; round < rounds; ++round) {
     const auto to = static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
-    while (through.post_am(to, id, {}, *this, {.tag = turn_ * rounds_max + round, .device = 0}).is_retry()) {
+    const net::header what = active_message_to(id, turn_ * rounds_max + round);
+    while (through.post_inline(operation::active_message, {to, 0}, what, {}).is_retry()) {
       if (!through.progress()) waiting.pause();
     }
     std::atomic<std::uint32_t>& mine = arrived_[turn_][round];

@@ -29,9 +29,11 @@ class device_counts {
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
     if (slot >= lanes_.size()) [[unlikely]]
       return posted_by_others(what, bytes);
-    kind& mine = lanes_[slot].kinds[place_of(what)];
-    add(mine.operations, 1);
-    add(mine.bytes, bytes);
+    posted_in(lanes_[slot], what, bytes);
+  }
+  /// The same on a device of one thread's own.
+  [[gnu::always_inline]] void posted_alone(operation what, std::uint64_t bytes) noexcept {
+    posted_in(lanes_[0], what, bytes);
   }
 
   /// The answer to a post.
@@ -49,8 +51,10 @@ class device_counts {
   // Inside the device's gate.
 
   void quiet() noexcept { add(poller_.quiet, 1); }
-  void moved(unsigned messages) noexcept {
-    add(poller_.moved, 1);
+  void moved(unsigned messages) noexcept { moved(messages, next_move()); }
+  /// The same where it is known that this is call `number` that moves something.
+  void moved(unsigned messages, std::uint64_t number) noexcept {
+    poller_.moved.store(number, std::memory_order_relaxed);  // [stat]
     add(poller_.arrived, messages);
   }
   /// The number of the next call that moves something.
@@ -88,6 +92,11 @@ class device_counts {
     word busy{0};
   };
 
+  static void posted_in(lane& mine, operation what, std::uint64_t bytes) noexcept {
+    kind& of = mine.kinds[place_of(what)];
+    add(of.operations, 1);
+    add(of.bytes, bytes);
+  }
   // One writer.
   static void add(word& to, std::uint64_t more) noexcept {
     to.store(to.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);  // [stat]

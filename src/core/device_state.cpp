@@ -25,7 +25,9 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       // Of a small set none lie idle here while others look for them.
       spare_room_{shared ? 0 : std::min(spare_receives_max, runtime.receives().count() / 128)} {
   open_endpoints();
-  busy_ = endpoints_.back().get();
+  for (const auto& each : endpoints_) idle_.push_back(each.get());
+  busy_ = idle_.back();
+  idle_.pop_back();
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (ways_[rank] == nullptr) {
       throw error{errc::transport_failed,

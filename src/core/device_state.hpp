@@ -28,6 +28,11 @@ struct unexpected_message;
 /// For posts that may not answer retry. **Errors**: backlog_full, always.
 [[noreturn]] void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count);
 
+/// The header of an active message whose payload comes with it.
+[[nodiscard]] constexpr net::header active_message_to(std::uint32_t id, std::uint64_t tag) noexcept {
+  return {.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = tag};
+}
+
 /// A message to post, whatever its kind.
 struct message_request {
   wire eager;
@@ -81,6 +86,9 @@ struct receive_request {
   bool allow_retry;
 };
 
+/// No memory is larger: a negative size that was turned into an unsigned one.
+inline constexpr std::uint64_t buffer_bytes_max = std::uint64_t{1} << 62;
+
 /// A put or get of memory that is mapped here is no more than a copy, as long as that takes no longer than a post may.
 inline constexpr std::size_t copied_at_once_max = std::size_t{64} << 10;
 
@@ -106,35 +114,23 @@ class device_state final {
   [[nodiscard]] hook_list& hooks() noexcept { return hooks_; }
   [[nodiscard]] device_counts& counts() noexcept { return counts_; }
 
-  /// What `device::post_am` promises; the arguments have been checked.
-  [[nodiscard]] [[gnu::always_inline]] status post_am(std::uint32_t peer, std::uint32_t id, const_buffer_ref bytes,
-                                                      completion& local, const post_am_options& options) {
-    if (!goes_inline(bytes, options)) [[unlikely]]
-      return post_long(peer, id, bytes, local, options);
-    return post_inline(
-        operation::active_message, peer, options.device,
-        {.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = options.tag}, bytes);
+  /// The ring to the target of a message, where there is one and the way is known.
+  [[nodiscard]] [[gnu::always_inline]] net::outgoing* known_way(detail::message_target to) const noexcept {
+    const net::route* const known = routes_[to.peer()];
+    return known != nullptr ? known->known_way(to.device()) : nullptr;
   }
 
-  /// Whether a message with these options rides in its descriptor, and then is done or not posted at all.
-  template <class Options>
-  [[nodiscard]] static bool goes_inline(const_buffer_ref bytes, const Options& options) noexcept {
-    return bytes.bytes() <= detail::inline_bytes_max && options.allow_done && options.allow_retry &&
-           options.complete_at == completion_level::local;
-  }
-
-  /// Posts such a message: into the peer's ring where there is one and the way is known; by the endpoint otherwise.
-  [[nodiscard]] [[gnu::always_inline]] status post_inline(operation op, std::uint32_t peer, std::uint32_t device,
+  /// Posts a message that rides in its descriptor and then is done or not posted at all (detail::is_plain): into the
+  /// peer's ring where there is one and the way is known; by the endpoint otherwise.
+  [[nodiscard]] [[gnu::always_inline]] status post_inline(operation op, detail::message_target to,
                                                           const net::header& what, const_buffer_ref bytes) noexcept {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
-    if (const net::route* known = routes_[peer]; known != nullptr) [[likely]] {
-      if (net::outgoing* const ring = known->known_way(device); ring != nullptr) [[likely]]
-        return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count, false));
-    }
-    return inject(peer, device, what.kind, what.id, what.tag, bytes);
+    if (net::outgoing* const ring = known_way(to); ring != nullptr) [[likely]]
+      return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count, false));
+    return inject(to.peer(), to.device(), what.kind, what.id, what.tag, bytes);
   }
-  /// The same for what does not ride in its descriptor, or wants more than that. **Errors**: invalid_argument for an
-  /// object of another runtime, which a message that is done does not look at.
+  /// What `device::post_am` promises, of messages that are no such ones; the arguments have been checked.
+  /// **Errors**: invalid_argument for an object of another runtime, which a message that is done does not look at.
   [[nodiscard]] status post_long(std::uint32_t peer, std::uint32_t id, const source_payload& bytes, completion& local,
                                  const post_am_options& options);
 
@@ -144,9 +140,13 @@ class device_state final {
                                    const post_packet_options& options) noexcept;
   [[nodiscard]] status post_send(const message_request& request, engine_state& engine);
   [[nodiscard]] status post_receive(const receive_request& request);
-  /// The common receive: into one buffer, from an engine that all share, or retry. Every rank and tag will do.
-  [[nodiscard]] status post_plain_receive(std::uint32_t peer, const buffer_ref& into, completion& local,
-                                          const post_recv_options& options) noexcept;
+  /// The common receive: into one buffer, from the default engine, or retry. Every rank and tag will do.
+  [[nodiscard]] [[gnu::always_inline]] status post_plain_receive(detail::message_source from, buffer_ref into,
+                                                                 completion& local, std::uint64_t tag,
+                                                                 void* context) noexcept;
+  /// Any other: what `device::post_recv` promises (api_post.cpp).
+  [[nodiscard]] status post_any_receive(std::uint32_t peer, const target_payload& into, completion& local,
+                                        const post_recv_options& options);
   [[nodiscard]] cancel_result cancel(std::uint64_t ticket) noexcept;
   [[nodiscard]] unexpected_message* probe(const receive_request& what) noexcept;
   [[nodiscard]] status receive(unexpected_message& probed, const receive_request& request) noexcept;
@@ -180,7 +180,13 @@ class device_state final {
     return ways_[peer]->try_inject(peer, device, what, &body, sizeof body);
   }
 
-  /// What an arriving message does; answers as transports want it (arrive.cpp).
+  /// What an arriving message does; answers as transports want it (arrive.cpp, net/transport.hpp).
+  static constexpr auto word_kind = static_cast<std::uint32_t>(wire::active_message);
+  [[nodiscard]] const void* take_word(std::uint32_t source, std::uint32_t id,
+                                      const std::byte* tag_and_payload) noexcept;
+  [[nodiscard]] bool is_awaited(const void* signalled) const noexcept;
+  void wake_awaiting(const void* signalled) noexcept;
+  void took_words(unsigned count) noexcept { counts_.took(std::uint64_t{count} * net::word_bytes); }
   [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& what, const std::byte* payload,
                                   std::uint32_t bytes, bool& consumed) noexcept;
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
@@ -313,6 +319,8 @@ class device_state final {
   unsigned advance_kept() noexcept;
   bool work_off() noexcept;
   bool poll_others(unsigned arrived, unsigned moved) noexcept;
+  bool poll_idle() noexcept;
+  bool end_call(unsigned arrived, unsigned moved) noexcept;
   bool found_busy() noexcept;
 
   // Other devices (look_elsewhere.cpp).
@@ -322,6 +330,9 @@ class device_state final {
   };
   [[nodiscard]] std::uint64_t others() const noexcept;
   bool look_elsewhere() noexcept;
+  // After so many quiet calls in a row, a device looks after device 0 once: messages for a device that is not there
+  // yet, or no longer, go there, and a program that polls only devices of its own would never see them.
+  static constexpr unsigned quiet_calls_max = 64;
   [[nodiscard]] bool look_by_policy(unsigned& moved) noexcept;
   [[nodiscard]] bool visit(std::uint32_t index, unsigned& moved) noexcept;
   [[nodiscard]] bool visit_neglected(std::uint64_t among, unsigned& moved) noexcept;
@@ -367,6 +378,7 @@ class device_state final {
   // Inside the gate.
   unsigned quiet_calls_ = 0;           // in a row
   endpoint* busy_ = nullptr;           // the one that moved something last
+  std::vector<endpoint*> idle_;        // the others
   std::atomic<bool> choosing_{false};  // another device to poll
   std::uint32_t random_;
   std::unique_ptr<attention> attention_;  // where the policy is adaptive

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/config.hpp"
+#include "core/refusals.hpp"
 #include "core/runtime_state.hpp"
 #include "net/transport.hpp"
 #include "net/transport_list.hpp"
@@ -67,10 +68,7 @@ std::string not_made(const std::vector<std::unique_ptr<net::transport>>& made, s
 }  // namespace
 
 std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
-  if (peer >= size()) {
-    throw error{errc::invalid_argument,
-                fmt::format("explain: there is no rank {}; the job has ranks 0 to {}", peer, size() - 1)};
-  }
+  if (peer >= size()) core::refuse_rank("explain", peer, size());
   const auto& transports = state_->transports();
   const net::transport* through = nullptr;
   std::string others;

@@ -11,10 +11,6 @@
 namespace weft::core {
 namespace {
 
-// After so many quiet calls in a row, a device looks after device 0 once: messages for a device that is not there yet,
-// or no longer, go there, and a program that polls only devices of its own would never see them.
-constexpr unsigned quiet_calls_max = 64;
-
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool is_visiting_here = false;
 
 // The place of the set bit of `mask` before which `count` others are set.

@@ -36,17 +36,21 @@ static_assert(sizeof(match_key) == 24);
 /// The key under which `rank` and `tag` meet by `policy`: what does not count is the same in all of them.
 [[nodiscard]] constexpr match_key make_match_key(std::uint32_t engine, match_policy policy, std::uint32_t rank,
                                                  std::uint64_t tag) noexcept {
-  const bool by_rank = policy == match_policy::rank_and_tag || policy == match_policy::rank_only;
+  if (policy == match_policy::rank_and_tag) [[likely]]
+    return {std::uint64_t{engine} << 32 | rank, tag, policy};
+  const bool by_rank = policy == match_policy::rank_only;
   const bool by_tag = policy != match_policy::rank_only && policy != match_policy::none;
   return {std::uint64_t{engine} << 32 | (by_rank ? rank : no_rank), by_tag ? tag : 0, policy};
 }
 
-/// 64 bits that all parts of the key go into: the high bits of each product come back as low ones, which choose the
-/// bucket. Two multiplications are enough for that; whatever collides is told apart by the whole key.
+/// 64 bits that all parts of the key go into, of which the low ones choose the bucket: one product of 128 bits, whose
+/// middle every bit of both factors has a part in, folded onto itself. Whatever collides is told apart by the whole
+/// key.
 [[nodiscard]] constexpr std::uint64_t fingerprint(const match_key& key) noexcept {
-  std::uint64_t out = (key.who ^ static_cast<std::uint64_t>(key.policy) << 29) * 0x9e3779b97f4a7c15u;
-  out = ((out ^ out >> 32) + (key.tag ^ key.tag >> 32)) * 0xff51afd7ed558ccdu;
-  return out ^ out >> 32;
+  __extension__ using product = unsigned __int128;
+  const std::uint64_t who = key.who ^ static_cast<std::uint64_t>(key.policy) << 29 ^ 0x9e3779b97f4a7c15u;
+  const product both = static_cast<product>(who) * (key.tag ^ 0xff51afd7ed558ccdu);
+  return static_cast<std::uint64_t>(both >> 64) ^ static_cast<std::uint64_t>(both) >> 32;
 }
 
 /// A plain member that a lock guards.

@@ -101,6 +101,8 @@ void parking::stir(std::uint32_t device) noexcept {
 
 void parking::enter(sleeper& me) noexcept {
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
+  asleep_.fetch_add(1, std::memory_order_relaxed);
+  // [parking.count_in] relaxed: as above.
   for (const completion* each : me.on) awaited_[place_of(each)].fetch_add(1, std::memory_order_relaxed);
   if (me.on_all) {
     // [parking.count_in] relaxed: as above.
@@ -124,6 +126,7 @@ void parking::leave(sleeper& me) noexcept {
   if (me.on_all) {
     for (auto& place : awaited_) place.fetch_sub(1, std::memory_order_relaxed);  // [stat]
   }
+  asleep_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
 
 // All who sleep at the same device's word wake up with those who are meant.

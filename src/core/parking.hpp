@@ -37,11 +37,18 @@ class parking {
 
   /// What is done after each signal, by the object's address: by now it may be gone.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept {
+    if (is_awaited(object)) [[unlikely]]
+      wake(object);
+  }
+  /// After a signal: whether somebody may be asleep who waits for it. Mostly nobody sleeps at all.
+  [[nodiscard]] [[gnu::always_inline]] bool is_awaited(const completion* object) const noexcept {
     // [parking.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     // [parking.look] relaxed, after the signal: ordered by the fence of whoever counts itself in.
-    if (awaited_[place_of(object)].load(std::memory_order_relaxed) != 0) [[unlikely]]
-      wake(object);
+    if (asleep_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return false;
+    // [parking.look] relaxed: as above.
+    return awaited_[place_of(object)].load(std::memory_order_relaxed) != 0;
   }
 
   /// Something besides a signal may let the devices move on: who sleeps looks again.
@@ -93,6 +100,7 @@ class parking {
 
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
+  std::atomic<std::uint32_t> asleep_{0};                      // how many sleep, or are about to
   std::array<std::atomic<std::uint32_t>, places> awaited_{};  // sleepers, by the address of what they wait for
   std::mutex mutex_;
   sleeper* first_ = nullptr;

@@ -164,8 +164,7 @@ net::post_result device_state::post_eager(std::uint32_t peer, std::uint32_t devi
 // The packet is the transport's after done, or back in the pool where its bytes ride in the descriptor.
 status device_state::post_packet(std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
                                  const post_packet_options& options) noexcept {
-  const net::header what{
-      .kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = options.tag};
+  const net::header what = active_message_to(id, options.tag);
   packet_pool& packets = runtime_->packets();
   if (bytes > detail::inline_bytes_max) {
     return posted_inline(operation::active_message, bytes,

@@ -2,6 +2,8 @@
 //
 // Cost of a quiet call: the gate, one read each for the backlog, unexpected messages and hooks, one poll of each
 // transport. A call that finds messages does without the hooks and the other transports, 63 times at most.
+#include <utility>
+
 #include "core/device_state.hpp"
 #include "core/runtime_state.hpp"
 
@@ -20,8 +22,11 @@ bool device_state::progress() noexcept {
     return work_off();
   // The transport that moved something last comes first, and while it does the others are skipped, for a while.
   const unsigned arrived = busy_->poll(*this, arrivals_per_peer);
-  if (arrived == 0 || counts_.next_move() % skips_max == 0) return poll_others(arrived, 0);
-  counts_.moved(arrived);
+  if (arrived == 0) return poll_idle();
+  const std::uint64_t number = counts_.next_move();
+  if (number % skips_max == 0) [[unlikely]]
+    return poll_others(arrived, 0);
+  counts_.moved(arrived, number);
   gate_.leave();
   return true;
 }
@@ -45,16 +50,38 @@ unsigned device_state::advance_kept() noexcept {
   return moved + runtime_->unexpected().deliver(*this);
 }
 
-// The rest of a call that has found little to do: the other transports, the user's hooks, then, after a quiet one,
-// other devices.
+// The rest of a call that has found nothing so far. Mostly there is nothing at all: then no more is done than to look.
+bool device_state::poll_idle() noexcept {
+  for (endpoint*& other : idle_) {
+    const unsigned arrived = other->poll(*this, arrivals_per_peer);
+    if (arrived == 0) [[likely]]
+      continue;
+    std::swap(busy_, other);
+    return poll_others(arrived, 0);
+  }
+  // The same as `end_call` and `look_elsewhere` would do, without the registers that they need for more.
+  if (hooks_.is_empty() && policy_ == progress_policy::local && (index_ == 0 || quiet_calls_ + 1 < quiet_calls_max))
+      [[likely]] {
+    ++quiet_calls_;
+    counts_.quiet();
+    gate_.leave();
+    return false;
+  }
+  return end_call(0, 0);
+}
+
+// The rest of a call that may have found something: the other transports, then as below.
 bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
-  const endpoint* const polled = busy_;
-  for (const auto& other : endpoints_) {
-    if (other.get() == polled) continue;
+  for (endpoint*& other : idle_) {
     const unsigned here = other->poll(*this, arrivals_per_peer);
-    if (here != 0) busy_ = other.get();
+    if (here != 0) std::swap(busy_, other);
     arrived += here;
   }
+  return end_call(arrived, moved);
+}
+
+// The user's hooks, then, after a quiet call, other devices.
+bool device_state::end_call(unsigned arrived, unsigned moved) noexcept {
   if (!hooks_.is_empty()) [[unlikely]]
     moved += hooks_.run();
   moved += arrived;

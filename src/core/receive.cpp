@@ -63,23 +63,23 @@ status device_state::try_post_receive(const receive_request& request) {
   return status::retry(shortage::lock);
 }
 
-status device_state::post_plain_receive(std::uint32_t peer, const buffer_ref& into, completion& local,
-                                        const post_recv_options& options) noexcept {
+inline status device_state::post_plain_receive(detail::message_source from, buffer_ref into, completion& local,
+                                               std::uint64_t tag, void* context) noexcept {
   engine_state& engine = runtime_->default_engine();
   operation_state* const receive = get_receive();
   if (receive == nullptr) [[unlikely]]
     return counts_.retried(status::retry(shortage::receives));
   receive->what = operation::receive;
-  receive->peer = peer;
+  receive->peer = from.peer;
   receive->device = net::any_device;
-  receive->tag = options.tag;
+  receive->tag = tag;
   receive->into = into;
-  receive->context = options.context;
+  receive->context = context;
   // [receive.engine] relaxed: the engine's lock orders what counts.
   receive->engine.store(&engine, std::memory_order_relaxed);
   receive->will_signal(local);
   receive->side = match_side::receive;
-  receive->key = make_match_key(engine.id, policy_of(options.policy), peer, options.tag);
+  receive->key = make_match_key(engine.id, policy_of(static_cast<weft::match_policy>(from.policy)), from.peer, tag);
   const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
   receive->reach(step::wait_for_match);
   match_node* found = nullptr;
@@ -239,3 +239,13 @@ unsigned device_state::answer_all_unwanted() noexcept {
 }
 
 }  // namespace weft::core
+
+weft::status weft::detail::post_plain_recv(core::device_state& through, message_source from, buffer_ref buffer,
+                                           completion& local, std::uint64_t tag, void* context) {
+  if (from.peer < through.rank_count() && buffer.address() != nullptr && buffer.bytes() <= core::buffer_bytes_max)
+      [[likely]] {
+    return through.post_plain_receive(from, buffer, local, tag, context);
+  }
+  return through.post_any_receive(from.peer, core::target_payload{buffer}, local,
+                                  {.tag = tag, .policy = static_cast<match_policy>(from.policy), .context = context});
+}

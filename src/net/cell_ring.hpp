@@ -3,7 +3,7 @@
 // Progress: wait-free on both sides; a push answers false when the ring is full, a poll finds nothing when it's empty.
 // Who calls what: pushes are serialized by the sender, polls by the receiver; the two need nothing from each other.
 // Either may be another process that dies at any instruction: an unpublished cell is never read, and nothing waits.
-// Linearization: a push at its store of the cell's sequence number, a poll at its load of it.
+// Linearization: a push at its store of the cell's first word, a poll at its load of it.
 // Reuse: position p lies in cell p mod cells and is published as sequence p + 1, so the number left by the lap before
 // differs by the ring's size and never matches; the sender reuses a cell only after the receiver has counted it in
 // `consumed`. Positions are 32 bits and wrap: at most `cells` of them (a power of two below 2^31) are alive at once.
@@ -21,12 +21,22 @@
 
 namespace weft::net {
 
-/// The first word of a cell's content: what it is, and what its payload is.
+/// The upper half of a cell's first word: what it is, and what its payload is. In the lower one is its sequence number,
+/// so that one store publishes both and one load finds both.
 class cell_info {
  public:
   constexpr cell_info() noexcept = default;
   constexpr cell_info(std::uint32_t kind, std::uint32_t bytes, bool carries_packet) noexcept
       : word_{kind | bytes << 16 | std::uint32_t{carries_packet} << 24} {}
+  /// Of a cell that begins with `head`.
+  constexpr explicit cell_info(std::uint64_t head) noexcept : word_{static_cast<std::uint32_t>(head >> 32)} {}
+
+  [[nodiscard]] friend constexpr bool operator==(cell_info, cell_info) noexcept = default;
+
+  /// The first word of a cell with this number.
+  [[nodiscard]] constexpr std::uint64_t head(std::uint32_t sequence) const noexcept {
+    return sequence | std::uint64_t{word_} << 32;
+  }
 
   [[nodiscard]] constexpr std::uint32_t kind() const noexcept { return word_ & 0xffff; }
   /// Bytes of payload in the cell; a peer may have written any number up to 255.
@@ -48,10 +58,8 @@ struct packet_reference {
 
 template <class Atomics = detail::std_atomics>
 struct alignas(detail::cache_line_bytes) basic_cell {
-  typename Atomics::template atomic<std::uint32_t> sequence{0};
-  cell_info info;
-  std::uint32_t id;
-  std::uint32_t order;
+  typename Atomics::template atomic<std::uint64_t> head{0};  // sequence number and cell_info
+  std::uint64_t id_and_order;                                // the header's id, and its sequence in the upper half
   std::uint64_t tag;
   std::byte payload[detail::inline_bytes_max];
 };
@@ -63,7 +71,7 @@ struct basic_ring_control {
 
 using cell = basic_cell<>;
 using ring_control = basic_ring_control<>;
-static_assert(sizeof(cell) == 64 && offsetof(cell, payload) == 24);
+static_assert(sizeof(cell) == 64 && offsetof(cell, payload) == offsetof(cell, tag) + 8);
 static_assert(sizeof(ring_control) == 64);
 
 /// The bytes of a ring: control line and cells. All zero is an empty ring.
@@ -84,18 +92,27 @@ class basic_ring_sender {
 
   [[nodiscard]] bool try_push(const header& what, const void* payload, std::uint32_t bytes,
                               bool carries_packet) noexcept {
-    if (tail_ == limit_ && !refresh_credit()) return false;
-    cell_type& slot = cells_[tail_ & mask_];
-    const cell_info info{what.kind, bytes, carries_packet};
-    Atomics::write_plain(&slot.info, &info, sizeof info);
-    Atomics::write_plain(&slot.id, &what.id, sizeof what.id);
-    Atomics::write_plain(&slot.order, &what.sequence, sizeof what.sequence);
+    if (!has_credit() && !refresh_credit()) [[unlikely]]
+      return false;
+    push(what, payload, bytes, carries_packet);
+    return true;
+  }
+
+  /// Whether there is room that this side knows of already.
+  [[nodiscard]] bool has_credit() const noexcept { return tail_ != limit_; }
+
+  /// Where there is. Inlined, so that nothing is left of what is known of the message.
+  [[gnu::always_inline]] void push(const header& what, const void* payload, std::uint32_t bytes,
+                                   bool carries_packet) noexcept {
+    std::uint32_t tail = tail_;
+    cell_type& slot = cells_[tail & mask_];
+    const std::uint64_t id_and_order = what.id | std::uint64_t{what.sequence} << 32;
+    Atomics::write_plain(&slot.id_and_order, &id_and_order, sizeof id_and_order);
     Atomics::write_plain(&slot.tag, &what.tag, sizeof what.tag);
     Atomics::write_inline(slot.payload, payload, bytes);
-    ++tail_;
+    tail_ = ++tail;
     // [ring.publish] release -> [ring.poll]: carries header and payload of the cell at this position.
-    slot.sequence.store(tail_, std::memory_order_release);
-    return true;
+    slot.head.store(cell_info{what.kind, bytes, carries_packet}.head(tail), std::memory_order_release);
   }
 
  private:
@@ -125,21 +142,44 @@ class basic_ring_receiver {
   basic_ring_receiver(control_type& control, const cell_type* cells, std::uint32_t count) noexcept
       : next_{cells}, control_{&control}, cells_{cells}, mask_{count - 1}, quarter_{mask_ / 4} {}
 
-  /// Whether there is a cell to read.
-  [[nodiscard]] bool has_cell() const noexcept {
+  /// Whether there is a cell to read, and what it is. What `info` says of its size must be checked, on this copy.
+  [[nodiscard]] bool has_cell(cell_info& info) const noexcept {
     // [ring.poll] acquire <- [ring.publish]: on mismatch nothing in the cell may be read.
-    return next_->sequence.load(std::memory_order_acquire) == awaited_;
+    const std::uint64_t head = next_->head.load(std::memory_order_acquire);
+    info = cell_info{head};
+    return static_cast<std::uint32_t>(head) == awaited_;
+  }
+  [[nodiscard]] bool has_cell() const noexcept {
+    cell_info info;
+    return has_cell(info);
   }
 
-  /// Copies what stands before the payload out of the ring and returns where the payload lies, which may be read until
-  /// `advance`. What `info` says of its size must be checked, on this copy.
-  [[nodiscard]] const std::byte* read(cell_info& info, header& what) const noexcept {
-    Atomics::read_plain(&info, &next_->info, sizeof info);
+  /// Copies the header of that cell out of the ring and returns where its payload lies, which may be read until
+  /// `advance`.
+  [[nodiscard]] const std::byte* read(cell_info info, header& what) const noexcept {
+    std::uint64_t id_and_order;
+    Atomics::read_plain(&id_and_order, &next_->id_and_order, sizeof id_and_order);
     what.kind = info.kind();
-    Atomics::read_plain(&what.id, &next_->id, sizeof what.id);
-    Atomics::read_plain(&what.sequence, &next_->order, sizeof what.sequence);
+    what.id = static_cast<std::uint32_t>(id_and_order);
+    what.sequence = static_cast<std::uint32_t>(id_and_order >> 32);
     Atomics::read_plain(&what.tag, &next_->tag, sizeof what.tag);
     return next_->payload;
+  }
+
+  /// Fetches the cell behind it, for those whom this one keeps busy for a while.
+  void prefetch() const noexcept { __builtin_prefetch(cells_ + (awaited_ & mask_)); }
+
+  // The same for those who want no more than this of it.
+
+  /// The header's id.
+  [[nodiscard]] std::uint32_t id() const noexcept {
+    std::uint64_t id_and_order;
+    Atomics::read_plain(&id_and_order, &next_->id_and_order, sizeof id_and_order);
+    return static_cast<std::uint32_t>(id_and_order);
+  }
+  /// Where its tag lies, and the payload right after it.
+  [[nodiscard]] const std::byte* tag_and_payload() const noexcept {
+    return reinterpret_cast<const std::byte*>(&next_->tag);
   }
 
   /// Leaves the cell behind; it may be overwritten from now on.

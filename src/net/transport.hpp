@@ -61,6 +61,22 @@ concept takes_at_once = requires(Sink& sink, const header& what, const std::byte
   { sink.take_at_once(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
 };
 
+/// The most common message: it fits a register.
+inline constexpr std::uint32_t word_bytes = 8;
+
+/// A sink that has a shorter way still for messages of one word, one after the other in a loop that calls nothing:
+///   static constexpr std::uint32_t word_kind;  // of such messages
+///   const void* take_word(std::uint32_t source, std::uint32_t id, const std::byte* tag_and_payload) noexcept;
+///   bool is_awaited(const void* signalled) noexcept;
+///   void wake_awaiting(const void* signalled) noexcept;
+///   void took_words(unsigned count) noexcept;
+/// `take_word` answers what it has signalled; null: nothing has happened, and the message comes to the others. True
+/// from `is_awaited`: `wake_awaiting` is to be called with it.
+template <class Sink>
+concept takes_words = takes_at_once<Sink> && requires(Sink& sink) {
+  Sink::word_kind;
+};
+
 /// A sink that wants to know of messages that stay where they are because it had no room.
 template <class Sink>
 concept notes_refusals = requires(Sink& sink) {

@@ -44,12 +44,10 @@ class hostile_peer : public testing::Test {
     static_assert(sizeof payload <= detail::inline_bytes_max);
     if (tail_ == 0) victim().connect(0, wild_device);
     cell& next = reinterpret_cast<cell*>(&wild_ring() + 1)[tail_ % ring_cells];
-    std::memcpy(static_cast<void*>(&next.info), &word, sizeof word);
-    next.id = 0;
-    next.order = 0;
+    next.id_and_order = 0;
     next.tag = tag;
     std::memcpy(next.payload, &payload, sizeof payload);
-    next.sequence.store(++tail_, std::memory_order_release);
+    next.head.store(++tail_ | std::uint64_t{word} << 32, std::memory_order_release);
   }
 
   [[nodiscard]] static std::uint32_t word_of(std::uint32_t kind, std::uint32_t bytes, std::uint32_t flags) {

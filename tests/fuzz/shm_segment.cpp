@@ -100,13 +100,11 @@ void write_cell(job& all, fuzz::input& in, std::uint32_t& position) {
   net::ring_control& control = victim.ring_control_at(0, wild_device);
   net::cell& next = reinterpret_cast<net::cell*>(&control + 1)[position % ring_cells];
   const auto word = in.take<std::uint32_t>();
-  std::memcpy(static_cast<void*>(&next.info), &word, sizeof word);
-  next.id = in.take<std::uint8_t>();
-  next.order = 0;
+  next.id_and_order = in.take<std::uint8_t>();
   next.tag = position;
   const auto payload = in.take_bytes(8);
   if (!payload.empty()) std::memcpy(next.payload, payload.data(), payload.size());
-  next.sequence.store(++position, std::memory_order_release);
+  next.head.store(++position | std::uint64_t{word} << 32, std::memory_order_release);
 }
 
 // Any word in what the peer may write, but for sizes that nobody reads again once they have met.

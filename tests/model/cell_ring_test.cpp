@@ -48,11 +48,13 @@ bool push(sender& out, std::uint64_t number) {
 
 void receive(receiver& in, std::uint64_t number) {
   weft::net::cell_info info;
+  while (!in.has_cell(info)) await_change();
   weft::net::header what;
   const std::byte* where = in.read(info, what);
   std::uint64_t payload[3] = {};
   model_atomics::read_inline(payload, where, sizeof payload);
   check(what.kind == number % 7 && what.id == number + 1 && what.tag == number * 11, "another header");
+  check(info.bytes() == sizeof payload && info.carries_packet() == (number % 2 == 1), "another kind of payload");
   check(payload[0] == number && payload[1] == number * 3 && payload[2] == number * 5, "another payload");
   in.advance();
 }
@@ -68,10 +70,7 @@ void pass(std::uint32_t cells, std::uint64_t count) {
       },
       [&] {
         receiver in(ring.counts(), ring.cells(), ring.count);
-        for (std::uint64_t i = 0; i < count; ++i) {
-          while (!in.has_cell()) await_change();
-          receive(in, i);
-        }
+        for (std::uint64_t i = 0; i < count; ++i) receive(in, i);
         check(!in.has_cell(), "a cell too many");
       });
 }
@@ -90,10 +89,7 @@ void fill_then_go_on() {
         }
       },
       [&] {
-        for (std::uint64_t i = 0; i < 11; ++i) {
-          while (!in.has_cell()) await_change();
-          receive(in, i);
-        }
+        for (std::uint64_t i = 0; i < 11; ++i) receive(in, i);
       });
 }
 

@@ -77,6 +77,14 @@ class laned_queue {
     return mine->try_push_parts(first, second, rest, rest_words);
   }
 
+  /// Pushes a record that `write` puts into its slot, word by word, where this thread has a lane with room that it
+  /// knows of. False: nothing has happened.
+  template <class Write>
+  [[nodiscard]] [[gnu::always_inline]] bool try_push_at_once(Write write) noexcept {
+    lane* const mine = own_lane();
+    return mine != nullptr && mine->try_push_at_once(write);
+  }
+
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
     if (!has_one_lane()) [[unlikely]]

@@ -62,6 +62,7 @@ enum class payload_place : std::uint8_t { in_record, owned, borrowed };
 
 /// A record of 56 bytes, so that a queue's slot with its sequence number is one cache line.
 struct raw_record {
+  // Five words in this order; the shortest ways write them one by one.
   struct reference {
     void* data;
     std::uint64_t bytes;
@@ -86,7 +87,7 @@ struct raw_record {
   }
   void refer(const reference& in) noexcept { std::memcpy(payload, &in, sizeof in); }
 };
-static_assert(sizeof(raw_record) == 56);
+static_assert(sizeof(raw_record) == 56 && sizeof(raw_record::reference) == inline_bytes_max);
 
 /// The first word of a record without error, as it lies in memory.
 [[nodiscard]] constexpr std::uint64_t record_head(std::uint32_t peer, operation what, payload_place place,

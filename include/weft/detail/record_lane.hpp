@@ -34,6 +34,17 @@ class record_lane final : public record_ring<Record, Atomics> {
     return push_with([&](slot& mine) { mine.write_parts(first, second, rest, rest_words); });
   }
 
+  /// Pushes a record that `write` puts into its slot, as far as this side knows of room, without a look at the
+  /// consumers. False: nothing has happened.
+  template <class Write>
+  [[nodiscard]] [[gnu::always_inline]] bool try_push_at_once(Write write) noexcept {
+    const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [stat] this thread's own
+    if (!is_known_free(position)) [[unlikely]]
+      return false;
+    push_at(position, write);
+    return true;
+  }
+
   /// Counts its producer's pops, for whoever has several lanes. **Threads**: the producer's.
   [[nodiscard]] std::uint32_t next_turn() noexcept { return ++turn_; }
 
@@ -49,16 +60,25 @@ class record_lane final : public record_ring<Record, Atomics> {
   template <class Write>
   [[gnu::always_inline]] bool push_with(Write write) noexcept {
     const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [stat] this thread's own
-    if (static_cast<std::int64_t>(position - known_head_) >= ring::room()) [[unlikely]] {
+    if (!is_known_free(position)) [[unlikely]] {
       known_head_ = ring::passed();
-      if (static_cast<std::int64_t>(position - known_head_) >= ring::room()) return false;
+      if (!is_known_free(position)) return false;
     }
+    push_at(position, write);
+    return true;
+  }
+
+  [[nodiscard]] bool is_known_free(std::uint64_t position) const noexcept {
+    return static_cast<std::int64_t>(position - known_head_) < ring::room();
+  }
+
+  template <class Write>
+  [[gnu::always_inline]] void push_at(std::uint64_t position, Write write) noexcept {
     slot& mine = ring::slot_at(position);
     write(mine);
     // Before the publication: whoever pops the record may destroy the lane.
     tail_.store(position + 1, std::memory_order_relaxed);  // [stat]
     ring::publish(mine, position);
-    return true;
   }
 
   // The producer's; the copy of the head spares it the consumers' line while there is room.

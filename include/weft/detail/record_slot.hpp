@@ -49,6 +49,16 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
     for (std::size_t i = 0; i < rest_words; ++i) write_word(2 + i, from + 8 * i);
   }
 
+  /// The same word by word: what is not put stays as it was.
+  void put(std::size_t index, std::uint64_t value) noexcept {
+    // [record_slot.write] relaxed -> [record_slot.read]: as above.
+    words[index].store(value, std::memory_order_relaxed);
+  }
+  /// The same of a word that lies at `from`.
+  void put_from(std::size_t index, const void* from) noexcept {
+    write_word(index, static_cast<const std::byte*>(from));
+  }
+
   /// By any consumer, at any time; what it reads counts only if its claim on the position succeeds afterwards.
   void read(Record& record) const noexcept {
     auto* to = reinterpret_cast<std::byte*>(&record);

@@ -72,7 +72,7 @@ class self_endpoint final : public endpoint<Sink> {
     cell_info info;
     arrival message;
     message.source = owner_->rank();
-    for (; moved < budget && ring.receiver.has_cell(); ++moved) {
+    for (; moved < budget && ring.receiver.has_cell(info); ++moved) {
       message.payload = ring.receiver.read(info, message.header);
       message.bytes = info.bytes();
       message.owner = nullptr;

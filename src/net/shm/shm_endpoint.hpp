@@ -39,39 +39,108 @@ class shm_endpoint final : public endpoint<Sink> {
   unsigned poll(Sink& sink, unsigned budget) noexcept override {
     const std::vector<incoming*>& rings = port_.rings();
     for (incoming* const* from = rings.data(); from != rings.data() + rings.size(); ++from) {
-      if ((*from)->receiver.has_cell()) return poll_from(from, sink, budget);
+      if (cell_info info; (*from)->receiver.has_cell(info)) {
+        return is_word(info) ? poll_words(from, sink, budget) : poll_from(from, sink, budget, budget, 0);
+      }
     }
     return port_.has_news() ? poll_new(sink, budget) : 0;
   }
 
  private:
-  [[nodiscard]] unsigned poll_from(incoming* const* ring, Sink& sink, unsigned budget) noexcept;
+  [[nodiscard]] static constexpr bool is_word(cell_info info) noexcept {
+    if constexpr (takes_words<Sink>) {
+      return info == cell_info{Sink::word_kind, word_bytes, false};
+    } else {
+      return false;
+    }
+  }
+  [[nodiscard]] incoming* const* end_of_rings() const noexcept { return port_.rings().data() + port_.rings().size(); }
+  [[nodiscard]] unsigned poll_words(incoming* const* ring, Sink& sink, unsigned budget) noexcept;
+  [[nodiscard]] unsigned poll_from(incoming* const* ring, Sink& sink, unsigned left, unsigned budget,
+                                   unsigned moved) noexcept;
+  [[nodiscard]] unsigned end_words(Sink& sink, unsigned budget, unsigned moved) noexcept;
+  [[nodiscard]] unsigned poll_woken(incoming* const* ring, Sink& sink, unsigned budget, unsigned moved,
+                                    const void* signalled) noexcept;
   [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
-  [[nodiscard]] static bool deliver_at_once(const incoming& from, Sink& sink, bool& consumed) noexcept;
-  [[nodiscard]] bool deliver(incoming& from, Sink& sink) noexcept;
+  [[nodiscard]] static bool deliver_at_once(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
+  [[nodiscard]] bool deliver(incoming& from, cell_info info, Sink& sink) noexcept;
   [[nodiscard]] bool deliver_packet(peer& source, cell_info info, header what, const std::byte* payload,
                                     Sink& sink) noexcept;
 
   shm_port port_;
 };
 
-// `ring` is the first one that has something.
+// `ring` is the first one that has something: a word. Calls nothing as long as everything is one and goes the short
+// way; whatever else comes goes on in one of the others, in the end.
 template <class Sink>
-[[gnu::noinline]] unsigned shm_endpoint<Sink>::poll_from(incoming* const* ring, Sink& sink, unsigned budget) noexcept {
-  unsigned moved = 0;
-  incoming* const* const end = port_.rings().data() + port_.rings().size();
+[[gnu::noinline]] unsigned shm_endpoint<Sink>::poll_words(incoming* const* ring, Sink& sink, unsigned budget) noexcept {
+  if constexpr (takes_words<Sink>) {
+    unsigned moved = 0;
+    unsigned left = budget;
+    for (cell_info info;;) {
+      incoming& from = **ring;
+      if (!from.source->is_in_this_process()) base::came_in();
+      const void* const signalled = sink.take_word(from.rank, from.receiver.id(), from.receiver.tag_and_payload());
+      if (signalled == nullptr) [[unlikely]]
+        return poll_from(ring, sink, left, budget, moved);
+      from.receiver.advance();
+      --left;
+      ++moved;
+      if (sink.is_awaited(signalled)) [[unlikely]]
+        return poll_woken(ring, sink, budget, moved, signalled);
+      if (left == 0 || !from.receiver.has_cell(info)) {
+        do {
+          if (++ring == end_of_rings()) return end_words(sink, budget, moved);
+        } while (!(*ring)->receiver.has_cell(info));
+        left = budget;
+      }
+      if (!is_word(info)) return poll_from(ring, sink, left, budget, moved);
+    }
+  } else {
+    return poll_from(ring, sink, budget, budget, 0);
+  }
+}
+
+template <class Sink>
+[[gnu::always_inline]] inline unsigned shm_endpoint<Sink>::end_words(Sink& sink, unsigned budget,
+                                                                     unsigned moved) noexcept {
+  if (port_.has_news()) [[unlikely]]
+    return poll_from(end_of_rings() - 1, sink, 0, budget, moved);
+  sink.took_words(moved);
+  return moved;
+}
+
+template <class Sink>
+[[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::poll_woken(incoming* const* ring, Sink& sink, unsigned budget,
+                                                                     unsigned moved, const void* signalled) noexcept {
+  if constexpr (takes_words<Sink>) sink.wake_awaiting(signalled);
+  return poll_from(ring, sink, budget, budget, moved);
+}
+
+// Goes on after `moved` words: takes up to `left` messages from `ring` and up to `budget` from each that comes after
+// it.
+template <class Sink>
+[[gnu::noinline]] unsigned shm_endpoint<Sink>::poll_from(incoming* const* ring, Sink& sink, unsigned left,
+                                                         unsigned budget, unsigned moved) noexcept {
+  if constexpr (takes_words<Sink>) {
+    if (moved != 0) sink.took_words(moved);
+  }
+  incoming* const* const end = end_of_rings();
   do {
     incoming& from = **ring;
-    for (unsigned left = budget; left != 0 && from.receiver.has_cell(); --left, ++moved) {
+    cell_info info;
+    for (; left != 0 && from.receiver.has_cell(info); --left, ++moved) {
       if (!from.source->is_in_this_process()) base::came_in();
+      from.receiver.prefetch();  // windows of sends 22.2 to 23.4 M/s near, 9.8 to 10.6 far; of words no difference
       bool consumed;
-      if (!deliver_at_once(from, sink, consumed)) consumed = deliver(from, sink);
+      if (!deliver_at_once(from, info, sink, consumed)) consumed = deliver(from, info, sink);
       if (!consumed) {
         if constexpr (notes_refusals<Sink>) sink.note_refusal();
         break;
       }
       from.receiver.advance();
     }
+    left = budget;
   } while (++ring != end);
   // However busy the known ones are: a new one may bring what ends that, or makes room.
   if (port_.has_news()) [[unlikely]]
@@ -84,15 +153,14 @@ template <class Sink>
 [[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::poll_new(Sink& sink, unsigned budget) noexcept {
   port_.look_for_rings();
   const std::vector<incoming*>& rings = port_.rings();
-  return rings.empty() ? 0 : poll_from(rings.data(), sink, budget);
+  return rings.empty() ? 0 : poll_from(rings.data(), sink, budget, budget, 0);
 }
 
 // False: this takes a second look.
 template <class Sink>
-[[gnu::always_inline]] inline bool shm_endpoint<Sink>::deliver_at_once(const incoming& from, Sink& sink,
+[[gnu::always_inline]] inline bool shm_endpoint<Sink>::deliver_at_once(const incoming& from, cell_info info, Sink& sink,
                                                                        bool& consumed) noexcept {
   if constexpr (takes_at_once<Sink>) {
-    cell_info info;
     header what;
     const std::byte* const payload = from.receiver.read(info, what);
     return info.is_plain() && sink.take_at_once(from.rank, what, payload, info.bytes(), consumed);
@@ -102,8 +170,7 @@ template <class Sink>
 }
 
 template <class Sink>
-[[gnu::noinline]] bool shm_endpoint<Sink>::deliver(incoming& from, Sink& sink) noexcept {
-  cell_info info;
+[[gnu::noinline]] bool shm_endpoint<Sink>::deliver(incoming& from, cell_info info, Sink& sink) noexcept {
   header what;
   const std::byte* const payload = from.receiver.read(info, what);
   return info.is_plain() ? sink.on_message({from.rank, what, payload, info.bytes(), nullptr})
