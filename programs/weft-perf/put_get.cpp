@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "weft-perf/bench.hpp"
 #include "weft-perf/content.hpp"
@@ -30,8 +31,11 @@ class one_sided {
     const remote_buffer place = mine.at(open_.offset(0));
     lane_.post_am(std::as_bytes(std::span{&place, 1}), tag_place);
     lane_.settle();
-    lane_.wait_arrived(
-        [&](const completion_record& answer) { std::memcpy(&there_, answer.data().data(), sizeof there_); });
+    lane_.wait_arrived([&](const completion_record& answer) {
+      remote_buffer there;
+      std::memcpy(&there, answer.data().data(), sizeof there);
+      for (std::size_t slot = 0; slot < slots_; ++slot, there.offset += local_.stride()) there_.push_back(there);
+    });
   }
 
   lane_result run(double seconds) {
@@ -64,15 +68,13 @@ class one_sided {
   }
 
   void put(std::size_t slot) {
-    remote_buffer to = there_;
-    to.offset += slot * local_.stride();
     lane_.post([&] {
-      return lane_.device().post_put(lane_.partner(), local_[slot], to, lane_.sent(),
+      return lane_.device().post_put(lane_.partner(), local_[slot], there_[slot], lane_.sent(),
                                      {.complete_at = completion_level::delivered});
     });
   }
   void get() {
-    lane_.post([&] { return lane_.device().post_get(lane_.partner(), local_[0], there_, lane_.sent()); });
+    lane_.post([&] { return lane_.device().post_get(lane_.partner(), local_[0], there_[0], lane_.sent()); });
   }
 
   void exchange(bool last) {
@@ -160,7 +162,7 @@ class one_sided {
   buffers local_;
   buffers open_;  // to the partner
   std::optional<memory_region> registered_;
-  remote_buffer there_;
+  std::vector<remote_buffer> there_;  // by slot
   std::uint64_t number_ = 0;
   double spent_ = 0;
   double wrong_ = 0;

@@ -144,24 +144,6 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
                                 .source = bytes});
 }
 
-// Where a put or get of so many bytes is no more than a copy; null where something else is to be done, or wrong.
-std::byte* mapped_here(core::runtime_state& state, std::uint32_t peer, const remote_buffer& at, std::size_t bytes) {
-  const remote_region& region = at.region;
-  if (bytes > core::copied_at_once_max || peer >= state.size() || region.rank != peer || region.job != state.job() ||
-      region.name == 0) {
-    return nullptr;
-  }
-  return state.regions().mapped_at_once(peer, region.name, at.offset, bytes);
-}
-
-void copy_now(void* to, const void* from, std::size_t bytes) noexcept {
-  if (bytes == 8) {
-    std::memcpy(to, from, 8);
-  } else {
-    std::memcpy(to, from, bytes);
-  }
-}
-
 template <class Out, class In>
 Out options_from(const In& in) {
   Out out;
@@ -258,26 +240,6 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
                                                   .allow_retry = true});
   if (result.is_retry()) message_ = found;
   return result;
-}
-
-bool detail::put_at_once(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
-                         const remote_buffer& to) {
-  std::byte* const there = mapped_here(through.runtime(), peer, to, bytes.bytes());
-  if (there == nullptr || bytes.address() == nullptr) [[unlikely]]
-    return false;
-  copy_now(there, bytes.address(), bytes.bytes());
-  through.counts().posted(operation::put, bytes.bytes());
-  return true;
-}
-
-bool detail::get_at_once(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
-                         const remote_buffer& from) {
-  const std::byte* const there = mapped_here(through.runtime(), peer, from, buffer.bytes());
-  if (there == nullptr || buffer.address() == nullptr) [[unlikely]]
-    return false;
-  copy_now(buffer.address(), there, buffer.bytes());
-  through.counts().posted(operation::get, buffer.bytes());
-  return true;
 }
 
 status device::post_any_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
