@@ -1,7 +1,7 @@
 // Puts and gets that are no more than a copy: short ones, of a peer's memory that is mapped here.
 //
-// Cost of a word: the device's first lines, the handle, a line of the peer's table of regions, the word itself, the line
-// of the counters. No locked operation by the first eight threads, no register saved.
+// Cost of a word: the device's first lines, the handle, a line of the peer's table of regions, the word itself, the
+// line of the counters. No locked operation by the first eight threads, no register saved.
 #include <cstring>
 
 #include "core/device_state.hpp"
