@@ -26,7 +26,8 @@ struct shape {
   friend bool operator==(const shape&, const shape&) = default;
 };
 
-inline constexpr std::uint64_t segment_magic = 0x3147'4553'5446'4557;  // "WEFTSEG1"
+// "WEFTSEG2": counted up with each change of what lies in a segment.
+inline constexpr std::uint64_t segment_magic = 0x3247'4553'5446'4557;
 inline constexpr std::size_t page_bytes = 4096;
 
 /// The first page of a segment. Written by its owner before anybody maps it, but for its last line.
