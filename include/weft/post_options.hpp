@@ -166,48 +166,9 @@ struct message_source {
 
 /// The same options, made anew: where a call that is inlined has two ways, only the one that needs them in memory
 /// writes them there.
-[[nodiscard]] constexpr post_am_options anew(const post_am_options& in) noexcept {
-  return {.tag = in.tag,
-          .device = in.device,
-          .complete_at = in.complete_at,
-          .context = in.context,
-          .allow_done = in.allow_done,
-          .allow_retry = in.allow_retry};
-}
-[[nodiscard]] constexpr post_send_options anew(const post_send_options& in) noexcept {
-  return {.tag = in.tag,
-          .engine = in.engine,
-          .policy = in.policy,
-          .complete_at = in.complete_at,
-          .device = in.device,
-          .context = in.context,
-          .allow_done = in.allow_done,
-          .allow_retry = in.allow_retry};
-}
-[[nodiscard]] constexpr post_recv_options anew(const post_recv_options& in) noexcept {
-  return {.tag = in.tag,
-          .engine = in.engine,
-          .policy = in.policy,
-          .any_tag = in.any_tag,
-          .context = in.context,
-          .allow_retry = in.allow_retry};
-}
-[[nodiscard]] constexpr post_put_options anew(const post_put_options& in) noexcept {
-  return {.signal = in.signal,
-          .tag = in.tag,
-          .complete_at = in.complete_at,
-          .device = in.device,
-          .context = in.context,
-          .allow_done = in.allow_done,
-          .allow_retry = in.allow_retry};
-}
-[[nodiscard]] constexpr post_get_options anew(const post_get_options& in) noexcept {
-  return {.signal = in.signal,
-          .tag = in.tag,
-          .device = in.device,
-          .context = in.context,
-          .allow_done = in.allow_done,
-          .allow_retry = in.allow_retry};
+template <class Options>
+[[nodiscard]] constexpr Options anew(const Options& in) noexcept {
+  return in;
 }
 
 /// Whether a message with these options rides in its descriptor, and then is done or not posted at all.
