@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t word_bytes = 8;
+using net::word_bytes;
 
 // Null where something else is to be done, or wrong.
 [[gnu::always_inline]] inline std::byte* mapped_here(core::device_state& through, std::uint32_t peer,

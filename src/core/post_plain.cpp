@@ -36,7 +36,7 @@ namespace {
 template <operation What>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
                                                        const net::header& what, const_buffer_ref bytes) noexcept {
-  if (bytes.bytes() != sizeof(std::uint64_t) || bytes.address() == nullptr || through.is_shared() ||
+  if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;
   }
@@ -44,8 +44,8 @@ template <operation What>
   if (ring == nullptr || !ring->sender.has_credit()) [[unlikely]]
     return nullptr;
   base::goes_out();
-  ring->sender.push(what, bytes.address(), sizeof(std::uint64_t), false);
-  through.counts().posted_alone(What, sizeof(std::uint64_t));
+  ring->sender.push(what, bytes.address(), net::word_bytes, false);
+  through.counts().posted_alone(What, net::word_bytes);
   return ring;
 }
 
