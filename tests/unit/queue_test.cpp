@@ -287,7 +287,7 @@ TEST(laned_queue, forgets_no_lane) {
     in_another_thread([&] {
       std::vector<unsigned> of_others(count);
       for (const auto& queue : queues) EXPECT_TRUE(queue->try_push(record::make(2, 0)));
-      for (std::uint64_t i = 1; i <= 2000; ++i) {
+      for (std::uint64_t i = 1; i <= 5000; ++i) {
         for (std::size_t k = 0; k < count; ++k) {
           EXPECT_TRUE(queues[k]->try_push(record::make(2, i)));
           record out;

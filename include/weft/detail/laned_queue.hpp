@@ -87,9 +87,10 @@ class laned_queue {
 
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
-    if (!has_one_lane()) [[unlikely]]
-      return try_pop_among(record);
-    return first_.try_pop(record);
+    if (has_one_lane()) return first_.try_pop(record);
+    lane* const mine = own_lane();
+    if (mine != nullptr && mine->next_turn() % own_turns != 0 && mine->try_pop(record)) return true;
+    return try_pop_among(record);
   }
 
   /// Whether there is no more than one lane yet: then its two steps may be used in place of `try_pop`.
@@ -128,8 +129,8 @@ class laned_queue {
   static constexpr std::uint32_t lanes_mask = 0xff;
   static constexpr std::uint32_t rest_in_use = 0x100;
   // Pops from a thread's own lane in a row. Each that takes another thread's record instead makes that one look
-  // elsewhere, too, and a record is handed over in the time of ten pops.
-  static constexpr std::uint32_t own_turns = 256;
+  // elsewhere, too, and costs both about as much as a hundred pops.
+  static constexpr std::uint32_t own_turns = 1024;
 
   [[nodiscard]] lane* own_lane() const noexcept { return by_slot_[cached_thread_slot]; }
 
@@ -190,14 +191,13 @@ class laned_queue {
     return *out;
   }
 
-  // From its own lane first; now and then, and where there is nothing, from all of them, from another one on each time.
+  // Now and then, and where there is nothing in its own lane: from all of them, from another one on each time.
   [[gnu::noinline]] bool try_pop_among(Record& record) noexcept {
     // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
     const std::uint32_t ways = ways_.load(std::memory_order_acquire);
     lane* const mine = own_lane();
     // A count of its own for each queue: of one that several queues share, some would never see the turn that counts.
-    const std::uint32_t turn = mine != nullptr ? mine->next_turn() : ++pop_turn;
-    if (mine != nullptr && turn % own_turns != 0 && mine->try_pop(record)) return true;
+    const std::uint32_t turn = mine != nullptr ? mine->turn() : ++pop_turn;
     const std::uint32_t open = ways & lanes_mask;
     const std::uint32_t count = open + ((ways & rest_in_use) != 0 ? 1 : 0);
     std::uint32_t index = turn / own_turns % count;

@@ -45,8 +45,9 @@ class record_lane final : public record_ring<Record, Atomics> {
     return true;
   }
 
-  /// Counts its producer's pops, for whoever has several lanes. **Threads**: the producer's.
+  /// Counts its producer's pops, for whoever has several lanes; and how many there were. **Threads**: the producer's.
   [[nodiscard]] std::uint32_t next_turn() noexcept { return ++turn_; }
+  [[nodiscard]] std::uint32_t turn() const noexcept { return turn_; }
 
   /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
   [[nodiscard]] std::size_t approximate_size() const noexcept {
