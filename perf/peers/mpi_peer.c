@@ -35,6 +35,7 @@ typedef struct {
   MPI_Comm comm;
   int begins;
   int partner;
+  int core;
   int window;
   char* out;
   char* in;
@@ -299,6 +300,7 @@ static int is_one_sided(kind what) { return what >= put; }
 
 static void* run_lane(void* argument) {
   lane* on = argument;
+  pin(on->core);
   if (on->of->threads > 1) pthread_barrier_wait(&together);
   phase(on, on->of->seconds / 4);
   phase(on, on->of->seconds);
@@ -311,6 +313,8 @@ static void open_lane(lane* on, const point* of, int index) {
   on->comm = comms[index];
   on->begins = rank == 0;
   on->partner = 1 - rank;
+  // As in weft-perf: partners side by side, and threads of both processes on each core.
+  on->core = 2 * index + 2 * index / CPU_COUNT(&allowed) + rank;
   on->window = of->what == stream ? chunk : (of->what == rate || of->what == bandwidth || of->what == put_rate) ? of->window : 1;
   const size_t all = stride_of(of->bytes) * (size_t)on->window;
   on->out = allocate(all);
@@ -360,7 +364,6 @@ static void run_point(int index, const point* of) {
   const double before = handover();
   for (int i = 0; i < of->threads; ++i) open_lane(&lanes[i], of, i);
   if (of->threads == 1) {
-    pin(rank);
     MPI_Barrier(MPI_COMM_WORLD);
     run_lane(&lanes[0]);
     unpin();

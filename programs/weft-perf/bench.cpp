@@ -1,7 +1,6 @@
 #include "weft-perf/bench.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <barrier>
@@ -39,21 +38,12 @@ std::vector<std::uint32_t> swap_indices(team& all, const devices& mine) {
   return indices;
 }
 
-// Where there are more threads than cores, whoever waits stands in the way of whom it waits for. After 8 looks each
-// exchange costs two changes of threads, and all get the same. After 64, some 700 ns, an answer has come from a partner
-// that runs at this moment: 4 threads of each process did 3 M exchanges/s where they had done 0.4. But partners that
-// never run at the same moment fall behind: of 16 threads, or where the slowest one's latency counts, too far.
-std::uint32_t looks_in_vain(const team& all, const point& what, const bench_options& options) {
-  if (options.yield_after != 0) return options.yield_after;
-  const long cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
-  const std::int64_t threads = std::int64_t{all.pairs()} * 2 * what.threads;
-  if (threads <= cores) return 4096;
-  return what.is_latency() || threads > 4 * cores ? 8 : 64;
-}
-
-bool pins(const point& what, const bench_options& options) {
-  if (options.pin == bench_options::pinning::automatic) return what.threads == 1;
-  return options.pin == bench_options::pinning::core;
+turn_rules rules_for(const team& all, const point& what, const bench_options& options) {
+  if (options.yield_after != 0) return {.looks = options.yield_after, .answers = 0};
+  const std::uint64_t threads = std::uint64_t{all.pairs()} * 2 * what.threads;
+  if (threads <= core_count()) return {.looks = 4096, .answers = 0};
+  if (threads <= 4 * core_count()) return {};
+  return {.answers = 48, .answers_more = 64};  // some stay behind otherwise
 }
 
 class round_of_lanes {
@@ -65,7 +55,7 @@ class round_of_lanes {
         devices_{make_devices(all.runtime(), what)},
         indices_{swap_indices(all, devices_)},
         first_id_{all.new_ids(what.threads)},
-        yield_after_{looks_in_vain(all, what, options)},
+        turns_{rules_for(all, what, options)},
         results_(what.threads) {}
 
   std::vector<lane_result> run() {
@@ -90,11 +80,16 @@ class round_of_lanes {
   }
 
  private:
-  // Partners on cores of their own: those that begin from core `lane` on, the others one further.
   std::optional<pinned_here> pin_for(std::uint32_t lane) const {
-    if (!pins(what_, options_)) return std::nullopt;
+    if (options_.pin == bench_options::pinning::none) return std::nullopt;
     return std::optional<pinned_here>{std::in_place,
-                                      what_.threads == 1 ? team_.runtime().rank() : lane + (team_.begins() ? 0 : 1)};
+                                      what_.threads == 1 ? team_.runtime().rank() : core_of(lane, team_.begins())};
+  }
+
+  // Two partners side by side, on one core only where there is no other: there neither would hear from the other while
+  // it looks. Where the cores are used up, one core further: threads of both processes on each.
+  static std::uint32_t core_of(std::uint32_t lane, bool begins) {
+    return 2 * lane + 2 * lane / core_count() + (begins ? 0 : 1);
   }
 
   void run_lane(std::uint32_t index) {
@@ -106,8 +101,8 @@ class round_of_lanes {
                                                                               .index = index,
                                                                               .id = first_id_ + index,
                                                                               .partner_device = indices_[which],
-                                                                              .yield_after = yield_after_,
-                                                                              .begins = team_.begins()});
+                                                                              .begins = team_.begins(),
+                                                                              .turns = turns_});
       const bool one_sided = what_.kind == kind::put || what_.kind == kind::put_visible ||
                              what_.kind == kind::put_rate || what_.kind == kind::get;
       results_[index] = one_sided ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
@@ -125,7 +120,7 @@ class round_of_lanes {
   devices devices_;
   std::vector<std::uint32_t> indices_;
   std::uint32_t first_id_;
-  std::uint32_t yield_after_;
+  turn_rules turns_;
   std::vector<lane_result> results_;
 };
 
@@ -170,8 +165,8 @@ sample run_round(team& all, const point& what, const bench_options& options) {
   return out;
 }
 
-const char* pinning_of(const point& what, const bench_options& options) {
-  return pins(what, options) ? "core" : "none";
+const char* pinning_of(const bench_options& options) {
+  return options.pin == bench_options::pinning::core ? "core" : "none";
 }
 
 }  // namespace weft::perf

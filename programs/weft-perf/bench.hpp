@@ -11,16 +11,16 @@
 namespace weft::perf {
 
 struct bench_options {
-  enum class pinning : std::uint8_t { automatic, core, none } pin = pinning::automatic;
-  std::uint32_t yield_after = 0;  ///< 0: by how many threads there are for a core
+  enum class pinning : std::uint8_t { core, none } pin = pinning::core;
+  std::uint32_t yield_after = 0;  ///< 0: threads that share cores take turns (turns.hpp)
 };
 
 /// One round of one point, the hand-over measured before and after. Collective; the result is at rank 0.
 /// **Errors**: `transport_failed` where an operation failed or bytes were wrong.
 [[nodiscard]] sample run_round(team& all, const point& what, const bench_options& options);
 
-/// How the threads of a point are pinned, in a word.
-[[nodiscard]] const char* pinning_of(const point& what, const bench_options& options);
+/// How threads are pinned, in a word.
+[[nodiscard]] const char* pinning_of(const bench_options& options);
 
 /// What one lane does in a round; both sides call it. Messages, and one-sided operations.
 [[nodiscard]] lane_result measure_messages(lane& on, const point& what);

@@ -92,7 +92,7 @@ class contest {
       like.unit = of.unit();
       like.mode = name_of(of.mode);
       like.provider = of.provider;
-      like.pinning = pinning_of(of, chosen.bench);
+      like.pinning = pinning_of(chosen.bench);
       like.bytes = of.bytes;
       like.threads = of.threads;
       like.window = of.window;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "weft-perf/turns.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::perf {
@@ -18,8 +19,8 @@ struct lane_options {
   std::uint32_t index = 0;  ///< of the lane in its process
   std::uint32_t id = 0;     ///< of its arrivals, the same on both sides
   std::uint32_t partner_device = 0;
-  std::uint32_t yield_after = 0;  ///< looks in vain before it gives way
   bool begins = false;
+  turn_rules turns;
 };
 
 class lane {
@@ -31,20 +32,22 @@ class lane {
         inbox_{dev.runtime()},
         sent_{dev.runtime()},
         received_{dev.runtime()},
-        arrivals_{dev.runtime().register_completion(inbox_, {.id = options.id})} {}
+        arrivals_{dev.runtime().register_completion(inbox_, {.id = options.id})},
+        turns_{options.turns, options.id * 2 + (options.begins ? 1 : 0)} {}
 
   const bool begins;
 
   /// Looks again and again, making progress, until `ready`.
   template <class Ready>
   void wait(Ready&& ready) {
-    for (std::uint32_t quiet = 0; !ready();) look_again(quiet);
+    for (std::uint32_t vain = 0; !ready();) look_again(vain);
+    turns_.met();
   }
 
   /// Posts until it is no retry; `settle` tells when the buffer may be used again.
   template <class Post>
   void post(Post&& attempt) {
-    std::uint32_t quiet = 0;
+    std::uint32_t vain = 0;
     for (;;) {
       const status answer = attempt();
       if (!answer.is_retry()) [[likely]] {
@@ -54,7 +57,7 @@ class lane {
           ++posted_;
         return;
       }
-      look_again(quiet);
+      look_again(vain);
     }
   }
   void post_am(std::span<const std::byte> bytes, std::uint64_t tag) {
@@ -89,9 +92,12 @@ class lane {
   /// costs more than the pop.
   template <class Use>
   auto wait_arrived(Use&& use) {
-    for (std::uint32_t quiet = 0;;) {
-      if (const std::optional<completion_record> message = inbox_.pop()) return use(*message);
-      look_again(quiet);
+    for (std::uint32_t vain = 0;;) {
+      if (const std::optional<completion_record> message = inbox_.pop()) {
+        turns_.met();
+        return use(*message);
+      }
+      look_again(vain);
     }
   }
   void wait_arrived() {
@@ -102,14 +108,13 @@ class lane {
   [[nodiscard]] completion_queue& inbox() noexcept { return inbox_; }
   [[nodiscard]] counter& sent() noexcept { return sent_; }
   [[nodiscard]] std::uint32_t partner() const noexcept { return options_.partner; }
-  [[nodiscard]] std::uint32_t yield_after() const noexcept { return options_.yield_after; }
   [[nodiscard]] std::uint64_t failed() const noexcept { return sent_.failed() + received_.failed(); }
 
  private:
-  void look_again(std::uint32_t& quiet) {
-    if (dev_.progress() || ++quiet < options_.yield_after) return;
+  void look_again(std::uint32_t& vain) {
+    if (dev_.progress() || !turns_.are_over(++vain)) return;
     std::this_thread::yield();
-    quiet = 0;
+    vain = 0;
   }
 
   weft::device& dev_;
@@ -118,6 +123,7 @@ class lane {
   counter sent_;
   counter received_;
   registration arrivals_;
+  turns turns_;
   std::uint64_t posted_ = 0;
   std::uint64_t expected_ = 0;
 };

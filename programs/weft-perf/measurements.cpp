@@ -85,7 +85,7 @@ figure figure_of(const point& of, const labelled& rounds, const options& chosen)
   out.unit = of.unit();
   out.mode = name_of(of.mode);
   out.label = rounds.label;
-  out.pinning = pinning_of(of, chosen.bench);
+  out.pinning = pinning_of(chosen.bench);
   out.bytes = of.bytes;
   out.threads = of.threads;
   out.window = of.window;

@@ -15,14 +15,23 @@ const std::map<std::string, mode> modes{{"processes", mode::processes},
                                         {"threads-shared", mode::threads_shared}};
 const std::map<std::string, operation> operations{{"am", operation::am}, {"sendrecv", operation::sendrecv}};
 const std::map<std::string, memory> memories{{"ordinary", memory::ordinary}, {"weft", memory::weft}};
-const std::map<std::string, bench_options::pinning> pinnings{{"auto", bench_options::pinning::automatic},
-                                                             {"core", bench_options::pinning::core},
+const std::map<std::string, bench_options::pinning> pinnings{{"core", bench_options::pinning::core},
                                                              {"none", bench_options::pinning::none}};
 
 const std::map<std::string, progress_policy> policies{{"local", progress_policy::local},
                                                       {"random", progress_policy::random},
                                                       {"all", progress_policy::all},
                                                       {"adaptive", progress_policy::adaptive}};
+
+// An option with a few values that have names: help and refusals say them.
+template <class Out, class Value>
+CLI::Option* add_choice(CLI::App& to, const std::string& name, Out& out, const std::map<std::string, Value>& values,
+                        const std::string& what) {
+  return to
+      .add_option_function<std::string>(
+          name, [&](const std::string& chosen) { out = values.at(chosen); }, what)
+      ->check(CLI::IsMember(values));
+}
 
 struct texts {
   std::vector<std::string> sizes;
@@ -62,21 +71,19 @@ void add_measuring(CLI::App& to, options& out, texts& text) {
   to.add_option("--threads", out.threads, "threads of each process; several with commas")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
-  to.add_option("--mode", out.mode,
-                "processes: one thread each; threads-dedicated: a device for each thread; threads-shared: one for all")
-      ->transform(CLI::CheckedTransformer(modes));
-  to.add_option("--memory", out.memory, "ordinary, or weft: allocated by the library")
-      ->transform(CLI::CheckedTransformer(memories));
-  to.add_option("--pin", out.bench.pin, "core, none, or auto: core where a process has one thread")
-      ->transform(CLI::CheckedTransformer(pinnings));
-  to.add_option("--yield-after", out.bench.yield_after, "looks in vain before a thread gives way (0: by the machine)");
+  add_choice(to, "--mode", out.mode, modes,
+             "processes: one thread each; threads-dedicated: a device for each thread; threads-shared: one for all");
+  add_choice(to, "--memory", out.memory, memories, "ordinary, or weft: allocated by the library");
+  add_choice(to, "--pin", out.bench.pin, pinnings,
+             "core: each thread to a core, another one than its partner's; or none");
+  to.add_option("--yield-after", out.bench.yield_after,
+                "looks in vain before a thread gives way (0: threads that share cores take turns)");
   add_transport(to, text);
   to.add_flag("--verify", out.verify, "fill every message and look at every byte that arrives");
 }
 
 void add_operation(CLI::App& to, options& out) {
-  to.add_option("--operation", out.operation, "am or sendrecv; both unless given")
-      ->transform(CLI::CheckedTransformer(operations));
+  add_choice(to, "--operation", out.operation, operations, "am or sendrecv; both unless given");
 }
 
 void add_window(CLI::App& to, options& out) {
@@ -95,9 +102,15 @@ void add_attentiveness(CLI::App& app, options& out, texts& text) {
   to.add_option("--devices", out.devices, "devices that they share, at most one each; several with commas")
       ->delimiter(',')
       ->check(CLI::Range(1, 62));
-  to.add_option("--policies", out.policies, "local, random, all, adaptive; all of them unless given")
+  to.add_option_function<std::vector<std::string>>(
+        "--policies",
+        [&](const std::vector<std::string>& chosen) {
+          out.policies.clear();
+          for (const std::string& each : chosen) out.policies.push_back(policies.at(each));
+        },
+        "several with commas; all of them unless given")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(policies));
+      ->check(CLI::IsMember(policies));
   to.add_option("--handler-us", out.handler_us, "microseconds that handling a message takes (0)")
       ->check(CLI::Range(0.0, 1e6));
   to.add_option("--task-us", out.task_us, "microseconds that a task takes, on average")->check(CLI::Range(1.0, 1e6));
@@ -133,11 +146,11 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   }
   compare.add_flag("--quick", out.quick, "the headline points alone, in about two minutes");
   compare.add_option("--mpi", out.mpi, "a further MPI: NAME=mpicc:mpiexec; may be repeated")->allow_extra_args(false);
-  compare.add_option("--pin", out.bench.pin, "Weft's threads: core, none, or auto")
-      ->transform(CLI::CheckedTransformer(pinnings));
+  add_choice(compare, "--pin", out.bench.pin, pinnings,
+             "core: each of Weft's threads to a core, as MPI's always are; or none");
   CLI::App& points = *app.add_subcommand("points", "")->group("");
   points.add_option("text", out.points);
-  points.add_option("--pin", out.bench.pin)->transform(CLI::CheckedTransformer(pinnings));
+  add_choice(points, "--pin", out.bench.pin, pinnings, "");
 }
 
 // What the library reads; it is asked only after this.

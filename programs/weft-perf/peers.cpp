@@ -39,7 +39,7 @@ variables transport_by(const std::string& provider) {
   return {{"WEFT_TRANSPORT", "ofi"}, {"WEFT_OFI_PROVIDER", provider}};
 }
 
-round_result run_weft(const std::string& pin, const std::vector<point>& points) {
+round_result run_weft(const char* pin, const std::vector<point>& points) {
   std::vector<std::string> command = points_command();
   command.insert(command.end(), {"--pin", pin});
   double seconds = 30;
@@ -50,11 +50,6 @@ round_result run_weft(const std::string& pin, const std::vector<point>& points) 
   const launched result = run_program(command, seconds, transport_by(points.front().provider));
   if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
   return parse_samples(result.output, points.size());
-}
-
-std::string pin_of(const options& chosen) {
-  static const char* const pins[] = {"auto", "core", "none"};
-  return pins[static_cast<int>(chosen.bench.pin)];
 }
 
 }  // namespace
@@ -84,11 +79,11 @@ std::string peer_source(const options& chosen, const std::string& file) {
 }
 
 contestant weft_itself(const options& chosen) {
-  return {"Weft", [pin = pin_of(chosen)](const std::vector<point>& points) { return run_weft(pin, points); }};
+  return {"Weft", [pin = pinning_of(chosen.bench)](const std::vector<point>& points) { return run_weft(pin, points); }};
 }
 
 contestant weft_dedicated(const options& chosen) {
-  return {"Weft, dedicated devices", [pin = pin_of(chosen)](std::vector<point> points) {
+  return {"Weft, dedicated devices", [pin = pinning_of(chosen.bench)](std::vector<point> points) {
             for (point& each : points) each.mode = mode::threads_dedicated;
             return run_weft(pin, points);
           }};

@@ -249,6 +249,18 @@ class Tables(unittest.TestCase):
         self.assertIn("weft-run -n 2 weft-perf latency", alone.stderr)
         self.assertRegex(run("--version").stdout, r"\Aweft-perf \d+\.\d+\.\d+\n\Z")
 
+    def test_help_names_the_values_of_options(self):
+        for subcommand in ("latency", "rate", "bandwidth", "put", "attentiveness", "compare"):
+            result = run(subcommand, "--help")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue(all(each.isprintable() for each in result.stdout.splitlines()), result.stdout)
+            if subcommand != "attentiveness":
+                self.assertIn("--pin TEXT:{core,none}", result.stdout)
+        self.assertIn("both not in {processes,threads-dedicated,threads-shared}",
+                      run("latency", "--mode", "both").stderr)
+        self.assertIn("most not in {adaptive,all,local,random}",
+                      run("attentiveness", "--policies", "local,most").stderr)
+
     def test_points_are_measured_one_round_each(self):
         result = run("points", "latency:8:1:1:2:am:processes:ordinary", "rate:8:1:32:2:sendrecv:processes:ordinary",
                      ranks=2)
