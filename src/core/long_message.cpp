@@ -74,10 +74,10 @@ bool device_state::stream(operation_state& operation) noexcept {
   const bool is_answered = operation.acknowledge && operation.set == operation_set::posts;
   std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);  // [stat] the sender's alone
   for (unsigned i = 0; i < chunks_at_once && sent < operation.bytes; ++i) {
-    const std::uint32_t packet = packets.try_get();
-    if (packet == packet_pool::none) return false;
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
+    const std::uint32_t packet = packets.try_get_for(bytes);
+    if (packet == packet_pool::none) return false;
     operation.source.copy_to(packets.data(packet), sent, bytes);
     const net::header what{.kind = static_cast<std::uint32_t>(wire::chunk),
                            .id = static_cast<std::uint32_t>(sent),

@@ -1,4 +1,5 @@
-// A thread's own packets: taken and put at the warm end, stolen from the cold one (dang2016, 3.3; yan2025-lci, 5.1.2).
+// A thread's own packets: put at the warm end, taken there or, for many bytes, at the cold one, where others steal
+// (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
 // Progress: every call returns at once; one that meets another thread inside does nothing, and the caller goes
 // elsewhere, so nobody waits. Who calls what: any thread anything; in the common case only the owner comes here.
@@ -40,6 +41,15 @@ class alignas(detail::cache_line_bytes) basic_packet_deque {
     for (std::size_t i = taken; i > 0; --i) out[i - 1] = read(--warm_);
     leave();
     return taken;
+  }
+
+  /// False: it is empty, or another thread is inside.
+  [[nodiscard]] bool try_take_coldest(std::uint32_t& packet) noexcept {
+    if (!try_enter()) return false;
+    const bool is_there = warm_ != cold_;
+    if (is_there) packet = read(cold_++);
+    leave();
+    return is_there;
   }
 
   /// Takes the colder half, at least one and at most what fits into `loot`; returns how many.

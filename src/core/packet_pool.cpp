@@ -12,6 +12,7 @@ packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t p
       stride_{net::packet_stride(packet_bytes)},
       count_{count},
       packet_bytes_{packet_bytes},
+      round_{std::min(count / 8, round_max)},
       strays_{count},
       hand_count_{std::min(count / 16 / hand_max, detail::thread_slots_max)},
       hands_{std::make_unique<hand[]>(hand_count_)} {}
@@ -58,6 +59,21 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
   if (!strays_.looks_empty() && (packet = strays_.pop()) != none) return packet;
   if ((packet = take_fresh()) != none) return packet;
   return steal(own);
+}
+
+// The one that was free for longest, once the round is large enough. What peers have returned is asked for where the
+// deque is empty, here as elsewhere: asked for one by one, the line that tells of it would go to and fro.
+std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
+  const std::uint32_t slot = detail::this_thread_slot();
+  if (slot >= hand_count_) return try_get();
+  std::uint32_t packet = none;
+  std::uint32_t& in_round = hands_[slot].in_round;
+  if (in_round < round_ && in_round * bytes < round_bytes && (packet = take_fresh()) != none) {
+    ++in_round;
+    return packet;
+  }
+  packet_deque* const own = own_deque(slot);
+  return own != nullptr && own->try_take_coldest(packet) ? packet : try_get();
 }
 
 // Where the hand is full, its colder half goes with the deque's. A thief inside doesn't hold us up: then the packet

@@ -148,7 +148,7 @@ net::post_result device_state::post_eager(std::uint32_t peer, std::uint32_t devi
     }
   } else {
     packet_pool& packets = runtime_->packets();
-    const std::uint32_t packet = packets.try_get();
+    const std::uint32_t packet = packets.try_get_for(count);
     if (packet == packet_pool::none) {
       reason = shortage::packets;
       return result;

@@ -173,7 +173,7 @@ std::uint64_t device_state::put_bytes_max() const noexcept {
 // A put that rides with its message; `none` where there is no packet for it.
 std::uint32_t device_state::pack_put(const operation_state& operation, std::uint64_t ticket) noexcept {
   packet_pool& packets = runtime_->packets();
-  const std::uint32_t packet = packets.try_get();
+  const std::uint32_t packet = packets.try_get_for(operation.bytes);
   if (packet == packet_pool::none) return packet;
   const put_body body{operation.region, operation.region_offset, ticket};
   std::memcpy(packets.data(packet), &body, sizeof body);

@@ -94,6 +94,60 @@ TEST(packet_pool, lets_threads_keep_a_few_at_hand) {
   }
 }
 
+// Peers that give back what they were lent when they are asked.
+class lender final : public net::transport {
+ public:
+  explicit lender(packet_pool& pool) : pool_{pool} { pool.reclaim_from(*this); }
+  [[nodiscard]] const char* name() const noexcept override { return "lender"; }
+  [[nodiscard]] bool reaches(std::uint32_t) const noexcept override { return true; }
+  void use_packets(net::packet_store&) noexcept override {}
+  void close(std::uint32_t) noexcept override {}
+  unsigned reclaim_packets() noexcept override {
+    const auto back = static_cast<unsigned>(lent.size());
+    for (const std::uint32_t packet : lent) pool_.put(packet);
+    lent.clear();
+    return back;
+  }
+  std::vector<std::uint32_t> lent;
+
+ private:
+  packet_pool& pool_;
+};
+
+// For many bytes that peers read, a thread goes around many packets; for few it takes the one that it had just now.
+TEST(packet_pool, gives_out_rested_packets_for_many_bytes) {
+  constexpr std::uint32_t many = 1024, bytes = 2048, round = many / 8;
+  std::vector<std::byte> memory(net::packet_stride(bytes) * many);
+  packet_pool pool{memory.data(), many, bytes};
+  lender peers{pool};
+  const auto distinct = [&](std::uint64_t of_bytes) {
+    std::set<std::uint32_t> seen;
+    for (std::uint32_t i = 0; i < 8 * round; ++i) {
+      const std::uint32_t packet = pool.try_get_for(of_bytes);
+      EXPECT_NE(packet, packet_pool::none);
+      seen.insert(packet);
+      peers.lent.push_back(packet);
+    }
+    return seen.size();
+  };
+  EXPECT_GE(distinct(bytes), round);
+  EXPECT_LE(distinct(bytes), round + 16) << "no more of them than make a round";
+  pool.put(pool.try_get());
+  const std::uint32_t warm = pool.try_get_for(bytes - 1);
+  pool.put(warm);
+  EXPECT_EQ(pool.try_get_for(bytes - 1), warm);
+  pool.put(warm);
+  (void)peers.reclaim_packets();
+  EXPECT_EQ(take_all(pool).size(), many) << "all of them are there for whoever needs them";
+}
+
+TEST(packet_pool, gives_out_warm_packets_where_no_peer_reads_them) {
+  pool_with_memory fixture;
+  const std::uint32_t warm = fixture.pool.try_get_for(1 << 20);
+  fixture.pool.put(warm);
+  EXPECT_EQ(fixture.pool.try_get_for(1 << 20), warm);
+}
+
 TEST(packet_pool, gives_no_packet_to_two_threads_at_once) {
   pool_with_memory fixture;
   std::array<std::atomic<bool>, count> taken{};
