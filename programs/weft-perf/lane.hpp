@@ -41,8 +41,10 @@ class lane {
   template <class Ready>
   void wait(Ready&& ready) {
     for (std::uint32_t vain = 0; !ready();) look_again(vain);
-    turns_.met();
+    met();
   }
+  /// The partner has answered; after so many answers it's another thread's turn (turns.hpp).
+  void met() { turns_.met(); }
 
   /// Posts until it is no retry; `settle` tells when the buffer may be used again.
   template <class Post>
@@ -93,15 +95,13 @@ class lane {
   template <class Use>
   auto wait_arrived(Use&& use) {
     for (std::uint32_t vain = 0;;) {
-      if (const std::optional<completion_record> message = inbox_.pop()) {
-        turns_.met();
-        return use(*message);
-      }
+      if (const std::optional<completion_record> message = inbox_.pop()) return use(*message);
       look_again(vain);
     }
   }
   void wait_arrived() {
     wait_arrived([](const completion_record&) {});
+    met();
   }
 
   [[nodiscard]] weft::device& device() noexcept { return dev_; }

@@ -24,6 +24,7 @@ class am_way {
         return message.data()[0];
       });
     }
+    lane_.met();
     return flags;
   }
   [[nodiscard]] double wrong() const noexcept { return wrong_; }
