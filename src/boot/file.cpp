@@ -194,13 +194,19 @@ class file_boot final : public bootstrap {
            name.starts_with("conflict-") || name.starts_with("refused-");
   }
 
+  // Every rank takes the mutex for moments, again and again, and one of them may be the one when another's time is
+  // over: that rank is to say what it has waited for, and to tell the others.
+  static clock::time_point moments_after(clock::time_point deadline) {
+    return std::max(deadline, clock::now()) + std::chrono::seconds{5};
+  }
+
   // Rank 0 waits for all the places to be taken and tells who has them.
   void assemble(clock::time_point deadline) {
     job_ = nonce_;
     for (patience between;; between.wait()) {
       std::vector<std::uint32_t> missing;
       {
-        const held_file exclusive = directory_.lock(deadline);
+        const held_file exclusive = directory_.lock(moments_after(deadline));
         std::string roster;
         std::string problem;
         peers_.assign(size_, {});
@@ -239,7 +245,7 @@ class file_boot final : public bootstrap {
   void find_roster(clock::time_point deadline) {
     for (patience between;; between.wait()) {
       {
-        const held_file exclusive = directory_.lock(deadline);
+        const held_file exclusive = directory_.lock(moments_after(deadline));
         if (const auto why = directory_.read("refused-" + nonce_)) fail(*why);
         if (find_own_roster()) return;
         if (roster_of_living_job()) {
@@ -305,7 +311,7 @@ class file_boot final : public bootstrap {
   // The last to leave takes everything away. Others may still read this rank's values until then.
   void leave() noexcept {
     try {
-      const held_file exclusive = directory_.lock(clock::now() + std::chrono::seconds{5});
+      const held_file exclusive = directory_.lock(moments_after(clock::now()));
       directory_.remove(lock_name(rank_));
       place_ = held_file{};
       const auto names = directory_.list();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "boot/backends.hpp"
+#include "boot/file_directory.hpp"
 #include "support/waiting.hpp"
 #include "weft/error.hpp"
 
@@ -184,6 +185,26 @@ TEST_F(boot_file, a_rank_that_never_comes_is_named) {
     EXPECT_NE(text.find("ranks 2-3 have not come"), std::string::npos) << text;
   EXPECT_NE(refusal(1, 2, 2s).find("rank 0, which is not there"), std::string::npos);
   EXPECT_FALSE(fs::exists(directory_));
+}
+
+// Ranks look into the directory one at a time: who finds another one there at the end of its time still says what it
+// has waited for.
+TEST_F(boot_file, a_rank_says_what_it_waited_for_though_another_one_is_looking) {
+  for (const std::uint32_t rank : {0U, 1U}) {
+    std::string text;
+    std::jthread waiting{[&] { text = refusal(rank, 2, 300ms); }};
+    const std::string place = fmt::format("rank-{}.lock", rank);
+    EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / place); }));
+    {
+      weft::boot::private_directory same{directory_.string()};
+      const auto now = std::chrono::steady_clock::now();
+      const weft::boot::held_file looking = same.lock(now + 30s);
+      std::this_thread::sleep_for(600ms);
+    }
+    waiting.join();
+    const std::string wanted = rank == 0 ? "ranks 1 have not come" : "rank 0, which is not there";
+    EXPECT_NE(text.find(wanted), std::string::npos) << text;
+  }
 }
 
 TEST_F(boot_file, ranks_that_were_told_different_sizes_are_refused) {
