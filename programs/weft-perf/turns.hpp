@@ -7,9 +7,9 @@
 // the next two meet. Who has met nobody looks for a time drawn by lot when its turn comes again: threads that go
 // through the same turns in step never meet.
 //
-// Against 8 looks and then way, by 2, 4, 8, 16 threads of each process on 2 cores: an answer takes 0.33, 0.8, 3.5 and
-// 17 us instead of 2.1, 4.6, 9.9 and 21. After 64 looks without the rest, 2 and 4 threads were as fast, but some of
-// them had a tenth of what the others had.
+// Against 8 looks and then way, by 2, 4, 8, 16 threads of each process on 2 cores: an answer takes 0.33, 0.7 to
+// 1.4, 3 to 5.5 and 9 to 17 us instead of 2.1, 4.6, 9.9 and 21. The numbers below were chosen by such runs there. After
+// 64 looks without the rest, 2 and 4 threads were as fast, but some of them had a tenth of what the others had.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,9 @@
 // For many bytes that a peer reads where they lie, the packet that was free for longest is the better one: written
 // again at once, each line has to be fetched from the core that has just read it. Where a thread goes around 1 to 4 MiB
 // of packets instead, both copies find their lines in the cache that the cores share. Windows of 2, 4, 8 KiB between
-// two near cores of Zen 4 (1 MiB of cache each): 8.6, 7.3, 6.8 GB/s became 10.6, 7.5 to 18, 28; one message alone 0.42,
-// 0.67, 1.31 us one way, 0.35, 0.48, 0.82; 1 KiB the same. It costs an exchange, and pages touched for the first time.
+// two near cores of Zen 4 (1 MiB of cache each): 8.6, 7.3, 6.8 GB/s became 10.6, 5.6 to 18, 16 to 28; one message alone
+// 0.42, 0.67, 1.31 us one way, 0.35, 0.48, 0.82; 1 KiB the same. It costs an exchange, and pages touched for the first
+// time.
 #pragma once
 
 #include <array>
