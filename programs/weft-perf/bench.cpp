@@ -38,14 +38,6 @@ std::vector<std::uint32_t> swap_indices(team& all, const devices& mine) {
   return indices;
 }
 
-turn_rules rules_for(const team& all, const point& what, const bench_options& options) {
-  if (options.yield_after != 0) return {.looks = options.yield_after, .answers = 0};
-  const std::uint64_t threads = std::uint64_t{all.pairs()} * 2 * what.threads;
-  if (threads <= core_count()) return {.looks = 4096, .answers = 0};
-  if (threads <= 4 * core_count()) return {};
-  return {.answers = 48, .answers_more = 64};  // some stay behind otherwise
-}
-
 class round_of_lanes {
  public:
   round_of_lanes(team& all, const point& what, const bench_options& options)
@@ -55,7 +47,6 @@ class round_of_lanes {
         devices_{make_devices(all.runtime(), what)},
         indices_{swap_indices(all, devices_)},
         first_id_{all.new_ids(what.threads)},
-        turns_{rules_for(all, what, options)},
         results_(what.threads) {}
 
   std::vector<lane_result> run() {
@@ -82,14 +73,21 @@ class round_of_lanes {
  private:
   std::optional<pinned_here> pin_for(std::uint32_t lane) const {
     if (options_.pin == bench_options::pinning::none) return std::nullopt;
-    return std::optional<pinned_here>{std::in_place,
-                                      what_.threads == 1 ? team_.runtime().rank() : core_of(lane, team_.begins())};
+    return std::optional<pinned_here>{std::in_place, core_of(lane)};
   }
 
   // Two partners side by side, on one core only where there is no other: there neither would hear from the other while
   // it looks. Where the cores are used up, one core further: threads of both processes on each.
-  static std::uint32_t core_of(std::uint32_t lane, bool begins) {
-    return 2 * lane + 2 * lane / core_count() + (begins ? 0 : 1);
+  std::uint32_t core_of(std::uint32_t lane) const {
+    const std::uint32_t pair = team_.pair() * what_.threads + lane;
+    return (2 * pair + 2 * pair / core_count() + (team_.begins() ? 0 : 1)) % core_count();
+  }
+
+  turn_rules turns_of(std::uint32_t lane) const {
+    if (options_.yield_after != 0) return {.looks = options_.yield_after};
+    if (std::uint64_t{team_.pairs()} * 2 * what_.threads <= core_count()) return {};
+    const bool waits = options_.pin == bench_options::pinning::core && core_of(lane) % 2 != 0;
+    return waits ? awaiting : seeking;
   }
 
   void run_lane(std::uint32_t index) {
@@ -102,7 +100,7 @@ class round_of_lanes {
                                                                               .id = first_id_ + index,
                                                                               .partner_device = indices_[which],
                                                                               .begins = team_.begins(),
-                                                                              .turns = turns_});
+                                                                              .turns = turns_of(index)});
       const bool one_sided = what_.kind == kind::put || what_.kind == kind::put_visible ||
                              what_.kind == kind::put_rate || what_.kind == kind::get;
       results_[index] = one_sided ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
@@ -120,7 +118,6 @@ class round_of_lanes {
   devices devices_;
   std::vector<std::uint32_t> indices_;
   std::uint32_t first_id_;
-  turn_rules turns_;
   std::vector<lane_result> results_;
 };
 

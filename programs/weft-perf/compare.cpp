@@ -140,6 +140,8 @@ bool is_wanted(const options& chosen, const std::string& claim) {
   return chosen.claims.empty() || std::find(chosen.claims.begin(), chosen.claims.end(), claim) != chosen.claims.end();
 }
 
+std::uint32_t rounds_of(const options& chosen) { return chosen.rounds != 0 ? chosen.rounds : chosen.quick ? 7 : 21; }
+
 std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& samples, const figure& like,
                              double near_below_ns) {
   std::vector<figure> out;
@@ -166,7 +168,6 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
 
 void run_compare(const options& chosen) {
   printer out{chosen.json, true};
-  const std::uint32_t rounds = chosen.rounds != 0 ? chosen.rounds : chosen.quick ? 7 : 21;
   const double seconds = chosen.seconds != 0.1 ? chosen.seconds : chosen.quick ? 0.05 : 0.1;
   const std::vector<suite> suites = suites_of(chosen, seconds);
   const bool any = std::any_of(suites.begin(), suites.end(), [](const suite& each) { return !each.alone; });
@@ -186,10 +187,10 @@ void run_compare(const options& chosen) {
       all.insert(all.end(), peers.present.begin(), peers.present.end());
     }
     contest between{std::move(all), each.points};
-    for (std::uint32_t round = 0; round < rounds; ++round) between.round(round);
+    for (std::uint32_t round = 0; round < each.rounds; ++round) between.round(round);
     between.print(out, chosen, each.alone ? std::vector<std::string>{} : peers.absent);
   }
-  print_resources(chosen, out, rounds, seconds / 2, chosen.quick);
+  print_resources(chosen, out, rounds_of(chosen), seconds / 2, chosen.quick);
 }
 
 }  // namespace weft::perf

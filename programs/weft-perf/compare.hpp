@@ -20,6 +20,9 @@ namespace weft::perf {
 /// Whether a claim is to be measured: `--claims` names them, or all.
 [[nodiscard]] bool is_wanted(const options& chosen, const std::string& claim);
 
+/// What `--rounds` says, or what `--quick` or a whole comparison takes.
+[[nodiscard]] std::uint32_t rounds_of(const options& chosen);
+
 /// Packet pool, matching, queue and, unless `quick`, array: each with one thread and two.
 void print_resources(const options& chosen, printer& out, std::uint32_t rounds, double seconds, bool quick);
 

@@ -33,7 +33,7 @@ class lane {
         sent_{dev.runtime()},
         received_{dev.runtime()},
         arrivals_{dev.runtime().register_completion(inbox_, {.id = options.id})},
-        turns_{options.turns, options.id * 2 + (options.begins ? 1 : 0)} {}
+        turns_{options.turns} {}
 
   const bool begins;
 
@@ -41,9 +41,8 @@ class lane {
   template <class Ready>
   void wait(Ready&& ready) {
     for (std::uint32_t vain = 0; !ready();) look_again(vain);
-    met();
   }
-  /// The partner has answered; after so many answers it's another thread's turn (turns.hpp).
+  /// The partner has answered: a window is one answer. After so many it's another thread's turn (turns.hpp).
   void met() { turns_.met(); }
 
   /// Posts until it is no retry; `settle` tells when the buffer may be used again.
@@ -89,6 +88,7 @@ class lane {
   }
   void wait_received() {
     wait([&] { return received_.value() == expected_; });
+    met();
   }
   /// What `use` makes of the next message. The record stays where it was popped: a copy right after it was written
   /// costs more than the pop.

@@ -54,9 +54,13 @@ struct mpi_runner {
   std::vector<std::string> start;  // the launcher with its options
   std::string program;
   bool open_mpi = false;
+  bool in_turns = false;  // more threads than cores take the same turns as Weft's (turns.hpp)
 
   // Latency over a network is held against libfabric's own: what Weft adds to it.
-  [[nodiscard]] static bool measures(const point& of) { return !of.over_network() || !of.is_latency(); }
+  [[nodiscard]] bool measures(const point& of) const {
+    if (in_turns && 2 * of.threads <= core_count()) return false;
+    return !of.over_network() || !of.is_latency();
+  }
 
   [[nodiscard]] variables environment(bool over_network) const {
     variables out = over_network && !open_mpi ? others_over_tcp : variables{};
@@ -70,7 +74,7 @@ struct mpi_runner {
     std::vector<std::string> command = start;
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
     // A library that need not lock is faster, so what one thread does is measured without.
-    command.insert(command.end(), {program, threaded ? "multiple" : "single"});
+    command.insert(command.end(), {program, threaded ? "multiple" : "single", in_turns ? "turns" : "calls"});
     std::vector<std::size_t> places;
     double seconds = 60;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -97,6 +101,14 @@ void add(peer_list& to, const mpi_runner& one) {
   to.present.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
 }
 
+// Where threads share cores: waiting as the library does, and in turns.
+void add_with_turns(peer_list& to, mpi_runner one) {
+  add(to, one);
+  one.name += ", in turns";
+  one.in_turns = true;
+  add(to, one);
+}
+
 }  // namespace
 
 void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder) {
@@ -117,17 +129,18 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       continue;
     }
     if (!is_open_mpi(*launcher)) {
-      add(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
+      add_with_turns(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
       continue;
     }
-    // With --oversubscribe Open MPI might decide to yield by itself: both are said.
-    for (const bool yields : {false, true}) {
-      add(to, {.name = each.name + (yields ? ", yielding" : ""),
-               .start = {*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2", "--mca", "mpi_yield_when_idle",
-                         yields ? "1" : "0"},
-               .program = program,
-               .open_mpi = true});
-    }
+    mpi_runner open_mpi{.name = each.name,
+                        .start = {*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2", "--mca",
+                                  "mpi_yield_when_idle", "0"},  // it might decide to yield by itself: both are said
+                        .program = program,
+                        .open_mpi = true};
+    add_with_turns(to, open_mpi);
+    open_mpi.name += ", yielding";
+    open_mpi.start.back() = "1";
+    add(to, open_mpi);
   }
 }
 

@@ -1,6 +1,7 @@
 // What a comparison measures: its points, in groups that are launched together.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "weft-perf/options.hpp"
@@ -11,6 +12,7 @@ namespace weft::perf {
 /// Points that each contestant measures in one launch a round.
 struct suite {
   std::vector<point> points;
+  std::uint32_t rounds;
   bool alone = false;  ///< Weft against itself: a device shared by all threads against one for each
 };
 

@@ -22,6 +22,7 @@ class team {
 
   [[nodiscard]] weft::runtime& runtime() const noexcept { return rt_; }
   [[nodiscard]] std::uint32_t pairs() const noexcept { return rt_.size() / 2; }
+  [[nodiscard]] std::uint32_t pair() const noexcept { return rt_.rank() % pairs(); }
   [[nodiscard]] bool begins() const noexcept { return rt_.rank() < pairs(); }
   [[nodiscard]] std::uint32_t partner() const noexcept { return (rt_.rank() + pairs()) % rt_.size(); }
 
