@@ -171,13 +171,17 @@ class completion {
   // what one adds another may take away, and only the sum means something. Two locked operations less for each
   // operation.
   void expect(std::int32_t more) noexcept {
-    const std::uint32_t slot = detail::cached_thread_slot;
-    if (slot < expected_by_.size()) [[likely]] {
-      const std::uint32_t now = expected_by_[slot].load(std::memory_order_relaxed);  // [stat] this thread's own
-      expected_by_[slot].store(now + static_cast<std::uint32_t>(more), std::memory_order_relaxed);  // [stat]
+    if (has_own_word()) [[likely]] {
+      expect_in_own_word(more);
     } else {
       expect_first(more);
     }
+  }
+  [[nodiscard]] bool has_own_word() const noexcept { return detail::cached_thread_slot < expected_by_.size(); }
+  void expect_in_own_word(std::int32_t more) noexcept {
+    std::atomic<std::uint32_t>& mine = expected_by_[detail::cached_thread_slot];
+    const std::uint32_t now = mine.load(std::memory_order_relaxed);                 // [stat] this thread's own
+    mine.store(now + static_cast<std::uint32_t>(more), std::memory_order_relaxed);  // [stat]
   }
   // For a thread whose slot is not known yet, or that is none of the first.
   void expect_first(std::int32_t more) noexcept;

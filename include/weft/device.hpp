@@ -143,8 +143,7 @@ class device {
   status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {}) {
     if (options.engine == default_matching_engine && options.allow_retry && !options.any_tag &&
         &local.runtime() == runtime_) [[likely]] {
-      return detail::post_plain_recv(*state_, {peer, static_cast<std::uint32_t>(options.policy)}, buffer, local,
-                                     options.tag, options.context);
+      return detail::post_plain_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
     }
     return post_any_recv(peer, buffer, local, detail::anew(options));
   }

@@ -159,9 +159,15 @@ class message_target {
 };
 
 /// Whose message a receive takes, in one register.
-struct message_source {
-  std::uint32_t peer;
-  std::uint32_t policy;  // as wide as a register's half, so that it is put together in one
+class message_source {
+ public:
+  constexpr message_source(std::uint32_t peer, match_policy policy) noexcept
+      : both_{peer | static_cast<std::uint64_t>(policy) << 32} {}
+  [[nodiscard]] constexpr std::uint32_t peer() const noexcept { return static_cast<std::uint32_t>(both_); }
+  [[nodiscard]] constexpr match_policy policy() const noexcept { return static_cast<match_policy>(both_ >> 32); }
+
+ private:
+  std::uint64_t both_;
 };
 
 /// The same options, made anew: where a call that is inlined has two ways, only the one that needs them in memory

@@ -8,6 +8,7 @@
 #include "core/device_state.hpp"
 #include "core/message_body.hpp"
 #include "core/runtime_state.hpp"
+#include "core/take_send.hpp"
 #include "net/transports.hpp"
 
 namespace weft::core {

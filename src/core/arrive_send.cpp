@@ -6,6 +6,7 @@
 #include "core/device_state.hpp"
 #include "core/message_body.hpp"
 #include "core/runtime_state.hpp"
+#include "core/take_send.hpp"
 
 namespace weft::core {
 
@@ -69,47 +70,6 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
   return true;
 }
 
-// Where the receive's completion object is a counter, or a queue that has room: no record lies in memory before.
-// False: nothing has happened.
-[[gnu::always_inline]] inline bool device_state::signal_receive_at_once(operation_state& receive, std::uint32_t source,
-                                                                        std::uint64_t tag,
-                                                                        std::uint32_t bytes) noexcept {
-  completion& object = *receive.target;
-  detail::laned_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
-  if (queue == nullptr) {
-    std::atomic<std::uint64_t>* const count = operation_state::count_of(object);
-    if (count == nullptr) return false;
-    operation_state::signalled(object);
-    // [receive.count] release -> [counter.value]: the message in the buffer.
-    count->fetch_add(1, std::memory_order_release);
-    runtime_->signalled(&object);
-    put_receive(receive);
-    return true;
-  }
-  const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0);
-  // Before the signal: whoever sees it may destroy the object.
-  operation_state::signalled(object);
-  const bool pushed = queue->try_push_at_once([&](auto& slot) {
-    slot.put(0, head);
-    slot.put(1, tag);
-    slot.put(2, reinterpret_cast<std::uintptr_t>(receive.into.address()));  // from here on a raw_record::reference
-    slot.put(3, bytes);
-    slot.put(4, 0);
-    slot.put(5, reinterpret_cast<std::uintptr_t>(receive.context));
-    slot.put(6, bytes);
-  });
-  if (!pushed) [[unlikely]] {
-    const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
-    if (!queue->try_push_parts(head, tag, &data, 5)) {
-      receive.will_signal(object);
-      return false;
-    }
-  }
-  runtime_->signalled(&object);
-  put_receive(receive);
-  return true;
-}
-
 // A short send to the engine that all share goes straight into the buffer of its receive. By values, and apart: what
 // polls for active messages keeps its registers.
 [[gnu::noinline]] bool device_state::take_send_at_once(std::uint32_t source, match_policy policy, std::uint64_t tag,
@@ -123,19 +83,22 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
                     bytes,
                     nullptr});
   auto& receive = static_cast<operation_state&>(*found);
-  if (bytes > receive.into.bytes() || receive.into.is_list()) [[unlikely]] {
-    complete_receive(receive, {source, {.tag = tag}, payload, bytes, nullptr});
-    return true;
+  if (bytes <= receive.into.bytes() && !receive.into.is_list()) [[likely]] {
+    detail::copy_inline(receive.into.address(), payload, bytes);
+    if (const completion* const object = signal_receive_at_once(receive, source, tag, bytes)) [[likely]] {
+      runtime_->signalled(object);
+      return true;
+    }
   }
-  detail::copy_inline(receive.into.address(), payload, bytes);
-  if (signal_receive_at_once(receive, source, tag, bytes)) [[likely]]
-    return true;
-  receive.peer = source;
-  receive.tag = tag;
-  receive.message_bytes = bytes;
-  receive.bytes = bytes;
-  if (!signal(receive)) take_up(receive, step::signal);
+  complete_short(receive, source, tag, payload, bytes);
   return true;
+}
+
+// What has met its receive, but is not so simple.
+[[gnu::noinline, gnu::cold]] void device_state::complete_short(operation_state& receive, std::uint32_t source,
+                                                               std::uint64_t tag, const std::byte* payload,
+                                                               std::uint32_t bytes) noexcept {
+  complete_receive(receive, {source, {.tag = tag}, payload, bytes, nullptr});
 }
 
 bool device_state::match_in_order(engine_state& engine, const net::arrival& message) noexcept {

@@ -12,6 +12,7 @@
 #include "core/device_counts.hpp"
 #include "core/engine_state.hpp"
 #include "core/hook_list.hpp"
+#include "core/matching_table.hpp"
 #include "core/poll_gate.hpp"
 #include "core/wire.hpp"
 #include "net/cell_way.hpp"
@@ -184,6 +185,10 @@ class device_state final {
   static constexpr auto word_kind = static_cast<std::uint32_t>(wire::active_message);
   [[nodiscard]] const void* take_word(std::uint32_t source, std::uint32_t id,
                                       const std::byte* tag_and_payload) noexcept;
+  static constexpr std::uint32_t matched_word_kind =
+      kind_word(wire::send, static_cast<std::uint32_t>(match_policy::rank_and_tag));
+  [[nodiscard]] const void* take_matched_word(std::uint32_t source, std::uint32_t id,
+                                              const std::byte* tag_and_payload) noexcept;
   [[nodiscard]] bool is_awaited(const void* signalled) const noexcept;
   void wake_awaiting(const void* signalled) noexcept;
   void took_words(unsigned count) noexcept { counts_.took(std::uint64_t{count} * net::word_bytes); }
@@ -264,12 +269,20 @@ class device_state final {
   [[nodiscard]] bool on_send(const net::arrival& message) noexcept;
   [[nodiscard]] bool take_send_at_once(std::uint32_t source, match_policy policy, std::uint64_t tag,
                                        const std::byte* payload, std::uint32_t bytes) noexcept;
-  [[nodiscard]] bool signal_receive_at_once(operation_state& receive, std::uint32_t source, std::uint64_t tag,
-                                            std::uint32_t bytes) noexcept;
+  [[nodiscard]] const completion* signal_receive_at_once(operation_state& receive, std::uint32_t source,
+                                                         std::uint64_t tag, std::uint32_t bytes) noexcept;
+  void complete_short(operation_state& receive, std::uint32_t source, std::uint64_t tag, const std::byte* payload,
+                      std::uint32_t bytes) noexcept;
   [[nodiscard]] bool match_send(engine_state& engine, const net::arrival& message) noexcept;
   void complete_all(matched_messages& released) noexcept;
   [[nodiscard]] bool match_in_order(engine_state& engine, const net::arrival& message) noexcept;
   [[nodiscard]] bool refuse_send(const net::arrival& message, fate why) noexcept;
+  [[nodiscard]] status post_plain_receive_anew(detail::message_source from, buffer_ref into, completion& local,
+                                               std::uint64_t tag, void* context) noexcept;
+  [[nodiscard]] match_key describe_plain(operation_state& receive, detail::message_source from, buffer_ref into,
+                                         std::uint64_t tag, void* context) noexcept;
+  [[nodiscard]] status insert_plain_receive(operation_state& receive, matching_table::half_done rest) noexcept;
+  [[nodiscard]] status end_plain_receive(operation_state& receive, matching_table::half_done rest) noexcept;
   [[nodiscard]] bool try_match(operation_state& receive) noexcept;
   void tell_budget(std::uint32_t source) noexcept;
   [[nodiscard]] bool on_wants_offers(const net::arrival& message) noexcept;

@@ -61,22 +61,40 @@ class basic_matching_table {
   /// Takes out the oldest node of the other side with an equal key, or inserts `mine`: one of the two.
   /// **Returns**: matched (`found` is the caller's, as is `mine`), inserted or busy.
   [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found) noexcept {
-    const std::uint64_t print = fingerprint(mine.key);
+    bucket& home = home_of(fingerprint(mine.key));
+    return enter(home) ? insert_inside(home, mine, found) : match_result::busy;
+  }
+
+  class half_done;
+  /// The same in two steps, of which the first one calls nothing. It inserts `mine`, whose key is `key`, where that is
+  /// simple: true, and `mine` may be gone. False: `rest` has to be handed to `insert_rest`, at once.
+  [[nodiscard]] [[gnu::always_inline]] bool insert_at_once(node& mine, const match_key& key, half_done& rest) noexcept {
+    const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
-    if (!enter(home)) return match_result::busy;
-    const position at = find(home, print, mine.key);
-    match_result out = match_result::inserted;
-    if (at.head == nullptr) {
-      begin_key(home, at, print, mine);
-    } else if (side_of(*at.head) == mine.side) {
-      append(home, *at.head, mine);
-    } else {
-      found = at.head;
-      take_out(home, at, *at.head);
-      out = match_result::matched;
+    // [matching.enter] acquire <- [matching.leave]: as below; whoever finds it locked waits in the second step.
+    if (home.lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
+      rest = half_done{nullptr};
+      return false;
     }
-    leave(home);
-    return out;
+    for (unsigned slot = 0; slot < 3; ++slot) {
+      node* const head = home.entries[slot].head.get();
+      if (head == nullptr) {
+        begin_key_at(home, {.part = &home, .slot = slot}, print, mine);
+      } else if (home.entries[slot].print.get() != print || !has_key(*head, key)) {
+        continue;
+      } else if (side_of(*head) == mine.side) {
+        append(home, *head, mine);
+      } else {
+        break;
+      }
+      leave(home);
+      return true;
+    }
+    rest = half_done{&home};
+    return false;
+  }
+  [[nodiscard]] [[gnu::always_inline]] match_result insert_rest(half_done rest, node& mine, node*& found) noexcept {
+    return rest.entered_ != nullptr ? insert_inside(*rest.entered_, mine, found) : insert(mine, found);
   }
 
   /// Takes out the oldest node of `side` with key `key`.
@@ -232,6 +250,24 @@ class basic_matching_table {
 
   // All that follows is under the lock of `home`.
 
+  // The rest of `insert`, which leaves.
+  [[nodiscard]] [[gnu::always_inline]] match_result insert_inside(bucket& home, node& mine, node*& found) noexcept {
+    const std::uint64_t print = fingerprint(mine.key);
+    const position at = find(home, print, mine.key);
+    match_result out = match_result::inserted;
+    if (at.head == nullptr) {
+      begin_key(home, at, print, mine);
+    } else if (side_of(*at.head) == mine.side) {
+      append(home, *at.head, mine);
+    } else {
+      found = at.head;
+      take_out(home, at, *at.head);
+      out = match_result::matched;
+    }
+    leave(home);
+    return out;
+  }
+
   position find(bucket& home, std::uint64_t print, const match_key& key) noexcept {
     position at;
     for (bucket* part = &home; part != nullptr; part = following(*part)) {
@@ -258,10 +294,13 @@ class basic_matching_table {
   }
 
   void begin_key(bucket& home, position at, std::uint64_t print, node& mine) noexcept {
+    if (at.slot == 3) at = add_overflow(home, *at.part);
+    begin_key_at(home, at, print, mine);
+  }
+  [[gnu::always_inline]] void begin_key_at(bucket& home, const position& at, std::uint64_t print, node& mine) noexcept {
     arrive(home, mine);
     mine.behind.set(nullptr);
     mine.before.set(&mine);
-    if (at.slot == 3) at = add_overflow(home, *at.part);
     if (at.slot == 3) {
       mine.next_key.set(home.spilled.get());
       home.spilled.set(&mine);
@@ -299,13 +338,19 @@ class basic_matching_table {
     head.before.set(&mine);
   }
 
-  // `which` is `at.head` or behind it. Most often it waits alone, in a bucket that has no more than its line.
+  // `which` is `at.head` or behind it. Most often it is the oldest of its key, in a bucket that has no more than its
+  // line.
   [[gnu::always_inline]] void take_out(bucket& home, const position& at, node& which) noexcept {
-    if (which.behind.get() == nullptr && &which == at.head && home.next.get() == 0 && home.spilled.get() == nullptr)
-        [[likely]] {
+    node* const behind = which.behind.get();
+    if (&which != at.head || at.part == nullptr) [[unlikely]] {
+      take_out_of_chain(home, at, which);
+    } else if (behind != nullptr) {
+      behind->before.set(which.before.get());
+      at.part->entries[at.slot].head.set(behind);
+    } else if (home.next.get() == 0 && home.spilled.get() == nullptr) [[likely]] {
       end_key_here(home, at.slot);
     } else {
-      take_out_of_chain(home, at, which);
+      end_key(home, at);
     }
     // [matching.gone] relaxed -> [matching.still]: under the lock.
     which.place.store(0, std::memory_order_relaxed);
@@ -332,12 +377,8 @@ class basic_matching_table {
       end_key(home, at);
     } else {
       behind->before.set(before);
-      if (at.part != nullptr) {
-        at.part->entries[at.slot].head.set(behind);
-      } else {
-        behind->next_key.set(which.next_key.get());
-        spill_link(home, at).set(behind);
-      }
+      behind->next_key.set(which.next_key.get());
+      spill_link(home, at).set(behind);
     }
   }
 
@@ -346,7 +387,7 @@ class basic_matching_table {
   }
 
   // Fills the gap with a spilled key, or with the last one of the last overflow bucket, which may be given back then.
-  void end_key(bucket& home, const position& at) noexcept {
+  [[gnu::noinline]] void end_key(bucket& home, const position& at) noexcept {
     if (at.part == nullptr) {
       spill_link(home, at).set(at.head->next_key.get());
       return;
@@ -420,6 +461,19 @@ class basic_matching_table {
   std::uint32_t spins_max_;
   std::size_t bytes_;
   bucket* buckets_;  // behind the first `mask_ + 1` the overflow buckets
+};
+
+/// What `insert_at_once` leaves to be done: the bucket that it has locked, if any.
+template <class Atomics>
+class basic_matching_table<Atomics>::half_done {
+ public:
+  half_done() noexcept = default;
+
+ private:
+  friend class basic_matching_table;
+  explicit half_done(bucket* entered) noexcept : entered_{entered} {}
+
+  bucket* entered_ = nullptr;
 };
 
 using matching_table = basic_matching_table<>;

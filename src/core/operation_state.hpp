@@ -101,6 +101,12 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   static void expect_signal(completion& object) noexcept {
     object.expect(1);  // checked when the object goes
   }
+  /// Whether `object` can be told so without a call; then `will_signal_here` may do it.
+  [[nodiscard]] static bool is_expected_here(const completion& object) noexcept { return object.has_own_word(); }
+  void will_signal_here(completion& object) noexcept {
+    target = &object;
+    object.expect_in_own_word(1);
+  }
   static void signalled(completion& object) noexcept { object.expect(-1); }
   /// The queue that `object` is, if it is a bounded one: into that a record can be put together in place.
   [[nodiscard]] static detail::laned_queue<detail::raw_record>* queue_of(completion& object) noexcept {

@@ -63,35 +63,75 @@ status device_state::try_post_receive(const receive_request& request) {
   return status::retry(shortage::lock);
 }
 
+// The operation of a common receive, all but the step that it has reached.
+[[gnu::always_inline]] inline match_key device_state::describe_plain(operation_state& receive,
+                                                                     detail::message_source from, buffer_ref into,
+                                                                     std::uint64_t tag, void* context) noexcept {
+  engine_state& engine = runtime_->default_engine();
+  receive.what = operation::receive;
+  receive.peer = from.peer();
+  receive.device = net::any_device;
+  receive.tag = tag;
+  receive.into = into;
+  receive.context = context;
+  // [receive.engine] relaxed: the engine's lock orders what counts.
+  receive.engine.store(&engine, std::memory_order_relaxed);
+  receive.side = match_side::receive;
+  return receive.key = make_match_key(engine.id, policy_of(from.policy()), from.peer(), tag);
+}
+
 inline status device_state::post_plain_receive(detail::message_source from, buffer_ref into, completion& local,
                                                std::uint64_t tag, void* context) noexcept {
-  engine_state& engine = runtime_->default_engine();
+  // Calls nothing before the end, so that no register is saved: 161 instructions before.
+  if (spare_count_ == 0 || !operation_state::is_expected_here(local)) [[unlikely]]
+    return post_plain_receive_anew(from, into, local, tag, context);
+  operation_state& receive = receives_->name(spare_receives_[--spare_count_]);
+  const match_key key = describe_plain(receive, from, into, tag, context);
+  receive.will_signal_here(local);
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  receive.reach(step::wait_for_match);
+  matching_table::half_done rest;
+  if (!runtime_->matching().insert_at_once(receive, key, rest)) [[unlikely]]
+    return end_plain_receive(receive, rest);
+  counts_.posted_alone(operation::receive, into.bytes());  // a device that has spare ones is one thread's own
+  return status::posted(ticket);
+}
+
+// By a thread whose device keeps no receives at hand, or none now.
+[[gnu::noinline]] status device_state::post_plain_receive_anew(detail::message_source from, buffer_ref into,
+                                                               completion& local, std::uint64_t tag,
+                                                               void* context) noexcept {
   operation_state* const receive = get_receive();
   if (receive == nullptr) [[unlikely]]
     return counts_.retried(status::retry(shortage::receives));
-  receive->what = operation::receive;
-  receive->peer = from.peer;
-  receive->device = net::any_device;
-  receive->tag = tag;
-  receive->into = into;
-  receive->context = context;
-  // [receive.engine] relaxed: the engine's lock orders what counts.
-  receive->engine.store(&engine, std::memory_order_relaxed);
+  static_cast<void>(describe_plain(*receive, from, into, tag, context));
   receive->will_signal(local);
-  receive->side = match_side::receive;
-  receive->key = make_match_key(engine.id, policy_of(static_cast<weft::match_policy>(from.policy)), from.peer, tag);
-  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
-  receive->reach(step::wait_for_match);
+  return insert_plain_receive(*receive, {});
+}
+
+// What the first step has left.
+[[gnu::noinline]] status device_state::end_plain_receive(operation_state& receive,
+                                                         matching_table::half_done rest) noexcept {
+  return insert_plain_receive(receive, rest);
+}
+
+// It may be complete, and somebody else's, before this returns.
+[[gnu::always_inline]] inline status device_state::insert_plain_receive(operation_state& receive,
+                                                                        matching_table::half_done rest) noexcept {
+  completion& local = *receive.target;
+  const std::uint64_t bytes = receive.into.bytes();
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  receive.reach(step::wait_for_match);
   match_node* found = nullptr;
-  switch (runtime_->matching().insert(*receive, found)) {
+  switch (runtime_->matching().insert_rest(rest, receive, found)) {
     [[likely]] case match_result::inserted : break;
-    case match_result::matched: pair_up(*receive, static_cast<unexpected_message&>(*found)); break;
+    case match_result::matched: pair_up(receive, static_cast<unexpected_message&>(*found)); break;
     default:
-      receive->signalled(local);
-      put_receive(*receive);
+      receive.signalled(local);
+      put_receive(receive);
       return counts_.retried(status::retry(shortage::lock));
   }
-  counts_.posted(operation::receive, into.bytes());
+  counts_.posted(operation::receive, bytes);
   return status::posted(ticket);
 }
 
@@ -240,12 +280,23 @@ unsigned device_state::answer_all_unwanted() noexcept {
 
 }  // namespace weft::core
 
+namespace {
+
+// With the same arguments, so that they can stay where they are.
+[[gnu::noinline]] weft::status post_recv_otherwise(weft::core::device_state& through, weft::detail::message_source from,
+                                                   weft::buffer_ref buffer, weft::completion& local, std::uint64_t tag,
+                                                   void* context) {
+  return through.post_any_receive(from.peer(), weft::core::target_payload{buffer}, local,
+                                  {.tag = tag, .policy = from.policy(), .context = context});
+}
+
+}  // namespace
+
 weft::status weft::detail::post_plain_recv(core::device_state& through, message_source from, buffer_ref buffer,
                                            completion& local, std::uint64_t tag, void* context) {
-  if (from.peer < through.rank_count() && buffer.address() != nullptr && buffer.bytes() <= core::buffer_bytes_max)
+  if (from.peer() < through.rank_count() && buffer.address() != nullptr && buffer.bytes() <= core::buffer_bytes_max)
       [[likely]] {
     return through.post_plain_receive(from, buffer, local, tag, context);
   }
-  return through.post_any_receive(from.peer, core::target_payload{buffer}, local,
-                                  {.tag = tag, .policy = static_cast<match_policy>(from.policy), .context = context});
+  return post_recv_otherwise(through, from, buffer, local, tag, context);
 }

@@ -67,10 +67,12 @@ inline constexpr std::uint32_t word_bytes = 8;
 /// A sink that has a shorter way still for messages of one word, one after the other in a loop that calls nothing:
 ///   static constexpr std::uint32_t word_kind;  // of such messages
 ///   const void* take_word(std::uint32_t source, std::uint32_t id, const std::byte* tag_and_payload) noexcept;
+///   static constexpr std::uint32_t matched_word_kind;  // of such messages that meet a receive
+///   const void* take_matched_word(...) noexcept;       // the same for them
 ///   bool is_awaited(const void* signalled) noexcept;
 ///   void wake_awaiting(const void* signalled) noexcept;
 ///   void took_words(unsigned count) noexcept;
-/// `take_word` answers what it has signalled; null: nothing has happened, and the message comes to the others. True
+/// Both answer what it has signalled; null: nothing has happened, and the message comes to the others. True
 /// from `is_awaited`: `wake_awaiting` is to be called with it.
 template <class Sink>
 concept takes_words = takes_at_once<Sink> && requires(Sink& sink) {

@@ -48,10 +48,17 @@ struct item : table::node {
   }
 };
 
-// What was matched, or null.
+// What was matched, or null. Receives in two steps, as those that are posted.
 item* insert(table& into, item& mine) {
   table::node* found = nullptr;
   match_result result = match_result::busy;
+  match_side side{};
+  model_atomics::read_plain(&side, &mine.side, sizeof side);
+  if (side == match_side::receive) {
+    table::half_done rest;
+    if (into.insert_at_once(mine, mine.key, rest)) return nullptr;
+    result = into.insert_rest(rest, mine, found);
+  }
   while (result == match_result::busy) result = into.insert(mine, found);
   check((found != nullptr) == (result == match_result::matched), "matched with nothing");
   return static_cast<item*>(found);
