@@ -1,8 +1,9 @@
 // The points of weft-perf, measured with MPI: one program for every MPI, one launch for all points of a round.
-//   mpiexec -n 2 mpi_peer single|multiple calls|turns KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
+//   mpiexec -n 2 mpi_peer single|multiple calls|turns PROCESSOR,... KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
 // Rank 0 prints `sample INDEX VALUE BEFORE AFTER SHARE` for each. As in weft-perf: both sides go for a fixed time, the
 // first byte of a message says whether it is the last; the hand-over of a cache line is measured before and after.
 // More threads than cores wait in MPI's calls, on whatever core the system gives them, or take turns as in weft-perf.
+// Of each core one processor is named.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -54,6 +55,8 @@ typedef struct {
 static int rank;
 static int takes_turns;
 static cpu_set_t allowed;
+static int cores[CPU_SETSIZE];
+static int core_count;
 static MPI_Comm comms[threads_max];
 static pthread_barrier_t together;
 
@@ -88,15 +91,10 @@ static handover_line* line;
 static uint32_t turn;
 
 static void pin(int core) {
-  int seen = 0;
-  const int wanted = core % CPU_COUNT(&allowed);
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed) || seen++ != wanted) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-  }
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cores[core % core_count], &one);
+  sched_setaffinity(0, sizeof one, &one);
 }
 static void unpin(void) { sched_setaffinity(0, sizeof allowed, &allowed); }
 
@@ -180,7 +178,8 @@ static void mark(char* byte, int last) {
 // ---------------------------------------------------------------------------------------------- waiting
 
 // The rules are told in weft-perf's turns.hpp. A look takes twice as long here, so there are half as many; of several
-// numbers that were tried these gave most, with MPICH and with Open MPI.
+// numbers that were tried these gave most, with MPICH and with Open MPI. A look is in vain until all of a window has
+// come; Weft's side also knows whether something has moved.
 enum { looks_seeking = 64, looks_awaiting = 50 * looks_seeking, looks_after = 128, answers_most = 256, left_behind = 2 };
 
 static void begin_turn(lane* on) {
@@ -255,7 +254,7 @@ static void receive_windows(lane* on) {
       MPI_Irecv(on->in + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
     }
     wait_for_all(on, on->window);
-    met(on);
+    if (on->of->what != stream) met(on);
     last = on->in[0];
     if (on->of->what == stream && !last) continue;
     MPI_Send(on->out, 1, MPI_CHAR, on->partner, 1, on->comm);
@@ -363,9 +362,9 @@ static void open_lane(lane* on, const point* of, int index) {
   on->begins = rank == 0;
   on->partner = 1 - rank;
   // As in weft-perf: partners side by side, and threads of both processes on each core.
-  const int cores = CPU_COUNT(&allowed);
-  on->core = (2 * index + 2 * index / cores + rank) % cores;
-  const int crowded = 2 * of->threads > cores;
+  const int used = core_count == 1 ? 1 : core_count / 2 * 2;
+  on->core = (2 * index + 2 * index / used + rank) % used;
+  const int crowded = 2 * of->threads > core_count;
   if (crowded && takes_turns) on->looks = on->core % 2 != 0 ? looks_awaiting : looks_seeking;
   if (crowded && !takes_turns) on->core = -1;
   begin_turn(on);
@@ -453,6 +452,15 @@ static point parse(const char* text) {
   return out;
 }
 
+static void read_processors(const char* text) {
+  for (char* end; *text != '\0' && core_count < CPU_SETSIZE; text = *end == ',' ? end + 1 : end) {
+    const long each = strtol(text, &end, 10);
+    if (end == text || each < 0 || each >= CPU_SETSIZE) break;
+    cores[core_count++] = (int)each;
+  }
+  if (core_count == 0) fail("no processor is named");
+}
+
 int main(int argc, char** argv) {
   sched_getaffinity(0, sizeof allowed, &allowed);
   const int wanted = argc > 1 && strcmp(argv[1], "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
@@ -463,16 +471,18 @@ int main(int argc, char** argv) {
   if (size != 2) fail("two ranks are needed; is this the launcher of this MPI?");
   if (provided < wanted) fail("this MPI has no MPI_THREAD_MULTIPLE");
   int threads = 1;
-  takes_turns = argc > 2 && strcmp(argv[2], "turns") == 0;
-  for (int i = 3; i < argc; ++i) {
+  if (argc < 4 || (strcmp(argv[2], "turns") != 0 && strcmp(argv[2], "calls") != 0)) fail("calls or turns?");
+  takes_turns = strcmp(argv[2], "turns") == 0;
+  read_processors(argv[3]);
+  for (int i = 4; i < argc; ++i) {
     const point each = parse(argv[i]);
     if (each.threads > threads) threads = each.threads;
   }
   for (int i = 0; i < threads; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);  // a communicator for each thread
   share_line();
-  for (int i = 3; i < argc; ++i) {
+  for (int i = 4; i < argc; ++i) {
     const point each = parse(argv[i]);
-    run_point(i - 3, &each);
+    run_point(i - 4, &each);
   }
   for (int i = 0; i < threads; ++i) MPI_Comm_free(&comms[i]);
   MPI_Finalize();

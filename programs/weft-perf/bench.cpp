@@ -75,19 +75,22 @@ class round_of_lanes {
     if (options_.pin == bench_options::pinning::none) return std::nullopt;
     return std::optional<pinned_here>{std::in_place, core_of(lane)};
   }
-
-  // Two partners side by side, on one core only where there is no other: there neither would hear from the other while
-  // it looks. Where the cores are used up, one core further: threads of both processes on each.
   std::uint32_t core_of(std::uint32_t lane) const {
-    const std::uint32_t pair = team_.pair() * what_.threads + lane;
-    return (2 * pair + 2 * pair / core_count() + (team_.begins() ? 0 : 1)) % core_count();
+    return core_of_partner(team_.pair() * what_.threads + lane, team_.begins());
   }
 
   turn_rules turns_of(std::uint32_t lane) const {
     if (options_.yield_after != 0) return {.looks = options_.yield_after};
-    if (std::uint64_t{team_.pairs()} * 2 * what_.threads <= core_count()) return {};
-    const bool waits = options_.pin == bench_options::pinning::core && core_of(lane) % 2 != 0;
-    return waits ? awaiting : seeking;
+    if (!is_crowded(std::uint64_t{team_.pairs()} * 2 * what_.threads)) return {};
+    // Who only lets a partner put and get answers nothing that could be waited for.
+    const bool serves = !team_.begins() && is_one_sided() && what_.kind != kind::put_visible;
+    const bool is_placed = options_.pin == bench_options::pinning::core;
+    return is_placed && !serves && core_of(lane) % 2 != 0 ? awaiting : seeking;
+  }
+
+  bool is_one_sided() const {
+    return what_.kind == kind::put || what_.kind == kind::put_visible || what_.kind == kind::put_rate ||
+           what_.kind == kind::get;
   }
 
   void run_lane(std::uint32_t index) {
@@ -101,9 +104,7 @@ class round_of_lanes {
                                                                               .partner_device = indices_[which],
                                                                               .begins = team_.begins(),
                                                                               .turns = turns_of(index)});
-      const bool one_sided = what_.kind == kind::put || what_.kind == kind::put_visible ||
-                             what_.kind == kind::put_rate || what_.kind == kind::get;
-      results_[index] = one_sided ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
+      results_[index] = is_one_sided() ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
       if (mine->failed() != 0) throw error{errc::transport_failed, fmt::format("{} operations failed", mine->failed())};
     } catch (const std::exception& problem) {
       // The partner waits for what will not come, and so may other threads here: the launcher ends the job.

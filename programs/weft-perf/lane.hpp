@@ -44,6 +44,7 @@ class lane {
   }
   /// The partner has answered: a window is one answer. After so many it's another thread's turn (turns.hpp).
   void met() { turns_.met(); }
+  [[nodiscard]] bool takes_turns() const noexcept { return options_.turns.answers != 0; }
 
   /// Posts until it is no retry; `settle` tells when the buffer may be used again.
   template <class Post>

@@ -38,6 +38,21 @@ std::uint32_t core_count() {
   return count > 0 ? static_cast<std::uint32_t>(count) : 1;
 }
 
+std::uint32_t core_of_partner(std::uint32_t pair, bool begins) {
+  const std::uint32_t all = core_count();
+  const std::uint32_t cores = all == 1 ? 1 : all / 2 * 2;
+  return (2 * pair + 2 * pair / cores + (begins ? 0 : 1)) % cores;
+}
+
+std::string processors() {
+  std::string out;
+  for (std::uint32_t index = 0; index < core_count(); ++index) {
+    const hwloc_obj_t core = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_CORE, index);
+    if (core != nullptr) out += (out.empty() ? "" : ",") + std::to_string(hwloc_bitmap_first(core->cpuset));
+  }
+  return out.empty() ? "0" : out;
+}
+
 bool pin_thread(std::uint32_t index) {
   const hwloc_obj_t core = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_CORE, index % core_count());
   if (core == nullptr) return false;

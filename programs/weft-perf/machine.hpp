@@ -9,6 +9,18 @@ namespace weft::perf {
 /// Cores that this process may use; at least 1.
 [[nodiscard]] std::uint32_t core_count();
 
+/// Whether so many threads are more than cores.
+[[nodiscard]] inline bool is_crowded(std::uint64_t threads) { return threads > core_count(); }
+
+/// Where two partners are that answer each other, thread after thread: side by side, on one core only where there is no
+/// other, as neither would hear from the other there while it looks. Where the cores are used up, one core further:
+/// threads of both processes on each. Of an odd number of cores the last one is left out: partners are on an even and
+/// an odd one (turns.hpp).
+[[nodiscard]] std::uint32_t core_of_partner(std::uint32_t pair, bool begins);
+
+/// One processor of each core, as in `0,2`.
+[[nodiscard]] std::string processors();
+
 /// Pins the calling thread to a core, counted among those that the process could use when it started; `index` is taken
 /// modulo their number. False where the system refuses.
 bool pin_thread(std::uint32_t index);

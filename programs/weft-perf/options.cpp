@@ -147,7 +147,8 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   compare.add_flag("--quick", out.quick, "the headline points alone, in about two minutes");
   compare.add_option("--mpi", out.mpi, "a further MPI: NAME=mpicc:mpiexec; may be repeated")->allow_extra_args(false);
   add_choice(compare, "--pin", out.bench.pin, pinnings,
-             "core: each of Weft's threads to a core, as MPI's always are; or none");
+             "core: each of Weft's threads to a core, as MPI's are unless they wait in its calls for others of "
+             "their core; or none");
   CLI::App& points = *app.add_subcommand("points", "")->group("");
   points.add_option("text", out.points);
   add_choice(points, "--pin", out.bench.pin, pinnings, "");

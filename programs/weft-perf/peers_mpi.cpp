@@ -58,7 +58,7 @@ struct mpi_runner {
 
   // Latency over a network is held against libfabric's own: what Weft adds to it.
   [[nodiscard]] bool measures(const point& of) const {
-    if (in_turns && 2 * of.threads <= core_count()) return false;
+    if (in_turns && !is_crowded(2 * of.threads)) return false;
     return !of.over_network() || !of.is_latency();
   }
 
@@ -74,7 +74,8 @@ struct mpi_runner {
     std::vector<std::string> command = start;
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
     // A library that need not lock is faster, so what one thread does is measured without.
-    command.insert(command.end(), {program, threaded ? "multiple" : "single", in_turns ? "turns" : "calls"});
+    command.insert(command.end(),
+                   {program, threaded ? "multiple" : "single", in_turns ? "turns" : "calls", processors()});
     std::vector<std::size_t> places;
     double seconds = 60;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -132,15 +133,16 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       add_with_turns(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
       continue;
     }
-    mpi_runner open_mpi{.name = each.name,
+    // With --oversubscribe Open MPI might decide to yield by itself: both are said.
+    const auto open_mpi = [&](const std::string& name, const std::string& yields) {
+      return mpi_runner{.name = name,
                         .start = {*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2", "--mca",
-                                  "mpi_yield_when_idle", "0"},  // it might decide to yield by itself: both are said
+                                  "mpi_yield_when_idle", yields},
                         .program = program,
                         .open_mpi = true};
-    add_with_turns(to, open_mpi);
-    open_mpi.name += ", yielding";
-    open_mpi.start.back() = "1";
-    add(to, open_mpi);
+    };
+    add_with_turns(to, open_mpi(each.name, "0"));
+    add(to, open_mpi(each.name + ", yielding", "1"));
   }
 }
 

@@ -101,6 +101,7 @@ class one_sided {
   void serve() {
     for (std::uint64_t tag = 0; tag != tag_end;) {
       tag = lane_.wait_arrived([](const completion_record& message) { return message.tag(); });
+      lane_.met();
       if (what_.verify || what_.touch) {
         for (std::size_t slot = 0; slot < slots_; ++slot) {
           if (what_.kind == kind::get)
@@ -127,7 +128,7 @@ class one_sided {
       word_in(local_[0]).store(word, std::memory_order_relaxed);
       put(0);
     };
-    const int looks_a_call = what_.threads == 1 ? 64 : 1;
+    const int looks_a_call = lane_.takes_turns() ? 1 : 64;
     const auto wait_for = [&](std::uint64_t number) {
       std::uint64_t seen = 0;
       lane_.wait([&] {

@@ -82,7 +82,7 @@ status device_state::try_post_receive(const receive_request& request) {
 
 inline status device_state::post_plain_receive(detail::message_source from, buffer_ref into, completion& local,
                                                std::uint64_t tag, void* context) noexcept {
-  // Calls nothing before the end, so that no register is saved: 161 instructions before.
+  // Calls nothing before the end: 130 instructions instead of 162.
   if (spare_count_ == 0 || !operation_state::is_expected_here(local)) [[unlikely]]
     return post_plain_receive_anew(from, into, local, tag, context);
   operation_state& receive = receives_->name(spare_receives_[--spare_count_]);
@@ -198,6 +198,7 @@ cancel_result device_state::cancel(std::uint64_t ticket) noexcept {
   if (result != match_result::removed) return cancel_result::too_late;
   receive->error = errc::cancelled;
   receive->into = {};
+  receive->message_bytes = 0;
   if (!signal(*receive)) take_up(*receive, step::signal);
   return cancel_result::cancelled;
 }

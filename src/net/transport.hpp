@@ -77,6 +77,7 @@ inline constexpr std::uint32_t word_bytes = 8;
 template <class Sink>
 concept takes_words = takes_at_once<Sink> && requires(Sink& sink) {
   Sink::word_kind;
+  Sink::matched_word_kind;
 };
 
 /// A sink that wants to know of messages that stay where they are because it had no room.

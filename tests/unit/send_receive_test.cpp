@@ -174,6 +174,33 @@ TEST(send_receive, engines_are_spaces_of_their_own_and_may_have_a_key_of_the_use
   });
 }
 
+TEST(send_receive, a_cancelled_receive_tells_of_no_message_that_its_like_had_before) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    if (rt.rank() == 1) {
+      weft::counter sent{rt};
+      const std::uint64_t value = 1;
+      static_cast<void>(post(rt.default_device(), [&] {
+        return rt.default_device().post_send(0, std::span{&value, 1}, sent);
+      }));
+      return;
+    }
+    weft::device& dev = rt.default_device();
+    weft::completion_queue received{rt};
+    std::array<std::byte, 4> small{};
+    static_cast<void>(post(dev, [&] { return dev.post_recv(1, small, received); }));
+    const auto cut = next(dev, received);
+    ASSERT_TRUE(cut);
+    EXPECT_EQ(cut->error(), weft::errc::truncated);
+    EXPECT_EQ(cut->message_bytes(), 8u);
+    const auto ticket = post(dev, [&] { return dev.post_recv(1, small, received); }).ticket();
+    EXPECT_TRUE(eventually(dev, [&] { return dev.cancel(ticket) == weft::cancel_result::cancelled; }));
+    const auto cancelled = next(dev, received);
+    ASSERT_TRUE(cancelled);
+    EXPECT_EQ(cancelled->error(), weft::errc::cancelled);
+    EXPECT_EQ(cancelled->message_bytes(), 0u);
+  });
+}
+
 TEST(send_receive, cancelling_has_one_certain_outcome) {
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::device& dev = rt.default_device();
