@@ -35,8 +35,22 @@ struct match_counts {
 
 template <class Atomics = detail::std_atomics>
 class basic_matching_table {
+  struct bucket;
+
  public:
   using node = basic_match_node<Atomics>;
+
+  /// What `insert_at_once` leaves to be done: the bucket that it has locked, if any.
+  class half_done {
+   public:
+    half_done() noexcept = default;
+
+   private:
+    friend class basic_matching_table;
+    explicit half_done(bucket* entered) noexcept : entered_{entered} {}
+
+    bucket* entered_ = nullptr;
+  };
 
   static constexpr std::uint32_t default_spins_max = 32;
 
@@ -65,7 +79,6 @@ class basic_matching_table {
     return enter(home) ? insert_inside(home, mine, found) : match_result::busy;
   }
 
-  class half_done;
   /// The same in two steps, of which the first one calls nothing. It inserts `mine`, whose key is `key`, where that is
   /// simple: true, and `mine` may be gone. False: `rest` has to be handed to `insert_rest`, at once.
   [[nodiscard]] [[gnu::always_inline]] bool insert_at_once(node& mine, const match_key& key, half_done& rest) noexcept {
@@ -461,19 +474,6 @@ class basic_matching_table {
   std::uint32_t spins_max_;
   std::size_t bytes_;
   bucket* buckets_;  // behind the first `mask_ + 1` the overflow buckets
-};
-
-/// What `insert_at_once` leaves to be done: the bucket that it has locked, if any.
-template <class Atomics>
-class basic_matching_table<Atomics>::half_done {
- public:
-  half_done() noexcept = default;
-
- private:
-  friend class basic_matching_table;
-  explicit half_done(bucket* entered) noexcept : entered_{entered} {}
-
-  bucket* entered_ = nullptr;
 };
 
 using matching_table = basic_matching_table<>;
