@@ -75,8 +75,10 @@ class basic_matching_table {
   /// Takes out the oldest node of the other side with an equal key, or inserts `mine`: one of the two.
   /// **Returns**: matched (`found` is the caller's, as is `mine`), inserted or busy.
   [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found) noexcept {
-    bucket& home = home_of(fingerprint(mine.key));
-    return enter(home) ? insert_inside(home, mine, found) : match_result::busy;
+    const std::uint64_t print = fingerprint(mine.key);
+    bucket& home = home_of(print);
+    if (!enter(home)) return match_result::busy;
+    return insert_inside(home, print, mine, found);
   }
 
   /// The same in two steps, of which the first one calls nothing. It inserts `mine`, whose key is `key`, where that is
@@ -107,7 +109,8 @@ class basic_matching_table {
     return false;
   }
   [[nodiscard]] [[gnu::always_inline]] match_result insert_rest(half_done rest, node& mine, node*& found) noexcept {
-    return rest.entered_ != nullptr ? insert_inside(*rest.entered_, mine, found) : insert(mine, found);
+    if (rest.entered_ == nullptr) return insert(mine, found);
+    return insert_inside(*rest.entered_, fingerprint(mine.key), mine, found);
   }
 
   /// Takes out the oldest node of `side` with key `key`.
@@ -264,8 +267,8 @@ class basic_matching_table {
   // All that follows is under the lock of `home`.
 
   // The rest of `insert`, which leaves.
-  [[nodiscard]] [[gnu::always_inline]] match_result insert_inside(bucket& home, node& mine, node*& found) noexcept {
-    const std::uint64_t print = fingerprint(mine.key);
+  [[nodiscard]] [[gnu::always_inline]] match_result insert_inside(bucket& home, std::uint64_t print, node& mine,
+                                                                  node*& found) noexcept {
     const position at = find(home, print, mine.key);
     match_result out = match_result::inserted;
     if (at.head == nullptr) {
