@@ -144,7 +144,7 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
     each->add_option("--claims", out.claims, "these alone, as in am_latency,mt_rate")->delimiter(',');
     each->add_option("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
   }
-  compare.add_flag("--quick", out.quick, "the headline points alone, in about two minutes");
+  compare.add_flag("--quick", out.quick, "the headline points alone, in two to three minutes");
   compare.add_option("--mpi", out.mpi, "a further MPI: NAME=mpicc:mpiexec; may be repeated")->allow_extra_args(false);
   add_choice(compare, "--pin", out.bench.pin, pinnings,
              "core: each of Weft's threads to a core, as MPI's are unless they wait in its calls for others of "
