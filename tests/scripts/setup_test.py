@@ -17,8 +17,12 @@ printf installed
 APT_GET = """#!/bin/sh
 echo "$*" >>"$FAKE/apt-get.log"
 case "$*" in
-  *update*) [ -e "$FAKE/no-network" ] && exit 100; rm -f "$FAKE/stale" ;;
-  *install*) [ -e "$FAKE/stale" ] && { echo "E: 404 not found"; exit 100; }; : >"$FAKE/missing" ;;
+  *update*) [ -e "$FAKE/no-network" ] || rm -f "$FAKE/stale" ;;
+  *install*)
+    [ -e "$FAKE/stale" ] && { echo "E: Unable to locate package"; exit 100; }
+    [ -e "$FAKE/interrupted" ] && { echo "E: dpkg was interrupted, you must manually run dpkg"; exit 100; }
+    [ -e "$FAKE/broken" ] && { echo "E: no space left"; exit 100; }
+    : >"$FAKE/missing" ;;
 esac
 exit 0
 """
@@ -33,7 +37,7 @@ class Setup(unittest.TestCase):
             (self.fake / tool).symlink_to(shutil.which(tool))
         self.program("dpkg-query", DPKG_QUERY)
         self.program("apt-get", APT_GET)
-        self.program("apt-cache", "#!/bin/sh\n[ -e \"$FAKE/no-lists\" ] || echo known\n")
+        self.program("dpkg", "#!/bin/sh\n[ \"$*\" = \"--configure -a\" ] && rm -f \"$FAKE/interrupted\"\n")
         self.program("id", "#!/bin/sh\necho 0\n")
         self.missing()
 
@@ -59,17 +63,21 @@ class Setup(unittest.TestCase):
         self.assertEqual(self.apt_calls(), [])
 
     def test_installs_what_is_missing_and_nothing_else_and_names_it_first(self):
-        self.missing("libfmt-dev", "zlib1g-dev", "libgtest-dev")
+        self.missing("libfmt-dev", "libhwloc-dev", "libgtest-dev")
         result = self.run_setup()
         self.assertEqual(result.returncode, 0, result.stdout)
-        self.assertIn("installing with apt-get: libfmt-dev zlib1g-dev\n", result.stdout)
-        self.assertIn("libfmt-dev zlib1g-dev\n", (self.fake / "apt-get.log").read_text())
+        self.assertIn("installing with apt-get: libfmt-dev libhwloc-dev\n", result.stdout)
+        self.assertIn("libfmt-dev libhwloc-dev\n", (self.fake / "apt-get.log").read_text())
         self.assertNotIn("libgtest-dev", result.stdout)
 
     def test_a_tool_that_is_there_in_another_way_is_not_installed(self):
         self.missing("cmake")
         self.program("cmake", "#!/bin/sh\n")
         self.assertIn("everything needed is installed", self.run_setup().stdout)
+
+    def test_the_demonstration_needs_less(self):
+        self.missing("libfabric-dev", "nlohmann-json3-dev", "unicycler-data")
+        self.assertIn("installing with apt-get: unicycler-data\n", self.run_setup("--demo").stdout)
 
     def test_the_tests_need_more(self):
         self.missing("libgtest-dev")
@@ -80,25 +88,35 @@ class Setup(unittest.TestCase):
         self.program("ucx_perftest", "#!/bin/sh\n")
         self.assertIn("installing with apt-get: libmpich-dev\n", self.run_setup("--peers").stdout)
 
-    def test_lists_are_fetched_when_there_are_none(self):
-        self.missing("libfmt-dev")
-        (self.fake / "no-lists").touch()
-        self.assertEqual(self.run_setup().returncode, 0)
-        self.assertEqual(self.apt_calls(), ["update", "libfmt-dev"])
-
-    def test_lists_that_are_stale_are_fetched_again(self):
+    def test_lists_that_are_missing_or_stale_are_fetched(self):
         self.missing("libfmt-dev")
         (self.fake / "stale").touch()
         self.assertEqual(self.run_setup().returncode, 0)
         self.assertEqual(self.apt_calls(), ["libfmt-dev", "update", "libfmt-dev"])
 
-    def test_without_network_it_fails_and_says_why(self):
+    def test_an_installation_that_was_interrupted_is_finished_first(self):
         self.missing("libfmt-dev")
-        (self.fake / "no-lists").touch()
+        (self.fake / "interrupted").touch()
+        result = self.run_setup()
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("interrupted before; finishing it", result.stdout)
+
+    def test_without_network_it_names_what_could_not_be_fetched(self):
+        self.missing("libfmt-dev", "zlib1g-dev")
+        (self.fake / "stale").touch()
         (self.fake / "no-network").touch()
+        result = self.run_setup("--test")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, r"could not be fetched \(is there a network\?.*\): libfmt-dev zlib1g-dev\n")
+
+    def test_what_else_apt_get_says_is_shown_and_not_taken_for_a_missing_network(self):
+        self.missing("libfmt-dev")
+        (self.fake / "broken").touch()
         result = self.run_setup()
         self.assertEqual(result.returncode, 1)
-        self.assertIn("apt-get update failed", result.stdout)
+        self.assertIn("E: no space left", result.stdout)
+        self.assertIn("could not install these packages; see above: libfmt-dev", result.stdout)
+        self.assertNotIn("network", result.stdout)
 
     def test_where_not_root_it_asks_sudo(self):
         self.missing("libfmt-dev")
@@ -106,7 +124,11 @@ class Setup(unittest.TestCase):
         result = self.run_setup()
         self.assertEqual(result.returncode, 1)
         self.assertIn("not root, and there is no sudo", result.stdout)
-        self.assertIn("apt-get install libfmt-dev", result.stdout)
+        self.assertIn("Ask an administrator to run: apt-get install --no-install-recommends libfmt-dev\n", result.stdout)
+        self.program("sudo", "#!/bin/sh\necho sudo: not allowed\nexit 1\n")
+        result = self.run_setup()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("sudo refuses. Ask an administrator to run: apt-get install", result.stdout)
         self.program("sudo", "#!/bin/sh\nexec \"$@\"\n")
         result = self.run_setup()
         self.assertEqual(result.returncode, 0, result.stdout)
