@@ -1,26 +1,23 @@
-# programs/<name>.cpp and programs/<name>/, apps/<name>/, perf/*.cpp and examples/*.cpp.
+# programs/<name>/, apps/<name>/, perf/*.cpp and examples/*.cpp.
 add_library(weft_program INTERFACE)
-target_link_libraries(weft_program INTERFACE weft weft_warnings fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json
-  PkgConfig::hwloc PkgConfig::htslib PkgConfig::isal PkgConfig::xxhash ZLIB::ZLIB Threads::Threads)
-target_include_directories(weft_program INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(weft_program INTERFACE weft weft_internal weft_warnings fmt::fmt Threads::Threads)
 
-file(GLOB entries CONFIGURE_DEPENDS programs/*.cpp programs/*/*.cpp apps/*/*.cpp)
+file(GLOB entries CONFIGURE_DEPENDS programs/*/*.cpp apps/*/*.cpp)
 set(folders "")
 foreach(entry IN LISTS entries)
   get_filename_component(folder ${entry} DIRECTORY)
-  if(folder STREQUAL "${PROJECT_SOURCE_DIR}/programs")
-    get_filename_component(stem ${entry} NAME_WE)
-    weft_program_name(name ${stem})
-    weft_add_program(${name} ${folder} ${entry})
-  else()
-    list(APPEND folders ${folder})
-  endif()
+  list(APPEND folders ${folder})
 endforeach()
 list(REMOVE_DUPLICATES folders)
 foreach(folder IN LISTS folders)
   get_filename_component(stem ${folder} NAME)
   get_filename_component(parent ${folder} DIRECTORY)
   weft_program_name(name ${stem})
+  if(NOT DEFINED WEFT_HAS_${name})
+    message(FATAL_ERROR "Weft: say in cmake/dependencies.cmake what ${name} needs: weft_part(${name} ...)")
+  elseif(NOT WEFT_HAS_${name})
+    continue()
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   weft_add_program(${name} ${parent} ${sources})
   target_include_directories(${name} PRIVATE ${folder})
@@ -29,21 +26,23 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
-# What figures are of: written anew at each build, if it has changed.
-string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
-string(STRIP "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}"
-  flags)
-set(build_info ${PROJECT_BINARY_DIR}/generated/weft-perf/build_info.hpp)
-add_custom_target(weft-perf-build-info BYPRODUCTS ${build_info} COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR}
-  -D OUTPUT=${build_info} -D "FLAGS=${flags}" -P ${PROJECT_SOURCE_DIR}/cmake/build_info.cmake VERBATIM)
-add_dependencies(weft-perf-lib weft-perf-build-info)
-target_include_directories(weft-perf-lib PUBLIC ${PROJECT_BINARY_DIR}/generated)
-# What it compiles for the peers that it finds, where it looks for it: beside itself, as after an installation.
-file(GLOB peer_sources CONFIGURE_DEPENDS perf/peers/*.c perf/peers/*.cpp)
-foreach(source IN LISTS peer_sources)
-  get_filename_component(file ${source} NAME)
-  configure_file(${source} ${PROJECT_BINARY_DIR}/share/weft/perf/${file} COPYONLY)
-endforeach()
+if(WEFT_HAS_weft-perf)
+  # What figures are of: written anew at each build, if it has changed.
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+  string(STRIP "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}"
+    flags)
+  set(build_info ${PROJECT_BINARY_DIR}/generated/weft-perf/build_info.hpp)
+  add_custom_target(weft-perf-build-info BYPRODUCTS ${build_info} COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR}
+    -D OUTPUT=${build_info} -D "FLAGS=${flags}" -P ${PROJECT_SOURCE_DIR}/cmake/build_info.cmake VERBATIM)
+  add_dependencies(weft-perf-lib weft-perf-build-info)
+  target_include_directories(weft-perf-lib PUBLIC ${PROJECT_BINARY_DIR}/generated)
+  # What it compiles for the peers that it finds, where it looks for it: beside itself, as after an installation.
+  file(GLOB peer_sources CONFIGURE_DEPENDS perf/peers/*.c perf/peers/*.cpp)
+  foreach(source IN LISTS peer_sources)
+    get_filename_component(file ${source} NAME)
+    configure_file(${source} ${PROJECT_BINARY_DIR}/share/weft/perf/${file} COPYONLY)
+  endforeach()
+endif()
 
 # Benchmarks stand beside the programs, but are not installed.
 file(GLOB benchmarks CONFIGURE_DEPENDS perf/*.cpp)

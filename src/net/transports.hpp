@@ -8,7 +8,9 @@
 #include <tuple>
 #include <vector>
 
+#ifdef WEFT_HAS_OFI
 #include "net/ofi/ofi_endpoint.hpp"
+#endif
 #include "net/self/self_endpoint.hpp"
 #include "net/shm/shm_endpoint.hpp"
 #include "net/sim/sim_endpoint.hpp"
@@ -16,8 +18,13 @@
 
 namespace weft::net {
 
-/// All that there are; the first one is a rank's way to itself. WEFT_TRANSPORT says which are used, in which order.
-using transport_table = std::tuple<self_transport, shm::shm_transport, ofi::ofi_transport>;
+/// All that this build has; the first one is a rank's way to itself. WEFT_TRANSPORT says which are used, in which order.
+using transport_table = std::tuple<self_transport, shm::shm_transport
+#ifdef WEFT_HAS_OFI
+                                   ,
+                                   ofi::ofi_transport
+#endif
+                                   >;
 
 /// What WEFT_TRANSPORT may name.
 [[nodiscard]] std::span<const std::string_view> transport_names() noexcept;

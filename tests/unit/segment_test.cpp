@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t bytes = 64 * 4096;
+constexpr std::size_t segment_bytes = 64 * 4096;
 
 std::string refusal(const unique_fd& file, std::size_t size) {
   try {
@@ -29,43 +29,43 @@ std::string refusal(const unique_fd& file, std::size_t size) {
 }
 
 TEST(segment, is_zero_shared_and_gone_with_its_last_owner) {
-  auto [own, file] = segment::create(bytes);
-  const segment other = segment::map(file, bytes);
+  auto [own, file] = segment::create(segment_bytes);
+  const segment other = segment::map(file, segment_bytes);
   ASSERT_NE(own.memory(), other.memory());
-  for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(other.memory()[i], std::byte{0});
-  own.memory()[bytes - 1] = std::byte{42};
-  EXPECT_EQ(other.memory()[bytes - 1], std::byte{42});
+  for (std::size_t i = 0; i < segment_bytes; ++i) ASSERT_EQ(other.memory()[i], std::byte{0});
+  own.memory()[segment_bytes - 1] = std::byte{42};
+  EXPECT_EQ(other.memory()[segment_bytes - 1], std::byte{42});
 }
 
 TEST(segment, can_be_neither_shrunk_nor_grown_nor_unsealed) {
-  const auto [own, file] = segment::create(bytes);
-  EXPECT_NE(ftruncate(file.get(), bytes / 2), 0);
-  EXPECT_NE(ftruncate(file.get(), bytes * 2), 0);
+  const auto [own, file] = segment::create(segment_bytes);
+  EXPECT_NE(ftruncate(file.get(), segment_bytes / 2), 0);
+  EXPECT_NE(ftruncate(file.get(), segment_bytes * 2), 0);
   EXPECT_NE(fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
 }
 
 TEST(segment, of_another_size_is_refused) {
-  const auto [own, file] = segment::create(bytes);
-  EXPECT_THAT(refusal(file, bytes + 4096), HasSubstr("has 262144 bytes where 266240 were expected"));
-  EXPECT_THAT(refusal(file, bytes - 4096), HasSubstr("same WEFT_*"));
+  const auto [own, file] = segment::create(segment_bytes);
+  EXPECT_THAT(refusal(file, segment_bytes + 4096), HasSubstr("has 262144 bytes where 266240 were expected"));
+  EXPECT_THAT(refusal(file, segment_bytes - 4096), HasSubstr("same WEFT_*"));
 }
 
 TEST(segment, that_could_shrink_is_refused) {
   const unique_fd file{memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  ASSERT_EQ(ftruncate(file.get(), bytes), 0);
-  EXPECT_THAT(refusal(file, bytes), HasSubstr("not sealed against shrinking"));
+  ASSERT_EQ(ftruncate(file.get(), segment_bytes), 0);
+  EXPECT_THAT(refusal(file, segment_bytes), HasSubstr("not sealed against shrinking"));
   ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW), 0);
-  EXPECT_THAT(refusal(file, bytes), HasSubstr("not sealed against shrinking"));
+  EXPECT_THAT(refusal(file, segment_bytes), HasSubstr("not sealed against shrinking"));
   ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_EQ(refusal(file, bytes), "");
+  EXPECT_EQ(refusal(file, segment_bytes), "");
 }
 
 TEST(segment, is_no_file_of_another_kind) {
-  EXPECT_NE(refusal(unique_fd{}, bytes), "");
+  EXPECT_NE(refusal(unique_fd{}, segment_bytes), "");
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const unique_fd in{ends[0]}, out{ends[1]};
-  EXPECT_NE(refusal(in, bytes), "");
+  EXPECT_NE(refusal(in, segment_bytes), "");
 }
 
 TEST(unique_fd, closes_what_it_owns_once) {

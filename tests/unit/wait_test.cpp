@@ -22,11 +22,7 @@ using std::chrono::minutes;
 // Sleeps as soon as it may.
 constexpr wait_options at_once{.timeout = minutes{2}, .spins = 0};
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t usual_rounds = 300;
-#else
-constexpr std::uint64_t usual_rounds = 2000;
-#endif
+constexpr std::uint64_t usual_rounds = test::under_sanitizer ? 300 : 2000;
 const std::uint64_t rounds = test::messages_wake_sleepers() ? usual_rounds : 3;
 
 void tell(device& dev, std::uint32_t peer, std::uint32_t id, completion& local, std::uint64_t tag) {

@@ -35,17 +35,16 @@ class Weft(CMakePackage):
 
     with when("+programs"):
         depends_on("cli11")
-        depends_on("zlib-api")
         depends_on("nlohmann-json")
         depends_on("hwloc")
-        depends_on("htslib")
         depends_on("isa-l")
-        depends_on("xxhash")
 
     with when("+tests"):
         depends_on("googletest+gmock")
         depends_on("python@3.9:", type="build")
         depends_on("boost@1.74:+context")
+        depends_on("zlib-api")
+        depends_on("htslib")
 
     def cmake_args(self):
         return [
