@@ -22,21 +22,24 @@ weft::task<> hit(weft::run_loop& loop, std::uint32_t peer, std::uint32_t player,
   if (record.error() != weft::errc::none) std::abort();
 }
 
-weft::task<> play(weft::run_loop& loop, std::uint32_t rank, std::uint32_t player) {
+weft::task<> play(weft::run_loop& loop, std::uint32_t rank, std::uint32_t player, std::uint32_t& finished) {
   const std::uint32_t peer = 1 - rank;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     if (rank == 0) co_await hit(loop, peer, player, round);
     if (co_await wait_for_ball(loop, peer, player) != round) std::abort();
     if (rank == 1) co_await hit(loop, peer, player, round);
   }
+  ++finished;
 }
 
 int main() {
   weft::runtime rt;
   if (rt.size() != 2) return std::fprintf(stderr, "coroutine_ping_pong: start it on two ranks\n"), 2;
   weft::run_loop loop{rt.default_device()};
-  for (std::uint32_t player = 0; player < players; ++player) loop.spawn(play(loop, rt.rank(), player));
+  std::uint32_t finished = 0;
+  for (std::uint32_t player = 0; player < players; ++player) loop.spawn(play(loop, rt.rank(), player, finished));
   loop.run();  // makes progress and resumes who is ready, until all have ended
-  std::printf("rank %u: %u coroutines played %u rounds\n", rt.rank(), players, static_cast<unsigned>(rounds));
+  std::printf("rank %u: %u coroutines played %u rounds\n", rt.rank(), finished, static_cast<unsigned>(rounds));
   rt.barrier();
+  return finished == players ? 0 : 1;
 }

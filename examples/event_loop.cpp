@@ -30,17 +30,16 @@ int main() {
     epoll_ctl(loop, EPOLL_CTL_ADD, each, &wanted);
   }
 
-  std::uint64_t rounds = 0;
+  std::uint64_t rounds = 0, sum = 0;
   const auto read_mail = [&] {
-    bool found = false;
-    while (auto record = mail.pop()) {
-      found = true;
-      ++rounds;
+    const std::uint64_t before = rounds;
+    for (; auto record = mail.pop(); ++rounds) {
       std::uint64_t round = 0;
       std::memcpy(&round, record->data().data(), sizeof round);
+      sum += round;
       if (round < last) tell_next(round + 1);
     }
-    return found;
+    return rounds != before;
   };
   tell_next(0);
   while (rounds <= last) {
@@ -56,4 +55,5 @@ int main() {
   std::printf("rank %u: %llu messages came around the ring\n", rt.rank(), static_cast<unsigned long long>(rounds));
   close(timer);
   close(loop);
+  return rounds == last + 1 && sum == last * (last + 1) / 2 ? 0 : 1;
 }

@@ -12,7 +12,7 @@ int main() {
   weft::device& dev = rt.default_device();
   weft::counter sent{rt};
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
-  std::uint64_t home = 0;  // only this thread makes progress, so this need not be atomic
+  std::uint64_t home = 0, visits = 0;  // only this thread makes progress, so these need not be atomic
 
   using answer = weft::completion::answer;
   weft::handler pass_on{rt, [&](weft::completion_record&& token) {
@@ -21,10 +21,12 @@ int main() {
                           ++number;
                           if (number == laps * rt.size()) {
                             home = number;
+                            ++visits;
                             return answer::taken;
                           }
                           // No room on the way: leave the token where it is, progress will bring it again.
                           if (dev.post_am(next, {1}, std::span{&number, 1}, sent).is_retry()) return answer::full;
+                          ++visits;
                           return answer::taken;
                         }};
   const auto arrivals = rt.register_completion(pass_on, {.id = 1});
@@ -36,4 +38,5 @@ int main() {
     std::printf("after %u laps of %u ranks: %u\n", unsigned{laps}, rt.size(), static_cast<unsigned>(home));
   }
   rt.barrier();  // makes progress: here the other ranks pass the number on
+  return visits == laps ? 0 : 1;
 }

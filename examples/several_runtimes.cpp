@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include <weft/weft.hpp>
 
@@ -50,8 +51,9 @@ int main() {
   const auto greeting = dev.wait(mail);
   while (!library.is_ready()) {
   }
-  std::printf("rank %u: %.*s from rank %u; the ranks add up to %llu\n", rt.rank(), static_cast<int>(greeting->bytes()),
-              reinterpret_cast<const char*>(greeting->data().data()), greeting->source(),
+  const std::string text(reinterpret_cast<const char*>(greeting->data().data()), greeting->bytes());
+  std::printf("rank %u: %s from rank %u; the ranks add up to %llu\n", rt.rank(), text.c_str(), greeting->source(),
               static_cast<unsigned long long>(library.sum()));
   rt.barrier();
+  return text == "hello" && library.sum() == rt.size() * (rt.size() + 1) / 2 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 """Installs the build into an empty folder, looks at what is there, and builds a project outside against it."""
 
 import os
+import re
 import shlex
 import subprocess
 import tempfile
@@ -57,6 +58,21 @@ class InstallTree(unittest.TestCase):
         run(COMPILER, SOURCE / "tests/install/outside/main.cpp", "-o", work / "outside", *flags,
             *[f"-Wl,-rpath,{library}" for library in libraries])
         self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
+
+    def test_the_first_program_of_the_pages_is_built_as_they_say_and_prints_what_they_say(self):
+        if "bin/weft-run" not in self.installed:
+            self.skipTest("weft-run is not built")
+        page = (SOURCE / "docs/first-steps.md").read_text()
+        work = self.work("first_steps")
+        for language, name in (("cpp", "sum.cpp"), ("cmake", "CMakeLists.txt")):
+            block = re.search(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+            (work / name).write_text(block.group(1))
+        run("cmake", "-S", work, "-B", work / "build", "-G", GENERATOR, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_CXX_COMPILER={COMPILER}")
+        run("cmake", "--build", work / "build")
+        ranks = re.search(r"weft-run\" -n (\d+) build/sum", page).group(1)
+        printed = re.search(r"It prints `(.*?)`", page).group(1)
+        self.assertEqual(run(self.prefix / "bin/weft-run", "-n", ranks, work / "build/sum"), printed + "\n")
 
     def alone(self, program):
         """Without what a launcher around this test may have set."""

@@ -1,6 +1,7 @@
 """Runs weft-kmer on several ranks, and counts k-mers the slow way to compare with."""
 
 import collections
+import gzip
 import os
 import re
 import shutil
@@ -19,6 +20,9 @@ if shutil.which("mpiexec.hydra"):
 # used by the next thread looks like a race. There ranks are threads of one process (tests/unit/kmer_job_test.cpp).
 CACHE = BUILD / "CMakeCache.txt"
 RANKS_MAX = 1 if CACHE.exists() and "WEFT_SANITIZE:STRING=thread" in CACHE.read_text() else 1000
+# Reads that come with packages of the distribution.
+SPADES = sorted(Path("/usr/share/spades/test_dataset").glob("ecoli_1K_?.fq.gz"))
+UNICYCLER = sorted(Path("/usr/share/unicycler-data/sample_data").glob("short_reads_?.fastq.gz"))
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 # Sanitizers make everything slower; a run that hangs is stopped in any case.
 RUN_TIMEOUT_S = 120
@@ -54,6 +58,22 @@ def read_counts(path):
 
 def read_histogram(path):
     return [tuple(map(int, line.split(" "))) for line in Path(path).read_text().splitlines()]
+
+
+def known_histogram(reads, k):
+    """The histogram of SPADES or UNICYCLER that other programs find."""
+    return read_histogram(SOURCE / f"tests/kmer/known/{reads}_k{k}.histo")
+
+
+def read_fastq(path):
+    """The sequences of a gzip file."""
+    with gzip.open(path, "rt") as file:
+        return file.read().splitlines()[1::4]
+
+
+def histogram_of(counts):
+    """What `read_histogram` gives for k-mers with these counts, as far as the file has a line for each count."""
+    return sorted(collections.Counter(counts.values()).items())
 
 
 def summary(result):

@@ -1,5 +1,6 @@
 // The whole job over ranks that are threads of this process, where sanitizers see all of them.
 #include "kmer/count_job.hpp"
+#include "kmer/histogram.hpp"
 #include "unit/kmer_files.hpp"
 #include "weft/test/local_job.hpp"
 
@@ -36,7 +37,9 @@ TEST_F(kmer_job, counts_are_right_for_any_number_of_ranks_and_threads) {
   const auto reads = make_reads(1600);
   const std::string half = to_fastq({reads.begin(), reads.begin() + 800});
   const std::string rest = to_fastq({reads.begin() + 800, reads.end()});
-  count_options options{.show_progress = false, .counts_path = directory_ / "counts"};
+  count_options options{.show_progress = false};
+  options.counts_path = directory_ / "counts";
+  options.histogram_path = directory_ / "histogram";
   options.inputs = {directory_.write("half.fq", half), directory_.write("rest.fq.gz", gzip(rest))};
   for (const unsigned k : {21U, 51U}) {
     kmer_counts expected;
@@ -45,6 +48,8 @@ TEST_F(kmer_job, counts_are_right_for_any_number_of_ranks_and_threads) {
     for (const bool exact : {true, false}) {
       options.exact = exact;
       if (!exact) std::erase_if(expected, [](const auto& entry) { return entry.second < 2; });
+      histogram tallies;
+      for (const auto& [kmer, count] : expected) tallies.add(count);
       for (const auto& [ranks, threads] : {std::pair{1U, 1U}, {1U, 3U}, {2U, 2U}, {3U, 1U}, {4U, 2U}}) {
         options.threads = threads;
         ASSERT_EQ(run(ranks, options), ranks);
@@ -52,6 +57,7 @@ TEST_F(kmer_job, counts_are_right_for_any_number_of_ranks_and_threads) {
         std::ifstream file{options.counts_path};
         for (std::string kmer, count; file >> kmer >> count;) found[kmer] += std::stoull(count);
         ASSERT_EQ(found == expected, true) << ranks << " ranks, " << threads << " threads, k = " << k;
+        ASSERT_EQ(content_of(options.histogram_path), tallies.to_text(1));
       }
     }
   }

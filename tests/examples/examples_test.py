@@ -1,0 +1,87 @@
+"""The examples print what they promise, on several numbers of ranks, and the README's commands what the README says."""
+
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
+WEFT_RUN = BUILD / "bin/weft-run"
+RUN_TIMEOUT_S = 120  # for what hangs; a sanitizer makes all of them slow
+# What ctest's example.* run on two ranks is enough for sanitizers; here it is results that count.
+CACHE = BUILD / "CMakeCache.txt"
+SANITIZED = CACHE.exists() and re.search(r"^WEFT_SANITIZE:STRING=.", CACHE.read_text(), re.MULTILINE)
+SIZES = (1, 2) if SANITIZED else (1, 2, 3, 5)
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=RUN_TIMEOUT_S, **options)
+
+
+def previous(rank, size):
+    return (rank + size - 1) % size
+
+
+# What a rank prints, as a regular expression. Those of `PAIRS` take two ranks and no others.
+PAIRS = {
+    "coroutine_ping_pong": lambda rank, size: f"rank {rank}: 100 coroutines played 20 rounds",
+    "ping_pong": lambda rank, size: rf"rank {rank} thread 0: [\d.]+ us a round trip\n"
+                                    rf"rank {rank} thread 1: [\d.]+ us a round trip",
+}
+RINGS = {
+    "distributed_array": lambda rank, size: f"rank {rank}: read 1000 squares, 0 of them wrong",
+    "event_loop": lambda rank, size: f"rank {rank}: 6 messages came around the ring",
+    "graph_barrier": lambda rank, size: f"rank {rank}: 10 barriers passed, (some work done|no work) meanwhile",
+    "hello": lambda rank, size: f"rank {rank} of {size}: 'hello from rank {previous(rank, size)}'",
+    "histogram": lambda rank, size: f"rank {rank}: all bins are right",
+    "hook_allreduce": lambda rank, size: f"rank {rank}: the largest is {(size - 1) * 10}",
+    "large_message": lambda rank, size: f"rank {rank}: 16777216 bytes from rank {previous(rank, size)}, all of them right",
+    "mailbox": lambda rank, size: rf"rank {rank}: 1000 letters came; \d+ posts were answered with retry",
+    "ring": lambda rank, size: f"after 3 laps of {size} ranks: {3 * size}" if rank == 0 else "",
+    "rpc": lambda rank, size: f"rank {rank}: 131070 bytes",
+    "send_receive": lambda rank, size: f"rank {rank}: 40 rows from its neighbour",
+    "several_runtimes": lambda rank, size: f"rank {rank}: hello from rank {previous(rank, size)}; "
+                                           f"the ranks add up to {size * (size + 1) // 2}",
+}
+
+
+@unittest.skipUnless(WEFT_RUN.exists() and (BUILD / "examples/hello").exists(), "weft-run or the examples are not built")
+class Examples(unittest.TestCase):
+    def check(self, name, lines_of, size):
+        with self.subTest(example=name, ranks=size):
+            result = run(WEFT_RUN, "-n", size, BUILD / "examples" / name)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            expected = "\n".join(filter(None, (lines_of(rank, size) for rank in range(size))))
+            found = "\n".join(sorted(result.stdout.splitlines()))
+            self.assertIsNotNone(re.fullmatch(expected, found), f"{found}\nin place of\n{expected}")
+
+    def test_none_is_forgotten(self):
+        self.assertEqual(sorted([*PAIRS, *RINGS]), sorted(path.stem for path in (SOURCE / "examples").glob("*.cpp")))
+
+    def test_each_prints_the_right_result_on_any_number_of_ranks(self):
+        for name, lines_of in RINGS.items():
+            for size in SIZES:
+                self.check(name, lines_of, size)
+        for name, lines_of in PAIRS.items():
+            self.check(name, lines_of, 2)
+
+    def test_an_example_for_two_ranks_says_so_on_others(self):
+        for name in PAIRS:
+            result = run(BUILD / "examples" / name)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"{name}: start it on two ranks", result.stdout)
+
+    def test_the_readme_shows_what_its_program_prints(self):
+        blocks = re.findall(r"^```sh\n(build/bin/weft-run [^\n]*build/examples[^\n]*)\n```\n\n```\n(.*?)^```",
+                            (SOURCE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+        self.assertTrue(blocks)
+        for command, lines in blocks:
+            result = run(*command.replace("build/", f"{BUILD}/").split())
+            self.assertEqual(sorted(result.stdout.splitlines()), sorted(lines.splitlines()), command)
+
+
+if __name__ == "__main__":
+    unittest.main()
