@@ -1,7 +1,7 @@
 // How ranks hand each other their segments: who is let in, who is sent away, and what is said about it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
