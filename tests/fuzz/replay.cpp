@@ -82,10 +82,10 @@ void run(const bytes& input) {
 }
 
 void overflow() {
-  constexpr std::size_t size = 24;
-  auto* volatile block = static_cast<char*>(std::malloc(size));
-  block[size] = 1;
-  std::free(block);
+  const volatile std::size_t size = 24;  // which no compiler may look through
+  auto* const block = static_cast<volatile char*>(std::malloc(size));
+  block[size] = 0;
+  std::free(const_cast<char*>(block));
 }
 
 }  // namespace
