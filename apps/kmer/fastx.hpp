@@ -45,6 +45,10 @@ std::uint64_t parse_fastq(std::string_view text, Visitor&& visit) {
     if (header.front() != '@') throw record_error{records, "a record has to begin with '@'"};
     if (text.empty()) throw record_error{records, "the record has no sequence"};
     const std::string_view sequence = take_line(text);
+    // No letters; and where a file is cut, such a line is taken for a separator or a header (cut_fastq).
+    if (!sequence.empty() && (sequence.front() == '+' || sequence.front() == '@')) {
+      throw record_error{records, "the record has no sequence"};
+    }
     if (text.empty()) throw record_error{records, "the record has no quality line"};
     const std::string_view separator = take_line(text);
     if (separator.empty() || separator.front() != '+') {

@@ -96,10 +96,13 @@ class basic_buffer_list {
   /// What it was made of.
   [[nodiscard]] constexpr std::span<const Buffer> buffers() const noexcept { return buffers_; }
 
-  /// All of them together.
+  /// All of them together; where the sum is too large to tell, the largest number.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept {
     std::size_t sum = 0;
-    for (const Buffer& each : buffers_) sum += each.bytes();
+    for (const Buffer& each : buffers_) {
+      if (each.bytes() > ~std::size_t{0} - sum) return ~std::size_t{0};
+      sum += each.bytes();
+    }
     return sum;
   }
 

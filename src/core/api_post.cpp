@@ -13,7 +13,6 @@
 namespace weft {
 namespace {
 
-using core::buffer_bytes_max;
 using core::refuse_buffer;
 using core::refuse_rank;
 using core::source_payload;
@@ -25,11 +24,6 @@ void check(const char* call, std::uint32_t peer, std::uint32_t size, const Paylo
     refuse_rank(call, peer, size);
   if (bytes.is_bad()) [[unlikely]]
     refuse_buffer(call, peer, bytes.bytes());
-  if (bytes.bytes() > buffer_bytes_max) [[unlikely]] {
-    throw error{
-        errc::invalid_argument,
-        fmt::format("{} with rank {}: {} bytes can't be; was a negative size converted?", call, peer, bytes.bytes())};
-  }
 }
 
 core::engine_state& engine_of(core::runtime_state& state, const char* call, std::uint32_t id) {
@@ -116,7 +110,7 @@ core::receive_request request_of(core::runtime_state& state, const char* call, s
 status post_recv_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                     const target_payload& into, completion& local, const post_recv_options& options) {
   core::receive_request request = request_of(state, "post_recv", peer, options);
-  if (into.is_bad() || into.bytes() > buffer_bytes_max) refuse_buffer("post_recv", peer, into.bytes());
+  if (into.is_bad()) refuse_buffer("post_recv", peer, into.bytes());
   request.into = into;
   request.local = &local;
   request.context = options.context;

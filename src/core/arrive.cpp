@@ -138,8 +138,7 @@ bool device_state::on_active_message(const net::arrival& message) noexcept {
 
 bool device_state::on_offer(const net::arrival& message) noexcept {
   offer_body body;
-  // The library's own messages are short; a long one would take memory that no allocator of the user's bounds.
-  if (!read_body(message, body) || message.header.id >= remote_completion_ids_max) return refuse(message);
+  if (!read_body(message, body)) return refuse(message);
   const target to = target_of(message);
   if (to.what == fate::no_room) return false;
   if (to.what == fate::kept) return true;
@@ -159,8 +158,7 @@ bool device_state::on_offer(const net::arrival& message) noexcept {
   operation->bytes = body.bytes;
   if (body.bytes != 0) {
     operation->owner = &to.entry->owner;
-    void* const memory =
-        to.entry->owner.allocate(static_cast<std::size_t>(body.bytes), message.source, message.header.tag);
+    void* const memory = to.entry->owner.allocate(body.bytes, message.source, message.header.tag);
     if (memory == nullptr) {
       runtime_->put_back(*operation);
       return false;
@@ -215,8 +213,7 @@ bool device_state::on_copy_request(const net::arrival& message) noexcept {
 bool device_state::on_chunk(const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
   operation_state* operation = runtime_->find_operation(message.header.tag, message.source, step::wait_for_chunks);
-  if (operation == nullptr || message.bytes == 0 || offset > operation->bytes ||
-      message.bytes > operation->bytes - offset) {
+  if (operation == nullptr || message.bytes == 0 || !is_within(offset, message.bytes, operation->bytes)) {
     return refuse(message);
   }
   operation->into.copy_from(message.payload, offset, message.bytes);

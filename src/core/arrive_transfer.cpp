@@ -64,8 +64,7 @@ bool device_state::on_signal(const net::arrival& message) noexcept {
 bool device_state::on_put(const net::arrival& message) noexcept {
   put_body body;
   // A payload of up to 40 bytes may come without a packet: transports are free to.
-  if (message.bytes < sizeof body) return refuse(message);
-  std::memcpy(&body, message.payload, sizeof body);
+  if (!read_head(message, body)) return refuse(message);
   const std::uint64_t bytes = message.bytes - sizeof body;
   target to{fate::unwanted, nullptr};
   if (message.header.id != no_signal) {
@@ -134,7 +133,7 @@ operation_state* device_state::begin_region(const net::arrival& message, const p
 
 bool device_state::on_put_offer(const net::arrival& message) noexcept {
   put_offer_body body;
-  if (!read_body(message, body) || body.bytes == 0) return refuse(message);
+  if (!read_body(message, body)) return refuse(message);
   bool consumed = true;
   operation_state* const receiver = begin_region(message, body, operation::put_signal, consumed);
   if (receiver == nullptr) return consumed;
@@ -145,7 +144,7 @@ bool device_state::on_put_offer(const net::arrival& message) noexcept {
 
 bool device_state::on_get(const net::arrival& message) noexcept {
   put_offer_body body;
-  if (!read_body(message, body) || body.bytes == 0) return refuse(message);
+  if (!read_body(message, body)) return refuse(message);
   bool consumed = true;
   operation_state* const sender = begin_region(message, body, operation::get_signal, consumed);
   if (sender == nullptr) return consumed;

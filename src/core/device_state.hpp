@@ -13,6 +13,7 @@
 #include "core/engine_state.hpp"
 #include "core/hook_list.hpp"
 #include "core/matching_table.hpp"
+#include "core/peer_bounds.hpp"
 #include "core/poll_gate.hpp"
 #include "core/wire.hpp"
 #include "net/cell_way.hpp"
@@ -86,9 +87,6 @@ struct receive_request {
   void* context;
   bool allow_retry;
 };
-
-/// No memory is larger: a negative size that was turned into an unsigned one.
-inline constexpr std::uint64_t buffer_bytes_max = std::uint64_t{1} << 62;
 
 /// A put or get of memory that is mapped here is no more than a copy, as long as that takes no longer than a post may.
 inline constexpr std::size_t copied_at_once_max = std::size_t{64} << 10;

@@ -5,17 +5,24 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/peer_bounds.hpp"
 #include "net/transport.hpp"
 
 namespace weft::core {
 
-/// Reads the body of a message of the library's own; false where it has another size.
+/// Reads what the payload of a message begins with; false where it can't be (peer_bounds.hpp).
+template <class Body>
+[[nodiscard]] bool read_head(const net::arrival& message, Body& out) noexcept {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (message.bytes < sizeof out) return false;
+  std::memcpy(&out, message.payload, sizeof out);
+  return can_be(out) && can_be_for(kind_of(message.header.kind), message.header.id);
+}
+
+/// The same for a message of the library's own, which has nothing but its body.
 template <class Body>
 [[nodiscard]] bool read_body(const net::arrival& message, Body& out) noexcept {
-  static_assert(std::is_trivially_copyable_v<Body>);
-  if (message.owner != nullptr || message.bytes != sizeof out) return false;
-  std::memcpy(&out, message.payload, sizeof out);
-  return true;
+  return message.owner == nullptr && message.bytes == sizeof out && read_head(message, out);
 }
 
 /// The payload of a message that is dealt with goes back to where it came from.

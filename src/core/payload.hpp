@@ -10,6 +10,10 @@
 
 namespace weft::core {
 
+/// No memory is larger, and no message: a larger size is a negative one that was turned into an unsigned one, or
+/// nonsense of a peer's (peer_bounds.hpp).
+inline constexpr std::uint64_t buffer_bytes_max = std::uint64_t{1} << 62;
+
 /// One piece at `address`, or `count` pieces in `list`. `Buffer` is const_buffer_ref or buffer_ref.
 template <class Buffer>
 class payload {
@@ -33,8 +37,9 @@ class payload {
   /// The bytes at their one place; null for a list.
   [[nodiscard]] byte_pointer address() const noexcept { return address_; }
 
-  /// Whether some bytes are said to lie at a null pointer.
+  /// Whether there are more bytes than there can be, or some are said to lie at a null pointer.
   [[nodiscard]] bool is_bad() const noexcept {
+    if (bytes_ > buffer_bytes_max) return true;
     if (!is_list()) return address_ == nullptr && bytes_ != 0;
     for (std::size_t i = 0; i < count_; ++i) {
       if (list_[i].address() == nullptr && list_[i].bytes() != 0) return true;

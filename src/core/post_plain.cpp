@@ -21,7 +21,7 @@ namespace {
   core::refuse_buffer("post_am", peer, bytes);
 }
 
-[[nodiscard]] bool is_good(const_buffer_ref bytes) noexcept { return bytes.address() != nullptr || bytes.bytes() == 0; }
+[[nodiscard]] bool is_good(const_buffer_ref bytes) noexcept { return !core::source_payload{bytes}.is_bad(); }
 
 [[gnu::noinline, gnu::cold]] status done_and_woken(net::sleep_word& receiver) noexcept {
   net::wake_sleepers(receiver);

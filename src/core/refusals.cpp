@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/payload.hpp"
 #include "weft/error.hpp"
 
 namespace weft::core {
@@ -12,6 +13,10 @@ void refuse_rank(const char* call, std::uint32_t peer, std::uint32_t size) {
 }
 
 void refuse_buffer(const char* call, std::uint32_t peer, std::uint64_t bytes) {
+  if (bytes > buffer_bytes_max) {
+    throw error{errc::invalid_argument,
+                fmt::format("{} with rank {}: {} bytes can't be; was a negative size converted?", call, peer, bytes)};
+  }
   throw error{errc::invalid_argument,
               fmt::format("{} with rank {}: a buffer is null but has bytes ({} in all)", call, peer, bytes)};
 }

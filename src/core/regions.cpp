@@ -129,7 +129,7 @@ bool region_table::read(const entry& from, std::uint64_t name, std::uint64_t off
   out.address = from.address.load(std::memory_order_relaxed) + offset;
   // [region.read] relaxed <- [region.fill]: published by the name.
   shared = from.shared.load(std::memory_order_relaxed);
-  return offset <= size && bytes <= size - offset;
+  return is_within(offset, bytes, size);
 }
 
 std::byte* region_table::find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept {
@@ -158,7 +158,7 @@ region_place region_table::locate(std::uint32_t rank, std::uint64_t name, std::u
   if (shared == 0) return out;
   // The peer wrote this: what lies outside of its memory is not touched.
   const std::uint64_t all = shared_bytes_ + reserved_bytes;
-  if (shared - 1 > all || offset > all - (shared - 1) || bytes > all - (shared - 1) - offset) {
+  if (shared - 1 > all || !is_within(offset, bytes, all - (shared - 1))) {
     out.by = region_place::way::refused;
     return out;
   }

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "core/peer_bounds.hpp"
 #include "net/transport.hpp"
 #include "weft/region.hpp"
 
@@ -84,9 +85,7 @@ class region_table {
     const std::uint64_t place = from.shared.load(std::memory_order_relaxed) - 1;
     // The peer wrote this: what lies outside of its memory is not touched. Without a place, `place` is beyond all.
     const std::uint64_t all = shared_bytes_ + reserved_bytes;
-    if (offset > size || bytes > size - offset || place > all || offset > all - place || bytes > all - place - offset) {
-      return nullptr;
-    }
+    if (!is_within(offset, bytes, size) || place > all || !is_within(offset, bytes, all - place)) return nullptr;
     return table + place + offset;
   }
 

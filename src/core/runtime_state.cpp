@@ -24,9 +24,13 @@ void misuse(const char* what) noexcept {
   std::abort();
 }
 
-void* allocator_owner::allocate(std::size_t bytes, std::uint32_t source, std::uint64_t tag) noexcept {
-  if (allocator_ != nullptr) return allocator_->allocate(bytes, source, tag);
-  return ::operator new (bytes, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
+void* allocator_owner::allocate(std::uint64_t bytes, std::uint32_t source, std::uint64_t tag) noexcept {
+  // libstdc++ rounds the size up to the alignment: 2^64 - 1 becomes 0, and a block of 24 bytes is the answer. What
+  // users write on top of malloc may well do the same.
+  if (bytes > buffer_bytes_max) return nullptr;
+  const auto size = static_cast<std::size_t>(bytes);
+  if (allocator_ != nullptr) return allocator_->allocate(size, source, tag);
+  return ::operator new (size, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
 }
 
 void allocator_owner::release(void* data, std::size_t bytes) noexcept {

@@ -3,6 +3,8 @@
 // There is something of everything that they may name: completions of all kinds, a region, matching engines with and
 // without receives, operations of every set under way, and of each some that come later or have gone.
 //
+// Long messages get their memory from the default allocator, for one object, and from one of the user's for the others.
+//
 // The peer is the runtime itself, over a simulated network that denies all direct copies: an offer then leads to a
 // request for packets instead of a read of any address.
 #include <array>
@@ -178,7 +180,7 @@ void run(fuzz::input in) {
   counter count{rt}, sent{rt};
   volatile std::uint64_t heard = 0;
   handler ear{rt, [&](completion_record&& record) { heard = heard + record.bytes(); }};
-  const auto first = rt.register_completion(inbox, {.id = inbox_id, .allocator = &memory});
+  const auto first = rt.register_completion(inbox, {.id = inbox_id});
   const auto second = rt.register_completion(count, {.id = count_id, .allocator = &memory});
   const auto third = rt.register_completion(ear, {.id = handler_id, .allocator = &memory});
   static_cast<void>(rt.register_completion(count, {.id = withdrawn_id}));
@@ -225,4 +227,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 // Buffers of operations that the wild peer never ends are lost with them.
-extern "C" const char* __asan_default_options() { return "detect_leaks=0:allocator_may_return_null=1"; }
+extern "C" const char* __asan_default_options() {
+  return "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=64";
+}

@@ -9,6 +9,7 @@
 
 #include "core/runtime_state.hpp"
 #include "fuzz/input.hpp"
+#include "support/boundaries.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
 
@@ -32,6 +33,11 @@ class wild_peer {
       what.sequence %= 16;
     }
     what.tag = word(in);
+    if (core::kind_of(what.kind) == core::wire::chunk && how >= 128) {
+      const std::uint64_t offset = word(in);
+      what.id = static_cast<std::uint32_t>(offset);
+      what.sequence = static_cast<std::uint32_t>(offset >> 32);
+    }
     const std::size_t bytes = in.take<std::uint8_t>() * (how >= 224 ? 2U : 1U);
     std::array<std::uint64_t, 64> body{};
     for (std::size_t i = 0; i < std::min<std::size_t>(bytes / 8, 5); ++i) body[i] = word(in);
@@ -67,6 +73,7 @@ class wild_peer {
     const auto kind = in.take<std::uint8_t>();
     if (kind >= 0xf0) return in.take<std::uint64_t>();
     if (kind >= 0xe8) return (kind % 4 + 1U) * core::region_table::regions_max + kind % 4U;  // a region
+    if (kind >= 0xe0) return test::boundary_words[in.take<std::uint8_t>() % test::boundary_words.size()];
     // A ticket: generation, set, and index + 1.
     if (kind >= 0xc0) return std::uint64_t{(kind - 0xc0U) / 8 + 1} << 32 | (kind / 4 % 2 + 1U) << 28 | (kind % 4 + 1U);
     if (kind >= 0x80) return kind - 0x80U;

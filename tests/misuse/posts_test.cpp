@@ -56,9 +56,17 @@ TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
     expect_refused([&] { return dev.post_recv(0, in, local, {.any_tag = true}); }, wrong, "not ordered");
     expect_refused([&] { return dev.post_send(0, {nullptr, 8}, local); }, wrong, "null");
     expect_refused([&] { return dev.post_recv(0, {nullptr, 8}, local); }, wrong, "null");
-    const auto negative = static_cast<std::size_t>(-1);
-    expect_refused([&] { return dev.post_send(0, {&word, negative}, local); }, wrong, "negative");
-    expect_refused([&] { return dev.post_recv(0, {&word, negative}, local); }, wrong, "with rank 0");
+    for (const std::size_t bytes : {static_cast<std::size_t>(-1), (std::size_t{1} << 62) + 1}) {
+      expect_refused([&] { return dev.post_am(0, {1}, {&word, bytes}, local); }, wrong, "negative");
+      expect_refused([&] { return dev.post_send(0, {&word, bytes}, local); }, wrong, "negative");
+      expect_refused([&] { return dev.post_recv(0, {&word, bytes}, local); }, wrong, "negative");
+      expect_refused([&] { return dev.post_put(rt.rank(), {&word, bytes}, region.at(0), local); }, wrong, "negative");
+      expect_refused([&] { return dev.post_get(rt.rank(), {&word, bytes}, region.at(0), local); }, wrong, "negative");
+      // Whose sum is too large to tell: it must not come out as the 16 bytes of the second one.
+      const std::array<weft::const_buffer_ref, 2> wraps{weft::const_buffer_ref{&word, bytes}, {&word, 0 - bytes + 16}};
+      expect_refused([&] { return dev.post_am(0, {1}, weft::const_buffer_list{wraps}, local); }, wrong, "negative");
+      expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{wraps}, local); }, wrong, "negative");
+    }
     const std::array<weft::const_buffer_ref, 2> pieces{out, weft::const_buffer_ref{nullptr, 3}};
     expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{pieces}, local); }, wrong, "null");
     expect_refused([&] { return dev.post_am(0, {1}, weft::const_buffer_list{pieces}, local); }, wrong, "null");
@@ -105,6 +113,7 @@ TEST(wrong_runtime, of_a_completion_object_is_refused) {
       std::optional<weft::matched_message> found;
       ASSERT_TRUE(weft::test::eventually(dev, [&] { return (found = dev.probe(0, {.tag = 3})).has_value(); }));
       expect_refused([&] { return found->receive(in, foreign); }, wrong, "another runtime");
+      expect_refused([&] { return found->receive({&word, static_cast<std::size_t>(-1)}, local); }, wrong, "negative");
       EXPECT_EQ(found->tag(), 3U);  // still there
       static_cast<void>(weft::test::post(dev, [&] { return found->receive(in, local); }));
       EXPECT_TRUE(weft::test::eventually(dev, [&] { return local.value() == 1; }));

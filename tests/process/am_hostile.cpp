@@ -1,8 +1,10 @@
 // Rank 1 is no runtime but a program gone wild, that sends what can't be; rank 0 has to stand it, and to count.
 // ranks: 2
-#include "core/wire.hpp"
+#include "core/peer_bounds.hpp"
+#include "core/regions.hpp"
 #include "net/shm/shm_endpoint.hpp"
 #include "process/am_load.hpp"
+#include "support/boundaries.hpp"
 
 namespace {
 
@@ -55,6 +57,7 @@ class wild_rank {
 
   void run() {
     send_headers_that_can_not_be();
+    send_sizes_that_can_not_be();
     send_chunks_that_can_not_be();
     // An offer beyond all memory blocks the way that it came on, and no other.
     const weft::core::offer_body vast{8, std::uint64_t{1} << 62, 1, 0};
@@ -127,6 +130,20 @@ class wild_rank {
     for (const wire kind : {wire::offer, wire::finished, wire::copy_request, wire::chunk}) {
       send_packet(kind, 24, 7, inbox_id);  // none of these comes in a packet, but for chunks of which nobody knows
       ++refused_;
+    }
+  }
+
+  // Of which memory would be taken that is smaller than it says, if their bound were not looked at first.
+  void send_sizes_that_can_not_be() {
+    for (const std::uint64_t bytes : weft::test::boundary_words) {
+      if (bytes <= weft::core::buffer_bytes_max) continue;
+      const weft::core::offer_body offer{8, bytes, 1, 0};
+      for (const std::uint32_t id : {inbox_id, picky_id}) inject_refused(wire::offer, offer, sizeof offer, 0, id);
+      inject_refused(wire::send_offer, offer, sizeof offer, 0, weft::default_matching_engine);
+      const weft::core::put_offer_body region{weft::core::region_table::regions_max, 0, bytes, 1};
+      inject_refused(wire::put_offer, region, sizeof region);
+      inject_refused(wire::get, region, sizeof region);
+      inject_refused(wire::put_signal, weft::core::signal_body{1, 0, bytes}, sizeof(weft::core::signal_body));
     }
   }
 

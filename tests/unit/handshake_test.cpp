@@ -1,4 +1,5 @@
 // How ranks hand each other their segments: who is let in, who is sent away, and what is said about it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 
 #include "base/config.hpp"
 #include "net/shm/handshake.hpp"
+#include "net/shm/invitation.hpp"
 #include "net/shm/rendezvous_socket.hpp"
 #include "weft/error.hpp"
 
@@ -20,17 +22,6 @@ namespace weft::net::shm {
 namespace {
 
 using testing::HasSubstr;
-using secret = std::array<unsigned char, 16>;
-
-// As in handshake.cpp: what ranks publish, and what a visitor says.
-struct invitation {
-  secret machine, process, segment, password;
-};
-struct greeting {
-  secret password;
-  std::uint32_t rank;
-};
-
 constexpr shape job_shape{.ranks = 2, .devices_max = 2, .ring_cells = 8, .packet_count = 4, .packet_bytes = 512};
 const secret others_password{7, 7, 7};
 
@@ -62,13 +53,6 @@ class scripted final : public boot::bootstrap {
   std::uint32_t rank_;
   int fences_ = 0;
 };
-
-std::string socket_name(const secret& segment) {
-  std::string out = "weft-";
-  constexpr char digits[] = "0123456789abcdef";
-  for (const unsigned char byte : segment) (out += digits[byte >> 4]) += digits[byte & 15];
-  return out;
-}
 
 deadline soon() { return std::chrono::steady_clock::now() + std::chrono::seconds{30}; }
 
@@ -175,6 +159,38 @@ TEST(handshake, sends_strangers_away_and_lets_the_rank_in_that_comes_after_them)
   introduce_rightly(host);
   EXPECT_EQ(host.end(), "");
   EXPECT_TRUE(host.is_attached(1));
+}
+
+// As many descriptors as the system lets through: each is this process's, and open until somebody closes it.
+TEST(rendezvous_socket, keeps_no_descriptor_of_a_message_that_has_another_number_of_them_than_one) {
+  for (const std::size_t count : {2U, 3U, 8U}) {
+    std::array<int, 2> sockets{-1, -1}, pipes{-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
+    ASSERT_EQ(::pipe2(pipes.data(), O_CLOEXEC), 0);
+    const unique_fd mine{sockets[0]}, others{sockets[1]}, reader{pipes[0]};
+    unique_fd writer{pipes[1]};
+    greeting said{others_password, 1};
+    iovec part{&said, sizeof said};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(8 * sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(count * sizeof(int));
+    const std::vector<int> files(count, writer.get());
+    std::memcpy(CMSG_DATA(rights), files.data(), count * sizeof(int));
+    ASSERT_EQ(::sendmsg(others.get(), &message, 0), static_cast<ssize_t>(sizeof said));
+    greeting heard{};
+    EXPECT_THROW(static_cast<void>(receive_with_descriptor(mine, heard, soon())), error);
+    writer = unique_fd{};
+    static_cast<void>(wait_for_any(std::array{reader.get()}, soon()));  // throws where a writer is left
+    char byte = 0;
+    EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << count;
+  }
 }
 
 TEST(handshake, does_not_wait_for_strangers_who_say_nothing) {

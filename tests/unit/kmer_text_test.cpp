@@ -44,6 +44,9 @@ TEST(kmer_fastx, a_bad_record_is_refused_with_its_number) {
   EXPECT_EQ(refusal(good + "@b\nACGT\n+\n"), "1: the record has no quality line");
   EXPECT_EQ(refusal(good + "@b"), "1: the record has no sequence");
   EXPECT_EQ(refusal("b\nACGT\n+\nIIII\n"), "0: a record has to begin with '@'");
+  // Where a file is cut, such lines would be taken for a separator and a header.
+  EXPECT_EQ(refusal(good + "@b\n+\n+\nI\n"), "1: the record has no sequence");
+  EXPECT_EQ(refusal(good + "@b\n@\n+\nI\n"), "1: the record has no sequence");
   EXPECT_EQ(refusal(good + good + "@b\nACGT\n" + good),
             "2: the record has no quality line (its third line has to begin with '+')");
   EXPECT_EQ(refusal("@b\nACGT\n+\nIII\n"), "0: the sequence has 4 letters, its quality line 3");

@@ -1,6 +1,7 @@
 // What a peer that has gone wild asks for: refused, and what it has overwritten is not believed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "core/message_body.hpp"
 #include "core/runtime_state.hpp"
+#include "support/boundaries.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -81,6 +83,157 @@ TEST(wild_peer, moves_no_region_of_another_rank) {
     EXPECT_NE(another.memory().data(), librarys.memory().data());
     EXPECT_EQ(state.regions().find(librarys.handle().name, 0, 4096), librarys.memory().data());
     rt.barrier();
+  });
+}
+
+// What a wild rank 0 sends to itself: nobody else is there to be harmed.
+class wild_messages {
+ public:
+  explicit wild_messages(runtime& rt) : rt_{rt} {}
+
+  // True: the message is refused; false: it is taken, or has to wait.
+  template <class Body>
+  [[nodiscard]] bool is_refused(core::wire kind, std::uint32_t id, const Body& body, std::uint64_t tag = 0,
+                                std::uint32_t sequence = 0) {
+    const std::uint64_t before = rt_.counters().messages_refused;
+    std::array<std::byte, 40> payload{};
+    std::memcpy(payload.data(), &body, sizeof body);
+    const net::header what{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
+    const bool taken =
+        test::local_job::state_of(rt_).default_state().on_message({0, what, payload.data(), sizeof body, nullptr});
+    return taken && rt_.counters().messages_refused == before + 1;
+  }
+
+ private:
+  runtime& rt_;
+};
+
+// Counts what it is asked for, and has nothing.
+class asked_allocator final : public buffer_allocator {
+ public:
+  void* allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept override {
+    largest = std::max(largest, bytes);
+    return nullptr;
+  }
+  void deallocate(void*, std::size_t) noexcept override {}
+  std::size_t largest = 0;
+};
+
+TEST(wild_peer, offers_more_bytes_than_there_can_be_and_gets_no_memory_to_write_into) {
+  test::local_job{1}.run([](runtime& rt) {
+    asked_allocator allocator;
+    completion_queue inbox{rt}, picky{rt};
+    const registration arrivals = rt.register_completion(inbox, {.id = 1});
+    const registration others = rt.register_completion(picky, {.id = 2, .allocator = &allocator});
+    core::operation_pool& under_way = test::local_job::state_of(rt).arrivals();
+    wild_messages wild{rt};
+    unsigned refused = 0;
+    for (const std::uint64_t bytes : test::boundary_words) {
+      if (bytes <= core::buffer_bytes_max) continue;
+      for (const std::uint32_t id : {1U, 2U, 3U}) {
+        EXPECT_TRUE(wild.is_refused(core::wire::offer, id, core::offer_body{0, bytes, 1, 0})) << bytes << " for " << id;
+        ++refused;
+      }
+    }
+    EXPECT_GT(refused, 30U);
+    rt.default_device().progress();
+    under_way.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
+    EXPECT_FALSE(inbox.pop().has_value());
+    EXPECT_EQ(allocator.largest, 0U);
+    const core::offer_body largest{0, core::buffer_bytes_max, 1, 0};
+    EXPECT_FALSE(wild.is_refused(core::wire::offer, 2, largest));
+    EXPECT_EQ(allocator.largest, core::buffer_bytes_max);  // which may be refused for now, and so waits
+  });
+}
+
+TEST(wild_peer, is_given_no_memory_beyond_the_bound_whoever_asks) {
+  core::allocator_owner librarys{nullptr};
+  asked_allocator allocator;
+  core::allocator_owner users{&allocator};
+  for (const std::uint64_t bytes : test::boundary_words) {
+    if (bytes <= core::buffer_bytes_max) continue;
+    EXPECT_EQ(librarys.allocate(bytes, 0, 0), nullptr) << bytes;
+    EXPECT_EQ(users.allocate(bytes, 0, 0), nullptr) << bytes;
+  }
+  EXPECT_EQ(allocator.largest, 0U);
+}
+
+TEST(wild_peer, names_sizes_offsets_and_ids_that_can_not_be_in_every_kind_of_message) {
+  test::local_job{1}.run([](runtime& rt) {
+    completion_queue inbox{rt};
+    const registration arrivals = rt.register_completion(inbox, {.id = 1});
+    std::array<std::byte, 64> memory{};
+    const memory_region region{rt, std::span{memory}};
+    const std::uint64_t name = region.handle().name;
+    wild_messages wild{rt};
+    for (const std::uint64_t bytes : test::boundary_words) {
+      if (bytes <= core::buffer_bytes_max) continue;
+      EXPECT_TRUE(wild.is_refused(core::wire::send_offer, default_matching_engine, core::offer_body{0, bytes, 1, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::put_offer, 1, core::put_offer_body{name, 0, bytes, 1}));
+      EXPECT_TRUE(wild.is_refused(core::wire::get, 1, core::put_offer_body{name, 0, bytes, 1}));
+      EXPECT_TRUE(wild.is_refused(core::wire::put_signal, 1, core::signal_body{name, 0, bytes}));
+      EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, 0, bytes, 0, 0}));
+    }
+    // What would wrap around on its way through memory.
+    EXPECT_TRUE(wild.is_refused(core::wire::offer, 1, core::offer_body{~std::uint64_t{0} - 5, 100, 1, 0}));
+    EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, ~std::uint64_t{0} - 5, 100'000, 0, 0}));
+    // The library's own objects.
+    for (const std::uint32_t id : {remote_completion_ids_max, remote_completion_ids_max + 1, ~std::uint32_t{0}}) {
+      EXPECT_TRUE(wild.is_refused(core::wire::offer, id, core::offer_body{0, 100'000, 1, 0})) << id;
+      EXPECT_TRUE(wild.is_refused(core::wire::put_signal, id, core::signal_body{name, 0, 8})) << id;
+      EXPECT_TRUE(wild.is_refused(core::wire::get_signal, id, core::signal_body{name, 0, 8})) << id;
+      if (id == core::no_signal) continue;
+      EXPECT_TRUE(wild.is_refused(core::wire::put, id, core::put_body{name, 0, 1})) << id;
+      EXPECT_TRUE(wild.is_refused(core::wire::get, id, core::put_offer_body{name, 0, 8, 1})) << id;
+    }
+    EXPECT_FALSE(inbox.pop().has_value());
+    EXPECT_EQ(memory, (std::array<std::byte, 64>{}));
+  });
+}
+
+TEST(wild_peer, reaches_nothing_outside_of_a_region_by_any_offset_and_size) {
+  test::local_job{1}.run([](runtime& rt) {
+    std::array<std::byte, 64> memory{};
+    const memory_region region{rt, std::span{memory}};
+    const core::region_table& regions = test::local_job::state_of(rt).regions();
+    for (const std::uint64_t offset : test::boundary_words) {
+      for (const std::uint64_t bytes : test::boundary_words) {
+        const bool is_inside = offset <= 64 && bytes <= 64 && offset + bytes <= 64;
+        EXPECT_EQ(regions.find(region.handle().name, offset, bytes), is_inside ? memory.data() + offset : nullptr);
+      }
+    }
+    for (const std::uint64_t name : test::boundary_words) {
+      if (name == region.handle().name) continue;
+      EXPECT_EQ(regions.find(name, 0, 1), nullptr) << name;
+    }
+  });
+}
+
+// The receive of 1000 bytes is the only operation under way: chunks that would write beside its buffer are refused.
+TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    std::vector<std::byte> memory(3000, std::byte{0x5a});
+    counter received{rt};
+    ASSERT_TRUE(
+        test::post(dev, [&] { return dev.post_recv(0, std::span{memory}.subspan(1000, 1000), received); }).is_posted());
+    wild_messages wild{rt};
+    ASSERT_FALSE(wild.is_refused(core::wire::send_offer, default_matching_engine, core::offer_body{0, 1000, 99, 0}));
+    dev.progress();  // asks for packets
+    std::uint64_t ticket = 0;
+    test::local_job::state_of(rt).receives().each([&](core::operation_state& each) { ticket = each.ticket.load(); });
+    const auto chunk_at = [&](std::uint64_t offset) {
+      return wild.is_refused(core::wire::chunk, static_cast<std::uint32_t>(offset), std::uint64_t{0}, ticket,
+                             static_cast<std::uint32_t>(offset >> 32));
+    };
+    for (const std::uint64_t offset : test::boundary_words) {
+      if (offset <= 992) continue;
+      EXPECT_TRUE(chunk_at(offset)) << offset;
+    }
+    for (const std::uint64_t offset : {993U, 1000U, 1001U}) EXPECT_TRUE(chunk_at(offset)) << offset;
+    for (std::uint64_t offset = 0; offset < 1000; offset += 8) EXPECT_FALSE(chunk_at(offset)) << offset;
+    EXPECT_EQ(received.value(), 1U);
+    for (std::size_t i = 0; i < 3000; ++i) ASSERT_EQ(memory[i], std::byte(i / 1000 == 1 ? 0 : 0x5a)) << i;
   });
 }
 

@@ -237,22 +237,14 @@ void ofi_transport::give_back(inbound& from) noexcept {
 void ofi_transport::sort() noexcept {
   port& common = receiver();
   for (const port::received& each : common.arrived()) {
-    wire_header what;
-    std::memcpy(&what, common.received_at(each.buffer), sizeof what);
-    if (can_be(what, each.bytes)) {
-      inbound_of(slot_for(what)).sorted.push_back(each.buffer);
+    if (const auto what = read_header({common.received_at(each.buffer), each.bytes}, bounds())) {
+      inbound_of(slot_for(*what)).sorted.push_back(each.buffer);
     } else {
       refused_.fetch_add(1, std::memory_order_relaxed);  // [stat]
       common.give_back(each.buffer);
     }
   }
   common.arrived().clear();
-}
-
-bool ofi_transport::can_be(const wire_header& what, std::size_t bytes) const noexcept {
-  return bytes >= sizeof what && what.job == job_ && what.version == wire_version && what.source < ranks_ &&
-         what.source != self_ && what.bytes <= (what.is_packet != 0 ? packet_bytes_ : detail::inline_bytes_max) &&
-         bytes == sizeof what + what.bytes;
 }
 
 std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {

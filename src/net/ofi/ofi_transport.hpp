@@ -55,6 +55,7 @@ class ofi_transport final : public transport {
   [[nodiscard]] port& port_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
   [[nodiscard]] inbound& inbound_of(std::uint32_t slot) noexcept { return *slots_[slot].arrivals; }
   [[nodiscard]] port& receiver() noexcept { return *slots_[0].sender; }
+  [[nodiscard]] wire_bounds bounds() const noexcept { return {job_, ranks_, self_, packet_bytes_}; }
   /// Makes the port and the rest of a slot where there is none yet; messages may come for it from now on.
   void begin(std::uint32_t slot);
   [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
@@ -78,7 +79,6 @@ class ofi_transport final : public transport {
   [[noreturn]] void refuse_loopback(std::uint32_t local, std::uint32_t other, bool is_reachable) const;
   void note_poster(std::uint32_t index) noexcept;
   void sort() noexcept;
-  [[nodiscard]] bool can_be(const wire_header& what, std::size_t bytes) const noexcept;
   [[nodiscard]] std::uint32_t slot_for(const wire_header& what) const noexcept;
 
   std::uint32_t self_;

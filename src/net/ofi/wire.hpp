@@ -3,6 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "weft/detail/raw_record.hpp"
 
 namespace weft::net::ofi {
 
@@ -25,5 +30,28 @@ inline constexpr std::uint8_t no_device = 0xff;
 inline constexpr std::uint8_t wire_version = 1;
 
 static_assert(sizeof(wire_header) == 40 && sizeof(wire_header) % 8 == 0);
+
+/// What a rank takes: messages of its job, from others, no longer than its packets.
+struct wire_bounds {
+  std::uint64_t job = 0;
+  std::uint32_t ranks = 0;
+  std::uint32_t self = 0;
+  std::uint32_t packet_bytes = 0;
+};
+
+/// The header of a message that can be, whose payload is then the rest of `message`; none of one that is to be refused.
+/// Devices may be anything: the message goes to one that is there.
+[[nodiscard]] inline std::optional<wire_header> read_header(std::span<const std::byte> message,
+                                                            const wire_bounds& bounds) noexcept {
+  wire_header out;
+  if (message.size() < sizeof out) return std::nullopt;
+  std::memcpy(&out, message.data(), sizeof out);
+  const bool is_ours = out.job == bounds.job && out.version == wire_version;
+  const bool is_from_a_peer = out.source < bounds.ranks && out.source != bounds.self;
+  const bool fits = out.bytes <= (out.is_packet != 0 ? bounds.packet_bytes : detail::inline_bytes_max) &&
+                    out.bytes == message.size() - sizeof out;
+  if (!is_ours || !is_from_a_peer || !fits) return std::nullopt;
+  return out;
+}
 
 }  // namespace weft::net::ofi

@@ -5,37 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
-#include "base/this_machine.hpp"
+#include "net/shm/invitation.hpp"
 #include "net/shm/rendezvous_socket.hpp"
 #include "weft/error.hpp"
 
 namespace weft::net::shm {
 namespace {
-
-using secret = std::array<unsigned char, 16>;
-
-// What a rank tells the others through the bootstrap.
-struct invitation {
-  base::machine_id machine;  // the same for ranks that can reach each other's sockets
-  secret process;            // the same for ranks of one process
-  secret segment;            // names the segment in this process, and the socket
-  secret password;           // what a visitor has to know
-};
-
-// What a visitor says first, with its segment's descriptor.
-struct greeting {
-  secret password;
-  std::uint32_t rank;
-};
 
 secret random_secret() {
   secret out;
@@ -59,12 +41,6 @@ local_segments& locals() {
 const secret& this_process() {
   static const secret value = random_secret();
   return value;
-}
-
-std::string socket_name(const secret& segment) {
-  std::string out = "weft-";
-  for (const unsigned char byte : segment) out += fmt::format("{:02x}", byte);
-  return out;
 }
 
 class meeting {
@@ -119,16 +95,8 @@ class meeting {
   static constexpr std::size_t strangers_max = 32;
 
   void read_invitations(const std::string& key) {
-    theirs_.resize(peers_.size());
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-      const std::string bytes = context_.boot.get(rank, key);
-      if (bytes.size() != sizeof(invitation)) {
-        throw error{errc::transport_failed,
-                    fmt::format("rank {} published an invitation of {} bytes where {} were expected: do all ranks use "
-                                "the same version of Weft?",
-                                rank, bytes.size(), sizeof(invitation))};
-      }
-      std::memcpy(&theirs_[rank], bytes.data(), sizeof(invitation));
+      theirs_.push_back(read_invitation(context_.boot.get(rank, key), rank));
     }
   }
 
@@ -195,7 +163,7 @@ class meeting {
       greeting said;
       const unique_fd file = receive_with_descriptor(socket, said, deadline_);
       const std::uint32_t rank = said.rank;
-      if (said.password != mine_.password || rank >= peers_.size() || rank <= context_.boot.rank() ||
+      if (!is_awaited(said, mine_.password, context_.boot.rank(), context_.boot.size()) ||
           peers_[rank]->is_attached() || theirs_[rank].machine != mine_.machine) {
         throw error{errc::transport_failed, "not one of this job's ranks"};
       }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "weft/error.hpp"
 
@@ -41,6 +42,21 @@ void wait_for(std::span<pollfd> entries, deadline until) {
 void wait_for(int fd, short events, deadline until) {
   pollfd entry{fd, events, 0};
   wait_for({&entry, 1}, until);
+}
+
+// All descriptors that came with a message: they are this process's now, wanted or not. What is due is one; the padding
+// behind it has room for a second.
+std::vector<unique_fd> descriptors_of(msghdr& message) {
+  std::vector<unique_fd> out;
+  for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
+    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+    for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= each->cmsg_len; at += sizeof(int)) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(each) + at, sizeof fd);
+      out.emplace_back(fd);
+    }
+  }
+  return out;
 }
 
 unique_fd new_socket() {
@@ -138,18 +154,12 @@ unique_fd receive_bytes(const unique_fd& socket, void* bytes, std::size_t count,
     wait_for(socket.get(), POLLIN, until);
     got = ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && (errno == EAGAIN || errno == EINTR));
-  unique_fd file;
-  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (got >= 0 && rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
-      rights->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-    file = unique_fd{fd};
-  }
-  if (got != static_cast<ssize_t>(count) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || !file) {
+  std::vector<unique_fd> files;
+  if (got >= 0) files = descriptors_of(message);
+  if (got != static_cast<ssize_t>(count) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || files.size() != 1) {
     throw error{errc::transport_failed, got == 0 ? "it hung up" : "it sent something else than a segment"};
   }
-  return file;
+  return std::move(files.front());
 }
 
 }  // namespace weft::net::shm

@@ -1,0 +1,42 @@
+// What ranks tell each other before they share memory: what each publishes through the bootstrap, and what a visitor
+// says at a socket. Nothing of it is believed before it is checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/this_machine.hpp"
+
+namespace weft::net::shm {
+
+using secret = std::array<unsigned char, 16>;
+
+/// What a rank publishes.
+struct invitation {
+  base::machine_id machine;  // the same for ranks that can reach each other's sockets
+  secret process;            // the same for ranks of one process
+  secret segment;            // names the segment in this process, and the socket
+  secret password;           // what a visitor has to know
+};
+
+/// What a visitor says first, with its segment's descriptor; and what it is answered, with its host's.
+struct greeting {
+  secret password;
+  std::uint32_t rank;
+};
+
+/// What `rank` has published as `bytes`. **Errors**: transport_failed where that is no invitation.
+[[nodiscard]] invitation read_invitation(std::string_view bytes, std::uint32_t rank);
+
+/// Where the owner of the segment of this name can be visited.
+[[nodiscard]] std::string socket_name(const secret& segment);
+
+/// Whether rank `host` of `ranks` waits for somebody who says so: higher ranks visit lower ones.
+[[nodiscard]] constexpr bool is_awaited(const greeting& said, const secret& password, std::uint32_t host,
+                                        std::uint32_t ranks) noexcept {
+  return said.password == password && said.rank > host && said.rank < ranks;
+}
+
+}  // namespace weft::net::shm

@@ -1,0 +1,232 @@
+// Messages over a fabric that no peer should ever send: refused and counted, and the next good message arrives.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <span>
+#include <thread>
+
+#include "contract/job.hpp"
+#include "support/waiting.hpp"
+
+namespace weft::contract {
+namespace {
+
+using net::post_result;
+using net::ofi::no_device;
+using net::ofi::port;
+using net::ofi::wire_header;
+
+// Rank 0 goes wild: it fills the buffers of its port by itself. Rank 1 has to stand it.
+template <class Job>
+class hostile_fabric : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = Job::absent(); !why.empty()) GTEST_SKIP() << why;
+    job_ = std::make_unique<Job>();
+    out_ = job_->from().open(0);
+    in_ = job_->to().open(0);
+  }
+
+  [[nodiscard]] std::uint64_t refused() { return job_->to().transport.messages_refused(); }
+
+  template <class Condition>
+  [[nodiscard]] bool poll_until(const Condition& done) {
+    const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+    while (!done()) {
+      if (out_->poll(none_, 16) + in_->poll(sink_, 16) == 0) std::this_thread::yield();
+      if (std::chrono::steady_clock::now() > until) return false;
+    }
+    return true;
+  }
+
+  // A header as rank 1 takes it, with `bytes` bytes behind it.
+  [[nodiscard]] wire_header good_header(std::uint64_t tag, std::uint32_t bytes) {
+    wire_header out;
+    out.job = job_->from().transport.bounds().job;
+    out.tag = tag;
+    out.source = 0;
+    out.bytes = bytes;
+    out.kind = 1;
+    return out;
+  }
+
+  // The first `bytes` bytes of `message`, as they are.
+  [[nodiscard]] bool sent(const void* message, std::size_t bytes) {
+    port& own = job_->from().transport.receiver();
+    return poll_until([&] {
+      if (!own.lock.try_enter()) return false;
+      std::byte* const buffer = own.try_get_buffer();
+      bool done = false;
+      if (buffer != nullptr) {
+        if (bytes != 0) std::memcpy(buffer, message, bytes);
+        done = own.send(1, bytes);
+      }
+      own.lock.leave();
+      return done;
+    });
+  }
+  [[nodiscard]] bool sent(const wire_header& what, std::size_t payload_bytes) {
+    std::vector<std::byte> message(sizeof what + payload_bytes, std::byte{0x77});
+    std::memcpy(message.data(), &what, sizeof what);
+    return sent(message.data(), message.size());
+  }
+
+  // All that came before it has been looked at when this one is here.
+  void expect_a_good_message() {
+    const std::uint64_t tag = next_tag_++;
+    ASSERT_TRUE(sent(good_header(tag, 8), 8));
+    ASSERT_TRUE(poll_until([&] { return !sink_.messages.empty(); }));
+    ASSERT_EQ(sink_.messages.size(), 1U);
+    EXPECT_EQ(sink_.messages.front().header.tag, tag);
+    EXPECT_EQ(sink_.messages.front().source, 0U);
+    EXPECT_EQ(sink_.messages.front().bytes, std::vector<std::byte>(8, std::byte{0x77}));
+    sink_.messages.clear();
+  }
+
+  // What was sent last is refused, and nothing else is.
+  void expect_refused(const char* why) {
+    const std::uint64_t wanted = refused_ + 1;
+    EXPECT_TRUE(poll_until([&] { return refused() >= wanted; })) << why;
+    EXPECT_EQ(refused_ = refused(), wanted) << why;
+    expect_a_good_message();
+  }
+
+  void expect_nothing_lost() {
+    EXPECT_TRUE(poll_until([&] {
+      return job_->from().packets.free_count() == packet_count && job_->to().packets.free_count() == packet_count;
+    }));
+  }
+
+  std::unique_ptr<Job> job_;
+  std::unique_ptr<endpoint> out_, in_;
+  sink sink_, none_;
+  std::uint64_t refused_ = 0;
+  std::uint64_t next_tag_ = 1;
+};
+
+using every_fabric = testing::Types<ofi_job<name_net>, ofi_job<name_tcp_rxm>, ofi_job<name_shm>>;
+TYPED_TEST_SUITE(hostile_fabric, every_fabric);
+
+// More of them than there are receive buffers: each comes back to take the next message.
+constexpr int rounds = 3;
+
+TYPED_TEST(hostile_fabric, sends_less_than_a_header) {
+  const wire_header whole = this->good_header(0, 0);
+  for (const std::size_t bytes : {0U, 1U, 8U, 39U}) {
+    ASSERT_TRUE(this->sent(&whole, bytes));
+    this->expect_refused("too short");
+  }
+}
+
+TYPED_TEST(hostile_fabric, sends_headers_of_other_jobs_versions_and_ranks) {
+  for (int round = 0; round < rounds; ++round) {
+    for (const std::uint64_t job : {std::uint64_t{0}, ~std::uint64_t{0}, this->good_header(0, 0).job ^ 1,
+                                    this->good_header(0, 0).job ^ std::uint64_t{1} << 63}) {
+      wire_header wrong = this->good_header(0, 8);
+      wrong.job = job;
+      ASSERT_TRUE(this->sent(wrong, 8));
+      this->expect_refused("another job");
+    }
+    for (const unsigned version : {0U, 2U, 255U}) {
+      wire_header wrong = this->good_header(0, 8);
+      wrong.version = static_cast<std::uint8_t>(version);
+      ASSERT_TRUE(this->sent(wrong, 8));
+      this->expect_refused("another version");
+    }
+    // Its own rank, and ranks that there are not.
+    for (const std::uint32_t source : {1U, 2U, 0x7fff'ffffU, 0x8000'0000U, ~0U}) {
+      wire_header wrong = this->good_header(0, 8);
+      wrong.source = source;
+      ASSERT_TRUE(this->sent(wrong, 8));
+      this->expect_refused("another source");
+    }
+  }
+}
+
+TYPED_TEST(hostile_fabric, sends_sizes_that_lie) {
+  for (const std::uint32_t said :
+       {0U, 7U, 9U, 16U, 41U, 511U, 512U, 513U, 0x7fff'ffffU, 0x8000'0000U, ~0U - 47U, ~0U - 39U, ~0U - 7U, ~0U}) {
+    for (const bool is_packet : {false, true}) {
+      wire_header wrong = this->good_header(0, said);
+      wrong.is_packet = is_packet ? 1 : 0;
+      ASSERT_TRUE(this->sent(wrong, 8));
+      this->expect_refused("another size");
+    }
+  }
+  // More than fits a descriptor, not in a packet.
+  ASSERT_TRUE(this->sent(this->good_header(0, 41), 41));
+  this->expect_refused("too long to come without a packet");
+  this->expect_nothing_lost();
+}
+
+// More than a receive buffer holds. Providers then break the connection, and what its sender has under way is lost with
+// it: a message that is sent after that arrives.
+TYPED_TEST(hostile_fabric, sends_more_than_a_receive_buffer_holds) {
+  for (const std::uint32_t bytes : {packet_bytes + 1, packet_bytes + 8, 2 * packet_bytes}) {
+    wire_header wrong = this->good_header(0, bytes);
+    wrong.is_packet = 1;
+    const std::uint64_t before = this->refused();
+    ASSERT_TRUE(this->sent(wrong, bytes));
+    EXPECT_TRUE(this->poll_until([&] { return this->refused() > before; })) << bytes;
+    const std::uint64_t tag = 1000 + bytes;
+    const auto is_it = [&](const received& each) { return each.header.tag == tag; };
+    EXPECT_TRUE(this->poll_until([&] {
+      EXPECT_TRUE(this->sent(this->good_header(tag, 8), 8));
+      return std::ranges::any_of(this->sink_.messages, is_it);
+    })) << bytes;
+    this->sink_.messages.clear();
+  }
+}
+
+// A device that is not there is none that messages get lost at.
+TYPED_TEST(hostile_fabric, names_devices_that_are_not_there) {
+  for (unsigned device = 0; device < 256; ++device) {
+    for (const bool is_sender : {false, true}) {
+      wire_header wild = this->good_header(1000 + device, 8);
+      wild.device = is_sender ? no_device : static_cast<std::uint8_t>(device);
+      wild.sender_device = is_sender ? static_cast<std::uint8_t>(device) : std::uint8_t{0};
+      ASSERT_TRUE(this->sent(wild, 8));
+      ASSERT_TRUE(this->poll_until([&] { return !this->sink_.messages.empty(); })) << device;
+      EXPECT_EQ(this->sink_.messages.front().header.tag, 1000 + device);
+      this->sink_.messages.clear();
+    }
+  }
+  EXPECT_EQ(this->refused(), 0U);
+  this->expect_a_good_message();
+}
+
+TYPED_TEST(hostile_fabric, sends_anything_and_each_message_is_delivered_within_bounds_or_refused) {
+  std::mt19937_64 random{20'261'122};
+  std::uint64_t written = 0, delivered = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto bytes = static_cast<std::uint32_t>(random() % 2 == 0 ? random() % 41 : random() % (packet_bytes + 1));
+    wire_header junk = this->good_header(random(), bytes);
+    junk.is_packet = static_cast<std::uint8_t>(random() % 3);
+    junk.id = static_cast<std::uint32_t>(random());
+    junk.device = static_cast<std::uint8_t>(random());
+    // Two bytes of the header are anything, now and then.
+    for (std::uint64_t changes = random() % 3; changes > 0; --changes) {
+      reinterpret_cast<unsigned char*>(&junk)[random() % sizeof junk] = static_cast<unsigned char>(random());
+    }
+    ASSERT_TRUE(this->sent(junk, bytes));
+    ++written;
+    ASSERT_TRUE(this->poll_until([&] { return delivered + this->sink_.messages.size() + this->refused() == written; }));
+    for (const received& each : this->sink_.messages) {
+      ASSERT_EQ(each.source, 0U);
+      ASSERT_LE(each.bytes.size(), each.owner == nullptr ? detail::inline_bytes_max : packet_bytes);
+      ASSERT_EQ(each.bytes, std::vector<std::byte>(each.bytes.size(), std::byte{0x77}));
+    }
+    delivered += this->sink_.messages.size();
+    this->sink_.messages.clear();
+  }
+  EXPECT_GT(delivered, 100U);
+  EXPECT_GT(this->refused(), 100U);
+  this->expect_a_good_message();
+  this->expect_nothing_lost();
+}
+
+}  // namespace
+}  // namespace weft::contract
