@@ -66,7 +66,7 @@ def panel(axes, figures, title, horizontal, vertical, scale=1.0, of_bytes=False)
     if len({each[horizontal] for each in figures}) == 1:
         only = figures[0][horizontal]
         bars(axes, figures, horizontal, scale)
-        axes.set(title=title, xlabel=f"{readable(only)} bytes" if of_bytes else f"{only} {horizontal}", ylabel=vertical)
+        axes.set(title=title, xlabel=f"bytes: {readable(only)}" if of_bytes else f"{horizontal}: {only}", ylabel=vertical)
     else:
         lines(axes, figures, horizontal, scale, of_bytes)
         axes.set(title=title, xlabel="bytes" if of_bytes else horizontal, ylabel=vertical)

@@ -51,7 +51,7 @@ void figure::bound_by(const std::string& name, const summary& rounds) {
   const double best = more_is_better ? rounds.max : rounds.min;
   if (best <= 0) return;
   limit = best;
-  limit_spread = more_is_better ? best - rounds.median : rounds.median - best;
+  limit_spread = more_is_better ? best - rounds.q3 : rounds.q1 - best;
   limit_name = name;
 }
 

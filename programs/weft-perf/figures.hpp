@@ -33,7 +33,7 @@ struct figure {
   summary handover;                 ///< of Weft's rounds; zeros: unknown
   path_shares paths;                ///< of Weft's messages
   std::optional<double> limit;      ///< the best that was measured, in the figure's unit
-  double limit_spread = 0;          ///< how far the median of its rounds stays behind the best
+  double limit_spread = 0;          ///< how far the best quartile of its rounds stays behind
   std::string limit_name;
 
   /// Takes the best of a limit's rounds; nothing happens where there are none.

@@ -6,7 +6,7 @@
 namespace weft::perf {
 namespace {
 
-constexpr double seconds = 0.01;  // of a limit in a round
+constexpr double seconds = 0.02;  // of a limit in a round
 
 bool is_bounded_by_handover(const point& of) { return of.kind == kind::latency || of.kind == kind::put_visible; }
 

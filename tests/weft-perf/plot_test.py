@@ -38,7 +38,7 @@ class Panels(unittest.TestCase):
         self.assertEqual(axes.axhline.call_args.args, (10,))
         axes.set_ylim.assert_called_with(bottom=0)
         axes.set_xscale.assert_not_called()
-        self.assertIn("4 threads", axes.set.call_args.kwargs["xlabel"])
+        self.assertIn("threads: 4", axes.set.call_args.kwargs["xlabel"])
 
     def test_several_points_are_a_line_for_each_side(self):
         axes = drawn([figure(4, 10, [("MPICH", 6)], limit=20), figure(8, 12, [("MPICH", 6)])])
