@@ -24,34 +24,41 @@ class best_burst {
     if (best_ > 0) return best_;
     return seconds_ > 0 ? work_ / seconds_ : 0;
   }
+  [[nodiscard]] unsigned count() const noexcept { return count_; }
   /// For work that is counted in times: ns for each.
   [[nodiscard]] double nanoseconds() const noexcept { return rate() > 0 ? 1e9 / rate() : 0; }
 
  private:
   void end_burst() noexcept {
     best_ = std::max(best_, work_ / seconds_);
+    ++count_;
     work_ = 0;
     seconds_ = 0;
   }
 
   double best_ = 0;
+  unsigned count_ = 0;
   double work_ = 0;
   double seconds_ = 0;
 };
 
-/// Runs `piece`, which answers how much work it did, for `seconds`, at least once; bursts of such pieces.
+/// Runs `piece`, which answers how much work it did, for `seconds`, at least once; bursts of such pieces. Where there
+/// were only few, as other programs had the cores, it goes on for up to five times as long.
 template <class Piece>
 [[nodiscard]] best_burst bursts_of(double seconds, Piece&& piece) {
   using clock = std::chrono::steady_clock;
   best_burst out;
+  constexpr unsigned bursts_min = 16;
   const auto begin = clock::now();
   auto before = begin;
+  double took = 0;
   do {
     const double work = piece();
     const auto now = clock::now();
     out.add(work, std::chrono::duration<double>(now - before).count());
     before = now;
-  } while (std::chrono::duration<double>(before - begin).count() < seconds);
+    took = std::chrono::duration<double>(now - begin).count();
+  } while (took < seconds || (out.count() < bursts_min && took < 5 * seconds));
   return out;
 }
 
