@@ -4,7 +4,7 @@
 tools/plot.py figures.json --output folder [--label near] [--format svg]
 
 Makes, of those that there are lines for: rate, latency, bandwidth, one_sided, resources, attentiveness and hooks. Each point is a median, its
-bar reaches from the lower to the upper quartile. Needs matplotlib (scripts/setup --peers).
+bar reaches from the lower to the upper quartile. Where there is one point, each side is a bar from zero. Needs matplotlib (scripts/setup --peers).
 """
 
 import argparse
@@ -63,6 +63,32 @@ def series(figures, horizontal, scale):
 
 
 def panel(axes, figures, title, horizontal, vertical, scale=1.0, of_bytes=False):
+    if len({each[horizontal] for each in figures}) == 1:
+        only = figures[0][horizontal]
+        bars(axes, figures, horizontal, scale)
+        axes.set(title=title, xlabel=f"bytes: {readable(only)}" if of_bytes else f"{horizontal}: {only}", ylabel=vertical)
+    else:
+        lines(axes, figures, horizontal, scale, of_bytes)
+        axes.set(title=title, xlabel="bytes" if of_bytes else horizontal, ylabel=vertical)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="x-small")
+
+
+def bars(axes, figures, horizontal, scale):
+    """A line through one point shows nothing: a bar for each side, from zero, so that lengths can be compared."""
+    names = []
+    for name, xs, middle, spread in series(figures, horizontal, scale):
+        axes.bar(len(names), middle[0], yerr=spread, capsize=2, width=0.6, color="C0" if name.startswith("Weft") else "C7")
+        names.append(name)
+    for limit in {each["limit"] * scale for each in figures if each.get("limit")}:
+        axes.axhline(limit, color="k", linestyle=":", label="limit")
+        axes.legend(fontsize="x-small")
+    axes.set_xticks(list(range(len(names))), names, rotation=30, ha="right", fontsize="x-small")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3, axis="y")
+
+
+def lines(axes, figures, horizontal, scale, of_bytes):
     for name, xs, middle, spread in series(figures, horizontal, scale):
         axes.errorbar(xs, middle, yerr=spread, label=name, marker="o" if name.startswith("Weft") else "s",
                       linewidth=2 if name.startswith("Weft") else 1, capsize=2, markersize=4)
@@ -78,9 +104,6 @@ def panel(axes, figures, title, horizontal, vertical, scale=1.0, of_bytes=False)
     xs = sorted({each[horizontal] for each in figures})
     axes.set_xticks(xs, [readable(x) if of_bytes else str(x) for x in xs])
     axes.minorticks_off()
-    axes.set(title=title, xlabel="bytes" if of_bytes else horizontal, ylabel=vertical)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="x-small")
 
 
 def readable(count):

@@ -15,6 +15,15 @@ struct operation_counter {
   std::uint64_t bytes = 0;
 };
 
+/// How the bytes of operations travelled. Of the operations that were posted, all others went inline, beside the header
+/// of a message, or were a plain copy into or out of mapped memory. Each is counted once, when all its bytes are moved.
+struct path_counters {
+  operation_counter one_packet;      ///< copied into a packet; counted by the device that sent it
+  operation_counter many_packets;    ///< the receiver could not read the sender's memory; by the device that sent them
+  operation_counter copied;          ///< from memory to memory, by one side; by the device that copied
+  operation_counter copied_by_both;  ///< the same by sender and receiver together; by the receiver's device
+};
+
 /// What a device has counted since it was made. Each figure is exact once the threads that post and poll are done with
 /// what they were at; together they are no snapshot.
 struct device_counters {
@@ -24,6 +33,9 @@ struct device_counters {
   operation_counter puts;             ///< the copies into mapped memory included
   operation_counter gets;             ///< the copies out of mapped memory included
   operation_counter atomics;          ///< bytes: of the words
+
+  path_counters message_paths;   ///< of active messages, and of sends and receives
+  path_counters transfer_paths;  ///< of puts and gets
 
   /// Posts that were answered with *retry*, by reason: index it by a `shortage`, or ask `retries_for`.
   std::array<std::uint64_t, shortages> retries{};

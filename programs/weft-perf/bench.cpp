@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "weft-perf/machine.hpp"
+#include "weft-perf/paths.hpp"
 
 namespace weft::perf {
 namespace {
@@ -48,6 +49,13 @@ class round_of_lanes {
         indices_{swap_indices(all, devices_)},
         first_id_{all.new_ids(what.threads)},
         results_(what.threads) {}
+
+  /// What this rank's devices have moved since they were made.
+  [[nodiscard]] traffic moved() const {
+    traffic out{device_counters{}, team_.runtime().counters().fabric_bytes};
+    for (const auto& each : devices_) out += traffic{each->counters(), 0};
+    return out;
+  }
 
   std::vector<lane_result> run() {
     if (what_.threads == 1) {
@@ -144,20 +152,32 @@ sample summed_up(const point& what, const std::vector<double>& numbers) {
   return out;
 }
 
+traffic sum_of_traffic(const std::vector<double>& of_each_rank) {
+  traffic out;
+  for (std::size_t i = 0; i < of_each_rank.size(); ++i) out.values()[i % traffic::words] += of_each_rank[i];
+  return out;
+}
+
 }  // namespace
 
 sample run_round(team& all, const point& what, const bench_options& options) {
   const double before = all.handover();
   std::vector<double> mine;
+  traffic moved;
   {
     round_of_lanes round{all, what, options};
+    const traffic moved_before = round.moved();
     for (const lane_result& each : round.run()) mine.insert(mine.end(), {each.count, each.seconds, each.wrong});
     all.runtime().barrier();  // the devices go when nobody sends to them any more
+    moved = round.moved();
+    moved -= moved_before;
   }
   const double after = all.handover();
   const std::vector<double> numbers = all.gather(mine);
+  const std::vector<double> moved_by_all = all.gather({moved.values().begin(), moved.values().end()});
   if (all.runtime().rank() != 0) return {};
   sample out = summed_up(what, numbers);
+  out.paths = path_shares{sum_of_traffic(moved_by_all)};
   out.before_ns = before;
   out.after_ns = after;
   return out;

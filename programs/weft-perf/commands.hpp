@@ -17,7 +17,7 @@ void run_attentiveness(const options& chosen);
 /// How soon progress notices that tasks are over, for which hooks look. Alone.
 void run_hooks(const options& chosen);
 
-/// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE` a line.
+/// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE PATHS` a line.
 void run_points(const options& chosen);
 
 /// What the machine allows, without Weft.

@@ -8,64 +8,13 @@
 #include <optional>
 
 #include "weft-perf/commands.hpp"
-#include "weft-perf/handover.hpp"
-#include "weft-perf/limits.hpp"
+#include "weft-perf/limit_rounds.hpp"
 #include "weft-perf/peers.hpp"
 #include "weft-perf/suites.hpp"
 #include "weft/error.hpp"
 
 namespace weft::perf {
 namespace {
-
-// What a point is held against beside the peers: measured once a round, with its label.
-class limit_rounds {
- public:
-  void measure(const std::vector<point>& points) {
-    for (const point& each : points) {
-      if (each.threads > 1 || each.over_network()) continue;
-      if (each.kind == kind::stream || each.kind == kind::rate) {
-        add("cells", [] { return limits::cell_stream(0.01); });
-      } else if (each.kind == kind::bandwidth || each.kind == kind::put_rate) {
-        add(copy_name(each), [&] { return limits::copy(limits::state::just_written, each.bytes, 0.01); });
-      }
-    }
-    measured_.clear();
-  }
-
-  void set_limit(const point& of, figure& in, double handover_ns, double near_below_ns) const {
-    if (of.threads > 1 || of.over_network()) return;
-    if (of.kind == kind::latency || of.kind == kind::put_visible) {
-      if (handover_ns > 0) in.limit = handover_ns;
-      in.limit_name = "handover";
-      return;
-    }
-    const std::string name = of.kind == kind::stream || of.kind == kind::rate ? "cells" : copy_name(of);
-    const auto found = samples_.find(name);
-    if (found == samples_.end()) return;
-    for (const labelled& group : by_label(found->second, near_below_ns)) {
-      if (group.label != in.label) continue;
-      in.limit = group.values().median;
-      in.limit_name = of.kind == kind::stream || of.kind == kind::rate ? "cells" : "memcpy just written";
-    }
-  }
-
- private:
-  static std::string copy_name(const point& of) { return fmt::format("copy {}", of.bytes); }
-
-  template <class Measure>
-  void add(const std::string& name, Measure&& measure) {
-    if (std::find(measured_.begin(), measured_.end(), name) != measured_.end()) return;
-    measured_.push_back(name);
-    sample one;
-    one.before_ns = measure_handover_here();
-    one.value = measure();
-    one.after_ns = measure_handover_here();
-    samples_[name].push_back(one);
-  }
-
-  std::map<std::string, std::vector<sample>> samples_;
-  std::vector<std::string> measured_;  // in this round
-};
 
 // A peer that failed is told once and takes no further part; Weft itself may not fail.
 class contest {
@@ -75,12 +24,12 @@ class contest {
   }
 
   void round(std::uint32_t number) {
-    limits_.measure(points_);
     for (std::size_t i = 0; i < all_.size(); ++i) {
       // Not always in the same order: whoever comes after a peer that leaves the machine warm is not always the same.
       contestant& each = all_[(i + number) % all_.size()];
       if (each.run) take(each);
     }
+    measure_limits();
   }
 
   void print(printer& out, const options& chosen, const std::vector<std::string>& absent) const {
@@ -101,7 +50,7 @@ class contest {
       const std::vector<figure> figures = compared(samples_[i], like, chosen.near_below_ns);
       if (figures.empty()) fmt::print(stderr, "weft-perf: {}: no round kept one state\n", of.claim());
       for (figure each : figures) {
-        limits_.set_limit(of, each, each.handover_ns, chosen.near_below_ns);
+        limits_.set_limit(of, each, chosen.near_below_ns);
         out.print(each);
       }
     }
@@ -113,6 +62,15 @@ class contest {
     if (of.kind == kind::put) return "origin";
     if (of.kind == kind::put_visible) return "visible";
     return of.mode == mode::threads_shared ? "shared" : "";
+  }
+
+  // Those of the paths that Weft's messages have just taken.
+  void measure_limits() {
+    limits_.begin_round();
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const auto own = samples_[i].find("Weft");
+      if (own != samples_[i].end()) limits_.measure(points_[i], own->second.back().paths);
+    }
   }
 
   void take(contestant& from) {
@@ -152,7 +110,8 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
     each.label = mine.label;
     each.weft = mine.values();
     each.least_share = mine.least_share();
-    each.handover_ns = mine.handover_ns();
+    each.handover = mine.handover();
+    each.paths = mine.paths();
     for (const auto& [name, rounds] : samples) {
       if (name == "Weft") continue;
       for (const labelled& theirs : by_label(rounds, near_below_ns)) {
@@ -191,6 +150,7 @@ void run_compare(const options& chosen) {
     between.print(out, chosen, each.alone ? std::vector<std::string>{} : peers.absent);
   }
   print_resources(chosen, out, rounds_of(chosen), seconds / 2, chosen.quick);
+  out.name_wrong_limits();
 }
 
 }  // namespace weft::perf

@@ -47,6 +47,25 @@ std::optional<double> figure::fraction() const {
   return more_is_better ? weft.median / *limit : *limit / weft.median;
 }
 
+void figure::bound_by(const std::string& name, const summary& rounds) {
+  const double best = more_is_better ? rounds.max : rounds.min;
+  if (best <= 0) return;
+  limit = best;
+  limit_spread = more_is_better ? best - rounds.q3 : rounds.q1 - best;
+  limit_name = name;
+}
+
+bool figure::is_limit_wrong() const noexcept {
+  if (!limit || weft.median <= 0) return false;
+  return more_is_better ? weft.median > *limit + limit_spread : weft.median < *limit - limit_spread;
+}
+
+std::string figure::wrong_limit() const {
+  return fmt::format("{}{}{} of {}, {}: the limit '{}' is wrong: {}, but {} was measured", claim,
+                     what.empty() ? "" : " ", what, readable_size(bytes), label, limit_name,
+                     readable(limit.value_or(0), unit), readable(weft.median, unit));
+}
+
 std::string to_json(const figure& of) {
   const std::string best = of.best_peer();
   json out{{"claim", of.claim}};
@@ -69,9 +88,17 @@ std::string to_json(const figure& of) {
   out["peers"] = json::object();
   for (const auto& [name, values] : of.peers) out["peers"][name] = to_object(values);
   if (!of.absent.empty()) out["absent"] = of.absent;
-  if (of.handover_ns > 0) out["handover_ns"] = rounded(of.handover_ns);
+  if (of.handover.median > 0) out["handover_ns"] = rounded(of.handover.median);
+  out["path"] = of.paths.are_known() ? json(name_of(of.paths.main())) : json(nullptr);
+  out["paths"] = json::object();
+  for (std::size_t i = 0; i < path_count; ++i) {
+    const auto each = static_cast<path>(i);
+    if (of.paths.of(each) >= 0.001) out["paths"][name_of(each)] = rounded(of.paths.of(each));
+  }
   out["limit"] = or_null(of.limit);
   out["limit_name"] = of.limit_name.empty() ? json(nullptr) : json(of.limit_name);
+  out["limit_spread"] = of.limit ? json(rounded(of.limit_spread)) : json(nullptr);
+  out["limit_is_wrong"] = of.is_limit_wrong();
   out["fraction"] = or_null(of.fraction());
   out["commit"] = build_commit();
   out["flags"] = build_flags();
@@ -116,6 +143,9 @@ std::string table_row(const figure& of, bool with_peers) {
     out += fmt::format(" {:>14} {:>6}  {}", best.empty() ? "-" : readable(of.peers.at(best).median, of.unit),
                        ahead ? fmt::format("{:.2f}", *ahead) : "-", best.empty() ? "no peer here" : best);
   }
+  if (of.claim == "limit" && of.limit) out += fmt::format("  best {}", readable(*of.limit, of.unit));
+  if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.limit_name);
+  if (of.paths.are_known()) out += fmt::format("  by {}", of.paths.text());
   for (const auto& [word, value] : of.settings) out += fmt::format("  {} {}", word, value);
   if (!of.counts())
     out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.least_share * 100);
@@ -127,7 +157,12 @@ void printer::name_absent(const std::vector<std::string>& names) {
   fmt::print("not installed: {} (scripts/setup --peers)\n", fmt::join(names, ", "));
 }
 
+void printer::name_wrong_limits() const {
+  for (const std::string& each : wrong_limits_) fmt::print(stderr, "weft-perf: {}\n", each);
+}
+
 void printer::print(const figure& of) {
+  if (of.is_limit_wrong()) wrong_limits_.push_back(of.wrong_limit());
   if (!json_ && !std::exchange(begun_, true)) fmt::print("{}\n", table_heading(with_peers_));
   fmt::print("{}\n", json_ ? to_json(of) : table_row(of, with_peers_));
   std::fflush(stdout);

@@ -30,9 +30,18 @@ struct figure {
   std::map<std::string, summary> peers;  ///< those that were measured under the same label
   std::map<std::string, double> peer_least_share;
   std::vector<std::string> absent;  ///< peers that are not installed
-  double handover_ns = 0;           ///< median of Weft's rounds; 0: unknown
-  std::optional<double> limit;      ///< in the figure's unit
+  summary handover;                 ///< of Weft's rounds; zeros: unknown
+  path_shares paths;                ///< of Weft's messages
+  std::optional<double> limit;      ///< the best that was measured, in the figure's unit
+  double limit_spread = 0;          ///< how far the best quartile of its rounds stays behind
   std::string limit_name;
+
+  /// Takes the best of a limit's rounds; nothing happens where there are none.
+  void bound_by(const std::string& name, const summary& rounds);
+  /// What exceeds its limit by more than the limit's spread shows that the limit is none.
+  [[nodiscard]] bool is_limit_wrong() const noexcept;
+  /// One line that says so.
+  [[nodiscard]] std::string wrong_limit() const;
 
   /// A figure whose slowest thread moved less than half of the median does not count.
   [[nodiscard]] bool counts() const noexcept { return least_share >= 0.5; }
@@ -57,8 +66,11 @@ class printer {
   void print(const figure& of);
   /// Says which peers are not installed.
   void name_absent(const std::vector<std::string>& names);
+  /// Says on standard error which of the printed figures had a limit that is none, a line each.
+  void name_wrong_limits() const;
 
  private:
+  std::vector<std::string> wrong_limits_;
   bool json_;
   bool with_peers_;
   bool begun_ = false;

@@ -37,6 +37,7 @@ std::vector<limit> all_limits(double seconds) {
     out.push_back({"memcpy fresh", "B/s", bytes, 1, true, [=] { return copy(state::fresh, bytes, seconds); }});
     out.push_back(
         {"memcpy just written", "B/s", bytes, 2, true, [=] { return copy(state::just_written, bytes, seconds); }});
+    out.push_back({"packets", "B/s", bytes, 2, true, [=] { return copy_through_packets(bytes, seconds); }});
     out.push_back(
         {"cross-memory copy", "B/s", bytes, 1, true, [=] { return cross_memory_copy(false, bytes, seconds); }});
     out.push_back(
@@ -51,7 +52,7 @@ std::vector<limit> all_limits(double seconds) {
 
 void run_limits(const options& chosen) {
   printer out{chosen.json, false};
-  const std::uint32_t rounds = chosen.rounds == 0 ? 5 : chosen.rounds;
+  const std::uint32_t rounds = chosen.rounds == 0 ? 11 : chosen.rounds;
   for (const limit& each : all_limits(chosen.seconds / 5)) {
     std::vector<sample> samples;
     for (std::uint32_t i = 0; i < rounds; ++i) {
@@ -76,6 +77,7 @@ void run_limits(const options& chosen) {
       shown.threads = each.threads;
       shown.more_is_better = each.more_is_better;
       shown.weft = group.values();
+      shown.bound_by(each.name, shown.weft);
       out.print(shown);
     }
   }

@@ -1,4 +1,5 @@
-// What the machine allows, each between two threads (or processes) on the first two cores.
+// What the machine allows, each between two threads (or processes) on the first two cores: the best of many short
+// bursts within the given time (bursts.hpp).
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,9 @@ enum class state : std::uint8_t {
 };
 /// Copies of `bytes` bytes by one core: bytes per second.
 [[nodiscard]] double copy(state of, std::size_t bytes, double seconds);
+
+/// Through packets: one core copies them in, the other one out, at the same time. Bytes per second.
+[[nodiscard]] double copy_through_packets(std::size_t bytes, double seconds);
 
 /// Copies between two processes by process_vm_readv; `both`: half each, by process_vm_writev as well. Bytes per
 /// second; 0 where the system forbids it.

@@ -1,124 +1,130 @@
-// Copies: within a process and from one to another.
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
+// Copies within a process: by one core, and through packets by two.
+#include "weft-perf/limits_memory.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <thread>
-#include <vector>
+#include <utility>
 
+#include "weft-perf/bursts.hpp"
 #include "weft-perf/limits.hpp"
 #include "weft-perf/machine.hpp"
 
 namespace weft::perf::limits {
 namespace {
 
-using clock = std::chrono::steady_clock;
-
-double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
-
-// Steps that two sides take in turns: even ones are the first side's.
-struct alignas(64) turns {
-  std::atomic<std::uint64_t> step{0};
-
-  void wait_for(std::uint64_t wanted) const noexcept {
-    for (std::uint32_t spins = 0; step.load(std::memory_order_acquire) < wanted;) {
-      if (++spins % 8192 == 0) std::this_thread::yield();
-    }
-  }
-  void reach(std::uint64_t next) noexcept { step.store(next, std::memory_order_release); }
-};
-
-constexpr std::uint64_t over = ~std::uint64_t{0};
-
-// Adds up what lies there, so that it comes into the cache of whoever calls this.
+// Adds up what lies there, so that it comes into the cache of the calling thread's core.
 std::uint64_t look_through(const std::byte* bytes, std::size_t count) noexcept {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i + sizeof sum <= count; i += 64) sum += static_cast<std::uint64_t>(bytes[i]);
+  for (std::size_t i = 0; i < count; i += 64) sum += static_cast<std::uint64_t>(bytes[i]);
   return sum;
 }
 
-// Small copies are timed together, so that the clock is no part of them.
-std::size_t repeats_for(std::size_t bytes) { return std::max<std::size_t>(1, (std::size_t{256} << 10) / bytes); }
+void copy_once(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+  asm volatile("" : : "r"(to) : "memory");
+}
 
+// From and to each of `slots` buffers in turn.
 double copy_slots(std::size_t bytes, std::size_t slots, double seconds) {
-  std::vector<std::byte> from(bytes * slots, std::byte{1});
-  std::vector<std::byte> to(bytes * slots, std::byte{2});
+  const touched_memory from{bytes * slots};
+  const touched_memory to{bytes * slots};
   const pinned_here first{0};
   const std::size_t repeats = repeats_for(bytes);
   std::size_t copied = 0;
-  double took = 0;
-  for (const auto begin = clock::now(); took < seconds; took = seconds_since(begin)) {
-    for (std::size_t i = 0; i < repeats; ++i, ++copied) {
-      const std::size_t at = copied % slots * bytes;
-      std::memcpy(to.data() + at, from.data() + at, bytes);
-      asm volatile("" : : "r"(to.data()) : "memory");
-    }
-  }
-  return static_cast<double>(copied * bytes) / took;
+  return bursts_of(seconds,
+                   [&] {
+                     for (std::size_t i = 0; i < repeats; ++i, ++copied) {
+                       const std::size_t at = copied % slots * bytes;
+                       copy_once(to.data() + at, from.data() + at, bytes);
+                     }
+                     return static_cast<double>(repeats * bytes);
+                   })
+      .rate();
 }
 
 // The other core writes source and reads destination of all slots, then this one copies them.
 double copy_just_written(std::size_t bytes, double seconds) {
-  const std::size_t slots = std::max<std::size_t>(1, std::min<std::size_t>(repeats_for(bytes), 16));
-  std::vector<std::byte> from(bytes * slots);
-  std::vector<std::byte> to(bytes * slots);
+  const std::size_t slots = repeats_for(bytes);
+  const touched_memory from{bytes * slots};
+  const touched_memory to{bytes * slots};
   turns both;
   const std::jthread other{[&] {
     const pinned_here second{1};
-    for (std::uint64_t step = 0;; step += 2) {
-      both.wait_for(step);
-      if (both.step.load(std::memory_order_acquire) == over) return;
-      std::memset(from.data(), static_cast<int>(step & 0x7f), from.size());
-      volatile const std::uint64_t used = look_through(to.data(), to.size());
+    for (std::uint64_t step = 0; both.wait_for(step); step += 2) {
+      std::memset(from.data(), static_cast<int>(step & 0x7f), from.bytes());
+      volatile const std::uint64_t used = look_through(to.data(), to.bytes());
       (void)used;
       both.reach(step + 1);
     }
   }};
   const pinned_here first{0};
-  std::size_t copied = 0;
-  double took = 0;
-  const auto begin = clock::now();
+  best_burst best;
   std::uint64_t step = 0;
-  for (; took < seconds / 2 && seconds_since(begin) < 3 * seconds; step += 2) {
-    both.wait_for(step + 1);
+  const auto begin = clock::now();
+  do {
+    (void)both.wait_for(step + 1);
     const auto copying = clock::now();
     for (std::size_t slot = 0; slot < slots; ++slot) {
-      std::memcpy(to.data() + slot * bytes, from.data() + slot * bytes, bytes);
+      copy_once(to.data() + slot * bytes, from.data() + slot * bytes, bytes);
     }
-    asm volatile("" : : "r"(to.data()) : "memory");
-    took += seconds_since(copying);
-    copied += slots;
-    both.reach(step + 2);
-  }
-  both.wait_for(step + 1);
-  both.reach(over);
-  return static_cast<double>(copied * bytes) / took;
+    best.add(static_cast<double>(slots * bytes), seconds_since(copying));
+    both.reach(step += 2);
+  } while (seconds_since(begin) < 2 * seconds);
+  (void)both.wait_for(step + 1);
+  both.end();
+  return best.rate();
 }
 
-// What parent and child share.
-struct control {
-  turns both;
-  std::atomic<int> failed{0};
+// Packets that one core writes and the other reads, each counting its own.
+struct packet_ring {
+  alignas(64) std::atomic<std::uint64_t> written{0};
+  alignas(64) std::atomic<std::uint64_t> read{0};
+  alignas(64) std::atomic<bool> is_over{false};
 };
 
-bool move_all(bool reading, pid_t peer, std::byte* mine, std::byte* theirs, std::size_t bytes) noexcept {
-  for (std::size_t moved = 0; moved < bytes;) {
-    const iovec here{mine + moved, bytes - moved};
-    const iovec there{theirs + moved, bytes - moved};
-    const ssize_t now =
-        reading ? process_vm_readv(peer, &here, 1, &there, 1, 0) : process_vm_writev(peer, &here, 1, &there, 1, 0);
-    if (now <= 0) return false;
-    moved += static_cast<std::size_t>(now);
+// Whether the other side's count has come so far before it was over.
+bool wait_until(const std::atomic<std::uint64_t>& count, std::uint64_t wanted, const std::atomic<bool>& is_over) {
+  for (std::uint32_t spins = 0; count.load(std::memory_order_acquire) < wanted;) {
+    if (++spins % 1024 != 0) continue;
+    if (is_over.load(std::memory_order_relaxed)) return false;
+    std::this_thread::yield();
   }
   return true;
+}
+
+double copy_through(std::size_t packets, std::size_t packet_bytes, std::size_t bytes, double seconds) {
+  const std::size_t stride = (packet_bytes / 64 | 1) * 64;  // an odd number of lines, as Weft's packets have
+  const touched_memory memory{packets * stride};
+  const touched_memory from{bytes};
+  const touched_memory to{bytes};
+  packet_ring ring;
+  const std::size_t pieces = bytes / packet_bytes;
+  const std::jthread receiver{[&] {
+    const pinned_here second{1};
+    for (std::uint64_t i = 0; wait_until(ring.written, i + 1, ring.is_over); ++i) {
+      copy_once(to.data() + i % pieces * packet_bytes, memory.data() + i % packets * stride, packet_bytes);
+      ring.read.store(i + 1, std::memory_order_release);
+    }
+  }};
+  const pinned_here first{0};
+  const std::size_t repeats = repeats_for(packet_bytes);
+  std::uint64_t sent = 0;
+  std::uint64_t read_before = 0;
+  const best_burst best = bursts_of(seconds, [&] {
+    for (std::size_t i = 0; i < repeats; ++i, ++sent) {
+      if (sent >= packets) (void)wait_until(ring.read, sent + 1 - packets, ring.is_over);
+      copy_once(memory.data() + sent % packets * stride, from.data() + sent % pieces * packet_bytes, packet_bytes);
+      ring.written.store(sent + 1, std::memory_order_release);
+    }
+    // Both sides have done so much: packets that one side finds ready are no speed of the other.
+    const std::uint64_t read = ring.read.load(std::memory_order_relaxed);
+    const std::uint64_t both = std::min<std::uint64_t>(repeats, read - std::exchange(read_before, read));
+    return static_cast<double>(both * packet_bytes);
+  });
+  ring.is_over.store(true, std::memory_order_relaxed);
+  return best.rate();
 }
 
 }  // namespace
@@ -134,49 +140,16 @@ double copy(state of, std::size_t bytes, double seconds) {
   return 0;
 }
 
-// The child copies the second half (or all) from its parent's source to its own destination, the parent the first half
-// from its source to the child's destination. Both addresses are the same in both, as the child is a fork.
-double cross_memory_copy(bool both, std::size_t bytes, double seconds) {
-  void* memory = mmap(nullptr, sizeof(control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return 0;
-  auto* shared = new (memory) control;
-  std::vector<std::byte> from(bytes, std::byte{1});
-  std::vector<std::byte> to(bytes, std::byte{2});
-  const std::size_t half = both ? bytes / 2 : 0;
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    pin_thread(1);
-    std::fill(to.begin(), to.end(), std::byte{3});  // pages of its own
-    for (std::uint64_t step = 0;; step += 2) {
-      shared->both.wait_for(step + 1);
-      if (shared->both.step.load(std::memory_order_acquire) == over) _exit(0);
-      if (!move_all(true, parent, to.data() + half, from.data() + half, bytes - half)) {
-        shared->failed.store(1, std::memory_order_relaxed);
-      }
-      shared->both.reach(step + 2);
-    }
+double copy_through_packets(std::size_t bytes, double seconds) {
+  constexpr std::size_t packet_bytes_max = std::size_t{8} << 10;
+  const std::size_t packet_bytes = std::min(bytes, packet_bytes_max);
+  // Few packets stay in the caches of the cores, many leave them before they are written again. Which is faster depends
+  // on the machine (docs/decisions/packet-copies.md).
+  double best = 0;
+  for (const std::size_t packets : {16U, 64U, 512U}) {
+    best = std::max(best, copy_through(packets, packet_bytes, bytes, seconds / 3));
   }
-  double result = 0;
-  if (child > 0) {
-    const pinned_here first{0};
-    bool good = true;
-    std::size_t copied = 0;
-    double took = 0;
-    const auto begin = clock::now();
-    for (std::uint64_t step = 0; took < seconds && good; step += 2, ++copied, took = seconds_since(begin)) {
-      shared->both.reach(step + 1);
-      if (both) good = move_all(false, child, from.data(), to.data(), half);
-      shared->both.wait_for(step + 2);
-      good = good && shared->failed.load(std::memory_order_relaxed) == 0;
-    }
-    shared->both.reach(over);
-    waitpid(child, nullptr, 0);
-    if (good) result = static_cast<double>(copied * bytes) / took;
-  }
-  munmap(memory, sizeof(control));
-  return result;
+  return best;
 }
 
 }  // namespace weft::perf::limits

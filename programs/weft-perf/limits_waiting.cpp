@@ -5,19 +5,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <climits>
 #include <thread>
 
+#include "weft-perf/bursts.hpp"
 #include "weft-perf/limits.hpp"
 #include "weft-perf/machine.hpp"
 
 namespace weft::perf::limits {
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
 class sleeper {
  public:
@@ -47,14 +43,14 @@ double take_turns(std::uint32_t other_core, double seconds, Wait wait, Pass pass
   }};
   const pinned_here first{0};
   std::uint32_t turn = 0;
-  double took = 0;
-  for (const auto begin = clock::now(); took < seconds; took = seconds_since(begin)) {
+  const best_burst best = bursts_of(seconds, [&] {
     pass(turn + 1);
     (void)wait(turn + 2);
     turn += 2;
-  }
+    return 2.0;
+  });
   end();
-  return took * 1e9 / turn;
+  return best.nanoseconds();
 }
 
 }  // namespace

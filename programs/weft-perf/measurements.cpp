@@ -93,11 +93,9 @@ figure figure_of(const point& of, const labelled& rounds, const options& chosen)
   out.verified = of.verify;
   out.weft = rounds.values();
   out.least_share = rounds.least_share();
-  out.handover_ns = rounds.handover_ns();
-  if ((of.kind == kind::latency || of.kind == kind::put_visible) && rounds.handover_ns() > 0) {
-    out.limit = rounds.handover_ns();
-    out.limit_name = "handover";
-  }
+  out.handover = rounds.handover();
+  out.paths = rounds.paths();
+  if (of.kind == kind::latency || of.kind == kind::put_visible) out.bound_by("handover", out.handover);
   return out;
 }
 
@@ -122,6 +120,7 @@ void run_measurements(const options& chosen) {
     }
     for (const labelled& group : groups) out.print(figure_of(each, group, chosen));
   }
+  out.name_wrong_limits();
   rt.barrier();
 }
 
@@ -131,7 +130,8 @@ void run_points(const options& chosen) {
   for (std::size_t i = 0; i < chosen.points.size(); ++i) {
     const sample one = run_round(all, point::parse(chosen.points[i]), chosen.bench);
     if (rt.rank() != 0) continue;
-    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g}\n", i, one.value, one.before_ns, one.after_ns, one.least_share);
+    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} {}\n", i, one.value, one.before_ns, one.after_ns, one.least_share,
+               one.paths.wire_text());
     std::fflush(stdout);
   }
   rt.barrier();

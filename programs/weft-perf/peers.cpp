@@ -63,6 +63,9 @@ round_result parse_samples(const std::string& output, std::size_t points) {
     std::size_t index = 0;
     sample one;
     if (!(words >> first >> index >> one.value >> one.before_ns >> one.after_ns >> one.least_share)) continue;
+    std::string paths;  // by Weft's own ranks
+    std::getline(words >> std::ws, paths);
+    one.paths = path_shares::parse(paths);
     if (first == "sample" && index < points && one.value > 0) out[index] = one;
   }
   return out;

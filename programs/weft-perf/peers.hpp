@@ -54,7 +54,7 @@ struct component_peer_list {
 [[nodiscard]] component_peer_list find_component_peers(const options& chosen, const std::string& folder);
 [[nodiscard]] sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds);
 
-/// Lines `sample INDEX VALUE BEFORE AFTER SHARE`.
+/// Lines `sample INDEX VALUE BEFORE AFTER SHARE`, of Weft with the paths behind that.
 [[nodiscard]] round_result parse_samples(const std::string& output, std::size_t points);
 
 /// A source that is compiled for a peer. **Errors**: `configuration` where it does not lie where it should.

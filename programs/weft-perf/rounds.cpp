@@ -43,16 +43,27 @@ summary labelled::values() const {
   return summarize(std::move(all));
 }
 
-double labelled::handover_ns() const {
+summary labelled::handover() const {
   std::vector<double> all;
   for (const sample& each : rounds) all.insert(all.end(), {each.before_ns, each.after_ns});
-  return median_of(std::move(all));
+  return summarize(std::move(all));
 }
 
 double labelled::least_share() const {
   std::vector<double> all;
   for (const sample& each : rounds) all.push_back(each.least_share);
   return median_of(std::move(all));
+}
+
+path_shares labelled::paths() const {
+  path_shares out;
+  for (std::size_t i = 0; i < path_count; ++i) {
+    const auto which = static_cast<path>(i);
+    double sum = 0;
+    for (const sample& each : rounds) sum += each.paths.of(which);
+    out.set(which, rounds.empty() ? 0 : sum / static_cast<double>(rounds.size()));
+  }
+  return out;
 }
 
 std::vector<labelled> by_label(const std::vector<sample>& rounds, double near_below_ns) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "weft-perf/paths.hpp"
+
 namespace weft::perf {
 
 struct summary {
@@ -25,6 +27,7 @@ struct sample {
   double before_ns = 0;    ///< hand-over of a cache line between the two sides before the round; 0: unknown
   double after_ns = 0;     ///< and after it
   double least_share = 1;  ///< what the slowest thread moved, of the median of all threads
+  path_shares paths{};     ///< of Weft's messages
 };
 
 /// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.
@@ -43,8 +46,10 @@ struct labelled {
   std::vector<sample> rounds;
 
   [[nodiscard]] summary values() const;
-  [[nodiscard]] double handover_ns() const;  ///< median over both measurements of all rounds
+  [[nodiscard]] summary handover() const;  ///< over both measurements of all rounds
+  [[nodiscard]] double handover_ns() const { return handover().median; }
   [[nodiscard]] double least_share() const;  ///< median of the rounds
+  [[nodiscard]] path_shares paths() const;   ///< mean of the rounds
 };
 
 /// Groups rounds by label, in the order near, far, unknown; those that are mixed are left out.

@@ -101,7 +101,7 @@ figure figure_of(const char* claim, const char* unit, const char* pinning, const
   out.label = rounds.label;
   out.pinning = pinning;
   out.weft = rounds.values();
-  out.handover_ns = rounds.handover_ns();
+  out.handover = rounds.handover();
   return out;
 }
 
@@ -139,10 +139,10 @@ void run_wait(const options& chosen) {
   }
   for (const labelled& group : groups) {
     figure each = figure_of("wait_wakeup", "ns", "core", group);
-    each.limit = summarize(limits).median;
-    each.limit_name = "futex";
+    each.bound_by("futex", summarize(limits));
     out.print(each);
   }
+  out.name_wrong_limits();
 }
 
 }  // namespace weft::perf

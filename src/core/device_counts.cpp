@@ -12,6 +12,16 @@ std::uint64_t value_of(const std::atomic<std::uint64_t>& counted) noexcept {
   return counted.load(std::memory_order_relaxed);  // [stat]
 }
 
+operation_counter& counter_of(path_counters& by, path how) noexcept {
+  switch (how) {
+    case path::one_packet: return by.one_packet;
+    case path::many_packets: return by.many_packets;
+    case path::copied: return by.copied;
+    case path::copied_by_both: break;
+  }
+  return by.copied_by_both;
+}
+
 }  // namespace
 
 void device_counts::put_off() noexcept {
@@ -29,6 +39,12 @@ device_counters device_counts::read() const noexcept {
     for (std::size_t i = 0; i < kind_count; ++i) {
       into[i]->operations += value_of(from.kinds[i].operations);
       into[i]->bytes += value_of(from.kinds[i].bytes);
+    }
+    path_counters* const by[2] = {&out.message_paths, &out.transfer_paths};
+    for (std::size_t i = 0; i < 2 * path_count; ++i) {
+      operation_counter& of = counter_of(*by[i / path_count], static_cast<path>(i % path_count));
+      of.operations += value_of(from.paths[i].operations);
+      of.bytes += value_of(from.paths[i].bytes);
     }
     for (std::size_t i = 0; i < shortages; ++i) out.retries[i] += value_of(from.retries[i]);
     out.progress_busy += value_of(from.busy);
@@ -59,6 +75,14 @@ std::string to_text(const device_counters& counted) {
   add("puts", counted.puts);
   add("gets", counted.gets);
   add("atomics", counted.atomics);
+  const auto add_paths = [&](const char* of, const path_counters& by) {
+    add(fmt::format("{} in a packet", of).c_str(), by.one_packet);
+    add(fmt::format("{} in several packets", of).c_str(), by.many_packets);
+    add(fmt::format("{} copied by one side", of).c_str(), by.copied);
+    add(fmt::format("{} copied by both sides", of).c_str(), by.copied_by_both);
+  };
+  add_paths("messages", counted.message_paths);
+  add_paths("puts and gets", counted.transfer_paths);
   add("messages arrived", {counted.messages_arrived, counted.bytes_arrived});
   const auto add_number = [&](const char* name, std::uint64_t number) {
     if (number == 0) return;

@@ -1,7 +1,8 @@
 // What a device counts, always.
 //
 // Cost of a post: two words of a line that this thread alone writes, on a device of its own or as one of the first
-// threads with a slot; two locked additions for any other thread. Cost of a call of progress: a word of the poller's
+// threads with a slot; two locked additions for any other thread. As much again for bytes that travel neither inline
+// nor into mapped memory. Cost of a call of progress: a word of the poller's
 // line, two where messages have come, and one more for each message. Whoever reads pays nothing and takes what is
 // there.
 #pragma once
@@ -18,6 +19,9 @@
 #include "weft/detail/thread_slot.hpp"
 
 namespace weft::core {
+
+/// The members of `path_counters`, in their order.
+enum class path : std::uint8_t { one_packet, many_packets, copied, copied_by_both };
 
 class device_counts {
  public:
@@ -47,6 +51,21 @@ class device_counts {
     return answer;
   }
   [[gnu::cold, gnu::noinline]] void found_busy() noexcept { add_shared(of_this_thread().busy, 1); }
+
+  // By the thread that moved the last of an operation's bytes: it posts, or is inside the device's gate.
+
+  /// The bytes of `what` went by `how`.
+  void went(path how, operation what, std::uint64_t bytes) noexcept {
+    const std::size_t place = path_place_of(how, what);
+    const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
+    if (slot < lanes_.size()) {
+      add(lanes_[slot].paths[place].operations, 1);
+      add(lanes_[slot].paths[place].bytes, bytes);
+    } else {
+      add_shared(others_.paths[place].operations, 1);
+      add_shared(others_.paths[place].bytes, bytes);
+    }
+  }
 
   // Inside the device's gate.
 
@@ -86,10 +105,19 @@ class device_counts {
   static constexpr std::size_t kind_count = static_cast<std::size_t>(operation::atomic) - first_kind + 1;
   static constexpr std::size_t place_of(operation what) noexcept { return static_cast<std::size_t>(what) - first_kind; }
 
+  // Those of messages, then those of puts and gets.
+  static constexpr std::size_t path_count = static_cast<std::size_t>(path::copied_by_both) + 1;
+  static constexpr std::size_t path_place_of(path how, operation what) noexcept {
+    const bool is_transfer = what == operation::put || what == operation::get || what == operation::put_signal ||
+                             what == operation::get_signal;
+    return static_cast<std::size_t>(how) + (is_transfer ? path_count : 0);
+  }
+
   struct alignas(detail::cache_line_bytes) lane {
     std::array<kind, kind_count> kinds;
     std::array<word, shortages> retries{};
     word busy{0};
+    std::array<kind, 2 * path_count> paths;
   };
 
   static void posted_in(lane& mine, operation what, std::uint64_t bytes) noexcept {

@@ -83,15 +83,18 @@ bool device_state::stream(operation_state& operation) noexcept {
                            .id = static_cast<std::uint32_t>(sent),
                            .sequence = static_cast<std::uint32_t>(sent >> 32),
                            .tag = operation.remote_ticket};
-    const bool ends = is_answered && sent + bytes == operation.bytes;
+    const bool is_last = sent + bytes == operation.bytes;
+    const bool ends = is_answered && is_last;
     const std::uint32_t peer = operation.peer;
     const std::uint32_t device = operation.device;
+    const weft::operation kind = operation.what;
     if (ends) operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
     if (way(peer).try_send(peer, device, what, packet, bytes) != net::post_result::ok) {
       if (ends) operation.reach(step::stream);
       packets.put(packet);
       return false;
     }
+    if (is_last) counts_.went(path::many_packets, kind, sent + bytes);
     if (ends) return true;
     sent += bytes;
     operation.moved.store(sent, std::memory_order_relaxed);  // [stat] the sender's alone
@@ -125,6 +128,7 @@ bool device_state::fetch(operation_state& operation) noexcept {
     case net::copy_result::done:
       operation.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the fetching device's alone
       if (done + bytes < operation.bytes) return false;
+      counts_.went(path::copied, operation.what, operation.bytes);
       break;
     case net::copy_result::unavailable:
       operation.moved.store(0, std::memory_order_relaxed);  // [stat] no chunk is under way yet

@@ -155,7 +155,11 @@ net::post_result device_state::post_eager(std::uint32_t peer, std::uint32_t devi
     }
     bytes.copy_to(packets.data(packet), 0, count);
     result = way(peer).try_send(peer, device, what, packet, count);
-    if (result != net::post_result::ok) packets.put(packet);
+    if (result == net::post_result::ok) {
+      counts_.went(path::one_packet, operation::message, count);
+    } else {
+      packets.put(packet);
+    }
   }
   if (result != net::post_result::ok) reason = shortage_of(result);
   return result;
@@ -167,8 +171,9 @@ status device_state::post_packet(std::uint32_t peer, std::uint32_t id, std::uint
   const net::header what = active_message_to(id, options.tag);
   packet_pool& packets = runtime_->packets();
   if (bytes > detail::inline_bytes_max) {
-    return posted_inline(operation::active_message, bytes,
-                         way(peer).try_send(peer, options.device, what, packet, bytes));
+    const net::post_result sent = way(peer).try_send(peer, options.device, what, packet, bytes);
+    if (sent == net::post_result::ok) counts_.went(path::one_packet, operation::message, bytes);
+    return posted_inline(operation::active_message, bytes, sent);
   }
   const net::post_result result = way(peer).try_inject(peer, options.device, what, packets.data(packet), bytes);
   if (result == net::post_result::ok) packets.put(packet);

@@ -60,7 +60,12 @@ bool device_state::fetch_share(operation_state& operation) noexcept {
     operation.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [stat] the fetching device's alone
   }
   if (!share.is_through(operation.bytes)) return false;
-  operation.alone = !share.is_whole() && operation.error == errc::none;
+  const bool is_copied = share.is_whole();
+  operation.alone = !is_copied && operation.error == errc::none;
+  if (is_copied) {
+    const std::uint64_t own = operation.moved.load(std::memory_order_relaxed);  // [stat] the fetching device's alone
+    counts_.went(own == operation.bytes ? path::copied : path::copied_by_both, operation.what, operation.bytes);
+  }
   operation.share = nullptr;
   runtime_->shares().close(share);
   if (!operation.alone) return announce(operation);

@@ -7,7 +7,7 @@
 // Linearization: a claim at its exchange of `next_`. Reuse: the high half of `next_` is the number of the copy, so a
 // sender that hears of it when it is over, and the share serves another one, claims nothing.
 // Cost: one line between the two, an exchange and an addition for each piece. Two cores copy up to twice as fast as
-// one: measured by `weft-perf limits`, "copy by both".
+// one: measured by `weft-perf limits`, "cross-memory copy by both".
 // Model test: tests/model/shared_copy_test.cpp.
 #pragma once
 

@@ -152,6 +152,7 @@ device_state::attempt device_state::transfer(operation_state& operation, shortag
   if (operation.error != errc::none) return attempt::finished;
   operation.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the copying device's alone
   if (done + bytes < operation.bytes) return attempt::stuck;
+  if (operation.mapped == nullptr) counts_.went(path::copied, operation.what, operation.bytes);
   return notify(operation);
 }
 
@@ -196,6 +197,7 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
   const std::uint32_t packet = rides ? pack_put(operation, ticket) : packet_pool::none;
   const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
   const put_offer_body offer{operation.region, operation.region_offset, operation.bytes, ticket};
+  const std::uint64_t bytes = operation.bytes;
   const bool leaves = operation.leaves;
   completion* const local = operation.target;
   net::post_result result = net::post_result::full;
@@ -211,7 +213,11 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
     } else if (rides) {
       what.kind = static_cast<std::uint32_t>(wire::put);
       result = way(peer).try_send(peer, device, what, packet, put_bytes);
-      if (result != net::post_result::ok) runtime_->packets().put(packet);
+      if (result == net::post_result::ok) {
+        counts_.went(path::one_packet, operation::put, bytes);
+      } else {
+        runtime_->packets().put(packet);
+      }
     } else {
       what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_offer);
       result = inject(peer, device, what, offer);

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/device_counts.hpp"
@@ -55,6 +59,107 @@ TEST(counters, tell_what_was_posted_and_what_has_arrived) {
     EXPECT_GE(counted.bytes_arrived + there.bytes_arrived, 116U);
     EXPECT_GE(counted.progress_calls, counted.progress_moved);
     EXPECT_EQ(counted.backlog, 0U);
+  });
+}
+
+// Two ranks that call progress only when it is their turn, so that it is known who copies.
+TEST(counters, tell_that_sender_and_receiver_copied_a_long_message_together) {
+  std::atomic<int> turn{0};
+  test::local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    counter local{rt};
+    std::vector<std::byte> bytes(std::size_t{8} << 20, std::byte{1});
+    const auto begin_turn = [&](int wanted) { ASSERT_TRUE(test::eventually([&] { return turn.load() == wanted; })); };
+    const auto call_progress = [&] {
+      for (int i = 0; i < 3; ++i) dev.progress();
+      ++turn;
+    };
+    rt.barrier();
+    if (rt.rank() == 0) {
+      static_cast<void>(test::post(dev, [&] { return dev.post_send(1, std::span{bytes}, local); }));
+      ++turn;
+      begin_turn(2);
+      call_progress();
+    } else {
+      begin_turn(1);
+      static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, std::span{bytes}, local); }));
+      call_progress();  // some pieces of the message, not all
+      begin_turn(3);
+      EXPECT_EQ(local.value(), 0U);
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] { return local.value() == 1; }));
+    const path_counters by = dev.counters().message_paths;
+    EXPECT_EQ(by.copied_by_both.operations, rt.rank());
+    EXPECT_EQ(by.copied_by_both.bytes, rt.rank() * bytes.size());
+    EXPECT_EQ(by.copied.operations + by.one_packet.operations + by.many_packets.operations, 0U);
+    rt.barrier();
+  });
+}
+
+TEST(counters, tell_by_which_path_messages_went) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue queue{rt};
+    const registration mail = rt.register_completion(queue, {.id = 1});
+    counter local{rt};
+    std::vector<std::byte> bytes(std::size_t{64} << 10);
+    const std::array<const_buffer_ref, 2> halves{std::span{bytes}.first(1000), std::span{bytes}.subspan(1000)};
+    static_cast<void>(test::post(dev, [&] { return dev.post_am(0, {1}, std::span{bytes}.first(8), local); }));
+    EXPECT_EQ(dev.counters().message_paths.one_packet.operations, 0U);
+    static_cast<void>(test::post(dev, [&] { return dev.post_am(0, {1}, std::span{bytes}.first(100), local); }));
+    static_cast<void>(test::post(dev, [&] { return dev.post_am(0, {1}, std::span{bytes}, local); }));
+    static_cast<void>(test::post(dev, [&] { return dev.post_am(0, {1}, const_buffer_list{halves}, local); }));
+    std::uint32_t heard = 0;
+    EXPECT_TRUE(test::eventually(dev, [&] {
+      heard += queue.pop().has_value();
+      return heard == 4 && local.value() == 2;
+    }));
+    const device_counters counted = dev.counters();
+    EXPECT_EQ(counted.message_paths.one_packet.operations, 1U);
+    EXPECT_EQ(counted.message_paths.one_packet.bytes, 100U);
+    EXPECT_EQ(counted.message_paths.copied.operations, 1U);
+    EXPECT_EQ(counted.message_paths.copied.bytes, bytes.size());
+    EXPECT_EQ(counted.message_paths.many_packets.operations, 1U) << "bytes in a list can't be read at one address";
+    EXPECT_EQ(counted.message_paths.many_packets.bytes, bytes.size());
+    EXPECT_EQ(counted.transfer_paths.copied.operations, 0U);
+  });
+}
+
+TEST(counters, tell_puts_into_mapped_memory_from_those_that_the_system_copies) {
+  test::local_job{2}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter local{rt};
+    std::vector<std::byte> bytes(std::size_t{100'000});
+    const memory_region mapped{rt, bytes.size()};
+    const memory_region registered{rt, std::span{bytes}};
+    std::array<remote_region, 2> mine{mapped.handle(), registered.handle()};
+    std::array<remote_region, 2> theirs;
+    completion_queue inbox{rt};
+    const registration mail = rt.register_completion(inbox, {.id = 1});
+    for (const remote_region& each : mine) {
+      test::post_until_taken(dev, 1 - rt.rank(), {1}, std::span{&each, 1}, local);
+    }
+    for (remote_region& each : theirs) {
+      std::optional<completion_record> got;
+      ASSERT_TRUE(test::eventually(dev, [&] { return (got = inbox.pop()).has_value(); }));
+      std::memcpy(&each, got->data().data(), sizeof each);
+    }
+    std::vector<std::byte> source(bytes.size());
+    const std::uint64_t before = local.value();
+    std::uint64_t posted = 0;
+    std::size_t count = source.size();
+    for (const remote_region& each : theirs) {
+      const auto bytes_to_put = std::span{source}.first(std::exchange(count, count - 1));
+      const auto put = [&] { return dev.post_put(1 - rt.rank(), bytes_to_put, {each, 0}, local); };
+      posted += test::post(dev, put).is_posted();
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] { return local.value() == before + posted; }));
+    const device_counters counted = dev.counters();
+    EXPECT_EQ(counted.puts.operations, 2U);
+    EXPECT_EQ(counted.transfer_paths.copied.operations, 1U);
+    EXPECT_EQ(counted.transfer_paths.copied.bytes, source.size() - 1) << "the mapped region's";
+    EXPECT_EQ(counted.message_paths.copied.operations, 0U);
+    rt.barrier();
   });
 }
 
@@ -135,7 +240,11 @@ TEST(counters, are_told_in_a_line) {
   counted.puts = {2, 16};
   counted.retries[static_cast<std::size_t>(shortage::ring)] = 3;
   counted.progress_calls = 5;
-  EXPECT_EQ(core::to_text(counted), "2 puts (16 B), 3 retries for ring, 0 of 5 calls of progress moved something");
+  counted.message_paths.copied_by_both = {1, 9};
+  counted.transfer_paths.one_packet = {4, 7};
+  EXPECT_EQ(core::to_text(counted),
+            "2 puts (16 B), 1 messages copied by both sides (9 B), "
+            "4 puts and gets in a packet (7 B), 3 retries for ring, 0 of 5 calls of progress moved something");
 }
 
 }  // namespace

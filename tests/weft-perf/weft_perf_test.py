@@ -14,7 +14,10 @@ BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 PERF = BUILD / "bin/weft-perf"
 # What a figure always has; a ratio and a limit may be null.
 FIELDS = {"claim", "unit", "bytes", "threads", "window", "label", "weft", "least_share", "counts", "peer", "best_peer",
-          "ratio", "peers", "limit", "limit_name", "fraction", "commit", "flags", "pinning"}
+          "ratio", "peers", "path", "paths", "limit", "limit_name", "limit_spread", "limit_is_wrong", "fraction", "commit",
+          "flags", "pinning"}
+# Long messages: by whom depends on whether the sender has time, and in packets where the kernel allows no copy.
+COPIED = ("cross-memory copy", "cross-memory copy by both", "many packets")
 # Any hand-over is near, so that no round is thrown away for the noise of a machine that does other things as well.
 TINY = ["--rounds", "2", "--duration", "0.002", "--near-below", "1e6"]
 
@@ -62,6 +65,8 @@ class Figures(unittest.TestCase):
         for each in got:
             self.assertEqual((each["unit"], each["mode"], each["verified"]), ("ns", "processes", True))
             self.assertIsNone(each["ratio"])
+            self.assertIn(each["path"], ("cell",) if each["bytes"] == 8 else COPIED)
+            self.assertAlmostEqual(sum(each["paths"].values()), 1, delta=0.01)
 
     def test_threads_on_devices_of_their_own_and_on_a_shared_one(self):
         for mode in ("threads-dedicated", "threads-shared"):
@@ -111,6 +116,12 @@ class Figures(unittest.TestCase):
         got = self.figures("bandwidth", *TINY, "--sizes", "4KiB,1MiB", "--verify", ranks=2)
         self.assertEqual({(each["claim"], each["unit"]) for each in got}, {("bandwidth", "B/s")})
         self.assertEqual({each["bytes"] for each in got}, {4096, 1 << 20})
+        for each in got:
+            self.assertIn(each["path"], ("packet",) if each["bytes"] == 4096 else COPIED)
+
+    def test_messages_that_the_kernel_does_not_copy_go_in_many_packets(self):
+        got = self.figures("bandwidth", *TINY, "--sizes", "64KiB", ranks=2, WEFT_SHM_CMA="off")
+        self.assertEqual({each["path"] for each in got}, {"many packets"})
 
     def test_puts_and_gets(self):
         for more in ([], ["--memory", "ordinary"], ["--touch"]):
@@ -118,6 +129,8 @@ class Figures(unittest.TestCase):
             self.assertEqual({each["claim"] for each in got}, {"put_latency", "put_bandwidth", "get_latency"})
             visible = [each for each in got if each.get("what") == "visible"]
             self.assertEqual({each["bytes"] for each in visible}, {8, 65536})
+            paths = {each["path"] for each in got}
+            self.assertEqual(paths, {"mapped memory"} if "ordinary" not in more else paths & {*COPIED, "packet"})
 
     def test_several_processes_and_other_transports(self):
         self.assertEqual(self.claims(self.figures("latency", *TINY, "--operation", "am", "--verify", ranks=4)),
@@ -131,8 +144,11 @@ class Figures(unittest.TestCase):
         self.assertEqual({each["claim"] for each in got}, {"limit"})
         names = {each["what"] for each in got}
         self.assertLessEqual({"handover", "cells", "cell there and back", "memcpy fresh", "memcpy just written", "futex",
-                              "yield"}, names)
-
+                              "yield", "packets", "cells"}, names)
+        for each in got:
+            best = each["weft"]["min" if each["unit"] == "ns" else "max"]
+            self.assertEqual((each["limit"], each["limit_name"], each["path"]), (best, each["what"], None))
+            self.assertFalse(each["limit_is_wrong"])
 
     def test_parts_of_the_library(self):
         got = self.figures("resources", *TINY)
@@ -150,6 +166,12 @@ class Figures(unittest.TestCase):
             if each["claim"] == "mt_rate" and each["threads"] > processors:
                 taking_turns = {name for name in each["peers"] if name.endswith(", in turns")}
                 self.assertEqual(bool(taking_turns), bool(each["peers"]), each)
+            paths = {"am_latency": ("cell",), "put_latency": ("mapped memory",), "mt_rate": ("cell",), "queue": (None,),
+                     "bandwidth": ("packet",) if each["bytes"] == 4096 else COPIED}
+            self.assertIn(each["path"], paths[each["claim"]])
+            if each["claim"] == "bandwidth":
+                limits = {"packets" if path in ("packet", "many packets") else path for path in each["paths"]}
+                self.assertIn(each["limit_name"], limits)
         self.check_peers(got)
 
     def test_a_comparison_holds_a_shared_device_against_dedicated_ones(self):
@@ -171,6 +193,7 @@ class Figures(unittest.TestCase):
                          {("net_rate", what, 8, 64, "msg/s") for what in ("am", "sendrecv")})
         for each in got:
             self.assertEqual((each["provider"], each["mode"], each["limit"]), (provider, "processes", None))
+            self.assertEqual(each["path"], "libfabric")
             if each["claim"] == "net_latency":
                 self.assertLessEqual(set(each["peers"]), {"libfabric"})
             else:
@@ -273,7 +296,7 @@ class Tables(unittest.TestCase):
         lines = result.stdout.splitlines()
         self.assertEqual([line.split()[:2] for line in lines], [["sample", "0"], ["sample", "1"]])
         for line in lines:
-            self.assertTrue(re.fullmatch(r"sample \d+( [\d.e+-]+){4}", line), line)
+            self.assertTrue(re.fullmatch(r"sample \d+( [\d.e+-]+){4} cell=1", line), line)
 
 
 if __name__ == "__main__":

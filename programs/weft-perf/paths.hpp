@@ -1,0 +1,69 @@
+// By which path messages, puts and gets went: told by the devices' counters, never guessed from a size.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "weft/counters.hpp"
+
+namespace weft::perf {
+
+enum class path : std::uint8_t {
+  cell,                 ///< inline, beside its header
+  packet,               ///< in a packet
+  many_packets,         ///< longer, piece by piece
+  cross_memory,         ///< from memory to memory by one side
+  cross_memory_shared,  ///< from memory to memory by both sides together
+  mapped_memory,        ///< a plain copy into or out of memory that is mapped by its peer
+  libfabric,
+};
+inline constexpr std::size_t path_count = static_cast<std::size_t>(path::libfabric) + 1;
+
+[[nodiscard]] const char* name_of(path what) noexcept;
+
+/// What the devices of one rank, or of several, have counted: bytes.
+class traffic {
+ public:
+  static constexpr std::size_t words = 11;
+
+  traffic() = default;
+  /// `fabric_bytes`: of the runtime's counters.
+  traffic(const device_counters& counted, std::uint64_t fabric_bytes) noexcept;
+
+  traffic& operator+=(const traffic& other) noexcept;
+  traffic& operator-=(const traffic& before) noexcept;
+  [[nodiscard]] std::array<double, words>& values() noexcept { return values_; }
+  [[nodiscard]] const std::array<double, words>& values() const noexcept { return values_; }
+
+ private:
+  std::array<double, words> values_{};
+};
+
+/// Which part of the bytes went by which path; all zeros: unknown.
+class path_shares {
+ public:
+  path_shares() = default;
+  /// `by_all`: of all ranks that took part, as one counts what another one posted.
+  explicit path_shares(const traffic& by_all) noexcept;
+
+  [[nodiscard]] double of(path what) const noexcept { return shares_[static_cast<std::size_t>(what)]; }
+  void set(path what, double share) noexcept { shares_[static_cast<std::size_t>(what)] = share; }
+  [[nodiscard]] bool are_known() const noexcept;
+  /// A path that counts has a twentieth of the bytes: setting up a measurement and answering windows takes a few.
+  [[nodiscard]] bool counts(path what) const noexcept { return of(what) >= 0.05; }
+  /// The path of most bytes, if they are known.
+  [[nodiscard]] path main() const noexcept;
+
+  /// `cell`, or `packet 80 %, cell 20 %`: for people. Empty: unknown.
+  [[nodiscard]] std::string text() const;
+  /// `packet=0.8,cell=0.2`, as ranks tell it the program that started them.
+  [[nodiscard]] std::string wire_text() const;
+  [[nodiscard]] static path_shares parse(const std::string& wire_text);
+
+ private:
+  std::array<double, path_count> shares_{};
+};
+
+}  // namespace weft::perf

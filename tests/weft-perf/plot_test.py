@@ -1,0 +1,51 @@
+"""tools/plot.py: how a panel is drawn. Needs no matplotlib: what is called is looked at."""
+
+import importlib.util
+import os
+import unittest
+from pathlib import Path
+from unittest.mock import MagicMock
+
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+specification = importlib.util.spec_from_file_location("plot", SOURCE / "tools/plot.py")
+plot = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(plot)
+
+
+def summary(median):
+    return {"median": median, "q1": median - 1, "q3": median + 2}
+
+
+def figure(threads, median, peers=(), limit=None):
+    return {"threads": threads, "weft": summary(median), "peers": {name: summary(value) for name, value in peers},
+            "limit": limit}
+
+
+def drawn(figures):
+    axes = MagicMock()
+    plot.panel(axes, figures, "title", "threads", "M msg/s", 0.5)
+    return axes
+
+
+class Panels(unittest.TestCase):
+    def test_one_point_is_a_bar_for_each_side(self):
+        axes = drawn([figure(4, 10, [("MPICH", 6), ("UCX", 8)], limit=20)])
+        axes.errorbar.assert_not_called()
+        self.assertEqual([each.args[0] for each in axes.bar.call_args_list], [0, 1, 2])
+        self.assertEqual([each.args[1] for each in axes.bar.call_args_list], [5, 3, 4])
+        self.assertEqual([each.kwargs["yerr"] for each in axes.bar.call_args_list], [[[0.5], [1]]] * 3)
+        self.assertEqual(axes.set_xticks.call_args.args, ([0, 1, 2], ["Weft", "MPICH", "UCX"]))
+        self.assertEqual(axes.axhline.call_args.args, (10,))
+        axes.set_ylim.assert_called_with(bottom=0)
+        axes.set_xscale.assert_not_called()
+        self.assertIn("threads: 4", axes.set.call_args.kwargs["xlabel"])
+
+    def test_several_points_are_a_line_for_each_side(self):
+        axes = drawn([figure(4, 10, [("MPICH", 6)], limit=20), figure(8, 12, [("MPICH", 6)])])
+        axes.bar.assert_not_called()
+        self.assertEqual([each.kwargs["label"] for each in axes.errorbar.call_args_list], ["Weft", "MPICH"])
+        self.assertEqual([each.args[0] for each in axes.errorbar.call_args_list], [[4, 8], [4, 8]])
+
+
+if __name__ == "__main__":
+    unittest.main()
