@@ -18,7 +18,8 @@
 
 namespace weft::net {
 
-/// All that this build has; the first one is a rank's way to itself. WEFT_TRANSPORT says which are used, in which order.
+/// All that this build has; the first one is a rank's way to itself. WEFT_TRANSPORT says which are used, in which
+/// order.
 using transport_table = std::tuple<self_transport, shm::shm_transport
 #ifdef WEFT_HAS_OFI
                                    ,
