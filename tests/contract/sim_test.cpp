@@ -84,7 +84,7 @@ TEST(simulated_network, counts_each_kind_of_fault) {
     const std::uint64_t counts[] = {came.delayed, came.reordered,   sent.full,
                                     sent.busy,    came.unavailable, came.unmapped};
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) kinds[kind] += counts[kind];
-    EXPECT_EQ(came.failed, 0U);
+    EXPECT_EQ(came.failed_reads + came.failed_writes + came.gone_reads + came.gone_writes, 0U);  // none was chosen
   }
   for (const std::uint64_t kind : kinds) EXPECT_GT(kind, 0U);
 }
@@ -136,7 +136,11 @@ TEST(simulated_network, fails_the_copy_that_was_chosen_and_no_other) {
         EXPECT_EQ(read, !write && number == 3 ? wanted : copy_result::done) << settings.sim_fail << number;
         EXPECT_EQ(written, write && number == 3 ? wanted : copy_result::done) << settings.sim_fail << number;
       }
-      EXPECT_EQ(job.from().transport.faults().failed, 1U);
+      const net::fault_counts faults = job.from().transport.faults();
+      EXPECT_EQ(faults.failed_reads, !write && !gone ? 1U : 0U);
+      EXPECT_EQ(faults.failed_writes, write && !gone ? 1U : 0U);
+      EXPECT_EQ(faults.gone_reads, !write && gone ? 1U : 0U);
+      EXPECT_EQ(faults.gone_writes, write && gone ? 1U : 0U);
     }
   }
 }
