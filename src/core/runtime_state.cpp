@@ -257,7 +257,7 @@ runtime_counters runtime_state::counters() noexcept {
     out.faults_reordered += faults.reordered;
     out.faults_refused += faults.full + faults.busy;
     out.faults_denied += faults.unavailable + faults.unmapped;
-    out.faults_failed += faults.failed;
+    out.faults_failed += faults.failed_reads + faults.failed_writes + faults.gone_reads + faults.gone_writes;
     out.fabric_messages += transport->traffic().messages;
     out.fabric_bytes += transport->traffic().bytes;
   }

@@ -164,7 +164,11 @@ struct fault_counts {
   std::uint64_t busy = 0;         // posts refused though nobody else was posting
   std::uint64_t unavailable = 0;  // direct copies denied
   std::uint64_t unmapped = 0;     // peers' shared memory denied
-  std::uint64_t failed = 0;       // direct copies failed by choice
+  // Direct copies that WEFT_SIM_FAIL chose:
+  std::uint64_t failed_reads = 0;   // answered bad_address
+  std::uint64_t failed_writes = 0;  // the same
+  std::uint64_t gone_reads = 0;     // answered peer_gone
+  std::uint64_t gone_writes = 0;    // the same
 };
 
 /// What this rank has sent over a fabric, headers included; zero for what stays on the machine.

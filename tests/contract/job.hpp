@@ -3,22 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
-#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <system_error>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/config.hpp"
 #include "boot/bootstrap.hpp"
+#include "contract/kinds.hpp"
+#include "contract/sink.hpp"
 #include "net/transports.hpp"
 
 namespace weft::contract {
@@ -92,189 +91,108 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::array<bool, packet_count> free_{};
 };
 
-/// A message as it arrived; its packet is given back with it.
-struct received {
-  explicit received(const net::arrival& message)
-      : source{message.source},
-        header{message.header},
-        bytes{message.payload, message.payload + message.bytes},
-        place{message.payload},
-        owner{message.owner} {}
-  received(received&& other) noexcept
-      : source{other.source},
-        header{other.header},
-        bytes{std::move(other.bytes)},
-        place{other.place},
-        owner{std::exchange(other.owner, nullptr)} {}
-  received& operator=(received&&) = delete;
-  ~received() {
-    if (owner != nullptr) owner->release(const_cast<std::byte*>(place), bytes.size());
-  }
+/// Which functions the sink has that a transport sees.
+enum class seen_sink : std::uint8_t { least, whole };
 
-  std::uint32_t source;
-  net::header header;
-  std::vector<std::byte> bytes;
-  const std::byte* place;
-  detail::payload_owner* owner;
-};
-
-/// Takes what arrives while `room` lasts, and counts what it had to refuse.
-class sink {
+/// An endpoint that hands its arrivals to either kind of sink.
+class endpoint {
  public:
-  [[nodiscard]] bool on_message(net::arrival message) noexcept {
-    if (room == 0) {
-      ++refused;
-      return false;
+  endpoint(net::transport& of, std::uint32_t slot, seen_sink seen);
+
+  [[nodiscard]] net::post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                            const void* payload, std::uint32_t bytes) {
+    return std::visit([&](auto& to) { return to->try_inject(peer, device, header, payload, bytes); }, inner_);
+  }
+  [[nodiscard]] net::post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                          std::uint32_t packet, std::uint32_t bytes) {
+    return std::visit([&](auto& to) { return to->try_send(peer, device, header, packet, bytes); }, inner_);
+  }
+  unsigned poll(sink& into, unsigned budget) {
+    unsigned moved = 0;
+    if (auto* const whole = std::get_if<std::unique_ptr<net::endpoint<sink>>>(&inner_)) {
+      moved = (*whole)->poll(into, budget);
+    } else {
+      least_sink least{into};
+      moved = std::get<std::unique_ptr<net::endpoint<least_sink>>>(inner_)->poll(least, budget);
     }
-    --room;
-    messages.emplace_back(message);
-    return true;
+    into.expect_settled();
+    return moved;
+  }
+  [[nodiscard]] net::copy_result read_remote(std::uint32_t peer, void* target, const void* remote, std::size_t bytes) {
+    const auto address = reinterpret_cast<std::uint64_t>(remote);
+    return std::visit([&](auto& to) { return to->read_remote(peer, target, address, bytes); }, inner_);
+  }
+  [[nodiscard]] net::copy_result write_remote(std::uint32_t peer, const void* source, void* remote, std::size_t bytes) {
+    const auto address = reinterpret_cast<std::uint64_t>(remote);
+    return std::visit([&](auto& to) { return to->write_remote(peer, source, address, bytes); }, inner_);
+  }
+  [[nodiscard]] const net::route* route_to(std::uint32_t peer) const {
+    return std::visit([&](auto& to) { return to->route_to(peer); }, inner_);
+  }
+  void adopt(std::uint32_t slot) {
+    std::visit([&](auto& to) { to->adopt(slot); }, inner_);
+  }
+  void release(std::uint32_t slot) {
+    std::visit([&](auto& to) { to->release(slot); }, inner_);
   }
 
-  std::size_t room = ~std::size_t{0};
-  std::size_t refused = 0;
-  std::deque<received> messages;
+ private:
+  std::variant<std::unique_ptr<net::endpoint<sink>>, std::unique_ptr<net::endpoint<least_sink>>> inner_;
 };
 
-using endpoint = net::endpoint<sink>;
-
-/// How a side makes its transport: `Kind` is a transport, or one under simulation.
-template <class Kind>
-struct made_of {
-  using type = Kind;
-  [[nodiscard]] static std::unique_ptr<type> make(const net::transport_context& context) {
-    return std::make_unique<type>(context);
-  }
-};
-
-template <class Wrapped>
-struct simulated {};
-
-template <class Wrapped>
-struct made_of<simulated<Wrapped>> {
-  using type = net::sim::sim_transport;
-  [[nodiscard]] static std::unique_ptr<type> make(const net::transport_context& context) {
-    return std::make_unique<type>(context, std::make_unique<Wrapped>(context));
-  }
-};
-
-/// A transport with its pool.
-template <class Kind>
+/// A transport with its pool, and with sleep words that the test can see.
 struct side {
-  using transport_type = typename made_of<Kind>::type;
-
-  side(boot::bootstrap& bootstrap, const base::settings& settings, const std::string& name)
-      : owned{made_of<Kind>::make(net::transport_context{bootstrap, settings, name})},
+  explicit side(std::unique_ptr<net::transport> made)
+      : owned{std::move(made)},
         transport{*owned},
-        packets{transport} {}
-
-  [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t slot, bool shared = true) {
-    return net::open_endpoint<sink>(transport, slot, shared);
+        packets{transport},
+        sleepers{transport.shared_sleep_words() != nullptr ? *transport.shared_sleep_words() : own_sleepers} {
+    transport.use_sleep_words(sleepers);
   }
 
-  std::unique_ptr<transport_type> owned;
-  transport_type& transport;
+  [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t slot, seen_sink seen = seen_sink::least) {
+    return std::make_unique<endpoint>(transport, slot, seen);
+  }
+
+  net::sleep_words own_sleepers;
+  std::unique_ptr<net::transport> owned;
+  net::transport& transport;
   packet_pool packets;
+  net::sleep_words& sleepers;
 };
 
-/// A rank that sends to itself.
-template <class Kind>
-class lone_job {
+/// Two ranks, threads of this process while they meet; shared memory is one mapping of each segment. One rank where a
+/// transport reaches only itself.
+class test_job {
  public:
-  explicit lone_job(const base::settings& settings = small_settings())
-      : settings_{settings}, boots_{boot::make_local_job(1)}, only_{*boots_[0], settings_, "contract"} {}
-
-  [[nodiscard]] side<Kind>& from() noexcept { return only_; }
-  [[nodiscard]] side<Kind>& to() noexcept { return only_; }
-  static constexpr std::uint32_t sender = 0, target = 0;
-
- private:
-  base::settings settings_;
-  std::vector<std::shared_ptr<boot::bootstrap>> boots_;
-  side<Kind> only_;
-};
-
-/// Two ranks, threads of this process while they meet; shared memory is one mapping of each segment.
-template <class Kind>
-class pair_job {
- public:
-  explicit pair_job(const base::settings& settings = small_settings())
-      : settings_{settings}, boots_{boot::make_local_job(2)} {
-    // Both to their end, whatever one of them throws: the test then says what that was.
-    auto other = std::async(std::launch::async, [&] { return make(1); });
-    sides_[0] = make(0);
-    sides_[1] = other.get();
-  }
-
-  [[nodiscard]] side<Kind>& from() noexcept { return *sides_[0]; }
-  [[nodiscard]] side<Kind>& to() noexcept { return *sides_[1]; }
-  static constexpr std::uint32_t sender = 0, target = 1;
-
- private:
-  [[nodiscard]] std::unique_ptr<side<Kind>> make(std::uint32_t rank) {
-    return std::make_unique<side<Kind>>(*boots_[rank], settings_, "contract");
-  }
-
-  base::settings settings_;
-  std::vector<std::shared_ptr<boot::bootstrap>> boots_;
-  std::array<std::unique_ptr<side<Kind>>, 2> sides_;
-};
-
-using self_job = lone_job<net::self_transport>;
-using shm_job = pair_job<net::shm::shm_transport>;
-/// Provider shm of libfabric names its file after its process, and whoever is killed leaves it: a later process with
-/// that number takes itself for its owner, and finds it busy. So before its first use nothing may be there.
-inline void remove_what_a_namesake_left() {
-  static const bool once = [] {
-    const std::string mine = std::to_string(::getpid()) + ":";
-    std::error_code ignored;
-    for (const auto& file : std::filesystem::directory_iterator{"/dev/shm", ignored}) {
-      if (file.path().filename().string().starts_with(mine)) std::filesystem::remove(file.path(), ignored);
+  explicit test_job(const kind& what, const base::settings& settings = small_settings())
+      : what_{what}, settings_{settings}, boots_{boot::make_local_job(what.promised.reaches_itself ? 1 : 2)} {
+    if (!what.provider.empty()) {
+      remove_files_of_namesakes();
+      settings_.ofi_provider = what.provider;
     }
-    return true;
-  }();
-  static_cast<void>(once);
-}
-
-/// Over the libfabric provider of this name; `absent` says why not, where this machine has none.
-template <class Name, class Kind = net::ofi::ofi_transport>
-class ofi_job : public pair_job<Kind> {
- public:
-  ofi_job() : pair_job<Kind>{settings()} {}
-  [[nodiscard]] static std::string absent() {
-    const auto found = net::ofi::ofi_transport::found_here();
-    if (std::find(found.begin(), found.end(), Name::value) != found.end()) return {};
-    return "libfabric has no provider " + std::string{Name::value} + " here";
+    // Both to their end, whatever one of them throws: the test then says what that was.
+    std::future<std::unique_ptr<side>> other;
+    if (target() != sender()) other = std::async(std::launch::async, [&] { return make_side(target()); });
+    sides_[sender()] = make_side(sender());
+    if (other.valid()) sides_[target()] = other.get();
   }
+
+  [[nodiscard]] std::uint32_t sender() const noexcept { return 0; }
+  [[nodiscard]] std::uint32_t target() const noexcept { return static_cast<std::uint32_t>(boots_.size()) - 1; }
+  [[nodiscard]] side& from() noexcept { return *sides_[sender()]; }
+  [[nodiscard]] side& to() noexcept { return *sides_[target()]; }
 
  private:
-  [[nodiscard]] static base::settings settings() {
-    remove_what_a_namesake_left();
-    base::settings out = small_settings();
-    out.ofi_provider = Name::value;
-    return out;
+  [[nodiscard]] std::unique_ptr<side> make_side(std::uint32_t rank) {
+    return std::make_unique<side>(what_.make({*boots_[rank], settings_, "contract"}));
   }
-};
 
-struct name_net {
-  static constexpr std::string_view value = "net";
+  kind what_;
+  base::settings settings_;
+  std::vector<std::shared_ptr<boot::bootstrap>> boots_;
+  std::array<std::unique_ptr<side>, 2> sides_;
 };
-struct name_tcp {
-  static constexpr std::string_view value = "tcp";
-};
-struct name_tcp_rxm {
-  static constexpr std::string_view value = "tcp;ofi_rxm";
-};
-struct name_udp_rxd {
-  static constexpr std::string_view value = "udp;ofi_rxd";
-};
-struct name_shm {
-  static constexpr std::string_view value = "shm";
-};
-
-using sim_self_job = lone_job<simulated<net::self_transport>>;
-using sim_shm_job = pair_job<simulated<net::shm::shm_transport>>;
-using sim_ofi_job = ofi_job<name_net, simulated<net::ofi::ofi_transport>>;
 
 /// The bytes of message `seed`.
 [[nodiscard]] inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {

@@ -18,21 +18,24 @@ using return_entry = net::shm::return_ring::entry;
 using net::shm::segment_header;
 
 // Rank 0 goes wild, rank 1 has to stand it.
-class hostile_peer : public testing::Test {
+class hostile_peer : public testing::TestWithParam<seen_sink> {
  protected:
   // A ring from a device of rank 0 that nobody else uses to device 0 of rank 1.
   static constexpr std::uint32_t wild_device = 3;
 
   void SetUp() override {
-    out_ = job_.from().open(0);
-    in_ = job_.to().open(0);
+    out_ = job_.from().open(0, GetParam());
+    in_ = job_.to().open(0, GetParam());
   }
 
-  [[nodiscard]] const net::shm::layout& where() { return job_.from().transport.where(); }
+  [[nodiscard]] static net::shm::shm_transport& shm_of(side& one) {
+    return dynamic_cast<net::shm::shm_transport&>(one.transport);
+  }
+  [[nodiscard]] const net::shm::layout& where() { return shm_of(job_.from()).where(); }
   [[nodiscard]] std::byte* segment_of(std::uint32_t rank) {
     return (rank == 0 ? job_.from() : job_.to()).transport.packet_memory() - where().packets;
   }
-  [[nodiscard]] net::shm::peer& victim() { return job_.from().transport.peer_at(1); }
+  [[nodiscard]] net::shm::peer& victim() { return shm_of(job_.from()).peer_at(1); }
   [[nodiscard]] ring_control& wild_ring() { return victim().ring_control_at(0, wild_device); }
   [[nodiscard]] std::uint64_t refused(std::uint32_t rank) {
     return (rank == 0 ? job_.from() : job_.to()).transport.messages_refused();
@@ -66,13 +69,16 @@ class hostile_peer : public testing::Test {
     EXPECT_EQ(job_.to().packets.free_count(), packet_count);
   }
 
-  shm_job job_;
+  test_job job_{over_shm()};
   std::unique_ptr<endpoint> out_, in_;
   sink sink_;
   std::uint32_t tail_ = 0;
 };
 
-TEST_F(hostile_peer, writes_sizes_flags_and_packets_that_can_not_be_and_the_next_good_message_arrives) {
+INSTANTIATE_TEST_SUITE_P(least_sink, hostile_peer, testing::Values(seen_sink::least));
+INSTANTIATE_TEST_SUITE_P(whole_sink, hostile_peer, testing::Values(seen_sink::whole));
+
+TEST_P(hostile_peer, writes_sizes_flags_and_packets_that_can_not_be_and_the_next_good_message_arrives) {
   struct {
     std::uint32_t word;
     packet_reference packet;
@@ -94,7 +100,7 @@ TEST_F(hostile_peer, writes_sizes_flags_and_packets_that_can_not_be_and_the_next
   std::uint64_t count = 0;
   for (const auto& each : wrong) {
     forge(each.word, each.packet);
-    forge(word_of(1, 8, 0), std::uint64_t{42}, count);
+    forge(word_of(sink::word_kind + count % 2, 8, 0), std::uint64_t{42}, count);
     EXPECT_EQ(poll(), 2U);
     EXPECT_EQ(refused(1), ++count);
     ASSERT_EQ(sink_.messages.size(), count);
@@ -104,7 +110,7 @@ TEST_F(hostile_peer, writes_sizes_flags_and_packets_that_can_not_be_and_the_next
   expect_all_packets_home();
 }
 
-TEST_F(hostile_peer, writes_anything_and_every_cell_is_delivered_within_bounds_or_refused) {
+TEST_P(hostile_peer, writes_anything_and_every_cell_is_delivered_within_bounds_or_refused) {
   std::mt19937_64 random{20'240'607};
   std::uint64_t written = 0, delivered = 0;
   for (int lap = 0; lap < 3000; ++lap) {
@@ -129,7 +135,7 @@ TEST_F(hostile_peer, writes_anything_and_every_cell_is_delivered_within_bounds_o
   expect_all_packets_home();
 }
 
-TEST_F(hostile_peer, hands_over_a_packet_that_it_still_has_and_gets_it_back_only_where_it_was_lent) {
+TEST_P(hostile_peer, hands_over_a_packet_that_it_still_has_and_gets_it_back_only_where_it_was_lent) {
   forge(word_of(1, 8, 1), packet_reference{3, 100});
   EXPECT_EQ(poll(), 1U);
   ASSERT_EQ(sink_.messages.size(), 1U);
@@ -139,7 +145,7 @@ TEST_F(hostile_peer, hands_over_a_packet_that_it_still_has_and_gets_it_back_only
 }
 
 // Now it is rank 1 that goes wild, with what it writes into the segment of rank 0.
-TEST_F(hostile_peer, returns_packets_twice_and_packets_that_are_not_there) {
+TEST_P(hostile_peer, returns_packets_twice_and_packets_that_are_not_there) {
   packet_pool& packets = job_.from().packets;
   const std::uint32_t packet = packets.try_get();
   ASSERT_EQ(out_->try_send(1, net::any_device, {.kind = 1}, packet, 10), post_result::ok);
@@ -152,7 +158,7 @@ TEST_F(hostile_peer, returns_packets_twice_and_packets_that_are_not_there) {
   EXPECT_EQ(refused(0), std::size(bogus));
 }
 
-TEST_F(hostile_peer, fills_all_its_returns_with_nonsense_for_ever) {
+TEST_P(hostile_peer, fills_all_its_returns_with_nonsense_for_ever) {
   auto* entries = reinterpret_cast<return_entry*>(segment_of(0) + where().return_ring(1));
   for (std::uint32_t lap = 0; lap < 100; ++lap) {
     for (std::uint32_t i = 0; i < where().return_entries; ++i) entries[i].store(lap * 31 + 1 + i);
@@ -161,7 +167,7 @@ TEST_F(hostile_peer, fills_all_its_returns_with_nonsense_for_ever) {
   EXPECT_GT(refused(0), 0U);
 }
 
-TEST_F(hostile_peer, claims_to_have_read_what_was_not_written) {
+TEST_P(hostile_peer, claims_to_have_read_what_was_not_written) {
   const std::uint64_t word = 1;
   const auto post = [&] { return out_->try_inject(1, net::any_device, {.kind = 1}, &word, sizeof word); };
   while (post() == post_result::ok) {
@@ -175,7 +181,7 @@ TEST_F(hostile_peer, claims_to_have_read_what_was_not_written) {
   EXPECT_EQ(post(), post_result::ok);
 }
 
-TEST_F(hostile_peer, claims_devices_that_can_not_be) {
+TEST_P(hostile_peer, claims_devices_that_can_not_be) {
   auto& live = reinterpret_cast<segment_header*>(segment_of(1))->live;
   const std::vector<std::byte> before(job_.to().transport.packet_memory(),
                                       job_.to().transport.packet_memory() + packet_count * packet_bytes);
@@ -196,7 +202,7 @@ TEST_F(hostile_peer, claims_devices_that_can_not_be) {
   EXPECT_EQ(sink_.messages.back().header.tag, 77U);
 }
 
-TEST_F(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
+TEST_P(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
   auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment_of(1) + where().connect(0, 0));
   word.store(~0ULL, std::memory_order_release);
   // Its own rank's word, in which only rank 1 itself could write.
@@ -213,7 +219,7 @@ TEST_F(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
 TEST(foreign_packets, beyond_their_quota_are_copied_and_go_back_at_once) {
   base::settings settings = small_settings();
   settings.foreign_packets_max = 2;
-  shm_job job{settings};
+  test_job job{over_shm(), settings};
   const auto out = job.from().open(0), in = job.to().open(0);
   sink inbox;
   for (std::uint64_t tag = 0; tag < 6; ++tag) {
@@ -237,9 +243,9 @@ TEST(foreign_packets, are_taken_beyond_their_quota_when_there_is_no_packet_to_co
   base::settings settings = small_settings();
   settings.foreign_packets_max = 0;
   settings.ring_cells = 2 * packet_count;
-  shm_job job{settings};
+  test_job job{over_shm(), settings};
   const auto one = job.from().open(0), other = job.to().open(0);
-  const auto send_all = [](side<net::shm::shm_transport>& from, endpoint& way, std::uint32_t to) {
+  const auto send_all = [](side& from, endpoint& way, std::uint32_t to) {
     for (std::uint32_t i = 0; i < packet_count; ++i) {
       ASSERT_EQ(way.try_send(to, net::any_device, {.kind = 1}, from.packets.try_get(), 100), post_result::ok);
     }

@@ -27,7 +27,9 @@ LEFT_OUT = {
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",
 }
-KINDS = ("delayed", "reordered", "full", "busy", "unavailable", "unmapped")
+FAILURES = {"failed_reads": "read:2", "failed_writes": "write:2", "gone_reads": "read:2:gone", "gone_writes": "write:2:gone"}
+KINDS = ("delayed", "reordered", "full", "busy", "unavailable", "unmapped", *FAILURES)
+SEEDS_PER_FAILURE = 5  # one failure for so many seeds: 20 seeds see each
 NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 
 
@@ -39,6 +41,15 @@ def suites(level):
         if "weft/test/local_job.hpp" in text:
             found |= {suite for suite, _ in NAMES.findall(text)}
     return sorted(found - set(LEFT_OUT))
+
+
+def failure_of(seed):
+    """The environment and the command that make one copy fail with this seed; none with most seeds."""
+    if seed % SEEDS_PER_FAILURE != 0:
+        return []
+    choice = list(FAILURES.values())[seed // SEEDS_PER_FAILURE % len(FAILURES)]
+    command = [str(BUILD / "bin/weft-run"), "-n", "2", str(BUILD / "tests/process/sim_failure")]
+    return [({**variables(seed), "WEFT_SIM_FAIL": choice, "WEFT_TEST_RANKS": "2"}, command)]
 
 
 def command_lines():
@@ -54,12 +65,12 @@ def variables(seed):
     return {"WEFT_TRANSPORT": "sim:self,sim:shm", "WEFT_SIM_SEED": str(seed), "WEFT_LOG": "info"}
 
 
-def run_one(command, seed):
+def run_one(command, seed, chosen):
     """Why it failed, or None, and the faults that it counted."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI", "GTEST_"))}
     faults = dict.fromkeys(KINDS, 0)
     try:
-        done = subprocess.run(command, env=dict(environment, **variables(seed)), stdin=subprocess.DEVNULL,
+        done = subprocess.run(command, env=dict(environment, **chosen), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX, text=True,
                               errors="replace")
         output, problem = done.stdout, f"exit status {done.returncode}" if done.returncode != 0 else None
@@ -75,7 +86,7 @@ def run_one(command, seed):
                     faults[kind] += int(count)
     if problem:
         told = [line for line in output.splitlines() if "faults:" not in line]
-        replay = [f"{name}={value}" for name, value in variables(seed).items()] + command
+        replay = [f"{name}={value}" for name, value in chosen.items()] + command
         problem = "\n".join([f"seed {seed}: {problem}", *told[-40:], "replay it with:", "  " + shlex.join(replay)])
     return problem, faults
 
@@ -83,9 +94,11 @@ def run_one(command, seed):
 def run_seeds(first, count):
     """All problems, and the faults of all seeds together."""
     commands = list(command_lines())
+    tasks = [(command, seed, chosen) for seed in range(first, first + count)
+             for chosen, command in [*((variables(seed), each) for each in commands), *failure_of(seed)]]
     problems, total = [], dict.fromkeys(KINDS, 0)
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        runs = [pool.submit(run_one, command, seed) for seed in range(first, first + count) for command in commands]
+        runs = [pool.submit(run_one, *task) for task in tasks]
         for run in concurrent.futures.as_completed(runs):
             if run.cancelled():
                 continue

@@ -266,54 +266,6 @@ TEST(memory_region, gives_its_memory_back_zeroed_and_in_one_piece) {
   });
 }
 
-TEST(post_comm, expresses_every_valid_row_and_refuses_the_others) {
-  weft::test::local_job{2}.run([](weft::runtime& rt) {
-    using weft::direction;
-    weft::device& dev = rt.default_device();
-    weft::memory_region region{rt, std::size_t{64}};
-    weft::completion_queue inbox{rt}, local{rt};
-    const auto arrivals = rt.register_completion(inbox, {.id = 5});
-    const auto handles = exchange(rt, region);
-    const std::uint32_t peer = 1 - rt.rank();
-    const std::uint64_t value = 11 + rt.rank();
-    std::uint64_t received = 0, got = 0;
-    const weft::const_buffer_ref out{std::span{&value, 1}};
-    const weft::remote_buffer there{handles[peer], 8};
-    EXPECT_TRUE(post(dev, [&] {
-                  return dev.post_comm(direction::in, peer, weft::buffer_ref{&received, 8}, local, {.tag = 1});
-                }).is_posted());
-    static_cast<void>(post(dev, [&] { return dev.post_comm(direction::out, peer, out, local, {.tag = 1}); }));
-    static_cast<void>(
-        post(dev, [&] { return dev.post_comm(direction::out, peer, out, local, {.notify = {{5}}, .tag = 2}); }));
-    static_cast<void>(post(dev, [&] {
-      return dev.post_comm(direction::out, peer, out, local, {.remote = there, .notify = {{5}}, .tag = 3});
-    }));
-    EXPECT_TRUE(eventually(dev, [&] { return received == 11 + peer; }));
-    std::uint64_t tags = 0;
-    for (int i = 0; i < 2; ++i) {
-      std::optional<weft::completion_record> record;
-      ASSERT_TRUE(eventually(dev, [&] { return (record = inbox.pop()).has_value(); }));
-      tags += record->tag();
-    }
-    EXPECT_EQ(tags, 5U);
-    dev.flush(peer);  // what was put is there
-    const auto s = post(dev, [&] {
-      return dev.post_comm(direction::in, peer, weft::buffer_ref{&got, 8}, local, {.remote = there});
-    });
-    EXPECT_TRUE(s.is_done() || eventually(dev, [&] { return got == value; }));
-    EXPECT_EQ(got, value);
-    EXPECT_THROW(static_cast<void>(dev.post_comm(direction::in, peer, out, local)), weft::error);
-    EXPECT_THROW(
-        static_cast<void>(dev.post_comm(direction::in, peer, weft::buffer_ref{&got, 8}, local, {.notify = {{5}}})),
-        weft::error);
-    dev.flush();
-    rt.barrier();
-    while (local.pop()) {
-    }
-    rt.barrier();
-  });
-}
-
 TEST(one_sided, a_flush_waits_for_a_put_that_takes_several_calls_of_progress) {
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     constexpr std::size_t bytes = std::size_t{4} << 20;

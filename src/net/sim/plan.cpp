@@ -72,12 +72,28 @@ plan agree_on_plan(const transport_context& context, std::string_view key) {
   return out;
 }
 
+void tally::count(const chosen_failure& happened) noexcept {
+  if (happened.answer == copy_result::peer_gone) {
+    count(happened.write ? gone_writes : gone_reads);
+  } else {
+    count(happened.write ? failed_writes : failed_reads);
+  }
+}
+
 fault_counts tally::read() const noexcept {
   const auto value = [](const std::atomic<std::uint64_t>& kind) {
     return kind.load(std::memory_order_relaxed);  // [stat]
   };
-  return {value(delayed),     value(reordered), value(full),  value(busy),
-          value(unavailable), value(unmapped),  value(failed)};
+  return {.delayed = value(delayed),
+          .reordered = value(reordered),
+          .full = value(full),
+          .busy = value(busy),
+          .unavailable = value(unavailable),
+          .unmapped = value(unmapped),
+          .failed_reads = value(failed_reads),
+          .failed_writes = value(failed_writes),
+          .gone_reads = value(gone_reads),
+          .gone_writes = value(gone_writes)};
 }
 
 }  // namespace weft::net::sim

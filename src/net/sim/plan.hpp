@@ -62,11 +62,15 @@ struct tally {
   std::atomic<std::uint64_t> busy{0};
   std::atomic<std::uint64_t> unavailable{0};
   std::atomic<std::uint64_t> unmapped{0};
-  std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> failed_reads{0};
+  std::atomic<std::uint64_t> failed_writes{0};
+  std::atomic<std::uint64_t> gone_reads{0};
+  std::atomic<std::uint64_t> gone_writes{0};
 
   static void count(std::atomic<std::uint64_t>& kind) noexcept {
     kind.fetch_add(1, std::memory_order_relaxed);  // [stat]
   }
+  void count(const chosen_failure& happened) noexcept;
   [[nodiscard]] fault_counts read() const noexcept;
 };
 

@@ -29,9 +29,11 @@ sim_transport::sim_transport(const transport_context& context, std::unique_ptr<t
 
 sim_transport::~sim_transport() {
   const fault_counts counts = faults();
-  base::log_info("{}: seed {}, faults: delayed={} reordered={} full={} busy={} unavailable={} unmapped={} failed={}",
-                 name_, plan_.seed, counts.delayed, counts.reordered, counts.full, counts.busy, counts.unavailable,
-                 counts.unmapped, counts.failed);
+  base::log_info(
+      "{}: seed {}, faults: delayed={} reordered={} full={} busy={} unavailable={} unmapped={} failed_reads={} "
+      "failed_writes={} gone_reads={} gone_writes={}",
+      name_, plan_.seed, counts.delayed, counts.reordered, counts.full, counts.busy, counts.unavailable,
+      counts.unmapped, counts.failed_reads, counts.failed_writes, counts.gone_reads, counts.gone_writes);
 }
 
 std::byte* sim_transport::shared_memory(std::uint32_t rank) noexcept {
@@ -52,7 +54,7 @@ slot& sim_transport::slot_at(std::uint32_t index) {
 copy_result sim_transport::next_copy(slot& from, bool write) noexcept {
   const std::uint64_t number = (write ? writes_ : reads_).fetch_add(1, std::memory_order_relaxed) + 1;  // [stat]
   if (plan_.failure && plan_.failure->write == write && plan_.failure->number == number) {
-    tally::count(tally_.failed);
+    tally_.count(*plan_.failure);
     return plan_.failure->answer;
   }
   if (!from.posts.happens(plan_.deny_percent)) return copy_result::done;

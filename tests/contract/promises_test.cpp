@@ -1,0 +1,142 @@
+// What a transport may be unable to do, and promises.hpp says that it can: it does that, and does not say otherwise.
+#include "contract/fixture.hpp"
+#include "net/cell_way.hpp"
+
+namespace weft::contract {
+namespace {
+
+using net::copy_result;
+
+class promise : public transport_fixture {
+ protected:
+  static constexpr int tries = 100;
+
+  [[nodiscard]] net::transport& sending() { return job().from().transport; }
+  [[nodiscard]] net::transport& receiving() { return job().to().transport; }
+
+  // `copy` made many copies through `by`: all were done, or none; a simulated network denied what it has counted.
+  template <class Copy>
+  void expect_copies(net::transport& by, std::uint32_t peer, const Copy& copy) {
+    int done = 0, unavailable = 0;
+    for (int i = 0; i < tries; ++i) {
+      const copy_result answer = copy();
+      done += answer == copy_result::done;
+      unavailable += answer == copy_result::unavailable;
+    }
+    const auto denied = static_cast<int>(by.faults().unavailable);
+    EXPECT_EQ(done, promised().copies ? tries - denied : 0);
+    EXPECT_EQ(done > 0, promised().copies);
+    EXPECT_EQ(unavailable, tries - done);
+    EXPECT_EQ(by.copies(peer).possible, promised().copies);
+    EXPECT_FALSE(by.copies(peer).how.empty());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(least_sink, promise, testing::ValuesIn(every_transport(seen_sink::least)), name_of);
+
+TEST_P(promise, of_copies_from_the_memory_of_a_peer_is_kept) {
+  const auto there = pattern(70'000, 3);
+  expect_copies(receiving(), sender(), [&] {
+    std::vector<std::byte> here(there.size() + 1);
+    const auto answer = in().read_remote(sender(), here.data(), there.data(), there.size());
+    if (answer == copy_result::done) {
+      EXPECT_TRUE(std::ranges::equal(there, std::span{here}.first(there.size())));
+    }
+    EXPECT_EQ(here.back(), std::byte{});
+    return answer;
+  });
+}
+
+TEST_P(promise, of_copies_to_the_memory_of_a_peer_is_kept) {
+  const auto here = pattern(70'000, 4);
+  expect_copies(sending(), target(), [&] {
+    std::vector<std::byte> there(here.size() + 1);
+    const auto answer = out().write_remote(target(), here.data(), there.data(), here.size());
+    if (answer == copy_result::done) {
+      EXPECT_TRUE(std::ranges::equal(here, std::span{there}.first(here.size())));
+    }
+    EXPECT_EQ(there.back(), std::byte{});
+    return answer;
+  });
+}
+
+TEST_P(promise, of_shared_memory_is_kept) {
+  std::byte* const own = sending().shared_memory(sender());
+  std::byte* const seen = receiving().shared_memory(sender());
+  ASSERT_EQ(own != nullptr, promised().shares_memory);
+  EXPECT_EQ(sending().shared_bytes() != 0, promised().shares_memory);
+  EXPECT_EQ(sending().shared_bytes(), receiving().shared_bytes());
+  const bool is_denied = receiving().faults().unmapped != 0;
+  ASSERT_EQ(seen != nullptr, promised().shares_memory && !is_denied);
+  if (seen == nullptr) return;
+  for (const std::size_t offset : {std::size_t{0}, sending().shared_bytes() - 1}) {
+    EXPECT_EQ(seen[offset], std::byte{}) << "it begins as zeroes";
+    own[offset] = std::byte{7};
+    EXPECT_EQ(seen[offset], std::byte{7});
+  }
+}
+
+TEST_P(promise, of_a_route_that_small_messages_may_be_pushed_into_is_kept) {
+  // The first message finds the way.
+  ASSERT_TRUE(posted(1, 8));
+  ASSERT_TRUE(arrived(1));
+  sink_.messages.clear();
+  const net::route* const route = out().route_to(target());
+  ASSERT_EQ(route != nullptr, promised().has_routes);
+  if (route == nullptr) return;
+  net::outgoing* const ring = route->known_way(net::any_device);
+  ASSERT_NE(ring, nullptr);
+  for (std::uint64_t tag = 0; tag < 3 * ring_cells; ++tag) {
+    const auto payload = pattern(tag % 41, tag);
+    ASSERT_EQ(ring->push(true, header_of(tag), payload.data(), static_cast<std::uint32_t>(payload.size()), false),
+              post_result::ok);
+    ASSERT_TRUE(arrived(1));
+    expect_whole(sink_.messages.front(), tag, payload.size());
+    sink_.messages.clear();
+  }
+}
+
+TEST_P(promise, to_wake_the_thread_that_sleeps_until_a_message_comes_is_kept) {
+  ASSERT_EQ(receiving().wakes_sleepers(), promised().wakes_sleepers);
+  EXPECT_EQ(sending().wakes_sleepers(), promised().wakes_sleepers);
+  net::sleep_word& word = job().to().sleepers[0];
+  for (std::uint64_t tag = 0; tag < 10; ++tag) {
+    const std::uint32_t asleep = word.lie_down();
+    ASSERT_TRUE(posted(tag, tag % 2 == 0 ? 8 : 200));
+    // At once, whether somebody polls or not: the one who does so may be the sleeper.
+    if (promised().wakes_sleepers) {
+      EXPECT_NE(word.value.load(), asleep);
+    }
+    ASSERT_TRUE(arrived(1));
+    sink_.messages.clear();
+  }
+}
+
+TEST_P(promise, to_reach_peers_is_kept_and_told_alike_on_both_sides) {
+  EXPECT_TRUE(sending().reaches(target()));
+  EXPECT_TRUE(receiving().reaches(sender()));
+  EXPECT_EQ(sending().reaches(sender()), promised().reaches_itself);
+  // Of the jobs of these tests every transport reaches all that its ranks reach together.
+  EXPECT_TRUE(sending().reaches_all());
+  EXPECT_TRUE(receiving().reaches_all());
+}
+
+TEST_P(promise, to_count_what_goes_over_a_fabric_is_kept) {
+  const net::traffic_counts before = sending().traffic();
+  for (const std::size_t bytes : {std::size_t{8}, packet_bytes + std::size_t{0}}) {
+    ASSERT_TRUE(posted(1, bytes));
+    ASSERT_TRUE(arrived(1));
+    sink_.messages.clear();
+  }
+  const net::traffic_counts after = sending().traffic();
+  if (promised().counts_traffic) {
+    EXPECT_GE(after.messages, before.messages + 2);
+    EXPECT_GE(after.bytes, before.bytes + 8 + packet_bytes);
+  } else {
+    EXPECT_EQ(after.messages, 0U);
+    EXPECT_EQ(after.bytes, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace weft::contract

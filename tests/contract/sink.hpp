@@ -1,0 +1,188 @@
+// The sink of the contract tests: all that a transport may call, or the least that a sink has.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "net/transport.hpp"
+
+namespace weft::contract {
+
+/// A message as it arrived; its packet is given back with it.
+struct received {
+  explicit received(const net::arrival& message)
+      : source{message.source},
+        header{message.header},
+        bytes{message.payload, message.payload + message.bytes},
+        address{message.payload},
+        owner{message.owner} {}
+  received(received&& other) noexcept
+      : source{other.source},
+        header{other.header},
+        bytes{std::move(other.bytes)},
+        address{other.address},
+        owner{std::exchange(other.owner, nullptr)},
+        has_sequence{other.has_sequence} {}
+  received& operator=(received&&) = delete;
+  ~received() {
+    if (owner != nullptr) owner->release(const_cast<std::byte*>(address), bytes.size());
+  }
+
+  std::uint32_t source;
+  net::header header;
+  std::vector<std::byte> bytes;
+  const std::byte* address;
+  detail::payload_owner* owner;
+  bool has_sequence = true;  // a word comes without its header's sequence number
+};
+
+/// Has all that a transport may call, as the core's sink does. It takes what arrives while `room` lasts, some words by
+/// each of its functions, leaves the others to the next one, and checks that they come there.
+class sink {
+ public:
+  static constexpr std::uint32_t word_kind = 3;
+  static constexpr std::uint32_t matched_word_kind = 4;
+
+  sink() = default;
+  sink(const sink&) = delete;
+  sink& operator=(const sink&) = delete;
+  ~sink() { expect_settled(); }
+
+  [[nodiscard]] const void* take_word(std::uint32_t source, std::uint32_t id,
+                                      const std::byte* tag_and_payload) noexcept {
+    return take_word_of(word_kind, source, id, tag_and_payload);
+  }
+  [[nodiscard]] const void* take_matched_word(std::uint32_t source, std::uint32_t id,
+                                              const std::byte* tag_and_payload) noexcept {
+    return take_word_of(matched_word_kind, source, id, tag_and_payload);
+  }
+
+  [[nodiscard]] bool is_awaited(const void* signalled) noexcept {
+    EXPECT_EQ(signalled, signalled_) << "not what the last word has signalled";
+    if (awaited_every == 0 || words % awaited_every != 0) return false;
+    ++awaited;
+    return true;
+  }
+  void wake_awaiting(const void* signalled) noexcept {
+    EXPECT_EQ(signalled, signalled_) << "not what the last word has signalled";
+    ++woken;
+  }
+  void took_words(unsigned count) noexcept { words_told += count; }
+  void note_refusal() noexcept { ++refusals_noted; }
+
+  [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& header, const std::byte* payload,
+                                  std::uint32_t bytes, bool& consumed) noexcept {
+    expect_passed_on(source, header);
+    ++shown_at_once;
+    if (at_once_left_every != 0 && shown_at_once % at_once_left_every == 0) {
+      pass_on(source, header);
+      return false;
+    }
+    consumed = has_room();
+    if (consumed) messages.emplace_back(net::arrival{source, header, payload, bytes, nullptr});
+    return true;
+  }
+
+  [[nodiscard]] bool on_message(net::arrival message) noexcept {
+    expect_passed_on(message.source, message.header);
+    if (!has_room()) return false;
+    messages.emplace_back(message);
+    return true;
+  }
+
+  /// After a poll: the transport has called all that it has to call.
+  void expect_settled() const {
+    EXPECT_EQ(words_told, words) << "words that were counted, and words that were taken";
+    EXPECT_EQ(refusals_noted, refused);
+    EXPECT_EQ(woken, awaited);
+    EXPECT_FALSE(passed_on_) << "a message that one function left to the next one has not come there";
+  }
+
+  void forget_refusals() { refused = refusals_noted = 0; }
+
+  std::size_t room = ~std::size_t{0};
+  std::deque<received> messages;
+
+  // How many it leaves to the next function, and how many somebody awaits: every so many; 0: none.
+  std::size_t words_left_every = 3;
+  std::size_t at_once_left_every = 2;
+  std::size_t awaited_every = 0;
+
+  std::size_t words = 0, words_of_kind[2] = {}, words_told = 0;
+  std::size_t shown_words = 0, shown_at_once = 0;
+  std::size_t refused = 0, refusals_noted = 0;
+  std::size_t awaited = 0, woken = 0;
+
+ private:
+  struct shown {
+    std::uint32_t source;
+    std::uint64_t tag;
+  };
+
+  [[nodiscard]] const void* take_word_of(std::uint32_t kind, std::uint32_t source, std::uint32_t id,
+                                         const std::byte* tag_and_payload) noexcept {
+    net::header header{.kind = kind, .id = id};
+    std::memcpy(&header.tag, tag_and_payload, sizeof header.tag);
+    expect_passed_on(source, header);
+    EXPECT_EQ(woken, awaited) << "another word came before the one who awaits the last was woken";
+    ++shown_words;
+    if (room == 0 || (words_left_every != 0 && shown_words % words_left_every == 0)) {
+      pass_on(source, header);
+      return nullptr;
+    }
+    --room;
+    messages.emplace_back(net::arrival{source, header, tag_and_payload + sizeof header.tag, net::word_bytes, nullptr});
+    messages.back().has_sequence = false;
+    ++words;
+    ++words_of_kind[kind - word_kind];
+    signalled_ = &objects_[words % objects_.size()];
+    return signalled_;
+  }
+
+  [[nodiscard]] bool has_room() noexcept {
+    if (room == 0) {
+      ++refused;
+      return false;
+    }
+    --room;
+    return true;
+  }
+
+  void pass_on(std::uint32_t source, const net::header& header) noexcept { passed_on_ = shown{source, header.tag}; }
+  void expect_passed_on(std::uint32_t source, const net::header& header) noexcept {
+    if (passed_on_) {
+      EXPECT_EQ(source, passed_on_->source);
+      EXPECT_EQ(header.tag, passed_on_->tag) << "another message came before the one that was left to this function";
+    }
+    passed_on_.reset();
+  }
+
+  std::array<std::byte, 4> objects_{};
+  const void* signalled_ = nullptr;
+  std::optional<shown> passed_on_;
+};
+
+/// What a transport sees of a sink that has no more than each must have.
+class least_sink {
+ public:
+  explicit least_sink(sink& to) noexcept : to_{&to} {}
+  [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
+    const bool consumed = to_->on_message(message);
+    if (!consumed) to_->note_refusal();  // the transport can't
+    return consumed;
+  }
+
+ private:
+  sink* to_;
+};
+
+static_assert(net::takes_words<sink> && net::notes_refusals<sink>);
+static_assert(!net::takes_at_once<least_sink> && !net::takes_words<least_sink> && !net::notes_refusals<least_sink>);
+
+}  // namespace weft::contract
