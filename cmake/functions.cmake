@@ -37,7 +37,11 @@ function(weft_add_program name include_dir)
   add_executable(${name} ${main})
   target_link_libraries(${name} PRIVATE weft_program ${WEFT_LIBRARIES_${name}})
   target_include_directories(${name} PRIVATE ${include_dir})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  # Compiled as the library is, so that the library's precompiled header fits.
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+    POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_precompile_headers(${name} REUSE_FROM weft)
   if(rest)
     add_library(${name}-lib STATIC ${rest})
     target_link_libraries(${name}-lib PUBLIC weft_program ${WEFT_LIBRARIES_${name}})
