@@ -134,6 +134,7 @@ def main():
     parser.add_argument("--mutations", type=int, help="made from kept inputs, where there is no fuzzer")
     parser.add_argument("--seed", type=int, default=SEED, help="of those")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="say which tests run")
     options = parser.parse_args()
     if options.target is None:
         unittest.main()

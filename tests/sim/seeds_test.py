@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every test of communication, and a little of the stress suite, over a simulated network, with many seeds.
 
-seeds_test.py                              as the tests do: 200 seeds, fewer where a sanitizer makes each slow
+seeds_test.py                              as the tests do: 60 seeds, 200 in long tests, 20 with a sanitizer
 seeds_test.py --seeds 5000 --first 1000    by hand: any number of them, from any number on
 """
 
@@ -23,7 +23,7 @@ SECONDS_MAX = 600  # for one seed: far above what it takes, with any sanitizer o
 # Suites (of tests/unit and tests/misuse) that make a local_job but are left out here, and why.
 LEFT_OUT = {
     "a_million_coroutines": "counts memory, and sends nothing",
-    "kmer_job": "compares what is printed, and here the network prints as well",
+    "copy_counters": "tells direct copies from others, and here direct copies are denied",
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",
 }
@@ -117,7 +117,9 @@ def run_seeds(first, count):
 def usual_count():
     cache = (BUILD / "CMakeCache.txt").read_text()
     sanitized = re.search(r"^WEFT_SANITIZE:\w+=.+$", cache, re.MULTILINE)
-    return 20 if sanitized else 60 if "CMAKE_BUILD_TYPE:STRING=Debug" in cache else 200
+    if sanitized or "CMAKE_BUILD_TYPE:STRING=Debug" in cache:
+        return 20
+    return 200 if "WEFT_LONG:BOOL=ON" in cache else 60
 
 
 class Seeds(unittest.TestCase):
@@ -136,6 +138,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, help="how many")
     parser.add_argument("--first", type=int, default=1, help="the first one")
+    parser.add_argument("--verbose", action="store_true", help="say which tests run")
     options = parser.parse_args()
     if options.seeds is None and options.first == 1:
         unittest.main()

@@ -63,7 +63,7 @@ TEST(counters, tell_what_was_posted_and_what_has_arrived) {
 }
 
 // Two ranks that call progress only when it is their turn, so that it is known who copies.
-TEST(counters, tell_that_sender_and_receiver_copied_a_long_message_together) {
+TEST(copy_counters, tell_that_sender_and_receiver_copied_a_long_message_together) {
   std::atomic<int> turn{0};
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
@@ -96,7 +96,7 @@ TEST(counters, tell_that_sender_and_receiver_copied_a_long_message_together) {
   });
 }
 
-TEST(counters, tell_by_which_path_messages_went) {
+TEST(copy_counters, tell_by_which_path_messages_went) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     completion_queue queue{rt};
@@ -125,7 +125,7 @@ TEST(counters, tell_by_which_path_messages_went) {
   });
 }
 
-TEST(counters, tell_puts_into_mapped_memory_from_those_that_the_system_copies) {
+TEST(copy_counters, tell_puts_into_mapped_memory_from_those_that_the_system_copies) {
   test::local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();
     counter local{rt};

@@ -219,7 +219,7 @@ TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer)
         test::post(dev, [&] { return dev.post_recv(0, std::span{memory}.subspan(1000, 1000), received); }).is_posted());
     wild_messages wild{rt};
     ASSERT_FALSE(wild.is_refused(core::wire::send_offer, default_matching_engine, core::offer_body{0, 1000, 99, 0}));
-    dev.progress();  // asks for packets
+    for (int i = 0; i < 1000; ++i) dev.progress();  // asks for packets, a network that refuses posts notwithstanding
     std::uint64_t ticket = 0;
     test::local_job::state_of(rt).receives().each([&](core::operation_state& each) { ticket = each.ticket.load(); });
     const auto chunk_at = [&](std::uint64_t offset) {

@@ -1,6 +1,6 @@
 #include "kmer/kmer.hpp"
 
-#include "unit/kmer_files.hpp"
+#include "programs/kmer_files.hpp"
 
 namespace {
 

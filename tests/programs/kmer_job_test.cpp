@@ -1,7 +1,7 @@
 // The whole job over ranks that are threads of this process, where sanitizers see all of them.
 #include "kmer/count_job.hpp"
 #include "kmer/histogram.hpp"
-#include "unit/kmer_files.hpp"
+#include "programs/kmer_files.hpp"
 #include "weft/test/local_job.hpp"
 
 namespace {

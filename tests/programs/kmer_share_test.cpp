@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "unit/kmer_files.hpp"
+#include "programs/kmer_files.hpp"
 
 namespace {
 

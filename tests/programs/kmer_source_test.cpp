@@ -6,7 +6,7 @@
 #include "kmer/kmer.hpp"
 #include "kmer/range_source.hpp"
 #include "kmer/stream_source.hpp"
-#include "unit/kmer_files.hpp"
+#include "programs/kmer_files.hpp"
 
 namespace {
 

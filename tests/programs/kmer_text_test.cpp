@@ -3,7 +3,7 @@
 #include "kmer/gzip_inflater.hpp"
 #include "kmer/spool.hpp"
 #include "kmer/text_window.hpp"
-#include "unit/kmer_files.hpp"
+#include "programs/kmer_files.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "kmer/output_file.hpp"
 #include "kmer/progress_bar.hpp"
 #include "kmer/summary.hpp"
-#include "unit/kmer_files.hpp"
+#include "programs/kmer_files.hpp"
 
 namespace {
 
