@@ -112,7 +112,8 @@ class guardian {
 
 }  // namespace
 
-void run_guardian(const program_plan& plan, const binding& bind, std::vector<rank_ends> ends, descriptor control) {
+void run_guardian(const program_plan& plan, const binding& bind, std::vector<rank_ends> ends, descriptor control,
+                  descriptor child_signals) {
   // Out of the terminal's reach, deaf to all signals, and named so that `pkill weft-run` does not mean it.
   ::setpgid(0, 0);
   sigset_t all;
@@ -120,10 +121,6 @@ void run_guardian(const program_plan& plan, const binding& bind, std::vector<ran
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::prctl(PR_SET_NAME, "weft-guardian");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  sigset_t child;
-  ::sigemptyset(&child);
-  ::sigaddset(&child, SIGCHLD);
-  const descriptor child_signals{::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
 
   guardian self{plan, bind, std::move(control)};
   self.start_ranks(ends);

@@ -10,9 +10,10 @@
 
 namespace weft::run {
 
-/// Starts the ranks, then serves `control` (orders in, events out) until none of them is left. Runs in a fresh child of
+/// Starts the ranks, then serves `control` (orders in, events out) until none of them is left. `child_signals`
+/// reports SIGCHLD, non-blocking. Runs in a fresh child of
 /// weft-run with nothing else in it, and ends that process.
 [[noreturn]] void run_guardian(const program_plan& plan, const binding& bind, std::vector<rank_ends> ends,
-                               descriptor control);
+                               descriptor control, descriptor child_signals);
 
 }  // namespace weft::run

@@ -64,10 +64,12 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
       ranks_left_{chosen.ranks} {
   const sigset_t signals = forwarded_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);  // before there are ranks: none shall be missed
+  signals_ = descriptor{::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
+  if (!signals_.open()) fail_by_errno("make a descriptor for signals");
+  epoll_ = descriptor{::epoll_create1(EPOLL_CLOEXEC)};
+  if (!epoll_.open()) fail_by_errno("make an epoll descriptor");
   launched_ = launch(chosen, make_plan(chosen, inherited), bind, argv);
   input_ = input_pump{std::move(launched_.input)};
-  signals_ = descriptor{::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
-  epoll_ = descriptor{::epoll_create1(EPOLL_CLOEXEC)};
   watch(launched_.control.get(), EPOLLIN, source::control, 0);
   watch(signals_.get(), EPOLLIN, source::signals, 0);
   streams_.reserve(std::size_t{2} * chosen.ranks);
@@ -109,8 +111,10 @@ void job::watch(int fd, std::uint32_t events, source what, std::uint32_t index) 
   epoll_event wanted{};
   wanted.events = events;
   wanted.data.u64 = static_cast<std::uint64_t>(what) << 32 | index;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted) == 0) return;
   // Regular files can't be watched; they are always ready, which flush() finds out by itself.
-  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted);
+  const bool may_be_file = what == source::input || what == source::sink;
+  if (errno != EPERM || !may_be_file) fail_by_errno("watch a descriptor");
 }
 
 void job::unwatch(int fd) { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
@@ -153,6 +157,7 @@ int job::milliseconds_to_wait() const {
 void job::wait_for_events() {
   std::array<epoll_event, 64> ready;
   const int n = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), milliseconds_to_wait());
+  if (n < 0 && errno != EINTR) fail_by_errno("wait for events");
   for (int i = 0; i < n; ++i) {
     const std::uint64_t tag = ready[static_cast<std::size_t>(i)].data.u64;
     dispatch(static_cast<source>(tag >> 32), static_cast<std::uint32_t>(tag));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,11 +17,6 @@
 
 namespace weft::run {
 namespace {
-
-[[noreturn]] void fail(const char* what) {
-  const char* const hint = errno == EMFILE || errno == ENFILE ? "; raise the limit of open files (ulimit -n)" : "";
-  throw error{errc::boot_failed, fmt::format("can't {}: {}{}", what, std::strerror(errno), hint)};
-}
 
 struct ends_of_pair {
   descriptor ours;
@@ -43,7 +39,7 @@ void check_descriptor_limit(std::uint32_t ranks) {
 // A pipe that the ranks write (or read) blocking, and we do not.
 ends_of_pair make_pipe(bool we_read) {
   std::array<int, 2> fds{};
-  if (::pipe2(fds.data(), O_CLOEXEC) != 0) fail("make a pipe");
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) fail_by_errno("make a pipe");
   ends_of_pair pair{descriptor{fds[we_read ? 0 : 1]}, descriptor{fds[we_read ? 1 : 0]}};
   make_non_blocking(pair.ours);
   return pair;
@@ -51,13 +47,23 @@ ends_of_pair make_pipe(bool we_read) {
 
 ends_of_pair make_socket_pair(int type) {
   std::array<int, 2> fds{};
-  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds.data()) != 0) fail("make a socket pair");
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds.data()) != 0) fail_by_errno("make a socket pair");
   return {descriptor{fds[0]}, descriptor{fds[1]}};
+}
+
+// For the guardian, made before it starts: a descriptor of signals reports those of the process that reads it.
+descriptor make_child_signals() {
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  descriptor signals{::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
+  if (!signals.open()) fail_by_errno("make a descriptor for signals");
+  return signals;
 }
 
 descriptor open_nothing() {
   descriptor nothing{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-  if (!nothing.open()) fail("open /dev/null");
+  if (!nothing.open()) fail_by_errno("open /dev/null");
   return nothing;
 }
 
@@ -69,7 +75,7 @@ void connect_input(launched_job& job, rank_ends& theirs) {
     theirs.input = std::move(reader);
   } else {
     theirs.input = descriptor{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)};
-    if (!theirs.input.open()) fail("pass on standard input");
+    if (!theirs.input.open()) fail_by_errno("pass on standard input");
   }
 }
 
@@ -105,6 +111,11 @@ void rename_process(char** argv) {
 
 }  // namespace
 
+void fail_by_errno(const char* action) {
+  const char* const hint = errno == EMFILE || errno == ENFILE ? "; raise the limit of open files (ulimit -n)" : "";
+  throw error{errc::boot_failed, fmt::format("can't {}: {}{}", action, std::strerror(errno), hint)};
+}
+
 inherited_state prepare_process() {
   for (int fd = 0; fd <= 2;) {
     if (::fcntl(fd, F_GETFD) >= 0)
@@ -134,15 +145,16 @@ launched_job launch(const options& chosen, program_plan plan, const binding& bin
   std::vector<rank_ends> theirs;
   for (std::uint32_t rank = 0; rank < chosen.ranks; ++rank) theirs.push_back(connect_rank(job, rank));
   auto control = make_socket_pair(SOCK_SEQPACKET);
+  descriptor child_signals = make_child_signals();
   job.guardian = ::fork();
-  if (job.guardian < 0) fail("start a process");
+  if (job.guardian < 0) fail_by_errno("start a process");
   if (job.guardian == 0) {
     job = launched_job{};  // our ends belong to weft-run alone: their hang-up is a message
     control.ours.close();
     plan.command = chosen.command;
     plan.environment = chosen.environment;
     rename_process(argv);
-    run_guardian(plan, bind, std::move(theirs), std::move(control.theirs));
+    run_guardian(plan, bind, std::move(theirs), std::move(control.theirs), std::move(child_signals));
   }
   job.control = std::move(control.ours);
   return job;

@@ -23,6 +23,9 @@ struct launched_job {
   pid_t guardian = -1;
 };
 
+/// Throws weft::error that says "can't `action`" and the cause, which is errno.
+[[noreturn]] void fail_by_errno(const char* action);
+
 /// Sees to it that 0, 1 and 2 are open, ignores what would stop or kill weft-run itself, and tells how things were.
 [[nodiscard]] inherited_state prepare_process();
 
