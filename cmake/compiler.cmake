@@ -1,4 +1,4 @@
-# Warnings, sanitizers and precompiled headers. Warnings belong to Weft's own targets (through weft_warnings) and never to its users.
+# Warnings, sanitizers and precompiled headers. All belong to Weft's own targets and never to its users.
 add_library(weft_warnings INTERFACE)
 target_compile_options(weft_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 if(WEFT_WERROR)

@@ -48,6 +48,7 @@ function(weft_add_program name include_dir)
     target_link_libraries(${name}-lib PUBLIC weft_program ${WEFT_LIBRARIES_${name}})
     target_include_directories(${name}-lib PUBLIC ${include_dir})
     target_precompile_headers(${name}-lib REUSE_FROM weft)
+    # Each measurement of weft-perf has helpers of the same names.
     if(NOT name STREQUAL "weft-perf")
       weft_compile_together(${name}-lib 8 ${rest})
     endif()

@@ -12,7 +12,7 @@ namespace weft::core {
 
 bool device_state::on_send(const net::arrival& message) noexcept {
   const bool is_offer = kind_of(message.header.kind) == wire::send_offer;
-  offer_body body;  // read again by whoever needs it: here it is checked
+  offer_body body;  // only checked here; the steps that need it read it again
   if (is_offer ? !read_body(message, body)
                : message.owner != nullptr && message.bytes > runtime_->packets().packet_bytes()) {
     return refuse(message);

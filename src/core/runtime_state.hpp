@@ -35,7 +35,7 @@ namespace weft::core {
 class allocator_owner final : public detail::payload_owner {
  public:
   explicit allocator_owner(buffer_allocator* allocator) noexcept : allocator_{allocator} {}
-  /// The one way to memory whose size a peer says; null beyond `buffer_bytes_max`, whoever would allocate it.
+  /// The one way to memory whose size a peer says; null beyond `buffer_bytes_max`, for any allocator.
   [[nodiscard]] void* allocate(std::uint64_t bytes, std::uint32_t source, std::uint64_t tag) noexcept;
   void release(void* data, std::size_t bytes) noexcept override;
 

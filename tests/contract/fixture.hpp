@@ -115,6 +115,19 @@ class transport_fixture : public testing::TestWithParam<transport_case> {
     return true;
   }
 
+  // Polls with this budget until so many messages are there; none of these polls may move more.
+  [[nodiscard]] bool arrived_within_budget(std::size_t count, unsigned budget) {
+    return poll_until(
+        [&] {
+          const std::size_t before = sink_.messages.size();
+          const unsigned moved = in().poll(sink_, budget);
+          EXPECT_LE(moved, budget);
+          EXPECT_EQ(sink_.messages.size(), before + moved);
+          return sink_.messages.size() == count;
+        },
+        1);
+  }
+
   [[nodiscard]] bool arrived(std::size_t count) {
     return poll_until([&] { return sink_.messages.size() >= count; }) && sink_.messages.size() == count;
   }

@@ -120,15 +120,7 @@ TEST_P(transport, keeps_to_the_budget_of_a_poll) {
   sink_.room = 0;
   for (std::uint64_t tag = 0; tag < 6; ++tag) ASSERT_TRUE(posted(tag, 8));
   sink_.room = 100;
-  ASSERT_TRUE(poll_until(
-      [&] {
-        const std::size_t before = sink_.messages.size();
-        const unsigned moved = in().poll(sink_, 2);
-        EXPECT_LE(moved, 2U);
-        EXPECT_EQ(sink_.messages.size(), before + moved);
-        return sink_.messages.size() == 6;
-      },
-      1));
+  ASSERT_TRUE(arrived_within_budget(6, 2));
   for (const received& each : sink_.messages) expect_whole(each, each.header.tag, 8);
   EXPECT_EQ(tags_of(sink_), (std::multiset<std::uint64_t>{0, 1, 2, 3, 4, 5}));
 }

@@ -14,7 +14,7 @@ class words : public transport_fixture {
 
   [[nodiscard]] bool takes_words() const { return promised().takes_words; }
 
-  // The tag of the `number`-th word of a kind: 0 for active messages, 1 for those that meet a receive.
+  // The tag of the `number`-th word of a kind: 0 for active messages, 1 for sends that meet a receive.
   [[nodiscard]] static std::uint64_t word_tag(std::uint64_t number, std::uint64_t kind) { return number * 3 + kind; }
 
   void expect_word(std::uint64_t tag) {
@@ -160,15 +160,7 @@ TEST_P(words, keep_to_the_budget_of_a_poll) {
     sink_.room = 0;
     for (std::uint64_t number = 0; number < 6; ++number) ASSERT_TRUE(post_word(word_tag(number, kind)));
     sink_.room = 100;
-    ASSERT_TRUE(poll_until(
-        [&] {
-          const std::size_t before = sink_.messages.size();
-          const unsigned moved = in().poll(sink_, 2);
-          EXPECT_LE(moved, 2U);
-          EXPECT_EQ(sink_.messages.size(), before + moved);
-          return sink_.messages.size() == 6;
-        },
-        1));
+    ASSERT_TRUE(arrived_within_budget(6, 2));
     sink_.messages.clear();
   }
 }

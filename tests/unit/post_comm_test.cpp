@@ -85,7 +85,7 @@ class rank {
     }
   }
 
-  // Both ranks: no completion object is signalled but those that were looked for.
+  // Both ranks: no completion object is signalled beside the expected ones.
   void expect_nothing_else() {
     runtime_.barrier();
     for (int i = 0; i < 100; ++i) dev().progress();
