@@ -115,13 +115,13 @@ class device {
   ///
   /// **Buffer**: the caller's again after *done*, or when `local` is signalled, which does not say that the message has
   /// met its receive unless `.complete_at = delivered`.
-  /// **Errors**: `invalid_argument` for an engine that this rank has not made.
+  /// **Errors**: `invalid_argument` for an engine that this rank has not made, and for a policy in an ordered one.
   /// **Order**: none, also between messages of one tag; in an `ordered` engine that of the posts of each rank.
   /// **Source**: dang2016, 2.3 and 3.1; yan2025-lci, 4.2.8.
   status post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                    const post_send_options& options = {}) {
-    if (options.engine == default_matching_engine && detail::is_plain(bytes, options) && &local.runtime() == runtime_)
-        [[likely]] {
+    if (options.engine == default_matching_engine && options.policy <= match_policy::none &&
+        detail::is_plain(bytes, options) && &local.runtime() == runtime_) [[likely]] {
       return detail::post_plain_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
     }
     return post_any_send(peer, bytes, local, detail::anew(options));
@@ -136,13 +136,13 @@ class device {
   ///
   /// **Buffer**: the library's until `local` is signalled.
   /// **Returns**: `.ticket()` of the answer is what `cancel` wants.
-  /// **Errors**: `invalid_argument` for an engine that this rank has not made, and for a wildcard in one that is not
-  /// ordered. **Order**: receives of one rank, tag, policy and engine are matched in the order of their posts,
-  /// but for those that waited in the backlog.
+  /// **Errors**: `invalid_argument` for an engine that this rank has not made, for a wildcard in one that is not
+  /// ordered, and for a policy in one that is. **Order**: receives of one rank, tag, policy and engine are matched in
+  /// the order of their posts, but for those that waited in the backlog.
   /// **Source**: dang2016, 3.1; yan2025-lci, 4.3.2.
   status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {}) {
-    if (options.engine == default_matching_engine && options.allow_retry && !options.any_tag &&
-        &local.runtime() == runtime_) [[likely]] {
+    if (options.engine == default_matching_engine && options.policy <= match_policy::none && options.allow_retry &&
+        !options.any_tag && &local.runtime() == runtime_) [[likely]] {
       return detail::post_plain_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
     }
     return post_any_recv(peer, buffer, local, detail::anew(options));

@@ -14,7 +14,8 @@ class runtime_state;
 struct engine_state;
 }  // namespace core
 
-/// By what a send and a receive find each other; both say so, and one policy never meets another.
+/// By what a send and a receive find each other; both say so, and one policy never meets another. Not for ordered
+/// engines, where the receive alone leaves rank or tag open, by `any_rank` and `.any_tag`.
 enum class match_policy : std::uint8_t {
   rank_tag,   ///< the same tag, and the receive names the sender's rank
   rank_only,  ///< the receive names the sender's rank; whatever the tag

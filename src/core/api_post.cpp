@@ -36,6 +36,19 @@ core::engine_state& engine_of(core::runtime_state& state, const char* call, std:
   return *static_cast<core::engine_state*>(found.object);
 }
 
+void check_policy(const char* call, const core::engine_state& engine, match_policy policy) {
+  if (policy > match_policy::none) [[unlikely]] {
+    throw error{errc::invalid_argument,
+                fmt::format("{}: there is no match policy {}", call, static_cast<unsigned>(policy))};
+  }
+  if (engine.is_ordered() && policy != match_policy::rank_tag) [[unlikely]] {
+    throw error{errc::invalid_argument,
+                fmt::format("{}: engine {} is ordered: receives leave rank or tag open there by any_rank and .any_tag, "
+                            "not by .policy, and sends say nothing of it",
+                            call, engine.id)};
+  }
+}
+
 void check_region(const core::runtime_state& state, const char* call, std::uint32_t peer, const remote_buffer& at,
                   std::uint64_t bytes) {
   const remote_region& region = at.region;
@@ -87,6 +100,7 @@ template <class Options>
 core::receive_request request_of(core::runtime_state& state, const char* call, std::uint32_t peer,
                                  const Options& options) {
   core::engine_state& engine = engine_of(state, call, options.engine);
+  check_policy(call, engine, options.policy);
   const bool wild = peer == any_rank || options.any_tag;
   if (wild && !engine.is_ordered()) {
     throw error{errc::invalid_argument,
@@ -158,6 +172,7 @@ namespace {
   state.check_object("post_send", local);
   check("post_send", peer, state.size(), bytes);
   core::engine_state& engine = engine_of(state, "post_send", options.engine);
+  check_policy("post_send", engine, options.policy);
   return through.post_send(request_of(peer, bytes, local, options), engine);
 }
 
@@ -273,6 +288,10 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
                                 completion& local, const detail::post_atomic_word_options& options) {
   runtime_->state_->check_object("post_atomic", local);
   if (peer >= state_->rank_count()) refuse_rank("post_atomic", peer, state_->rank_count());
+  if (!core::is_atomic_code(core::atomic_code(what.op, what.bytes))) [[unlikely]] {
+    throw error{errc::invalid_argument, fmt::format("post_atomic to rank {}: there is no atomic operation {}", peer,
+                                                    static_cast<unsigned>(what.op))};
+  }
   check_region(*runtime_->state_, "post_atomic", peer, at, what.bytes);
   if (at.offset % what.bytes != 0) {
     throw error{errc::invalid_argument,
@@ -318,6 +337,9 @@ status device::post_comm(direction way, std::uint32_t peer, const_buffer_ref byt
     out.device = options.device;
     out.allow_done = options.allow_done;
     return post_am(peer, *options.notify, bytes, local, out);
+  }
+  if (options.any_tag) {
+    throw error{errc::invalid_argument, "post_comm: a send has a tag; .any_tag is of a receive in an ordered engine"};
   }
   auto out = options_from<post_send_options>(options);
   out.engine = options.engine;
@@ -391,6 +413,10 @@ memory_region::memory_region(weft::runtime& owner, std::size_t bytes) : runtime_
 memory_region::memory_region(weft::runtime& owner, std::span<std::byte> memory) : runtime_{&owner}, memory_{memory} {
   if (memory.empty())
     throw error{errc::invalid_argument, "memory_region: there is nothing to open, the memory is empty"};
+  if (memory.data() == nullptr) {
+    throw error{errc::invalid_argument,
+                fmt::format("memory_region: the memory is null but has {} bytes", memory.size())};
+  }
   handle_ = {owner.state_->job(), owner.state_->regions().open(memory), memory.size(), owner.state_->rank()};
 }
 

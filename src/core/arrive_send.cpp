@@ -103,6 +103,7 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
 }
 
 bool device_state::match_in_order(engine_state& engine, const net::arrival& message) noexcept {
+  if ((message.header.kind >> 8) != static_cast<std::uint32_t>(match_policy::rank_and_tag)) return refuse(message);
   const match_key key = make_match_key(engine.id, match_policy::rank_and_tag, message.source, message.header.tag);
   match_node* found = nullptr;
   matched_messages released;

@@ -45,6 +45,18 @@ void describe(operation_state& operation, const transfer_request& request, const
                   name_of(request.what), request.bytes, request.at.offset, request.peer)};
 }
 
+// The same word by message is refused by its owner.
+void check_alignment(const transfer_request& request, const region_place& place) {
+  if (request.what != operation::atomic || place.by != region_place::way::mapped ||
+      reinterpret_cast<std::uintptr_t>(place.memory) % request.bytes == 0) [[likely]] {
+    return;
+  }
+  throw error{errc::region_refused,
+              fmt::format("atomic of {} bytes at offset {} of a region of rank {}: the region's memory begins at an "
+                          "address that is not a multiple of {}, so the word is not aligned",
+                          request.bytes, request.at.offset, request.peer, request.bytes)};
+}
+
 }  // namespace
 
 status device_state::post_transfer(const transfer_request& request) {
@@ -55,6 +67,7 @@ status device_state::try_post_transfer(const transfer_request& request) {
   const region_place place =
       runtime_->regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
   if (place.by == region_place::way::refused) refuse_region(request);
+  check_alignment(request, place);
   operation_state* const operation = runtime_->posts().try_get();
   if (operation == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);

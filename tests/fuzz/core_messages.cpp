@@ -116,7 +116,7 @@ class receiver {
       const bool is_ordered = engine == ordered_id || engine == late_engine_id;
       any_tag = is_ordered && how >= 128;
       peer = is_ordered && how / 64 % 2 == 1 ? any_rank : 0;
-      policy = static_cast<match_policy>(how / 5 % 4);
+      policy = is_ordered ? match_policy::rank_tag : static_cast<match_policy>(how / 5 % 4);
       tag = in.take<std::uint8_t>() % 4;
     }
     std::uint32_t engine;

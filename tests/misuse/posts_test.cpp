@@ -66,6 +66,8 @@ TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
       const std::array<weft::const_buffer_ref, 2> wraps{weft::const_buffer_ref{&word, bytes}, {&word, 0 - bytes + 16}};
       expect_refused([&] { return dev.post_am(0, {1}, weft::const_buffer_list{wraps}, local); }, wrong, "negative");
       expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{wraps}, local); }, wrong, "negative");
+      const std::array<weft::buffer_ref, 2> wraps_in{weft::buffer_ref{&word, bytes}, {&word, 0 - bytes + 16}};
+      expect_refused([&] { return dev.post_recv(0, weft::buffer_list{wraps_in}, local); }, wrong, "negative");
     }
     const std::array<weft::const_buffer_ref, 2> pieces{out, weft::const_buffer_ref{nullptr, 3}};
     expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{pieces}, local); }, wrong, "null");
@@ -76,6 +78,74 @@ TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
     EXPECT_EQ(dev.cancel(~std::uint64_t{0}), weft::cancel_result::too_late);
     EXPECT_EQ(local.outstanding(), 0U);
     rt.barrier();
+  });
+}
+
+// Silently ignored, one side would wait for ever.
+TEST(wrong_post, names_a_policy_that_there_is_not) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::counter local{rt};
+    const weft::matching_engine ordered{rt, {.id = 3, .ordered = true}};
+    const auto wrong = errc::invalid_argument;
+    const auto nine = static_cast<weft::match_policy>(9);
+    for (const std::uint32_t engine : {weft::default_matching_engine, ordered.id()}) {
+      const auto send = [&] { return dev.post_send(0, out, local, {.engine = engine, .policy = nine}); };
+      expect_refused(send, wrong, "no match policy 9");
+      const auto receive = [&] { return dev.post_recv(0, in, local, {.engine = engine, .policy = nine}); };
+      expect_refused(receive, wrong, "no match policy 9");
+      expect_refused([&] { return dev.probe(0, {.engine = engine, .policy = nine}); }, wrong, "no match policy 9");
+    }
+    for (const auto policy : {weft::match_policy::rank_only, weft::match_policy::tag_only, weft::match_policy::none}) {
+      const auto send = [&] { return dev.post_send(0, out, local, {.engine = 3, .policy = policy}); };
+      expect_refused(send, wrong, "engine 3 is ordered");
+      for (const std::uint32_t peer : {0U, weft::any_rank}) {
+        const auto receive = [&] {
+          return dev.post_recv(peer, in, local, {.engine = 3, .policy = policy, .any_tag = true});
+        };
+        expect_refused(receive, wrong, "any_rank and .any_tag");
+        expect_refused([&] { return dev.probe(peer, {.engine = 3, .policy = policy}); }, wrong, "engine 3 is ordered");
+      }
+    }
+    expect_refused([&] { return dev.post_comm(weft::direction::out, 0, out, local, {.any_tag = true}); }, wrong,
+                   "a send has a tag");
+    EXPECT_EQ(local.outstanding(), 0U);
+  });
+}
+
+TEST(wrong_post, of_an_atomic_names_an_operation_that_there_is_not_or_a_word_that_is_not_aligned) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::counter local{rt};
+    alignas(8) std::array<std::byte, 32> memory{};
+    const weft::memory_region aligned{rt, std::span{memory}};
+    const weft::memory_region shifted{rt, std::span{memory}.subspan(4)};
+    const auto add = [&](const weft::memory_region& region, auto operand, weft::atomic_op op) {
+      return dev.post_atomic<decltype(operand)>(0, op, operand, region.at(0), local);
+    };
+    for (const unsigned op : {6U, 77U, 255U}) {
+      expect_refused([&] { return add(aligned, std::uint64_t{1}, static_cast<weft::atomic_op>(op)); },
+                     errc::invalid_argument, "no atomic operation");
+    }
+    expect_refused([&] { return add(shifted, std::uint64_t{1}, weft::atomic_op::fetch_add); }, errc::region_refused,
+                   "not a multiple of 8");
+    EXPECT_FALSE(add(shifted, std::uint32_t{1}, weft::atomic_op::fetch_add).is_retry());
+    dev.flush();
+    EXPECT_EQ(std::to_integer<int>(memory[4]), 1);
+    EXPECT_EQ(std::to_integer<int>(memory[0]), 0);
+  });
+}
+
+TEST(wrong_region, is_of_no_memory) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    const auto open = [&](std::byte* at, std::size_t bytes) {
+      const weft::memory_region made{rt, std::span{at, bytes}};
+      return made.handle().bytes;
+    };
+    std::byte one{};
+    EXPECT_EQ(open(&one, 1), 1U);
+    expect_refused([&] { return open(nullptr, 100); }, errc::invalid_argument, "null but has 100 bytes");
+    expect_refused([&] { return open(&one, 0); }, errc::invalid_argument, "empty");
   });
 }
 

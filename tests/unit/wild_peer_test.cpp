@@ -237,5 +237,20 @@ TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer)
   });
 }
 
+// Which of receives leaves rank or tag open is the receiver's matter alone there.
+TEST(wild_peer, sends_under_a_policy_to_an_ordered_engine_and_is_refused) {
+  test::local_job{1}.run([](runtime& rt) {
+    const matching_engine ordered{rt, {.id = 3, .ordered = true}};
+    const matching_engine unordered{rt, {.id = 4}};
+    wild_messages wild{rt};
+    const std::uint64_t body = 7;
+    for (std::uint32_t policy = 1; policy < 256; ++policy) {
+      const auto kind = static_cast<core::wire>(core::kind_word(core::wire::send, policy));
+      EXPECT_TRUE(wild.is_refused(kind, 3, body)) << policy;
+      EXPECT_EQ(wild.is_refused(kind, 4, body), policy > 3) << policy;
+    }
+  });
+}
+
 }  // namespace
 }  // namespace weft
