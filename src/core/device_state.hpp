@@ -125,7 +125,7 @@ class device_state final {
                                                           const net::header& what, const_buffer_ref bytes) noexcept {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
     if (net::outgoing* const ring = known_way(to); ring != nullptr) [[likely]]
-      return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count, false));
+      return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count));
     return inject(to.peer(), to.device(), what.kind, what.id, what.tag, bytes);
   }
   /// What `device::post_am` promises, of messages that are no such ones; the arguments have been checked.

@@ -92,7 +92,7 @@ class basic_ring_sender {
 
   [[nodiscard]] bool try_push(const header& what, const void* payload, std::uint32_t bytes,
                               bool carries_packet) noexcept {
-    if (!has_credit() && !refresh_credit()) [[unlikely]]
+    if (!has_room()) [[unlikely]]
       return false;
     push(what, payload, bytes, carries_packet);
     return true;
@@ -100,6 +100,9 @@ class basic_ring_sender {
 
   /// Whether there is room that this side knows of already.
   [[nodiscard]] bool has_credit() const noexcept { return tail_ != limit_; }
+
+  /// Whether there is room.
+  [[nodiscard]] bool has_room() noexcept { return has_credit() || refresh_credit(); }
 
   /// Where there is. Inlined, so that nothing is left of what is known of the message.
   [[gnu::always_inline]] void push(const header& what, const void* payload, std::uint32_t bytes,

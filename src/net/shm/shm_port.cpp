@@ -6,21 +6,20 @@ namespace weft::net::shm {
 
 // First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
 post_result shm_port::push_anew(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                std::uint32_t bytes, bool carries_packet) noexcept {
+                                std::uint32_t bytes) noexcept {
   outgoing* way = own_->find_way(peer, device);
-  return way == nullptr ? post_result::full : way->push(shared_, what, payload, bytes, carries_packet);
+  return way == nullptr ? post_result::full : way->push(shared_, what, payload, bytes);
 }
 
 post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                std::uint32_t bytes) noexcept {
-  // Lent before it is published: the peer may return it before the push is through.
-  owner_->lend(packet, peer);
-  const packet_reference reference{packet, bytes};
   outgoing* way = routes_[peer].known_way(device);
-  const post_result result = way != nullptr ? way->push(shared_, what, &reference, sizeof reference, true)
-                                            : push_anew(peer, device, what, &reference, sizeof reference, true);
-  if (result != post_result::ok) owner_->unlend(packet);
-  return result;
+  if (way == nullptr) way = own_->find_way(peer, device);
+  if (way == nullptr) return post_result::full;
+  // Lent before it is published, as the peer may return it before the push is through; and not where it doesn't go: a
+  // wild peer would return what is still the caller's.
+  const packet_reference reference{packet, bytes};
+  return way->push(shared_, what, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
 }
 
 void shm_port::look_for_rings() noexcept {

@@ -65,10 +65,6 @@ class shm_transport final : public transport {
     // is neither to be relied on nor seen by a sanitizer of this process.
     lent_to_[packet].store(peer + 1, std::memory_order_release);
   }
-  void unlend(std::uint32_t packet) noexcept {
-    // [shm.unlend] relaxed: the packet is still this thread's.
-    lent_to_[packet].store(0, std::memory_order_relaxed);
-  }
 
   [[nodiscard]] std::uint64_t messages_refused() const noexcept override {
     return refused_.load(std::memory_order_relaxed);  // [stat]
