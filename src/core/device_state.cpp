@@ -40,8 +40,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
 
 device_state::~device_state() { receives_->put_many(spare_receives_.data(), spare_count_); }
 
-bool device_state::try_adopt(device_state& gone) {
-  if (!gate_.try_enter()) return false;
+void device_state::adopt(device_state& gone) {
   for (const auto& each : endpoints_) each->adopt(gone.index_);
   operation_state* operation = gone.backlog_.take_all();
   while (operation != nullptr) {
@@ -50,15 +49,10 @@ bool device_state::try_adopt(device_state& gone) {
     counts_.put_off();
     operation = behind;
   }
-  gate_.leave();
-  return true;
 }
 
-bool device_state::try_release(std::uint32_t index) noexcept {
-  if (!gate_.try_enter()) return false;
+void device_state::release(std::uint32_t index) noexcept {
   for (const auto& each : endpoints_) each->release(index);
-  gate_.leave();
-  return true;
 }
 
 }  // namespace weft::core

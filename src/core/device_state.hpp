@@ -200,11 +200,10 @@ class device_state final {
   /// The same for a message that was copied aside before.
   [[nodiscard]] bool on_kept_message(const net::arrival& message) noexcept;
 
-  /// Serves what arrives for a device that is gone, and finishes what it had under way. Not for the hot path. False:
-  /// another thread polls, nothing has happened; so for the next one.
-  [[nodiscard]] bool try_adopt(device_state& gone);
-  /// Stops serving slot `index`, which is about to have a device again.
-  [[nodiscard]] bool try_release(std::uint32_t index) noexcept;
+  /// Serves what arrives for a device that is gone, and finishes what it had under way. Inside of the gate.
+  void adopt(device_state& gone);
+  /// Stops serving slot `index`, which is about to have a device again. Inside of the gate.
+  void release(std::uint32_t index) noexcept;
 
  private:
   // Posting messages (post_message.cpp).

@@ -109,8 +109,7 @@ template <class Wants>
 device_state* device_state::enter_other(std::uint32_t index, Wants&& wants) noexcept {
   // [choosing.begin] relaxed: ordered before the look at the table by the fence of whoever closes a device.
   choosing_.store(true, std::memory_order_relaxed);
-  // [choosing.fence] seq_cst -> [gate.fence_all]: for the compiler; the closer's membarrier is the core's fence.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  fence_for_all(kernel_fences_threads());
   device_state* const other = runtime_->shared_devices().find(index);
   const bool is_inside = other != nullptr && wants(*other) && other->gate_.try_enter();
   // [choosing.end] release -> [choosing.wait]: inside, or done with it.

@@ -313,19 +313,25 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
   target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
 
-// Until each device has been seen without a poller, but for this thread. The lock isn't kept meanwhile: a handler may
-// be waiting for it.
+// Until each poller that is inside a device now has left it, but for this thread. The lock isn't kept meanwhile: a
+// handler may be waiting for it. A device that takes the place of one that goes is waited for in vain, for one pass.
 void runtime_state::wait_for_pollers() noexcept {
-  std::uint64_t left = ~std::uint64_t{0};  // to be seen, by index
-  for (base::backoff waiting; left != 0;) {
-    {
-      const std::scoped_lock lock{devices_mutex_};
-      for (std::uint32_t index = 0; index < net::slots_max; ++index) {
-        const bool is_there = index < devices_.size() && devices_[index];
-        if (!is_there || devices_[index]->gate().is_left()) left &= ~(std::uint64_t{1} << index);
-      }
-    }
-    if (left != 0) waiting.pause();
+  std::array<std::uint64_t, net::slots_max> before{};
+  std::uint64_t inside = 0;  // by index
+  const auto look = [&](auto&& visit) {
+    const std::scoped_lock lock{devices_mutex_};
+    for (std::uint32_t index = 0; index < devices_.size(); ++index) visit(index, devices_[index].get());
+  };
+  look([&](std::uint32_t index, device_state* device) {
+    if (device == nullptr) return;
+    before[index] = device->gate().passes();
+    inside |= std::uint64_t{1} << index;
+  });
+  for (base::backoff waiting;; waiting.pause()) {
+    look([&](std::uint32_t index, device_state* device) {
+      if (device == nullptr || device->gate().has_left_since(before[index])) inside &= ~(std::uint64_t{1} << index);
+    });
+    if (inside == 0) return;
   }
 }
 
@@ -369,13 +375,18 @@ device_state& runtime_state::open_device(const device_options& options) {
                 "a device is made inside a handler or hook of the default device: make it outside"};
   }
   const progress_policy policy = options.policy.value_or(base::process_settings().policy);
-  // The lock is given back while device 0 is polled: a handler there may be waiting for it.
-  for (base::backoff waiting;; waiting.pause()) {
+  for (bool is_adopted = false;;) {
+    // Before the lock: a handler of device 0 may be waiting for that.
+    std::optional<poll_gate::turn> turn;
+    if (is_adopted) turn.emplace(devices_[0]->gate());
     const std::scoped_lock lock{devices_mutex_};
     const auto place = std::ranges::find_if(devices_, [](const auto& device) { return device == nullptr; });
     if (place == devices_.end()) break;
     const auto index = static_cast<std::uint32_t>(place - devices_.begin());
-    if (adopted_[index] && !devices_[0]->try_release(index)) continue;
+    is_adopted = adopted_[index];
+    if (is_adopted && !turn) continue;
+    if (is_adopted) devices_[0]->release(index);
+    turn.reset();
     adopted_[index] = false;
     *place = std::make_unique<device_state>(*this, index, options.shared, policy);
     if (options.shared) shared_devices_.add(index, **place);
@@ -412,13 +423,14 @@ void runtime_state::close_device(device_state& gone) noexcept {
     const std::scoped_lock lock{devices_mutex_};
     for (const auto& transport : transports_) transport->close(index);
   }
-  // As above.
-  for (base::backoff waiting;; waiting.pause()) {
+  std::optional<poll_gate::turn> turn;  // before the lock, as above
+  if (index != 0) turn.emplace(devices_[0]->gate());
+  {
     const std::scoped_lock lock{devices_mutex_};
-    if (index != 0 && !devices_[0]->try_adopt(gone)) continue;
+    if (index != 0) devices_[0]->adopt(gone);
+    turn.reset();
     adopted_[index] = index != 0;
     devices_[index].reset();
-    break;
   }
   if (index != 0) parking_.wake_everybody();  // who sleeps at device 0 serves it now
 }

@@ -1,4 +1,4 @@
-"""weft-run where the system refuses a call that it needs: it says so and ends."""
+"""weft-run where the system refuses a call that it needs: it says so and ends. And a job that can do without one."""
 
 import ctypes
 import errno
@@ -18,8 +18,8 @@ LIMIT = 60  # seconds for anything; never reached where all is well
 @unittest.skipUnless(os.uname().machine in ("x86_64", "aarch64"), "the numbers of system calls are known for these")
 class RefusedSystemCalls(unittest.TestCase):
     """A seccomp filter refuses one system call: weft-run says so, starts no rank that it can't serve, and ends."""
-    NUMBERS = {"x86_64": {"signalfd4": 289, "epoll_create1": 291, "epoll_ctl": 233},
-               "aarch64": {"signalfd4": 74, "epoll_create1": 20, "epoll_ctl": 21}}
+    NUMBERS = {"x86_64": {"signalfd4": 289, "epoll_create1": 291, "epoll_ctl": 233, "membarrier": 324},
+               "aarch64": {"signalfd4": 74, "epoll_create1": 20, "epoll_ctl": 21, "membarrier": 283}}
 
     def refuse(self, call):
         """For the child before its exec."""
@@ -53,6 +53,13 @@ class RefusedSystemCalls(unittest.TestCase):
 
     def test_a_refused_epoll_create1_is_told_before_a_rank_starts(self):
         self.assertEqual(self.check_refused("epoll_create1", "make an epoll descriptor"), "")
+
+    def test_a_refused_membarrier_is_done_without(self):
+        ended = subprocess.run([WEFT_RUN, "-n", "2", str(BUILD / "tests/process/all_operations")],
+                               preexec_fn=self.refuse("membarrier"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, timeout=10 * LIMIT, text=True,
+                               env=os.environ | {"WEFT_TEST_RANKS": "2"})
+        self.assertEqual(ended.returncode, 0, ended.stdout)
 
     def test_a_refused_epoll_ctl_ends_the_job(self):
         self.check_refused("epoll_ctl", "watch a descriptor")

@@ -1,0 +1,145 @@
+// The gate of a device under pollers that leave it no moment: nobody who waits for it depends on seeing it free.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "core/poll_gate.hpp"
+#include "support/waiting.hpp"
+
+namespace weft::core {
+namespace {
+
+// Runs `call` in another thread, to its end.
+template <class Call>
+void elsewhere(const Call& call) {
+  std::jthread{call}.join();
+}
+
+TEST(poll_gate, tells_that_a_poller_has_left_although_the_next_one_is_inside) {
+  for (const bool shared : {false, true}) {
+    poll_gate gate{shared};
+    ASSERT_TRUE(gate.try_enter());
+    elsewhere([&] {
+      const std::uint64_t before = gate.passes();
+      EXPECT_FALSE(gate.has_left_since(before));
+    });
+    const std::uint64_t before = gate.passes();
+    EXPECT_TRUE(gate.has_left_since(before)) << "it is this thread itself";
+    gate.leave();
+    ASSERT_TRUE(gate.try_enter());
+    elsewhere([&] { EXPECT_TRUE(gate.has_left_since(before)); });
+    gate.leave();
+    elsewhere([&] { EXPECT_TRUE(gate.has_left_since(gate.passes())); });
+  }
+}
+
+TEST(poll_gate, is_handed_to_who_waits_for_a_turn) {
+  poll_gate gate{true};
+  ASSERT_TRUE(gate.try_enter());
+  std::atomic<bool> over{false};
+  std::jthread waiting{[&] {
+    const poll_gate::turn turn{gate};
+    EXPECT_TRUE(gate.is_inside());
+    over.store(true);
+  }};
+  // This one enters again at once, each time that it has left. It finds the gate taken, or the other has been inside.
+  EXPECT_TRUE(test::eventually([&] {
+    gate.leave();
+    return !gate.try_enter() || over.load();
+  }));
+  waiting.join();
+  EXPECT_TRUE(over.load());
+  const bool was_inside = gate.is_inside();
+  if (was_inside) gate.leave();
+  EXPECT_TRUE(gate.try_enter());
+  gate.leave();
+}
+
+TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_the_time) {
+  constexpr unsigned threads = 3, turns = 200;
+  poll_gate gate{true};
+  std::uint64_t plain = 0;  // as a sanitizer sees it
+  std::atomic<unsigned> going{threads};
+  std::jthread poller{[&] {
+    while (going.load() != 0) {
+      if (!gate.try_enter()) continue;
+      ++plain;
+      gate.leave();
+    }
+  }};
+  {
+    std::vector<std::jthread> waiting;
+    for (unsigned i = 0; i < threads; ++i) {
+      waiting.emplace_back([&] {
+        for (unsigned n = 0; n < turns; ++n) {
+          const poll_gate::turn turn{gate};
+          ++plain;
+        }
+        going.fetch_sub(1);
+      });
+    }
+  }
+  poller.join();
+  EXPECT_GE(plain, threads * turns);
+  EXPECT_TRUE(gate.try_enter());
+}
+
+// Whoever withdraws something sees who is inside, or those who enter see that it is gone: with each kind of fence.
+TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
+  for (const bool by_kernel : {true, false}) {
+    if (by_kernel && !kernel_fences_threads()) continue;
+    for (const bool shared : {true, false}) {
+      poll_gate gate{shared, by_kernel};
+      std::atomic<bool> is_there{true}, stop{false};
+      std::uint64_t used = 0;  // by who is inside and found it there, and by who has withdrawn it
+      std::uint64_t found = 0;
+      std::jthread poller{[&] {
+        while (!stop.load(std::memory_order_relaxed)) {
+          if (!gate.try_enter()) continue;
+          if (is_there.load(std::memory_order_acquire)) {
+            ++used;
+            ++found;
+          }
+          gate.leave();
+        }
+      }};
+      constexpr std::uint64_t rounds = 2000;
+      for (std::uint64_t i = 0; i < rounds; ++i) {
+        is_there.store(false, std::memory_order_relaxed);
+        if (by_kernel) {
+          fence_all_threads();
+        } else {
+          std::atomic_thread_fence(std::memory_order_seq_cst);
+        }
+        gate.wait_until_left();
+        ++used;
+        is_there.store(true, std::memory_order_release);
+      }
+      stop.store(true);
+      poller.join();
+      EXPECT_EQ(used, rounds + found);
+    }
+  }
+}
+
+TEST(poll_gate, is_waited_for_by_passes) {
+  poll_gate gate{true};
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> entered{0};
+  std::jthread poller{[&] {
+    while (!stop.load()) {
+      if (!gate.try_enter()) continue;
+      entered.fetch_add(1);
+      gate.leave();
+    }
+  }};
+  EXPECT_TRUE(test::eventually([&] { return entered.load() != 0; }));
+  for (int i = 0; i < 100; ++i) gate.wait_until_left();
+  stop.store(true);
+}
+
+}  // namespace
+}  // namespace weft::core
