@@ -218,9 +218,10 @@ bool device_state::on_chunk(const net::arrival& message) noexcept {
   }
   operation->into.copy_from(message.payload, offset, message.bytes);
   const std::uint32_t bytes = message.bytes;
+  const std::uint64_t all = operation->bytes;  // once this chunk is counted, it may be somebody else's
   give_back(message);
   // [chunk.count] acq_rel -> [chunk.count]: whoever copies the last chunk sees all others in the buffer.
-  if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == operation->bytes) {
+  if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == all) {
     if (operation->acknowledge) {
       // Goes on with whichever step is left: told its sender, it may still find its completion object full.
       if (!announce(*operation)) put_off(*operation);

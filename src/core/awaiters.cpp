@@ -1,6 +1,7 @@
 // What coroutines do while they are being suspended and resumed.
 #include "weft/detail/awaiters.hpp"
 
+#include "base/backoff.hpp"
 #include "core/run_loop_state.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/event.hpp"
@@ -50,9 +51,9 @@ class succession {
 };
 thread_local constinit succession* succession::current = nullptr;
 
-// Whoever has the lock of an engine's place holds it for some instructions.
+// Whoever has the lock of an engine's place holds it for some instructions, unless the system takes it off its core.
 void cancel_receive(device& through, std::uint64_t ticket) noexcept {
-  while (through.cancel(ticket) == cancel_result::busy) std_atomics::pause();
+  for (base::backoff waiting; through.cancel(ticket) == cancel_result::busy;) waiting.pause();
 }
 
 }  // namespace

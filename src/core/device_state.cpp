@@ -1,4 +1,5 @@
 #include "core/device_state.hpp"
+#include "base/config.hpp"
 
 #include <fmt/format.h>
 
@@ -22,8 +23,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       random_{(index + 1) * 0x9e3779b9},
       attention_{policy == progress_policy::adaptive ? std::make_unique<attention>() : nullptr},
       receives_{&runtime.receives()},
-      // Of a small set none lie idle here while others look for them.
-      spare_room_{shared ? 0 : std::min(spare_receives_max, runtime.receives().count() / 128)} {
+      spare_room_{shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
   open_endpoints();
   for (const auto& each : endpoints_) idle_.push_back(each.get());
   busy_ = idle_.back();
@@ -40,7 +40,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
 
 device_state::~device_state() { receives_->put_many(spare_receives_.data(), spare_count_); }
 
-void device_state::adopt(device_state& gone) {
+void device_state::adopt(device_state& gone) noexcept {
   for (const auto& each : endpoints_) each->adopt(gone.index_);
   operation_state* operation = gone.backlog_.take_all();
   while (operation != nullptr) {

@@ -1,6 +1,7 @@
 // A device as the library sees it: what posts, polls, and continues long messages.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -97,6 +98,13 @@ enum class stillness : std::uint8_t {
   waiting,  ///< a message has no room yet, and nobody tells when it has: sleep shortly
   quiet,    ///< whatever comes wakes who sleeps
 };
+
+/// Receives that a device of one thread's own may keep at hand. They come on top of those that may be posted, so that
+/// nobody goes short of what others keep for nothing.
+inline constexpr std::uint32_t spare_receives_max = 32;
+[[nodiscard]] constexpr std::uint32_t spare_receives_of(std::uint32_t receives_max) noexcept {
+  return std::min(spare_receives_max, receives_max / 128);
+}
 
 class device_state final {
  public:
@@ -201,7 +209,7 @@ class device_state final {
   [[nodiscard]] bool on_kept_message(const net::arrival& message) noexcept;
 
   /// Serves what arrives for a device that is gone, and finishes what it had under way. Inside of the gate.
-  void adopt(device_state& gone);
+  void adopt(device_state& gone) noexcept;
   /// Stops serving slot `index`, which is about to have a device again. Inside of the gate.
   void release(std::uint32_t index) noexcept;
 
@@ -251,6 +259,8 @@ class device_state final {
     return operation.target != nullptr && operation.source.bytes() == operation.bytes;
   }
   [[nodiscard]] bool on_copy_request(const net::arrival& message) noexcept;
+  [[nodiscard]] operation_state* find_shared(std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
+                                             bool& is_wrong) noexcept;
   [[nodiscard]] bool on_share(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_chunk(const net::arrival& message) noexcept;
   enum class fate : std::uint8_t { deliver, kept, no_room, unwanted };
@@ -322,7 +332,7 @@ class device_state final {
   [[nodiscard]] bool fetch(operation_state& operation) noexcept;
   [[nodiscard]] bool begin_share(operation_state& operation) noexcept;
   [[nodiscard]] bool fetch_share(operation_state& operation) noexcept;
-  [[nodiscard]] bool write_share(operation_state& operation) noexcept;
+  [[nodiscard]] bool write_share(operation_state& help) noexcept;
   [[nodiscard]] bool announce(operation_state& operation) noexcept;
   [[nodiscard]] bool signal(operation_state& operation) noexcept;
   unsigned advance_backlog() noexcept;
@@ -397,7 +407,6 @@ class device_state final {
   backlog backlog_;
   hook_list hooks_{gate_};
   // The device's one thread's; no room where it is shared.
-  static constexpr std::uint32_t spare_receives_max = 32;
   operation_pool* receives_;
   std::uint32_t spare_room_ = 0;
   std::uint32_t spare_count_ = 0;

@@ -80,7 +80,6 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::uint64_t remote_ticket = 0;
   copy_share* share = nullptr;      // of a long message that both sides copy
   std::uint32_t share_number = 0;   // of that copy
-  shared_piece piece;               // sender: the piece in hand
   std::byte* mapped = nullptr;      // the target's memory of a put or get, where it is mapped here
   std::uint64_t region = 0;         // its name
   std::uint64_t region_offset = 0;  // where it begins there

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/refusals.hpp"
+#include "core/runtime_state.hpp"
 
 namespace weft::core {
 namespace {

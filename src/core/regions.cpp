@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/error.hpp"
 
@@ -65,7 +66,12 @@ std::span<std::byte> region_table::allocate(std::size_t bytes) {
     if (pages < bytes || memory == MAP_FAILED) {
       throw error{errc::out_of_memory, fmt::format("the system has no {} bytes for a memory region", bytes)};
     }
-    allocated_.emplace(static_cast<std::byte*>(memory), pages);
+    try {
+      allocated_.emplace(static_cast<std::byte*>(memory), pages);
+    } catch (...) {
+      munmap(memory, pages);
+      throw;
+    }
     return {static_cast<std::byte*>(memory), bytes};
   }
   const auto found = std::find_if(free_.begin(), free_.end(), [&](const auto& each) { return each.second >= pages; });
@@ -76,10 +82,11 @@ std::span<std::byte> region_table::allocate(std::size_t bytes) {
                             bytes, shared_bytes_)};
   }
   std::byte* const memory = found->first;
-  const std::size_t rest = found->second - pages;
-  free_.erase(found);
-  if (rest != 0) free_.emplace(memory + pages, rest);
-  allocated_.emplace(memory, pages);
+  allocated_.emplace(memory, pages);  // nothing has happened where that fails
+  auto rest = free_.extract(found);
+  rest.key() += pages;
+  rest.mapped() -= pages;
+  if (rest.mapped() != 0) free_.insert(std::move(rest));
   return {memory, bytes};
 }
 
@@ -94,19 +101,19 @@ void region_table::close(std::uint64_t name) noexcept {
   if (published_ != nullptr) published_[index].name.store(0, std::memory_order_release);
   const auto found = allocated_.find(memory);
   if (found == allocated_.end()) return;
-  const std::size_t bytes = found->second;
-  allocated_.erase(found);
-  give_back(memory, bytes);
+  give_back(allocated_.extract(found));
 }
 
 // Zeroes again, which take no memory until they are written; and one piece with its free neighbours.
-void region_table::give_back(std::byte* memory, std::size_t bytes) noexcept {
+void region_table::give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept {
+  std::byte* const memory = piece.key();
+  const std::size_t bytes = piece.mapped();
   if (shared_ == nullptr) {
     munmap(memory, bytes);
     return;
   }
   if (madvise(memory, bytes, MADV_REMOVE) != 0) std::fill_n(memory, bytes, std::byte{});
-  auto here = free_.emplace(memory, bytes).first;
+  auto here = free_.insert(std::move(piece)).position;  // allocates nothing
   const auto next = std::next(here);
   if (next != free_.end() && here->first + here->second == next->first) {
     here->second += next->second;

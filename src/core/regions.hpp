@@ -111,7 +111,7 @@ class region_table {
     std::uint64_t name, address, bytes, shared;
   };
   static void fill(entry& out, const facts& what) noexcept;
-  void give_back(std::byte* memory, std::size_t bytes) noexcept;
+  void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
 
   std::uint32_t rank_;
   std::byte* own_ = nullptr;     // this rank's shared memory; null where there is none

@@ -19,6 +19,15 @@
 
 namespace weft::core {
 
+namespace {
+
+// Those that may be posted, and those that the devices of one thread's own keep at hand: all but the default device.
+std::uint32_t receives_in_all(const base::settings& settings) noexcept {
+  return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
+}
+
+}  // namespace
+
 void misuse(const char* what) noexcept {
   base::log_error("wrong use: {}", what);
   std::abort();
@@ -51,7 +60,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
       own_packet_memory_{nullptr, nullptr},
       sets_{operation_pool{operation_set::posts, base::process_settings().operations_max},
             operation_pool{operation_set::arrivals, base::process_settings().operations_max},
-            operation_pool{operation_set::receives, base::process_settings().receives_max}},
+            operation_pool{operation_set::receives, receives_in_all(base::process_settings())}},
       awaited_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       failed_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       matching_{base::matching_bucket_count(base::process_settings())},

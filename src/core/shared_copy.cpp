@@ -73,49 +73,54 @@ bool device_state::fetch_share(operation_state& operation) noexcept {
   return false;
 }
 
-// The sender is asked to help. Where it comes too late there is nothing to claim, and the operation may be another one
-// by now; with a piece in hand it is certain to wait for its answer.
+// What the sender has to write from; null where there is nothing (any more): it comes too late, and the operation may
+// be another one by now.
+operation_state* device_state::find_shared(std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
+                                           bool& is_wrong) noexcept {
+  operation_state* const found = runtime_->posts().find(ticket, peer, step::wait_for_answer);
+  is_wrong =
+      found != nullptr && (!has_bytes_to_send(*found) || found->bytes != bytes || found->source.address() == nullptr);
+  return is_wrong ? nullptr : found;
+}
+
+// The sender is asked to help. Its own operation waits for its answer meanwhile, so another one does it.
 bool device_state::on_share(const net::arrival& message) noexcept {
   share_body body;
   if (!read_body(message, body) || body.share >= copy_shares::count) return refuse(message);
   copy_share* const share = runtime_->shares().at(message.source, body.share);
-  if (share == nullptr) return true;
-  operation_state* const operation = runtime_->posts().find(body.ticket, message.source, step::wait_for_answer);
-  if (operation == nullptr) return true;
-  const shared_piece piece = share->claim(body.number, body.bytes);
-  if (piece.bytes == 0) return true;
-  if (!has_bytes_to_send(*operation) || operation->bytes != body.bytes || operation->source.address() == nullptr) {
-    share->finish(piece, false);
-    return refuse(message);
-  }
-  operation->share = share;
-  operation->share_number = body.number;
-  operation->piece = piece;
-  operation->remote_address = body.address;
-  take_up(*operation, step::share);
+  bool is_wrong = false;
+  const bool is_there = find_shared(body.ticket, message.source, body.bytes, is_wrong) != nullptr;
+  if (is_wrong) return refuse(message);
+  operation_state* const help = is_there && share != nullptr ? runtime_->arrivals().try_get() : nullptr;
+  if (help == nullptr) return true;
+  help->peer = message.source;
+  help->remote_ticket = body.ticket;
+  help->remote_address = body.address;
+  help->bytes = body.bytes;
+  help->share = share;
+  help->share_number = body.number;
+  take_up(*help, step::share);
   return true;
 }
 
-bool device_state::write_share(operation_state& operation) noexcept {
-  copy_share& share = *operation.share;
+// A piece that is claimed is written in the same call: the receiver waits for it, and who knows when this thread makes
+// progress again. While it is in hand, the operation that it is of is certain to wait for its answer.
+bool device_state::write_share(operation_state& help) noexcept {
   for (unsigned i = 0; i < pieces_at_once; ++i) {
-    const shared_piece piece = operation.piece;
-    const net::copy_result result =
-        way(operation.peer)
-            .write_remote(operation.peer, operation.source.address() + piece.offset,
-                          operation.remote_address + piece.offset, static_cast<std::size_t>(piece.bytes));
-    const bool copied = result == net::copy_result::done;
-    // The next piece before this one is told of: with none in hand, the answer may come the next moment.
-    operation.piece = copied ? share.claim(operation.share_number, operation.bytes) : shared_piece{};
-    if (operation.piece.bytes == 0) {
-      operation.share = nullptr;
-      operation.moved.store(0, std::memory_order_relaxed);  // [stat] it may still have to send packets
-      operation.reach(step::wait_for_answer);
-      share.finish(piece, copied);
-      return true;
+    bool is_wrong = false;
+    const operation_state* const from = find_shared(help.remote_ticket, help.peer, help.bytes, is_wrong);
+    const std::byte* const source = from != nullptr ? from->source.address() : nullptr;
+    const shared_piece piece = source != nullptr ? help.share->claim(help.share_number, help.bytes) : shared_piece{};
+    bool copied = false;
+    if (piece.bytes != 0) {
+      copied = way(help.peer).write_remote(help.peer, source + piece.offset, help.remote_address + piece.offset,
+                                           static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
+      help.share->finish(piece, copied);
     }
-    operation.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [stat] this device's alone
-    share.finish(piece, true);
+    if (copied) continue;
+    help.share = nullptr;
+    runtime_->put_back(help);
+    return true;
   }
   return false;
 }

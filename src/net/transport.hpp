@@ -146,7 +146,7 @@ class endpoint {
   [[nodiscard]] virtual const route* route_to(std::uint32_t /*peer*/) const noexcept { return nullptr; }
 
   /// Serves the arrivals of a device that is gone, from now until `release`.
-  virtual void adopt(std::uint32_t slot) = 0;
+  virtual void adopt(std::uint32_t slot) noexcept = 0;
   virtual void release(std::uint32_t slot) noexcept = 0;
 };
 

@@ -88,7 +88,7 @@ TEST_P(promise, of_a_route_that_small_messages_may_be_pushed_into_is_kept) {
   ASSERT_NE(ring, nullptr);
   for (std::uint64_t tag = 0; tag < 3 * ring_cells; ++tag) {
     const auto payload = pattern(tag % 41, tag);
-    ASSERT_EQ(ring->push(true, header_of(tag), payload.data(), static_cast<std::uint32_t>(payload.size()), false),
+    ASSERT_EQ(ring->push(true, header_of(tag), payload.data(), static_cast<std::uint32_t>(payload.size())),
               post_result::ok);
     ASSERT_TRUE(arrived(1));
     expect_whole(sink_.messages.front(), tag, payload.size());

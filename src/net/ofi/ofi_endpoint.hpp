@@ -12,7 +12,9 @@ namespace weft::net::ofi {
 template <class Sink>
 class ofi_endpoint final : public endpoint<Sink> {
  public:
-  ofi_endpoint(ofi_transport& owner, std::uint32_t slot) : owner_{&owner}, slot_{slot}, served_{slot} {}
+  ofi_endpoint(ofi_transport& owner, std::uint32_t slot) : owner_{&owner}, slot_{slot}, served_{slot} {
+    served_.reserve(slots_max);
+  }
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
                                        const void* payload, std::uint32_t bytes) noexcept override {
@@ -45,7 +47,7 @@ class ofi_endpoint final : public endpoint<Sink> {
     return copy_result::unavailable;
   }
 
-  void adopt(std::uint32_t slot) override { served_.push_back(slot); }
+  void adopt(std::uint32_t slot) noexcept override { served_.push_back(slot); }
   void release(std::uint32_t slot) noexcept override { std::erase(served_, slot); }
 
  private:

@@ -13,7 +13,9 @@ template <class Sink>
 class self_endpoint final : public endpoint<Sink> {
  public:
   self_endpoint(self_transport& owner, std::uint32_t slot)
-      : owner_{&owner}, slot_{slot}, served_{&owner.loop_at(slot)} {}
+      : owner_{&owner}, slot_{slot}, served_{&owner.loop_at(slot)} {
+    served_.reserve(slots_max);
+  }
 
   post_result try_inject(std::uint32_t, std::uint32_t device, const header& what, const void* payload,
                          std::uint32_t bytes) noexcept override {
@@ -44,7 +46,7 @@ class self_endpoint final : public endpoint<Sink> {
     return copy_result::done;
   }
 
-  void adopt(std::uint32_t slot) override { served_.push_back(&owner_->loop_at(slot)); }
+  void adopt(std::uint32_t slot) noexcept override { served_.push_back(&owner_->loop_at(slot)); }
   void release(std::uint32_t slot) noexcept override { std::erase(served_, &owner_->loop_at(slot)); }
 
  private:

@@ -34,7 +34,7 @@ class shm_endpoint final : public endpoint<Sink> {
     return port_.write_remote(peer, source, remote, bytes);
   }
   [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept override { return port_.route_to(peer); }
-  void adopt(std::uint32_t index) override { port_.adopt(index); }
+  void adopt(std::uint32_t index) noexcept override { port_.adopt(index); }
   void release(std::uint32_t index) noexcept override { port_.release(index); }
   unsigned poll(Sink& sink, unsigned budget) noexcept override {
     const std::vector<incoming*>& rings = port_.rings();

@@ -1,6 +1,7 @@
 #include "net/shm/shm_port.hpp"
 
 #include <cstring>
+#include <new>
 
 namespace weft::net::shm {
 
@@ -25,7 +26,7 @@ post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const h
 void shm_port::look_for_rings() noexcept {
   // [shm.seen] acquire <- [shm.opened]: what is opened from here on is looked for again.
   opened_before_ = opened_->load(std::memory_order_acquire);
-  bool found = false;
+  bool found = is_list_old_;
   for (slot* served : served_) {
     found |= served->look_for_sources();
     if (served->has_missed_some()) opened_before_ = looked_never;
@@ -33,11 +34,23 @@ void shm_port::look_for_rings() noexcept {
   if (found) list_rings();
 }
 
-void shm_port::list_rings() noexcept {
+// Without memory for the list it stays as it was, and is made anew with the next look.
+bool shm_port::list_rings() noexcept {
+  std::size_t count = 0;
+  for (slot* served : served_) count += served->sources().size();
+  try {
+    rings_.reserve(count);
+  } catch (const std::bad_alloc&) {
+    is_list_old_ = true;
+    opened_before_ = looked_never;
+    return false;
+  }
+  is_list_old_ = false;
   rings_.clear();
   for (slot* served : served_) {
     for (incoming& ring : served->sources()) rings_.push_back(&ring);
   }
+  return true;
 }
 
 copy_result shm_port::read_remote(std::uint32_t peer, void* target, std::uint64_t remote, std::size_t bytes) noexcept {

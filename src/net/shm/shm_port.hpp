@@ -14,6 +14,7 @@ class shm_port {
  public:
   shm_port(shm_transport& owner, slot& own, bool shared)
       : owner_{&owner}, opened_{&owner.opened()}, own_{&own}, routes_{own.routes()}, shared_{shared} {
+    served_.reserve(slots_max);
     served_.push_back(&own);
     list_rings();
   }
@@ -32,14 +33,14 @@ class shm_port {
                                         std::size_t bytes) noexcept;
   [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
                                          std::size_t bytes) noexcept;
-  void adopt(std::uint32_t index) {
+  void adopt(std::uint32_t index) noexcept {
     served_.push_back(&owner_->slot_at(index));
     list_rings();
     opened_before_ = looked_never;  // of rings to that slot nobody may have heard
   }
   void release(std::uint32_t index) noexcept {
     std::erase(served_, &owner_->slot_at(index));
-    list_rings();
+    if (!list_rings()) rings_.clear();
   }
 
   // For polling.
@@ -58,12 +59,13 @@ class shm_port {
   [[nodiscard]] [[gnu::noinline]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what,
                                                         const void* payload, std::uint32_t bytes) noexcept;
 
-  void list_rings() noexcept;
+  bool list_rings() noexcept;
 
   shm_transport* owner_;
   const std::atomic<std::uint64_t>* opened_;
   static constexpr std::uint64_t looked_never = ~std::uint64_t{0};
   std::uint64_t opened_before_ = looked_never;  // at the last look
+  bool is_list_old_ = false;                    // there was no memory for another one
   slot* own_;
   route* routes_;  // of own_
   bool shared_;

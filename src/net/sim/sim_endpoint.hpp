@@ -12,7 +12,9 @@ template <class Sink>
 class sim_endpoint final : public endpoint<Sink> {
  public:
   sim_endpoint(sim_transport& owner, std::uint32_t index, std::unique_ptr<endpoint<inbox>> wrapped)
-      : owner_{&owner}, own_{&owner.slot_at(index)}, wrapped_{std::move(wrapped)}, served_{own_} {}
+      : owner_{&owner}, own_{&owner.slot_at(index)}, wrapped_{std::move(wrapped)}, served_{own_} {
+    served_.reserve(slots_max);
+  }
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
                                        const void* payload, std::uint32_t bytes) noexcept override {
@@ -45,7 +47,7 @@ class sim_endpoint final : public endpoint<Sink> {
     return answer != copy_result::done ? answer : wrapped_->write_remote(peer, source, remote, bytes);
   }
 
-  void adopt(std::uint32_t index) override {
+  void adopt(std::uint32_t index) noexcept override {
     served_.push_back(&owner_->slot_at(index));
     wrapped_->adopt(index);
   }
