@@ -19,9 +19,9 @@ namespace {
 
 // What another launcher, or the file boot, may have left in our environment: it would contradict ours.
 bool belongs_to_another_job(std::string_view entry) {
-  static constexpr std::array<std::string_view, 9> prefixes{"PMI_",       "PMIX_",      "OMPI_COMM_WORLD_",
-                                                            "MPI_LOCAL",  "WEFT_BOOT=", "WEFT_BOOT_DIR=",
-                                                            "WEFT_RANK=", "WEFT_SIZE=", "WEFT_RUN_"};
+  static constexpr std::array<std::string_view, 10> prefixes{
+      "PMI_",           "PMIX_",          "OMPI_COMM_WORLD_", "MPI_LOCAL",  "WEFT_BOOT=",
+      "WEFT_BOOT_DIR=", "WEFT_BOOT_KEY=", "WEFT_RANK=",       "WEFT_SIZE=", "WEFT_RUN_"};
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return entry.starts_with(p); });
 }
 

@@ -135,7 +135,7 @@ class ExitCodes(unittest.TestCase):
 
 class Environment(unittest.TestCase):
     def test_ranks_learn_who_they_are_and_nothing_of_another_launcher(self):
-        foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x",
+        foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x", WEFT_BOOT_KEY="k",
                               WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3")
         result = run("-n", 2, "-x", "ADDED=a=b", "env", env=foreign)
         lines = collections.Counter(result.stdout.splitlines())
