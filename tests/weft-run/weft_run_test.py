@@ -107,13 +107,36 @@ class ExitCodes(unittest.TestCase):
         self.assertEqual(result.returncode, 124)
         self.assertIn("longer than 0.2 s", result.stderr)
 
+    def test_ranks_that_run_on_after_anothers_success_are_told_of_once(self):
+        job = subprocess.Popen([WEFT_RUN, "-n", "3", "--notice", "0.01", "--timeout", str(LIMIT), "sh", "-c", BY_RANK,
+                                "sh", "read line", "exit 0", "exit 0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment())
+        line = job.stderr.readline()
+        self.assertRegex(line, r"^weft-run: ranks? [12-]+ ha(s|ve) ended with exit code 0, and 0.01 s later ranks? "
+                               r"0(, [12])? still runs?; --linger SECONDS ends such a job$")
+        said = job.communicate("go on\n", timeout=LIMIT)[1]
+        self.assertEqual((job.returncode, said), (0, ""))
+
+    def test_ranks_that_linger_are_ended_and_named(self):
+        result = run_ranks("sleep 1000", "exit 0", "sleep 1000", options=["--linger", "0.1", "--timeout", LIMIT])
+        self.assertEqual(result.returncode, 124)
+        self.assertEqual(result.stderr, "weft-run: rank 1 has ended with exit code 0, and 0.1 s later ranks 0, 2 "
+                                        "still run; ending the job\n")
+
+    def test_ranks_that_end_in_time_are_a_success_whatever_may_linger(self):
+        result = run_ranks("exit 0", "exit 0", options=["--linger", LIMIT, "--notice", LIMIT])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        result = run_ranks("sleep 0.2", "exit 0", options=["--notice", "0"])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_wrong_command_lines_are_2_and_say_why(self):
         for arguments, words in [
                 (["-n", 0, "true"], "1 to 4096"), (["-n", 4097, "true"], "1 to 4096"), (["-n", "x", "true"], "x"),
                 (["-n", -1, "true"], "1 to 4096"), (["true"], "required"), (["-n", 2], "which program"),
                 (["-n", 2, "--bogus", "true"], "unknown option --bogus"), (["-n", 2, "-x", "A", "true"], "NAME=VALUE"),
                 (["-n", 2, "--bind", "moon", "true"], "'moon'"), (["-n", 2, "--bind", "core:0", "true"], "core:0"),
-                (["-n", 2, "--timeout", "soon", "true"], "soon")]:
+                (["-n", 2, "--timeout", "soon", "true"], "soon"), (["-n", 2, "--linger", 0, "true"], "linger"),
+                (["-n", 2, "--notice", -1, "true"], "notice")]:
             result = run(*arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertIn(words, result.stderr)
