@@ -62,7 +62,7 @@ class job {
   void rank_ended(std::uint32_t rank, int status);
   void watch_stragglers();
   [[nodiscard]] std::string describe_stragglers(double seconds) const;
-  void start_failed(std::uint32_t rank, int problem);
+  void start_failed(std::uint32_t rank, start_step step, int problem);
   void guardian_gone();
   void take_signal(int signal);
   void check_deadlines();

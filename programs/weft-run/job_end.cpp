@@ -68,7 +68,11 @@ void job::read_events() {
       case received::message: break;
     }
     switch (news.what) {
-      case event::kind::start_failed: start_failed(news.rank, news.value); break;
+      case event::kind::start_failed: start_failed(news.rank, news.step, news.value); break;
+      case event::kind::cant_watch:
+        fail(exit_launcher,
+             fmt::format("the guardian process can't wait for events: {}; ending the job", std::strerror(news.value)));
+        break;
       case event::kind::ended: rank_ended(news.rank, news.value); break;
       case event::kind::all_gone:
         all_gone_ = true;
@@ -117,9 +121,17 @@ void job::report_first_failure() {
   fail(exit_code_of(first.status), fmt::format("rank {} {}", first.rank, describe(first.status)));
 }
 
-void job::start_failed(std::uint32_t rank, int problem) {
+void job::start_failed(std::uint32_t rank, start_step step, int problem) {
+  const char* const why = std::strerror(problem);
+  switch (step) {
+    case start_step::process: return fail(exit_launcher, fmt::format("rank {} could not be started: {}", rank, why));
+    case start_step::binding:
+      return fail(exit_launcher,
+                  fmt::format("rank {} could not be bound to its processors: {}; --bind none does without", rank, why));
+    case start_step::program: break;
+  }
   fail(problem == ENOENT ? exit_not_found : exit_not_executable,
-       fmt::format("rank {} could not be started: {}: {}", rank, options_.command.front(), std::strerror(problem)));
+       fmt::format("rank {} could not be started: {}: {}", rank, options_.command.front(), why));
 }
 
 void job::guardian_gone() {

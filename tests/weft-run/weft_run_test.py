@@ -158,8 +158,8 @@ class ExitCodes(unittest.TestCase):
 
 class Environment(unittest.TestCase):
     def test_ranks_learn_who_they_are_and_nothing_of_another_launcher(self):
-        foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x", WEFT_BOOT_KEY="k",
-                              WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3")
+        foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x",
+                              WEFT_BOOT_KEY="k", WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3")
         result = run("-n", 2, "-x", "ADDED=a=b", "env", env=foreign)
         lines = collections.Counter(result.stdout.splitlines())
         for line in ["PMI_RANK=0", "PMI_RANK=1"]:
@@ -174,6 +174,20 @@ class Environment(unittest.TestCase):
         counts = [line for line in result.stdout.split()]
         # 0, 1, 2, PMI_FD, and the one that ls reads the folder with
         self.assertEqual(counts.count("5"), 3, result.stdout)
+
+    @unittest.skipUnless(subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode == 0,
+                         "needs a mount namespace of its own")
+    def test_binding_without_sys_and_proc_works_or_says_what_is_missing(self):
+        hide = "mount -t tmpfs none /sys && mount -t tmpfs none /proc && exec \"$@\""
+        last = {max(os.sched_getaffinity(0))}
+        for processors in [os.sched_getaffinity(0), last]:
+            for what in ["core", "hwthread"]:
+                result = subprocess.run(["unshare", "-rm", "sh", "-c", hide, "sh", WEFT_RUN, "-n", "2", "-q", "--bind", what,
+                                         "true"], stderr=subprocess.PIPE, text=True, timeout=LIMIT, env=environment(),
+                                        preexec_fn=lambda: os.sched_setaffinity(0, processors))
+                if result.returncode != 0:
+                    self.assertEqual(result.returncode, 2, result.stderr)
+                    self.assertRegex(result.stderr, r"weft-run: --bind: .*/sys/devices/system/cpu.* --bind none")
 
     def test_binding_stays_within_what_is_allowed(self):
         allowed = os.sched_getaffinity(0)
