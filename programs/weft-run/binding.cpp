@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "weft/error.hpp"
 
 namespace weft::run {
@@ -10,6 +13,8 @@ namespace {
 struct bitmap_destroyer {
   void operator()(hwloc_bitmap_t bitmap) const noexcept { hwloc_bitmap_free(bitmap); }
 };
+
+using bitmap = std::unique_ptr<hwloc_bitmap_s, bitmap_destroyer>;
 
 hwloc_obj_type_t type_of(bind_object object) {
   switch (object) {
@@ -35,30 +40,52 @@ binding::binding(const bind_rule& rule) : rule_{rule} {
       hwloc_topology_load(topology) != 0) {
     throw error{errc::configuration, "--bind: hwloc can't read this machine's shape; --bind none does without it"};
   }
-  type_ = type_of(rule.object);
-  const int count = hwloc_get_nbobjs_by_type(topology, type_);
+  find_objects();
+}
+
+// Some objects have no processors, as the node of a memory of its own. And where hwloc can't read /sys it guesses which
+// processors there are: nobody can be bound to those that this process may not use.
+void binding::find_objects() {
+  const hwloc_obj_type_t type = type_of(rule_.object);
+  const int count = hwloc_get_nbobjs_by_type(topology_.get(), type);
   if (count <= 0) {
     throw error{errc::configuration,
                 fmt::format("--bind: this machine shows no object of kind {}; --bind none, core or hwthread may do",
-                            hwloc_obj_type_string(type_))};
+                            hwloc_obj_type_string(type))};
   }
-  count_ = static_cast<std::uint32_t>(count);
+  const bitmap allowed{hwloc_bitmap_alloc()};
+  if (!allowed || hwloc_get_cpubind(topology_.get(), allowed.get(), HWLOC_CPUBIND_THREAD) != 0) {
+    throw error{errc::configuration,
+                fmt::format("--bind: can't tell which processors this process may use: {}; --bind none "
+                            "does without",
+                            std::strerror(errno))};
+  }
+  for (int i = 0; i < count; ++i) {
+    const hwloc_obj_t object = hwloc_get_obj_by_type(topology_.get(), type, static_cast<unsigned>(i));
+    if (object != nullptr && hwloc_bitmap_intersects(object->cpuset, allowed.get()) != 0) objects_.push_back(object);
+  }
+  if (objects_.empty()) {
+    throw error{errc::configuration,
+                fmt::format("--bind: hwloc finds no object of kind {} with a processor that this process may use; it "
+                            "reads /sys/devices/system/cpu, which must be there: mount /sys, or use --bind none",
+                            hwloc_obj_type_string(type))};
+  }
 }
 
 bool binding::crowded(std::uint32_t ranks) const noexcept {
-  return topology_ && std::uint64_t{ranks} * rule_.each > count_;
+  return topology_ && std::uint64_t{ranks} * rule_.each > objects_.size();
 }
 
 bool binding::apply(std::uint32_t rank) const noexcept {
   if (!topology_) return true;
-  const std::unique_ptr<hwloc_bitmap_s, bitmap_destroyer> processors{hwloc_bitmap_alloc()};
+  const bitmap processors{hwloc_bitmap_alloc()};
   if (!processors) return false;
   for (std::uint32_t i = 0; i < rule_.each; ++i) {
-    const auto index = static_cast<unsigned>((std::uint64_t{rank} * rule_.each + i) % count_);
-    const hwloc_obj_t object = hwloc_get_obj_by_type(topology_.get(), type_, index);
-    if (object == nullptr || hwloc_bitmap_or(processors.get(), processors.get(), object->cpuset) != 0) return false;
+    const hwloc_obj_t object = objects_[(std::uint64_t{rank} * rule_.each + i) % objects_.size()];
+    if (hwloc_bitmap_or(processors.get(), processors.get(), object->cpuset) != 0) return false;
   }
-  return hwloc_set_cpubind(topology_.get(), processors.get(), HWLOC_CPUBIND_PROCESS) == 0;
+  // This thread is the whole process, and hwloc finds the threads of a process in /proc, which may be missing.
+  return hwloc_set_cpubind(topology_.get(), processors.get(), HWLOC_CPUBIND_THREAD) == 0;
 }
 
 }  // namespace weft::run

@@ -5,14 +5,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "weft-run/options.hpp"
 
 namespace weft::run {
 
-/// Objects are dealt out in the machine's order, within what weft-run itself may use, and from the start again when
-/// there are more ranks than objects.
+/// Objects with processors that weft-run may use are dealt out in the machine's order, and from the start again
+/// when there are more ranks than objects.
 class binding {
  public:
   /// **Errors** weft::error if the machine's shape can't be read or has no such object.
@@ -28,10 +28,11 @@ class binding {
     void operator()(hwloc_topology_t topology) const noexcept { hwloc_topology_destroy(topology); }
   };
 
+  void find_objects();
+
   bind_rule rule_;
   std::unique_ptr<hwloc_topology, destroyer> topology_;
-  hwloc_obj_type_t type_ = HWLOC_OBJ_CORE;
-  std::uint32_t count_ = 0;
+  std::vector<hwloc_obj_t> objects_;
 };
 
 }  // namespace weft::run

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <thread>
 #include <unordered_map>
 
 #include "weft-run/messages.hpp"
@@ -24,9 +25,10 @@ class guardian {
 
   void start_ranks(std::vector<rank_ends>& ends) {
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
-      const pid_t child = start_rank(plan_, bind_, rank, ends[rank]);
+      start_failure failure;
+      const pid_t child = start_rank(plan_, bind_, rank, ends[rank], failure);
       if (child < 0) {
-        tell({event::kind::start_failed, rank, errno});
+        tell({event::kind::start_failed, rank, failure.problem, failure.step});
         break;
       }
       ranks_.emplace(child, rank);
@@ -37,7 +39,11 @@ class guardian {
   void serve(int child_signals) {
     while (!ranks_.empty()) {
       std::array<pollfd, 2> watched{{{control_.get(), POLLIN, 0}, {child_signals, POLLIN, 0}}};
-      if (::poll(watched.data(), watched.size(), -1) < 0) continue;  // EINTR only
+      if (::poll(watched.data(), watched.size(), -1) < 0) {
+        if (errno == EINTR) continue;
+        tell({event::kind::cant_watch, 0, errno});
+        return end_ranks();
+      }
       if (watched[1].revents != 0) {
         signalfd_siginfo ignored{};
         (void)!::read(child_signals, &ignored, sizeof ignored);
@@ -55,7 +61,7 @@ class guardian {
     do {
       left = kill_descendants();
       reap();
-      if (left > 0) ::poll(nullptr, 0, 2);
+      if (left > 0) std::this_thread::sleep_for(std::chrono::milliseconds{2});
     } while (left > 0 && clock::now() < deadline);
     tell({event::kind::all_gone, 0, static_cast<std::int32_t>(left)});
   }
@@ -79,13 +85,15 @@ class guardian {
       switch (receive_message(control_.get(), what)) {
         case received::message: signal_ranks(what.signal); break;
         case received::nothing: return;
-        case received::hang_up:  // weft-run is gone
-          signal_ranks(SIGKILL);
-          (void)kill_descendants();
-          wait_for_ranks();
-          return;
+        case received::hang_up: return end_ranks();  // weft-run is gone
       }
     }
+  }
+
+  void end_ranks() {
+    signal_ranks(SIGKILL);
+    (void)kill_descendants();
+    wait_for_ranks();
   }
 
   // None of them has been waited for, so these process ids are theirs.

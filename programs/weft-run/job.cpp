@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 namespace weft::run {
 namespace {
@@ -61,7 +62,8 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
       errors_{same_file(STDOUT_FILENO, STDERR_FILENO) ? &output_ : &errors_own_},
       server_{chosen.ranks},
       input_{descriptor{}},
-      ranks_left_{chosen.ranks} {
+      running_(chosen.ranks) {
+  std::iota(running_.begin(), running_.end(), 0U);
   const sigset_t signals = forwarded_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);  // before there are ranks: none shall be missed
   signals_ = descriptor{::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
@@ -81,10 +83,7 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
     watch(ends.pmi.get(), EPOLLIN, source::pmi, rank);
   }
   streams_open_ = streams_.size();
-  if (chosen.timeout_s > 0) {
-    timeout_at_ = clock::now() + std::chrono::duration_cast<clock::duration>(
-                                     std::chrono::duration<double>{std::min(chosen.timeout_s, 1e8)});
-  }
+  if (chosen.timeout_s > 0) timeout_at_ = after(chosen.timeout_s);
 }
 
 int job::run() {
@@ -142,7 +141,7 @@ void job::refresh_watches() {
 
 int job::milliseconds_to_wait() const {
   std::optional<clock::time_point> next;
-  for (const auto& deadline : {timeout_at_, kill_at_, give_up_at_}) {
+  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, kill_at_, give_up_at_}) {
     if (deadline && (!next || *deadline < *next)) next = deadline;
   }
   if (give_up_at_ && next == give_up_at_ && clock::now() >= *next) return -1;  // only a slow reader is left to wait for

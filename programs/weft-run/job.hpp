@@ -40,6 +40,8 @@ class job {
   };
   enum class source : std::uint32_t { control, signals, input, input_room, sink, stream, pmi };
 
+  static clock::time_point after(double seconds);
+
   // job.cpp: the loop
   void watch(int fd, std::uint32_t events, source what, std::uint32_t index);
   void unwatch(int fd);
@@ -58,7 +60,9 @@ class job {
   // job_end.cpp: what ends a job
   void read_events();
   void rank_ended(std::uint32_t rank, int status);
-  void start_failed(std::uint32_t rank, int problem);
+  void watch_stragglers();
+  [[nodiscard]] std::string describe_stragglers(double seconds) const;
+  void start_failed(std::uint32_t rank, start_step step, int problem);
   void guardian_gone();
   void take_signal(int signal);
   void check_deadlines();
@@ -78,7 +82,8 @@ class job {
   descriptor signals_;
   std::vector<stream> streams_;  // 2 r: standard output of rank r; 2 r + 1: standard error
   std::size_t streams_open_ = 0;
-  std::uint32_t ranks_left_;
+  std::vector<std::uint32_t> running_;    // ranks, sorted
+  std::vector<std::uint32_t> succeeded_;  // ranks that have ended with 0
 
   struct failure {
     std::uint32_t rank;
@@ -90,6 +95,8 @@ class job {
   bool all_gone_ = false;
   int signals_seen_ = 0;
   std::optional<clock::time_point> timeout_at_;
+  std::optional<clock::time_point> notice_at_;  // a rank has ended, and others may wait for it
+  std::optional<clock::time_point> linger_at_;
   std::optional<clock::time_point> kill_at_;
   std::optional<clock::time_point> give_up_at_;  // waiting for output
   bool input_watched_ = false;

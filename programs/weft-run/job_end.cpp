@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "boot/backends.hpp"
 #include "weft-run/job.hpp"
 
 namespace weft::run {
@@ -21,7 +22,17 @@ std::string describe(int status) {
                      WCOREDUMP(status) ? ", core dumped" : "");
 }
 
+std::string name_ranks(const std::vector<std::uint32_t>& ranks, const char* of_one, const char* of_several) {
+  const bool one = ranks.size() == 1;
+  return fmt::format("{} {} {}", one ? "rank" : "ranks", boot::list_of_ranks(ranks), one ? of_one : of_several);
+}
+
 }  // namespace
+
+job::clock::time_point job::after(double seconds) {
+  return clock::now() +
+         std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{std::min(seconds, 1e8)});
+}
 
 void job::say(const std::string& text) {
   if (options_.quiet) return;
@@ -37,8 +48,7 @@ void job::fail(int exit_code, const std::string& text) {
   say(text);
   signal_ranks(SIGTERM);
   signal_ranks(SIGCONT);
-  kill_at_ =
-      clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{options_.grace_s});
+  kill_at_ = after(options_.grace_s);
 }
 
 void job::complain(const std::optional<std::string>& complaint) {
@@ -58,7 +68,11 @@ void job::read_events() {
       case received::message: break;
     }
     switch (news.what) {
-      case event::kind::start_failed: start_failed(news.rank, news.value); break;
+      case event::kind::start_failed: start_failed(news.rank, news.step, news.value); break;
+      case event::kind::cant_watch:
+        fail(exit_launcher,
+             fmt::format("the guardian process can't wait for events: {}; ending the job", std::strerror(news.value)));
+        break;
       case event::kind::ended: rank_ended(news.rank, news.value); break;
       case event::kind::all_gone:
         all_gone_ = true;
@@ -70,13 +84,28 @@ void job::read_events() {
 }
 
 void job::rank_ended(std::uint32_t rank, int status) {
-  --ranks_left_;
+  std::erase(running_, rank);
   if (exit_code_of(status) != 0) {
     failures_.push_back({rank, status});
     return;
   }
   serve_pmi(rank);  // what it said before it went
   complain(server_.rank_ended(rank));
+  succeeded_.insert(std::upper_bound(succeeded_.begin(), succeeded_.end(), rank), rank);
+  watch_stragglers();
+}
+
+// A rank may end with 0 in the middle of a job: those that wait for its messages do so for ever. Others have work left
+// and are fine. Nobody but the user can tell.
+void job::watch_stragglers() {
+  const bool over = running_.empty();
+  notice_at_ = over || options_.notice_s == 0 ? std::nullopt : std::optional{after(options_.notice_s)};
+  linger_at_ = over || options_.linger_s == 0 ? std::nullopt : std::optional{after(options_.linger_s)};
+}
+
+std::string job::describe_stragglers(double seconds) const {
+  return fmt::format("{} ended with exit code 0, and {} s later {}", name_ranks(succeeded_, "has", "have"), seconds,
+                     name_ranks(running_, "still runs", "still run"));
 }
 
 // Several ranks may be found dead at once, in no order of time. One that a signal killed is more likely the cause than
@@ -92,9 +121,17 @@ void job::report_first_failure() {
   fail(exit_code_of(first.status), fmt::format("rank {} {}", first.rank, describe(first.status)));
 }
 
-void job::start_failed(std::uint32_t rank, int problem) {
+void job::start_failed(std::uint32_t rank, start_step step, int problem) {
+  const char* const why = std::strerror(problem);
+  switch (step) {
+    case start_step::process: return fail(exit_launcher, fmt::format("rank {} could not be started: {}", rank, why));
+    case start_step::binding:
+      return fail(exit_launcher,
+                  fmt::format("rank {} could not be bound to its processors: {}; --bind none does without", rank, why));
+    case start_step::program: break;
+  }
   fail(problem == ENOENT ? exit_not_found : exit_not_executable,
-       fmt::format("rank {} could not be started: {}: {}", rank, options_.command.front(), std::strerror(problem)));
+       fmt::format("rank {} could not be started: {}: {}", rank, options_.command.front(), why));
 }
 
 void job::guardian_gone() {
@@ -140,6 +177,15 @@ void job::check_deadlines() {
   if (timeout_at_ && now >= *timeout_at_) {
     timeout_at_.reset();
     if (!all_gone_) fail(exit_timeout, fmt::format("the job took longer than {} s; ending it", options_.timeout_s));
+  }
+  if (notice_at_ && now >= *notice_at_) {
+    notice_at_.reset();
+    if (!ending_) say(describe_stragglers(options_.notice_s) + "; --linger SECONDS ends such a job");
+    options_.notice_s = 0;  // once is enough
+  }
+  if (linger_at_ && now >= *linger_at_) {
+    linger_at_.reset();
+    fail(exit_timeout, describe_stragglers(options_.linger_s) + "; ending the job");
   }
   if (kill_at_ && now >= *kill_at_) {
     kill_at_.reset();

@@ -16,16 +16,25 @@ struct order {
   std::int32_t signal;
 };
 
+/// What it takes to start a rank.
+enum class start_step : std::int32_t {
+  process,  ///< a child with its descriptors
+  binding,  ///< to processors
+  program,  ///< in the child's place
+};
+
 /// guardian -> weft-run.
 struct event {
   enum class kind : std::int32_t {
-    start_failed,  ///< of `rank`; value: the errno of the exec; no more are started
+    start_failed,  ///< of `rank`, at `step`; value: the errno; no more are started
     ended,         ///< `rank`; value: as waitpid tells it
+    cant_watch,    ///< the ranks' guardian can't wait for events, and ends them; value: the errno
     all_gone,      ///< no rank and no descendant is left; value: how many could not be killed
   };
   kind what;
   std::uint32_t rank;
   std::int32_t value;
+  start_step step = start_step::process;
 };
 
 /// False if the other end is gone.

@@ -19,9 +19,9 @@ namespace {
 
 // What another launcher, or the file boot, may have left in our environment: it would contradict ours.
 bool belongs_to_another_job(std::string_view entry) {
-  static constexpr std::array<std::string_view, 9> prefixes{"PMI_",       "PMIX_",      "OMPI_COMM_WORLD_",
-                                                            "MPI_LOCAL",  "WEFT_BOOT=", "WEFT_BOOT_DIR=",
-                                                            "WEFT_RANK=", "WEFT_SIZE=", "WEFT_RUN_"};
+  static constexpr std::array<std::string_view, 10> prefixes{
+      "PMI_",           "PMIX_",          "OMPI_COMM_WORLD_", "MPI_LOCAL",  "WEFT_BOOT=",
+      "WEFT_BOOT_DIR=", "WEFT_BOOT_KEY=", "WEFT_RANK=",       "WEFT_SIZE=", "WEFT_RUN_"};
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return entry.starts_with(p); });
 }
 
@@ -49,17 +49,17 @@ bool keep_open_as(int from, int to) {
   return ::dup2(from, to) == to;
 }
 
-// In the child. Comes back only if something failed, with errno set.
-void become_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
-                 pid_t parent) {
+// In the child. Comes back only if something failed.
+start_failure become_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
+                          pid_t parent) {
   ::setpgid(0, 0);
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {start_step::process, errno};
   if (::getppid() != parent) ::_exit(exit_launcher);  // it died before the kernel knew our wish
-  if (!bind.apply(rank)) return;
+  if (!bind.apply(rank)) return {start_step::binding, errno};
   set_environment(plan, rank, ends.pmi.get());
   if (!keep_open_as(ends.input.get(), STDIN_FILENO) || !keep_open_as(ends.output.get(), STDOUT_FILENO) ||
       !keep_open_as(ends.errors.get(), STDERR_FILENO) || !keep_open_as(ends.pmi.get(), ends.pmi.get())) {
-    return;
+    return {start_step::process, errno};
   }
   std::vector<char*> arguments;
   for (const std::string& argument : plan.command) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -70,36 +70,42 @@ void become_rank(const program_plan& plan, const binding& bind, std::uint32_t ra
   ::sigaction(SIGTTOU, &plan.inherited.terminal_output, nullptr);
   ::sigprocmask(SIG_SETMASK, &plan.inherited.mask, nullptr);
   ::execvp(arguments[0], arguments.data());
+  return {start_step::program, errno};
 }
 
 }  // namespace
 
-pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends) {
-  // The pipe is closed by a successful exec; a failed one writes its errno into it.
+pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
+                 start_failure& failure) {
+  // The pipe is closed by a successful exec; a start that fails is written into it.
   std::array<int, 2> report{};
-  if (::pipe2(report.data(), O_CLOEXEC) != 0) return -1;
+  failure = {};
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) {
+    failure.problem = errno;
+    return -1;
+  }
   const descriptor report_in{report[0]};
   descriptor report_out{report[1]};
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
-    become_rank(plan, bind, rank, ends, parent);
-    const int problem = errno;
-    (void)!::write(report_out.get(), &problem, sizeof problem);
+    const start_failure why = become_rank(plan, bind, rank, ends, parent);
+    (void)!::write(report_out.get(), &why, sizeof why);
     ::_exit(exit_not_found);
   }
-  if (child < 0) return -1;
+  if (child < 0) {
+    failure.problem = errno;
+    return -1;
+  }
   ::setpgid(child, child);  // by both, so that neither has to wait for the other
   report_out.close();
-  int problem = 0;
   ssize_t n = 0;
   do {
-    n = ::read(report_in.get(), &problem, sizeof problem);
+    n = ::read(report_in.get(), &failure, sizeof failure);
   } while (n < 0 && errno == EINTR);
-  if (n != sizeof problem) return child;
+  if (n != sizeof failure) return child;
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  errno = problem;
   return -1;
 }
 

@@ -10,6 +10,7 @@
 
 #include "weft-run/binding.hpp"
 #include "weft-run/descriptor.hpp"
+#include "weft-run/messages.hpp"
 
 namespace weft::run {
 
@@ -40,10 +41,15 @@ struct program_plan {
   inherited_state inherited;
 };
 
+struct start_failure {
+  start_step step = start_step::process;
+  int problem = 0;  ///< an errno
+};
+
 /// Starts the rank as a child, in a process group of its own, to be killed by the kernel when the caller dies.
-/// **Returns** its pid; or -1 with errno set to why it, or the exec in it, failed.
-[[nodiscard]] pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank,
-                               const rank_ends& ends);
+/// **Returns** its pid; or -1 with the failure set.
+[[nodiscard]] pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
+                               start_failure& failure);
 
 /// Kills every living descendant of the caller. **Returns** how many it found.
 [[nodiscard]] std::size_t kill_descendants() noexcept;

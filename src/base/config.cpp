@@ -130,6 +130,8 @@ using s = settings;
 constexpr std::array table{
     choice<&s::boot>("WEFT_BOOT", boot_names, "how ranks find each other; auto looks at the launcher's environment"),
     text<&s::boot_dir>("WEFT_BOOT_DIR", "file boot: a private directory shared by the ranks of the job"),
+    text<&s::boot_key>("WEFT_BOOT_KEY",
+                       "file boot: a text of this job's own; ranks that were told another are refused"),
     number<&s::rank>("WEFT_RANK", "count", 0, (1U << 24) - 1, "file boot: this process's rank"),
     number<&s::size>("WEFT_SIZE", "count", 1, 1U << 24, "file boot: the number of ranks"),
     number<&s::boot_timeout_s>("WEFT_BOOT_TIMEOUT_S", "seconds", 1, 86400, "how long a step of the start-up may take"),

@@ -20,6 +20,7 @@ enum class cma_mode : std::uint8_t { automatic, off };
 struct settings {
   boot_method boot = boot_method::automatic;
   std::string boot_dir;
+  std::string boot_key;
   std::optional<std::uint32_t> rank;
   std::optional<std::uint32_t> size;
   std::uint32_t boot_timeout_s = 60;

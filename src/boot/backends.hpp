@@ -33,6 +33,7 @@ struct file_options {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::chrono::milliseconds timeout{60000};
+  std::string key;  ///< ranks with another one belong to another job
 };
 /// Meets the others in a private directory; returns when all are there. **Errors** boot_failed.
 [[nodiscard]] std::shared_ptr<bootstrap> make_file(const file_options& options);

@@ -1,6 +1,11 @@
 // Ranks that meet in a private directory. Every rank holds a lock file while it lives; rank 0 waits until all are there
 // and writes the roster: who belongs to this job, by the random name (nonce) that each has given itself. What a crash
 // left behind bears names that no living process holds, so it is neither believed nor kept.
+//
+// Two jobs in one directory: a process that finds its rank's place taken reports a conflict. Until the first fence of
+// the job that it met, nobody can say which ranks belong together, so that job fails as well; afterwards only the
+// newcomer does. The first rank that leaves the first fence draws the line, by a file. Ranks with different keys never
+// form a job.
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -39,6 +44,9 @@ struct introduction {
   std::uint32_t size = 0;
   long process = 0;
   std::string host;
+  std::string key;
+
+  [[nodiscard]] std::string text() const { return fmt::format("{} {} {} {}\n{}", nonce, size, process, host, key); }
 };
 
 std::optional<introduction> parse_introduction(const std::optional<std::string>& text) {
@@ -46,6 +54,7 @@ std::optional<introduction> parse_introduction(const std::optional<std::string>&
   std::istringstream words{*text};
   introduction result;
   if (!(words >> result.nonce >> result.size >> result.process >> result.host)) return std::nullopt;
+  result.key = text->substr(std::min(text->find('\n'), text->size() - 1) + 1);
   return result;
 }
 
@@ -69,6 +78,7 @@ class file_boot final : public bootstrap {
         timeout_{options.timeout},
         process_{::getpid()},
         directory_{options.directory},
+        key_{options.key},
         nonce_{make_nonce()} {
     const auto deadline = clock::now() + timeout_;
     enter(deadline);
@@ -131,6 +141,7 @@ class file_boot final : public bootstrap {
         look_for_dead_at = now + std::chrono::milliseconds{200};
       }
     }
+    if (round_ == 0) confirm_job(deadline);
     ++round_;
   }
 
@@ -147,8 +158,7 @@ class file_boot final : public bootstrap {
     const std::string name = lock_name(rank_);
     if (directory_.is_held(name)) {
       const auto other = parse_introduction(directory_.read(name)).value_or(introduction{});
-      // Which of two jobs that are forming would get which ranks is chance; then neither shall have them.
-      if (!roster_of_living_job()) directory_.write("conflict-" + other.nonce, "");
+      report_conflict_with(other);
       fail(
           fmt::format("this rank's place is held by process {} on {}: another job uses this directory; give each job "
                       "one of its own",
@@ -158,7 +168,23 @@ class file_boot final : public bootstrap {
     directory_.remove(name);
     std::string host(256, '\0');
     ::gethostname(host.data(), host.size() - 1);
-    place_ = directory_.create_held(name, fmt::format("{} {} {} {}\n", nonce_, size_, process_, host.c_str()));
+    place_ = directory_.create_held(name, introduction{nonce_, size_, process_, host.c_str(), key_}.text());
+  }
+
+  // Which of two jobs that are forming would get which ranks is chance; then neither shall have them. The first rank
+  // knows `other` where it still waits for ranks, and itself where it has written the roster.
+  void report_conflict_with(const introduction& other) {
+    const auto first = living(0);
+    if (first && directory_.exists("confirmed-" + first->nonce)) return;
+    directory_.write("conflict-" + other.nonce, "");
+    if (first) directory_.write("conflict-" + first->nonce, "");
+  }
+
+  // After the first fence, before anything of this rank's job has been used.
+  void confirm_job(clock::time_point deadline) {
+    const held_file exclusive = directory_.lock(moments_after(deadline));
+    if (directory_.exists("conflict-" + job_)) fail(conflict_text);
+    directory_.write("confirmed-" + job_, "");
   }
 
   std::optional<introduction> living(std::uint32_t rank) const {
@@ -191,7 +217,7 @@ class file_boot final : public bootstrap {
 
   static bool is_ours(std::string_view name) {
     return name.starts_with("rank-") || name.starts_with("roster-") || name.starts_with("round-") ||
-           name.starts_with("conflict-") || name.starts_with("refused-");
+           name.starts_with("conflict-") || name.starts_with("confirmed-") || name.starts_with("refused-");
   }
 
   // Every rank takes the mutex for moments, again and again, and one of them may be the one when another's time is
@@ -221,6 +247,7 @@ class file_boot final : public bootstrap {
           if (who->size != size_) {
             problem = fmt::format("rank {} was told WEFT_SIZE={} and rank 0 {}", r, who->size, size_);
           }
+          if (who->key != key_) problem = different_keys(r, who->key);
           if (directory_.exists("conflict-" + who->nonce)) problem = conflict_text;
         }
         if (problem.empty() && missing.empty()) return directory_.write("roster-" + job_, roster);
@@ -231,6 +258,13 @@ class file_boot final : public bootstrap {
         if (!problem.empty()) refuse_all(problem);
       }
     }
+  }
+
+  std::string different_keys(std::uint32_t rank, const std::string& key) const {
+    return fmt::format(
+        "rank {} was told WEFT_BOOT_KEY='{}' and rank 0 '{}': two jobs use this directory, or not all ranks of "
+        "one were told its key",
+        rank, key, key_);
   }
 
   // Those who are there shall not wait for nothing.
@@ -338,6 +372,7 @@ class file_boot final : public bootstrap {
   std::chrono::milliseconds timeout_;
   pid_t process_;
   private_directory directory_;
+  std::string key_;
   std::string nonce_;
   held_file place_;
   std::string job_;  // rank 0's nonce

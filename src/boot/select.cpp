@@ -18,7 +18,7 @@ std::shared_ptr<bootstrap> make_process_bootstrap() {
   base::log_debug("boot: rank {} of {}", job.rank, job.size);
   switch (job.method) {
     case base::boot_method::pmi1: return make_pmi1({job.pmi_fd, job.rank, job.size, timeout});
-    case base::boot_method::file: return make_file({settings.boot_dir, job.rank, job.size, timeout});
+    case base::boot_method::file: return make_file({settings.boot_dir, job.rank, job.size, timeout, settings.boot_key});
     case base::boot_method::automatic:
     case base::boot_method::single: break;
   }

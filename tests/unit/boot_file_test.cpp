@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -31,18 +32,36 @@ class boot_file : public testing::Test {
   }
   ~boot_file() override { fs::remove_all(root_); }
 
-  std::shared_ptr<bootstrap> make(std::uint32_t rank, std::uint32_t size, std::chrono::milliseconds timeout = 30s) {
-    return weft::boot::make_file({directory_.string(), rank, size, timeout});
+  std::shared_ptr<bootstrap> make(std::uint32_t rank, std::uint32_t size, std::chrono::milliseconds timeout = 30s,
+                                  const std::string& key = "") {
+    return weft::boot::make_file({directory_.string(), rank, size, timeout, key});
   }
 
-  std::string refusal(std::uint32_t rank, std::uint32_t size, std::chrono::milliseconds timeout = 30s) {
+  template <class Work>
+  static std::string refusal_of(Work work) {
     try {
-      (void)make(rank, size, timeout);
+      work();
     } catch (const weft::error& e) {
       EXPECT_EQ(e.code(), weft::errc::boot_failed);
       return e.what();
     }
     return "accepted";
+  }
+  std::string refusal(std::uint32_t rank, std::uint32_t size, std::chrono::milliseconds timeout = 30s,
+                      const std::string& key = "") {
+    return refusal_of([&] { (void)make(rank, size, timeout, key); });
+  }
+
+  std::array<std::shared_ptr<bootstrap>, 2> make_job_of_two(const std::string& key = "") {
+    std::array<std::shared_ptr<bootstrap>, 2> job;
+    std::jthread other{[&] { job[1] = make(1, 2, 30s, key); }};
+    job[0] = make(0, 2, 30s, key);
+    other.join();
+    return job;
+  }
+  static void fence(const std::array<std::shared_ptr<bootstrap>, 2>& job) {
+    std::jthread other{[&] { job[1]->fence(); }};
+    job[0]->fence();
   }
 
   // One rank's part in a job of `size`; throws what goes wrong.
@@ -152,15 +171,41 @@ TEST_F(boot_file, what_a_crashed_job_left_behind_is_neither_believed_nor_kept) {
 }
 
 TEST_F(boot_file, a_second_job_in_the_directory_of_a_running_one_gets_a_clear_error_and_hurts_nobody) {
-  std::shared_ptr<bootstrap> first[2];
-  {
-    std::jthread other{[&] { first[1] = make(1, 2); }};
-    first[0] = make(0, 2);
-  }
+  const auto first = make_job_of_two();
+  fence(first);
   for (std::uint32_t r = 0; r < 2; ++r) EXPECT_NE(refusal(r, 2).find("another job"), std::string::npos);
   EXPECT_NE(refusal(2, 3).find("doesn't belong to"), std::string::npos);
-  std::jthread other{[&] { first[1]->fence(); }};
-  first[0]->fence();
+  fence(first);
+}
+
+// Rank 0 of one job and rank 1 of another were the first to come. The next one to come can't say whose partner it is.
+TEST_F(boot_file, ranks_of_two_jobs_that_were_taken_for_one_are_refused_at_the_first_fence) {
+  for (std::uint32_t latecomer = 0; latecomer < 2; ++latecomer) {
+    auto mixed = make_job_of_two();
+    EXPECT_NE(refusal(latecomer, 2).find("another job"), std::string::npos);
+    std::string one;
+    std::jthread other{[&] { one = refusal_of([&] { mixed[1]->fence(); }); }};
+    const std::string zero = refusal_of([&] { mixed[0]->fence(); });
+    other.join();
+    for (const std::string& text : {zero, one})
+      EXPECT_NE(text.find("two jobs were started"), std::string::npos) << text;
+    mixed = {};
+    EXPECT_FALSE(fs::exists(directory_));
+  }
+}
+
+TEST_F(boot_file, ranks_with_one_key_are_a_job_and_ranks_with_two_keys_never) {
+  { fence(make_job_of_two("a key: $1\nand more")); }
+  for (const char* others_key : {"", "b", "a\n"}) {
+    std::string one;
+    std::jthread rank_one{[&] { one = refusal(1, 2, 30s, others_key); }};
+    EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / "rank-1.lock"); }));
+    const std::string zero = refusal(0, 2, 30s, "a");
+    rank_one.join();
+    const std::string wanted = fmt::format("rank 1 was told WEFT_BOOT_KEY='{}' and rank 0 'a'", others_key);
+    for (const std::string& text : {zero, one}) EXPECT_NE(text.find(wanted), std::string::npos) << text;
+    EXPECT_FALSE(fs::exists(directory_));
+  }
 }
 
 TEST_F(boot_file, two_jobs_that_start_at_once_are_never_mixed_where_they_meet) {

@@ -44,10 +44,11 @@ TEST(config, variables_of_others_are_none_of_our_business) {
 }
 
 TEST(config, values_reach_their_fields) {
-  const settings s = parse({"WEFT_BOOT=file", "WEFT_BOOT_DIR=/a=b", "WEFT_RANK=3", "WEFT_LOG=debug", "WEFT_SHM_CMA=off",
-                            "WEFT_RING_CELLS=1024", "WEFT_TEST_RANKS=2"});
+  const settings s = parse({"WEFT_BOOT=file", "WEFT_BOOT_DIR=/a=b", "WEFT_BOOT_KEY=7 8", "WEFT_RANK=3",
+                            "WEFT_LOG=debug", "WEFT_SHM_CMA=off", "WEFT_RING_CELLS=1024", "WEFT_TEST_RANKS=2"});
   EXPECT_EQ(s.boot, boot_method::file);
   EXPECT_EQ(s.boot_dir, "/a=b");
+  EXPECT_EQ(s.boot_key, "7 8");
   EXPECT_EQ(s.rank, 3U);
   EXPECT_EQ(s.log, log_level::debug);
   EXPECT_EQ(s.shm_cma, cma_mode::off);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 namespace weft::net::shm {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::size_t segment_bytes = 64 * 4096;
@@ -42,6 +44,25 @@ TEST(segment, can_be_neither_shrunk_nor_grown_nor_unsealed) {
   EXPECT_NE(ftruncate(file.get(), segment_bytes / 2), 0);
   EXPECT_NE(ftruncate(file.get(), segment_bytes * 2), 0);
   EXPECT_NE(fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+}
+
+// Without the check, the kernel sends SIGXFSZ, which ends this process.
+TEST(segment, beyond_the_limit_on_file_sizes_is_refused_with_advice) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit low{segment_bytes, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  std::string text;
+  try {
+    static_cast<void>(segment::create(segment_bytes));
+    static_cast<void>(segment::create(segment_bytes + 4096));
+  } catch (const error& thrown) {
+    EXPECT_EQ(thrown.code(), errc::out_of_memory);
+    text = thrown.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_THAT(text, AllOf(HasSubstr("266240 bytes"), HasSubstr("a file may have 262144"),
+                          HasSubstr("WEFT_SHARED_BYTES"), HasSubstr("ulimit -f")));
 }
 
 TEST(segment, of_another_size_is_refused) {

@@ -107,13 +107,36 @@ class ExitCodes(unittest.TestCase):
         self.assertEqual(result.returncode, 124)
         self.assertIn("longer than 0.2 s", result.stderr)
 
+    def test_ranks_that_run_on_after_anothers_success_are_told_of_once(self):
+        job = subprocess.Popen([WEFT_RUN, "-n", "3", "--notice", "0.01", "--timeout", str(LIMIT), "sh", "-c", BY_RANK,
+                                "sh", "read line", "exit 0", "exit 0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment())
+        line = job.stderr.readline()
+        self.assertRegex(line, r"^weft-run: ranks? [12-]+ ha(s|ve) ended with exit code 0, and 0.01 s later ranks? "
+                               r"0(, [12])? still runs?; --linger SECONDS ends such a job$")
+        said = job.communicate("go on\n", timeout=LIMIT)[1]
+        self.assertEqual((job.returncode, said), (0, ""))
+
+    def test_ranks_that_linger_are_ended_and_named(self):
+        result = run_ranks("sleep 1000", "exit 0", "sleep 1000", options=["--linger", "0.1", "--timeout", LIMIT])
+        self.assertEqual(result.returncode, 124)
+        self.assertEqual(result.stderr, "weft-run: rank 1 has ended with exit code 0, and 0.1 s later ranks 0, 2 "
+                                        "still run; ending the job\n")
+
+    def test_ranks_that_end_in_time_are_a_success_whatever_may_linger(self):
+        result = run_ranks("exit 0", "exit 0", options=["--linger", LIMIT, "--notice", LIMIT])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        result = run_ranks("sleep 0.2", "exit 0", options=["--notice", "0"])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_wrong_command_lines_are_2_and_say_why(self):
         for arguments, words in [
                 (["-n", 0, "true"], "1 to 4096"), (["-n", 4097, "true"], "1 to 4096"), (["-n", "x", "true"], "x"),
                 (["-n", -1, "true"], "1 to 4096"), (["true"], "required"), (["-n", 2], "which program"),
                 (["-n", 2, "--bogus", "true"], "unknown option --bogus"), (["-n", 2, "-x", "A", "true"], "NAME=VALUE"),
                 (["-n", 2, "--bind", "moon", "true"], "'moon'"), (["-n", 2, "--bind", "core:0", "true"], "core:0"),
-                (["-n", 2, "--timeout", "soon", "true"], "soon")]:
+                (["-n", 2, "--timeout", "soon", "true"], "soon"), (["-n", 2, "--linger", 0, "true"], "linger"),
+                (["-n", 2, "--notice", -1, "true"], "notice")]:
             result = run(*arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertIn(words, result.stderr)
@@ -136,7 +159,7 @@ class ExitCodes(unittest.TestCase):
 class Environment(unittest.TestCase):
     def test_ranks_learn_who_they_are_and_nothing_of_another_launcher(self):
         foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x",
-                              WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3")
+                              WEFT_BOOT_KEY="k", WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3")
         result = run("-n", 2, "-x", "ADDED=a=b", "env", env=foreign)
         lines = collections.Counter(result.stdout.splitlines())
         for line in ["PMI_RANK=0", "PMI_RANK=1"]:
@@ -151,6 +174,20 @@ class Environment(unittest.TestCase):
         counts = [line for line in result.stdout.split()]
         # 0, 1, 2, PMI_FD, and the one that ls reads the folder with
         self.assertEqual(counts.count("5"), 3, result.stdout)
+
+    @unittest.skipUnless(subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode == 0,
+                         "needs a mount namespace of its own")
+    def test_binding_without_sys_and_proc_works_or_says_what_is_missing(self):
+        hide = "mount -t tmpfs none /sys && mount -t tmpfs none /proc && exec \"$@\""
+        last = {max(os.sched_getaffinity(0))}
+        for processors in [os.sched_getaffinity(0), last]:
+            for what in ["core", "hwthread"]:
+                result = subprocess.run(["unshare", "-rm", "sh", "-c", hide, "sh", WEFT_RUN, "-n", "2", "-q", "--bind", what,
+                                         "true"], stderr=subprocess.PIPE, text=True, timeout=LIMIT, env=environment(),
+                                        preexec_fn=lambda: os.sched_setaffinity(0, processors))
+                if result.returncode != 0:
+                    self.assertEqual(result.returncode, 2, result.stderr)
+                    self.assertRegex(result.stderr, r"weft-run: --bind: .*/sys/devices/system/cpu.* --bind none")
 
     def test_binding_stays_within_what_is_allowed(self):
         allowed = os.sched_getaffinity(0)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,16 +15,27 @@
 namespace weft::net::shm {
 namespace {
 
+constexpr const char* smaller = "lower WEFT_SHARED_BYTES (8 GiB unless set), WEFT_DEVICES_MAX or WEFT_PACKET_COUNT";
+
 std::byte* map_shared(int fd, std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (memory == MAP_FAILED) {
     throw error{
         errc::out_of_memory,
-        fmt::format("can't map a shared segment of {} bytes: {}; lower WEFT_DEVICES_MAX or WEFT_PACKET_COUNT, or "
-                    "raise the limit on address space (ulimit -v)",
-                    bytes, std::strerror(errno))};
+        fmt::format("can't map a shared segment of {} bytes: {}; {}, or raise the limit on address space (ulimit -v)",
+                    bytes, std::strerror(errno), smaller)};
   }
   return static_cast<std::byte*>(memory);
+}
+
+// Told in advance: the kernel answers a file beyond the limit by SIGXFSZ, which ends the process.
+void check_file_limit(std::size_t bytes) {
+  rlimit file{};
+  if (getrlimit(RLIMIT_FSIZE, &file) != 0 || file.rlim_cur == RLIM_INFINITY || bytes <= file.rlim_cur) return;
+  throw error{errc::out_of_memory,
+              fmt::format("can't make a shared segment of {} bytes: a file may have {}; {}, or raise the limit on file "
+                          "sizes (ulimit -f)",
+                          bytes, file.rlim_cur, smaller)};
 }
 
 }  // namespace
@@ -37,6 +49,7 @@ segment::~segment() {
 }
 
 std::pair<segment, unique_fd> segment::create(std::size_t bytes) {
+  check_file_limit(bytes);
   unique_fd file{memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!file || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {

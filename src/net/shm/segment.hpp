@@ -37,7 +37,8 @@ class segment {
   }
   ~segment();
 
-  /// Makes a memfd of `bytes` zeroes, of which only what is touched takes memory. **Errors**: out_of_memory.
+  /// Makes a memfd of `bytes` zeroes, of which only what is touched takes memory. **Errors**: out_of_memory,
+  /// also where the limit on file sizes is lower (`ulimit -f`), before the kernel sends SIGXFSZ.
   [[nodiscard]] static std::pair<segment, unique_fd> create(std::size_t bytes);
 
   /// Maps a peer's. **Errors**: transport_failed where it is not of that size or its owner could still shrink it.
