@@ -1,23 +1,74 @@
 #include "base/this_machine.hpp"
 
-#include <sys/stat.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <string_view>
+
+#include "weft/error.hpp"
 
 namespace weft::base {
+namespace {
 
-machine_id this_machine() noexcept {
-  machine_id out{};
-  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
-    char line[64] = {};
-    const std::size_t got = std::fread(line, 1, sizeof line - 1, file);
-    std::fclose(file);
-    for (std::size_t i = 0; i < got; ++i) out[i % 8] = static_cast<unsigned char>(out[i % 8] * 31 + line[i]);
+[[noreturn]] void fail(std::string_view action) {
+  throw error{errc::transport_failed,
+              fmt::format("can't {} to tell this machine from others: {}", action, std::strerror(errno))};
+}
+
+// In the abstract namespace, which leaves no file behind.
+struct mark_address {
+  explicit mark_address(const machine_mark::name_type& name) {
+    static constexpr std::string_view use = "weft-machine-";
+    whole.sun_family = AF_UNIX;
+    char* const rest = std::copy(use.begin(), use.end(), whole.sun_path + 1);
+    std::copy(name.begin(), name.end(), rest);
+    bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + use.size() + name.size());
   }
-  struct stat facts {};
-  if (stat("/proc/self/ns/net", &facts) == 0) std::memcpy(out.data() + 8, &facts.st_ino, 8);
-  return out;
+  [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&whole); }
+
+  sockaddr_un whole{};
+  socklen_t bytes;
+};
+
+// Datagrams: to connect to such a socket says whether it is there, and its owner needs to do nothing.
+int make_socket() {
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) fail("make a Unix socket");
+  return fd;
+}
+
+}  // namespace
+
+machine_mark::machine_mark() {
+  if (::getrandom(name_.data(), name_.size(), 0) != static_cast<ssize_t>(name_.size())) fail("get random numbers");
+  const mark_address address{name_};
+  fd_ = make_socket();
+  if (::bind(fd_, address.get(), address.bytes) == 0) return;
+  const int problem = errno;
+  ::close(fd_);
+  errno = problem;
+  fail("name a Unix socket");
+}
+
+machine_mark::~machine_mark() { ::close(fd_); }
+
+bool is_on_this_machine(const machine_mark::name_type& name) {
+  const mark_address address{name};
+  const int fd = make_socket();
+  const bool found = ::connect(fd, address.get(), address.bytes) == 0;
+  const int problem = errno;
+  ::close(fd);
+  if (found) return true;
+  errno = problem;
+  if (problem != ECONNREFUSED) fail("look for a Unix socket");
+  return false;
 }
 
 }  // namespace weft::base

@@ -1,13 +1,32 @@
-// Tells machines apart, as far as the loopback address and abstract sockets reach.
+// Tells machines apart, as far as the loopback address and abstract sockets reach: by trying.
 #pragma once
 
 #include <array>
 
 namespace weft::base {
 
-using machine_id = std::array<unsigned char, 16>;
+/// A socket under a random name that processes of this kernel and network namespace find, and no others. Names that a
+/// machine has (of its boot, its host, its namespaces) prove nothing: clones of a virtual machine share them, and
+/// without /proc nobody can read them.
+class machine_mark {
+ public:
+  using name_type = std::array<unsigned char, 16>;
 
-/// The same for processes of one boot of a kernel and one network namespace; unlike any other's, most likely.
-[[nodiscard]] machine_id this_machine() noexcept;
+  /// **Errors**: transport_failed where the system gives no socket or no random numbers.
+  machine_mark();
+  machine_mark(const machine_mark&) = delete;
+  machine_mark& operator=(const machine_mark&) = delete;
+  ~machine_mark();
+
+  [[nodiscard]] const name_type& name() const noexcept { return name_; }
+
+ private:
+  name_type name_{};
+  int fd_ = -1;
+};
+
+/// Whether the mark of this name exists on this machine at this time. **Errors**: transport_failed where the system
+/// doesn't let the caller look.
+[[nodiscard]] bool is_on_this_machine(const machine_mark::name_type& name);
 
 }  // namespace weft::base

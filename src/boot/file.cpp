@@ -164,6 +164,12 @@ class file_boot final : public bootstrap {
                       "one of its own",
                       other.process, other.host));
     }
+    if (const auto member = living_member_of_a_job()) {
+      fail(fmt::format(
+          "a job that this process doesn't belong to uses this directory (process {} on {} does); give each "
+          "job one of its own",
+          member->process, member->host));
+    }
     if (rank_ == 0) remove_remains();
     directory_.remove(name);
     std::string host(256, '\0');
@@ -196,6 +202,27 @@ class file_boot final : public bootstrap {
   std::optional<std::string> roster_of_living_job() const {
     const auto first = living(0);
     return first ? directory_.read("roster-" + first->nonce) : std::nullopt;
+  }
+
+  std::vector<std::string> read_roster(const std::string& name) const {
+    std::istringstream lines{directory_.read(name).value_or("")};
+    std::vector<std::string> nonces;
+    for (std::string line; std::getline(lines, line);) nonces.push_back(line);
+    return nonces;
+  }
+
+  // A roster lists all ranks of a job: no newcomer is one of them. Rank 0 may have ended, and others still need its
+  // values.
+  std::optional<introduction> living_member_of_a_job() const {
+    for (const std::string& name : directory_.list()) {
+      if (!name.starts_with("roster-")) continue;
+      const std::vector<std::string> nonces = read_roster(name);
+      for (std::uint32_t rank = 0; rank < nonces.size(); ++rank) {
+        const auto who = living(rank);
+        if (who && who->nonce == nonces[rank]) return who;
+      }
+    }
+    return std::nullopt;
   }
 
   // Rank 0, when its place was free: whatever rosters and values there are belong to the dead.
@@ -299,12 +326,11 @@ class file_boot final : public bootstrap {
   bool find_own_roster() {
     for (const std::string& name : directory_.list()) {
       if (!name.starts_with("roster-")) continue;
-      std::istringstream lines{directory_.read(name).value_or("")};
-      std::vector<peer> listed;
-      for (std::string line; std::getline(lines, line);) listed.push_back({line, 0, {}});
-      if (listed.size() != size_ || listed[rank_].nonce != nonce_) continue;
+      const std::vector<std::string> nonces = read_roster(name);
+      if (nonces.size() != size_ || nonces[rank_] != nonce_) continue;
       job_ = name.substr(std::string_view{"roster-"}.size());
-      peers_ = std::move(listed);
+      peers_.clear();
+      for (const std::string& nonce : nonces) peers_.push_back({nonce, 0, {}});
       return true;
     }
     return false;

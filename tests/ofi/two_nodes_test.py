@@ -77,6 +77,14 @@ class TwoNodes(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return result
 
+    def test_two_nodes_are_two_though_nothing_in_proc_tells_them_apart(self):
+        without_proc = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh")
+        counts = fabric_counts(self.run_on_nodes(*without_proc, PROCESS / "fabric"))
+        self.assertEqual(sorted(counts), [0, 1, 2, 3])
+        for messages, sent in counts.values():
+            self.assertGreaterEqual(messages, 2 * MESSAGES)
+            self.assertLess(sent, 3 * MESSAGES * BYTES)
+
     def test_shared_memory_inside_a_node_and_a_fabric_between_them(self):
         for provider in (None, "tcp;ofi_rxm"):
             with self.subTest(provider=provider):

@@ -178,6 +178,17 @@ TEST_F(boot_file, a_second_job_in_the_directory_of_a_running_one_gets_a_clear_er
   fence(first);
 }
 
+TEST_F(boot_file, a_job_whose_rank_0_has_ended_keeps_its_directory_and_its_values) {
+  auto first = make_job_of_two();
+  first[0]->put("key", "value");
+  fence(first);
+  first[0] = {};
+  for (std::uint32_t r = 0; r < 2; ++r) EXPECT_NE(refusal(r, 2).find("give each job one"), std::string::npos);
+  EXPECT_EQ(first[1]->get(0, "key"), "value");
+  first = {};
+  EXPECT_FALSE(fs::exists(directory_));
+}
+
 // Rank 0 of one job and rank 1 of another were the first to come. The next one to come can't say whose partner it is.
 TEST_F(boot_file, ranks_of_two_jobs_that_were_taken_for_one_are_refused_at_the_first_fence) {
   for (std::uint32_t latecomer = 0; latecomer < 2; ++latecomer) {

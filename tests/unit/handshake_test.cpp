@@ -10,6 +10,7 @@
 #include <cstring>
 #include <latch>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "base/config.hpp"
@@ -41,11 +42,12 @@ class scripted final : public boot::bootstrap {
   }
   std::string get(std::uint32_t rank, std::string_view /*key*/) override {
     invitation out = mine;
-    if (rank != rank_) out = {mine.machine, {1, 2, 3}, others_segment, others_password};
+    if (rank != rank_) out = {others_machine.value_or(mine.machine), {1, 2, 3}, others_segment, others_password};
     return {reinterpret_cast<const char*>(&out), sizeof out};
   }
 
   invitation mine{};
+  std::optional<base::machine_mark::name_type> others_machine;  // this one's unless set
   secret others_segment{};
   std::latch published{1};
 
@@ -82,7 +84,7 @@ class meeting_rank {
     thread_ = std::thread{[this] {
       try {
         const transport_context context{boot, settings_, "test"};
-        meet_peers(context, own_.memory.memory(), own_.file, own_.where.bytes, peers_);
+        is_one_machine_ = meet_peers(context, own_.memory.memory(), own_.file, own_.where.bytes, peers_);
       } catch (const error& thrown) {
         what_ = thrown.what();
       }
@@ -96,6 +98,7 @@ class meeting_rank {
     thread_.join();
     return what_;
   }
+  [[nodiscard]] bool is_one_machine() const { return is_one_machine_; }
   [[nodiscard]] bool is_attached(std::uint32_t rank) const { return peers_[rank]->is_attached(); }
   [[nodiscard]] unique_fd visit() const { return connect_to(socket_name(boot.mine.segment), soon()); }
 
@@ -107,6 +110,7 @@ class meeting_rank {
   std::vector<std::unique_ptr<peer>> peers_;
   std::thread thread_;
   std::string what_;
+  bool is_one_machine_ = false;
 };
 
 bool hung_up(const unique_fd& socket) {
@@ -159,6 +163,7 @@ TEST(handshake, sends_strangers_away_and_lets_the_rank_in_that_comes_after_them)
   introduce_rightly(host);
   EXPECT_EQ(host.end(), "");
   EXPECT_TRUE(host.is_attached(1));
+  EXPECT_TRUE(host.is_one_machine());
 }
 
 // As many descriptors as the system lets through: each is this process's, and open until somebody closes it.
@@ -255,6 +260,18 @@ class visited_host {
  private:
   unique_fd listener_, socket_;
 };
+
+// Whichever of the two would have to visit: neither waits, and nothing fails.
+TEST(handshake, leaves_ranks_alone_whose_mark_is_not_on_this_machine) {
+  for (const std::uint32_t rank : {0U, 1U}) {
+    meeting_rank alone{rank};
+    alone.boot.others_machine.emplace().fill(9);
+    alone.start();
+    EXPECT_EQ(alone.end(), "");
+    EXPECT_FALSE(alone.is_attached(1 - rank));
+    EXPECT_FALSE(alone.is_one_machine());
+  }
+}
 
 TEST(handshake, of_a_visitor_names_the_host_that_answers_wrongly) {
   {

@@ -10,7 +10,6 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
-#include "base/this_machine.hpp"
 #include "net/ofi/choice.hpp"
 #include "weft/error.hpp"
 
@@ -120,7 +119,7 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
 // Each rank publishes its machine and its address. An address of the loopback is of use on its own machine alone.
 void ofi_transport::learn_addresses(const transport_context& context) {
   const std::string key = context.name + ".ofi.address";
-  const base::machine_id machine = base::this_machine();
+  base::machine_mark::name_type machine = mark_.name();
   const std::string here{reinterpret_cast<const char*>(machine.data()), machine.size()};
   const std::string own = receiver().address();
   context.boot.put(key, here + own);
@@ -129,10 +128,12 @@ void ofi_transport::learn_addresses(const transport_context& context) {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (rank == self_) continue;
     const std::string theirs = context.boot.get(rank, key);
-    addresses_[rank] = theirs.substr(std::min(theirs.size(), here.size()));
+    std::copy_n(theirs.begin(), std::min(theirs.size(), machine.size()), machine.begin());
+    addresses_[rank] = theirs.substr(std::min(theirs.size(), machine.size()));
     const bool is_own_local = is_loopback(*info_, own), is_their_local = is_loopback(*info_, addresses_[rank]);
     if (is_own_local != is_their_local) refuse_loopback(is_own_local ? self_ : rank, is_own_local ? rank : self_, true);
-    if (is_own_local && !theirs.starts_with(here)) refuse_loopback(std::max(self_, rank), std::min(self_, rank), false);
+    if (is_own_local && !base::is_on_this_machine(machine))
+      refuse_loopback(std::max(self_, rank), std::min(self_, rank), false);
   }
   receiver().know(addresses_);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/this_machine.hpp"
 #include "net/ofi/port.hpp"
 #include "net/ofi/wire.hpp"
 #include "net/transport.hpp"
@@ -87,6 +88,7 @@ class ofi_transport final : public transport {
   std::uint32_t packet_bytes_;
   std::uint64_t job_ = 0;
   port_shape shape_;
+  base::machine_mark mark_;  // others look for it before the runtime's last fence
   owned_info info_;
   std::string name_;
   owned<fid_fabric> fabric_;

@@ -52,7 +52,7 @@ class meeting {
         bytes_{bytes},
         peers_{peers},
         deadline_{std::chrono::steady_clock::now() + std::chrono::seconds{context.settings.boot_timeout_s}} {
-    mine_ = {base::this_machine(), this_process(), random_secret(), random_secret()};
+    mine_ = {mark_.name(), this_process(), random_secret(), random_secret()};
     {
       local_segments& here = locals();
       const std::scoped_lock lock{here.mutex};
@@ -73,7 +73,7 @@ class meeting {
       if (rank == self) continue;
       if (theirs_[rank].process == mine_.process) {
         attach_local(rank);
-      } else if (theirs_[rank].machine != mine_.machine) {
+      } else if (!is_here_[rank]) {
         continue;
       } else if (rank < self) {
         visit(rank);
@@ -85,10 +85,9 @@ class meeting {
     context_.boot.fence();  // everybody has mapped everything
   }
 
-  // From what all have published, so that all ranks find the same.
+  // Being on one machine is symmetric and transitive, so all ranks answer alike.
   [[nodiscard]] bool is_one_machine() const {
-    return std::all_of(theirs_.begin(), theirs_.end(),
-                       [&](const invitation& each) { return each.machine == theirs_.front().machine; });
+    return std::all_of(is_here_.begin(), is_here_.end(), [](bool each) { return each; });
   }
 
  private:
@@ -97,6 +96,7 @@ class meeting {
   void read_invitations(const std::string& key) {
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
       theirs_.push_back(read_invitation(context_.boot.get(rank, key), rank));
+      is_here_.push_back(base::is_on_this_machine(theirs_.back().machine));
     }
   }
 
@@ -164,7 +164,7 @@ class meeting {
       const unique_fd file = receive_with_descriptor(socket, said, deadline_);
       const std::uint32_t rank = said.rank;
       if (!is_awaited(said, mine_.password, context_.boot.rank(), context_.boot.size()) ||
-          peers_[rank]->is_attached() || theirs_[rank].machine != mine_.machine) {
+          peers_[rank]->is_attached() || !is_here_[rank]) {
         throw error{errc::transport_failed, "not one of this job's ranks"};
       }
       send_with_descriptor(socket, greeting{theirs_[rank].password, context_.boot.rank()}, own_file_, deadline_);
@@ -186,8 +186,10 @@ class meeting {
   std::size_t bytes_;
   std::vector<std::unique_ptr<peer>>& peers_;
   deadline deadline_;
+  base::machine_mark mark_;  // others look for it until the last fence
   invitation mine_;
   std::vector<invitation> theirs_;
+  std::vector<bool> is_here_;
   unique_fd listener_;
   std::size_t expected_ = 0;
 };

@@ -15,10 +15,10 @@ using secret = std::array<unsigned char, 16>;
 
 /// What a rank publishes.
 struct invitation {
-  base::machine_id machine;  // the same for ranks that can reach each other's sockets
-  secret process;            // the same for ranks of one process
-  secret segment;            // names the segment in this process, and the socket
-  secret password;           // what a visitor has to know
+  base::machine_mark::name_type machine;  // found by ranks that can reach this one's sockets
+  secret process;                         // the same for ranks of one process
+  secret segment;                         // names the segment in this process, and the socket
+  secret password;                        // what a visitor has to know
 };
 
 /// What a visitor says first, with its segment's descriptor; and what it is answered, with its host's.
