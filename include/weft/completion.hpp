@@ -140,13 +140,10 @@ class completion {
   /// **Errors**: may not throw.
   [[nodiscard]] virtual answer signal(completion_record&& record) noexcept = 0;
 
-  /// How many posted operations will still signal this object; exact while nobody posts or makes progress.
+  /// How many posted operations have yet to signal this object, or are about it; exact while nobody posts or makes
+  /// progress. Zero: there was a moment with none, all signals were given, and their functions had returned.
   /// **Blocking**: never. **Threads**: any.
-  [[nodiscard]] std::uint32_t outstanding() const noexcept {
-    std::uint32_t sum = expected_by_others_.load(std::memory_order_relaxed);            // [stat]
-    for (const auto& each : expected_by_) sum += each.load(std::memory_order_relaxed);  // [stat]
-    return static_cast<std::int32_t>(sum) > 0 ? sum : 0;
-  }
+  [[nodiscard]] std::uint32_t outstanding() const noexcept { return promised_beyond(ended_); }
 
   /// What it was made from.
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
@@ -167,28 +164,46 @@ class completion {
   friend class completion_queue;
   friend class counter;
 
-  // One signal more, or one less, is to be expected. Any of the first threads counts in a word that it alone writes:
-  // what one adds another may take away, and only the sum means something. Two locked operations less for each
-  // operation.
-  void expect(std::int32_t more) noexcept {
-    if (has_own_word()) [[likely]] {
-      expect_in_own_word(more);
+  // How many signals were promised, how many have begun, and how many have ended. Whoever sees a signal may destroy the
+  // object while the function that gave it returns: the destructor waits for those that have begun, and knows a wrong
+  // use by those that have not. Any of the first threads counts in words that it alone writes: only sums mean
+  // something. Two locked operations less for each operation.
+  struct signal_count {
+    std::array<std::atomic<std::uint32_t>, 8> by{};  // thread slot
+    std::atomic<std::uint32_t> by_others{0};
+  };
+
+  void count(signal_count& which) noexcept {
+    if (has_own_words()) [[likely]] {
+      count_in_own_word(which);
     } else {
-      expect_first(more);
+      count_first(which);
     }
   }
-  [[nodiscard]] bool has_own_word() const noexcept { return detail::cached_thread_slot < expected_by_.size(); }
-  void expect_in_own_word(std::int32_t more) noexcept {
-    std::atomic<std::uint32_t>& mine = expected_by_[detail::cached_thread_slot];
-    const std::uint32_t now = mine.load(std::memory_order_relaxed);                 // [stat] this thread's own
-    mine.store(now + static_cast<std::uint32_t>(more), std::memory_order_relaxed);  // [stat]
+  [[nodiscard]] bool has_own_words() const noexcept { return detail::cached_thread_slot < promised_.by.size(); }
+  [[gnu::always_inline]] static void count_in_own_word(signal_count& which) noexcept {
+    std::atomic<std::uint32_t>& mine = which.by[detail::cached_thread_slot];
+    // [completion.count] release -> [completion.sum]: the promise, which comes before, and what the signal did.
+    mine.store(mine.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   // For a thread whose slot is not known yet, or that is none of the first.
-  void expect_first(std::int32_t more) noexcept;
+  static void count_first(signal_count& which) noexcept;
+
+  [[nodiscard]] static std::uint32_t sum(const signal_count& which) noexcept {
+    // [completion.sum] acquire <- [completion.count_first]: whoever counted an end had seen the promise.
+    std::uint32_t out = which.by_others.load(std::memory_order_acquire);
+    // [completion.sum] acquire <- [completion.count]: the same.
+    for (const auto& each : which.by) out += each.load(std::memory_order_acquire);
+    return out;
+  }
+  // The promises are read last: where all of them have ended, none was open when the ends were read.
+  [[nodiscard]] std::uint32_t promised_beyond(const signal_count& gone) const noexcept {
+    const std::uint32_t before = sum(gone);
+    return sum(promised_) - before;
+  }
 
   weft::runtime* runtime_;
-  std::array<std::atomic<std::uint32_t>, 8> expected_by_{};  // by thread slot
-  std::atomic<std::uint32_t> expected_by_others_{0};
+  signal_count promised_, begun_, ended_;
   std::atomic<std::uint32_t> registrations_{0};
   // Of a bounded completion queue: where records are put together in place. Null: by `signal`.
   detail::laned_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;

@@ -31,7 +31,7 @@ enum class errc : std::uint8_t {
 class error : public std::runtime_error {
  public:
   /// For people: `what`; for programs: `code`.
-  error(errc code, const std::string& what) : std::runtime_error{what}, code_{code} {}
+  error(errc code, const std::string& what);
 
   /// What kind of error it is.
   [[nodiscard]] errc code() const noexcept { return code_; }

@@ -1,6 +1,23 @@
 #include "weft/error.hpp"
 
+#include <array>
+#include <exception>
+
+#include "base/last_error.hpp"
+
 namespace weft {
+namespace {
+
+// Of fixed size: to be remembered it may need no memory.
+thread_local std::array<char, 512> last_text{};
+
+}  // namespace
+
+error::error(errc code, const std::string& what) : std::runtime_error{what}, code_{code} {
+  last_text[what.copy(last_text.data(), last_text.size() - 1)] = '\0';
+}
+
+const char* base::error_on_its_way() noexcept { return std::uncaught_exceptions() == 0 ? nullptr : last_text.data(); }
 
 const char* name_of(errc code) noexcept {
   switch (code) {

@@ -89,11 +89,12 @@ bool device::progress() noexcept { return state_->progress(); }
 // more, for objects of the user's own that don't. The second look finds the same line, and mostly nobody asleep.
 void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
 
-void completion::expect_first(std::int32_t more) noexcept {
-  if (detail::this_thread_slot() < expected_by_.size()) {
-    expect(more);
+void completion::count_first(signal_count& which) noexcept {
+  if (detail::this_thread_slot() < which.by.size()) {
+    count_in_own_word(which);
   } else {
-    expected_by_others_.fetch_add(static_cast<std::uint32_t>(more), std::memory_order_relaxed);  // [stat]
+    // [completion.count_first] release -> [completion.sum]: the same for threads that share a word.
+    which.by_others.fetch_add(1, std::memory_order_release);
   }
 }
 

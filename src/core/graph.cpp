@@ -182,7 +182,7 @@ bool graph_state::try_start(completion& done, void* context) {
   }
   done_ = &done;
   context_ = context;
-  operation_state::expect_signal(done);
+  operation_state::promise_signal(done);
   error_.store(errc::none, std::memory_order_relaxed);  // [stat]
   left_.store(size(), std::memory_order_relaxed);       // [stat] handed on with the first node
   for (graph_part& part : parts_) {
@@ -228,7 +228,7 @@ void graph_state::fire_post(graph_part& part) noexcept {
     misuse("a post of a graph threw an exception, which nobody is there to catch");
   }
   // What was not posted signals nothing.
-  if (!answer.is_posted() && part.outstanding() != 0) misuse(one_post_only);
+  if (!answer.is_posted() && operation_state::signals_to_come(part) != 0) misuse(one_post_only);
   if (answer.is_retry()) {
     retry(part);
   } else if (answer.is_done()) {
@@ -262,13 +262,10 @@ void graph_state::fire_end(graph_part& /*part*/) noexcept {
   // [graph.end] release -> [graph.idle], [graph.start]: what the nodes did.
   running_.store(false, std::memory_order_release);
   const auto tell = [&done, &runtime, raw] {
-    operation_state::signalled(done);  // before: whoever sees the signal may destroy the object
-    if (done.signal(completion_record{raw}) == completion::answer::taken) {
-      graph_part::signalled(runtime, &done);
-      return hook_answer::done;
-    }
-    operation_state::expect_signal(done);
-    return hook_answer::no_progress;
+    completion_record record{raw};
+    if (!operation_state::give_signal(done, record)) return hook_answer::no_progress;
+    graph_part::signalled(runtime, &done);
+    return hook_answer::done;
   };
   // To the default device, which lives as long as the runtime.
   if (tell() != hook_answer::done) runtime.default_device().add_hook(tell).detach();

@@ -170,11 +170,8 @@ bool device_state::signal(operation_state& operation) noexcept {
   if (operation.next.load(std::memory_order_relaxed) == step::match) operation.reach(step::signal);  // [stat] ours
   completion& object = *operation.target;
   completion_record record = record_of(operation);
-  // Before the signal: whoever sees it may destroy the object.
-  operation.signalled(object);
-  if (object.signal(std::move(record)) == completion::answer::full) {
+  if (!operation_state::give_signal(object, record)) {
     record.detach();  // the payload stays with the operation
-    operation.will_signal(object);
     return false;
   }
   runtime_->signalled(&object);

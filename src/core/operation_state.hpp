@@ -92,21 +92,46 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     next.store(reached, std::memory_order_release);
   }
 
-  /// The operation names `object` from now on, until `signalled`.
+  /// The operation names `object` from now on, until its signal has begun. From the signal on whoever sees it may
+  /// destroy the object, whose destructor waits until it has ended.
   void will_signal(completion& object) noexcept {
     target = &object;
-    expect_signal(object);
-  }
-  static void expect_signal(completion& object) noexcept {
-    object.expect(1);  // checked when the object goes
+    promise_signal(object);
   }
   /// Whether `object` can be told so without a call; then `will_signal_here` may do it.
-  [[nodiscard]] static bool is_expected_here(const completion& object) noexcept { return object.has_own_word(); }
+  [[nodiscard]] static bool is_counted_here(const completion& object) noexcept { return object.has_own_words(); }
   void will_signal_here(completion& object) noexcept {
     target = &object;
-    object.expect_in_own_word(1);
+    completion::count_in_own_word(object.promised_);
   }
-  static void signalled(completion& object) noexcept { object.expect(-1); }
+  static void promise_signal(completion& object) noexcept { object.count(object.promised_); }
+  static void begin_signal(completion& object) noexcept { object.count(object.begun_); }
+  static void end_signal(completion& object) noexcept { object.count(object.ended_); }
+  /// A signal that has begun found no room: it comes later.
+  static void put_off_signal(completion& object) noexcept {
+    promise_signal(object);  // first, so that it is missing at no moment
+    end_signal(object);
+  }
+  /// There will be none after all.
+  static void take_back_signal(completion& object) noexcept {
+    begin_signal(object);
+    end_signal(object);
+  }
+  /// Signals that were promised and have not begun.
+  [[nodiscard]] static std::uint32_t signals_to_come(const completion& object) noexcept {
+    return object.promised_beyond(object.begun_);
+  }
+  /// Gives `record` to `object`, which was promised a signal and may be gone when this returns; false where it is full.
+  [[nodiscard]] static bool give_signal(completion& object, completion_record& record) noexcept {
+    begin_signal(object);
+    const bool taken = object.signal(std::move(record)) == completion::answer::taken;
+    if (taken) {
+      end_signal(object);
+    } else {
+      put_off_signal(object);
+    }
+    return taken;
+  }
   /// The queue that `object` is, if it is a bounded one: into that a record can be put together in place.
   [[nodiscard]] static detail::laned_queue<detail::raw_record>* queue_of(completion& object) noexcept {
     return object.queue_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/backoff.hpp"
+#include "weft/detail/atomics.hpp"
 #include "weft/detail/thread_slot.hpp"
 
 namespace weft::core {
@@ -32,38 +33,104 @@ inline void fence_for_all(bool kernel_fences) noexcept {
   }
 }
 
+/// Who is inside, who is next, and how often somebody has left. Fences are the caller's. Progress: wait-free. Who calls
+/// what: who is inside leaves, and anybody the rest. Linearization: the store or the exchange of `inside_`. Reuse:
+/// passes wrap after 2^64. Model test: tests/model/poll_gate_test.cpp.
+template <class Atomics = detail::std_atomics>
+class basic_gate_word {
+ public:
+  /// A thread, by an address that no other living thread has.
+  using who = const void*;
+  static constexpr who nobody = nullptr;
+
+  [[nodiscard]] bool is_inside(who me) const noexcept {
+    // [gate.self] relaxed: only this thread writes its own address, or hands itself the gate by its wish.
+    return inside_.load(std::memory_order_relaxed) == me;
+  }
+
+  [[nodiscard]] bool looks_free() const noexcept {
+    // [gate.look] relaxed: a hint on a shared device, so that contenders read the line instead of taking it; on a
+    // device of one's own only this thread writes here, and a handler that polls again finds itself inside.
+    return inside_.load(std::memory_order_relaxed) == nobody;
+  }
+
+  /// Where no other thread ever enters.
+  void enter_alone(who me) noexcept {
+    // [gate.own_enter] relaxed: ordered before what follows by the fence of whoever waits for this gate.
+    inside_.store(me, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool try_enter(who me) noexcept {
+    who expected = nobody;
+    // [gate.enter] acquire <- [gate.leave]: what the last poller did.
+    return inside_.compare_exchange_strong(expected, me, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+
+  void leave() noexcept {
+    // [gate.count] relaxed: only who is inside writes here.
+    const std::uint64_t passes = passes_.load(std::memory_order_relaxed);
+    // [gate.passed] release -> [gate.passes]: what this poller did.
+    passes_.store(passes + 1, std::memory_order_release);
+    // [gate.heir] relaxed <- [gate.ask], [gate.taken_back]: nothing comes with it; mostly there is none.
+    const who heir = heir_.load(std::memory_order_relaxed);
+    // [gate.leave] release -> [gate.enter], [gate.given], [gate.wait]: what this poller did.
+    inside_.store(heir, std::memory_order_release);
+  }
+
+  /// The next who leaves hands the gate to `me`, unless another wish comes in between: to be asked again until then,
+  /// and taken back once inside.
+  void ask(who me) noexcept {
+    // [gate.ask] relaxed -> [gate.heir]: a wish.
+    heir_.store(me, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_given_to(who me) const noexcept {
+    // [gate.given] acquire <- [gate.leave]: what the last poller did.
+    return inside_.load(std::memory_order_acquire) == me;
+  }
+  void take_back() noexcept {
+    // [gate.taken_back] relaxed -> [gate.heir]: this wish, and perhaps another one's, who asks again.
+    heir_.store(nobody, std::memory_order_relaxed);
+  }
+
+  /// How often somebody has left. To be read after a fence, for `has_left_since`.
+  [[nodiscard]] std::uint64_t passes() const noexcept {
+    // [gate.passes] acquire <- [gate.passed]: who has left is done with what was withdrawn.
+    return passes_.load(std::memory_order_acquire);
+  }
+
+  /// Whether the one who was inside when `before` passes had ended has left, or is `me`.
+  [[nodiscard]] bool has_left_since(std::uint64_t before, who me) const noexcept {
+    if (passes() != before) return true;
+    // [gate.wait] acquire <- [gate.leave]: who was inside is done with what was withdrawn.
+    const who inside = inside_.load(std::memory_order_acquire);
+    return inside == nobody || inside == me;
+  }
+
+ private:
+  typename Atomics::template atomic<who> inside_{nobody};
+  typename Atomics::template atomic<who> heir_{nobody};
+  typename Atomics::template atomic<std::uint64_t> passes_{0};
+};
+
 class alignas(detail::cache_line_bytes) poll_gate {
  public:
   explicit poll_gate(bool shared, bool kernel_fences = kernel_fences_threads()) noexcept
       : is_simple_{!shared && kernel_fences}, shared_{shared}, kernel_fences_{kernel_fences} {}
 
   /// Whether the calling thread is inside: in a handler.
-  [[nodiscard]] bool is_inside() const noexcept {
-    // [gate.self] relaxed: only this thread writes its own address.
-    return inside_.load(std::memory_order_relaxed) == this_thread();
-  }
+  [[nodiscard]] bool is_inside() const noexcept { return word_.is_inside(this_thread()); }
 
   [[nodiscard]] bool try_enter() noexcept {
-    // [gate.look] relaxed: a hint on a shared device, so that contenders read the line instead of taking it; on a
-    // device of one's own only this thread writes here, and a handler that polls again finds itself inside.
-    if (inside_.load(std::memory_order_relaxed) != nobody) return false;
+    if (!word_.looks_free()) return false;
     if (is_simple_) [[likely]] {  // next to the exchange of a shared one a jump counts little
-      // [gate.own_enter] relaxed: ordered before what follows by the fence of whoever waits for this gate.
-      inside_.store(this_thread(), std::memory_order_relaxed);
+      word_.enter_alone(this_thread());
       fence_for_all(true);
       return true;
     }
     return try_enter_otherwise();
   }
 
-  void leave() noexcept {
-    // [gate.passed] release -> [gate.passes]: what this poller did. Only who is inside writes here.
-    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    // [gate.heir] relaxed: nothing comes with it; mostly there is none.
-    const void* const heir = heir_.load(std::memory_order_relaxed);
-    // [gate.leave] release -> [gate.enter], [gate.inherit], [gate.wait]: what this poller did, and the count.
-    inside_.store(heir, std::memory_order_release);
-  }
+  void leave() noexcept { word_.leave(); }
 
   /// Inside of a shared gate, after the pass that is under way at most: its poller hands the gate over. Not for a
   /// thread that is inside already.
@@ -79,18 +146,12 @@ class alignas(detail::cache_line_bytes) poll_gate {
   };
 
   /// How often pollers have left. To be read after `fence_all_threads`, for `has_left_since`.
-  [[nodiscard]] std::uint64_t passes() const noexcept {
-    // [gate.passes] acquire <- [gate.passed]: the pollers that have left are done with what was withdrawn.
-    return passes_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] std::uint64_t passes() const noexcept { return word_.passes(); }
 
   /// Whether the poller that was inside when `before` passes had ended has left, unless it is the calling thread
   /// itself, in a handler.
   [[nodiscard]] bool has_left_since(std::uint64_t before) const noexcept {
-    if (passes() != before) return true;
-    // [gate.wait] acquire <- [gate.leave]: the poller is done with what was withdrawn.
-    const void* const poller = inside_.load(std::memory_order_acquire);
-    return poller == nobody || poller == this_thread();
+    return word_.has_left_since(before, this_thread());
   }
 
   void wait_until_left() const noexcept {
@@ -99,45 +160,32 @@ class alignas(detail::cache_line_bytes) poll_gate {
   }
 
  private:
-  static constexpr const void* nobody = nullptr;
-
   [[nodiscard]] bool try_enter_otherwise() noexcept {
-    const void* expected = nobody;
     if (!shared_) {
-      // [gate.own_enter] relaxed: as above.
-      inside_.store(this_thread(), std::memory_order_relaxed);
-      // [gate.enter] acquire <- [gate.leave]: what the last poller did.
-    } else if (!inside_.compare_exchange_strong(expected, this_thread(), std::memory_order_acquire,
-                                                std::memory_order_relaxed)) {
+      word_.enter_alone(this_thread());
+    } else if (!word_.try_enter(this_thread())) {
       return false;
     }
     fence_for_all(kernel_fences_);
     return true;
   }
 
-  // One at a time can be the heir; others wait until they are, or find the gate free.
   void enter_in_turn() noexcept {
+    const void* const me = this_thread();
     for (base::backoff waiting;; waiting.pause()) {
-      const void* none = nobody;
-      // [gate.ask] relaxed: a wish, which the next poller to leave fulfils.
-      heir_.compare_exchange_strong(none, this_thread(), std::memory_order_relaxed);
-      // [gate.inherit] acquire <- [gate.leave]: what the last poller did.
-      if (inside_.load(std::memory_order_acquire) == this_thread() || try_enter()) break;
+      word_.ask(me);
+      if (word_.is_given_to(me) || word_.try_enter(me)) break;
     }
-    const void* mine = this_thread();
-    // [gate.inherited] relaxed: as above; nobody else takes this thread's wish back.
-    heir_.compare_exchange_strong(mine, nobody, std::memory_order_relaxed);
+    word_.take_back();
+    fence_for_all(kernel_fences_);
   }
 
-  // An address that no other living thread has.
   [[nodiscard]] static const void* this_thread() noexcept { return &detail::cached_thread_slot; }
 
   const bool is_simple_;
   const bool shared_;
   const bool kernel_fences_;
-  std::atomic<const void*> inside_{nobody};
-  std::atomic<const void*> heir_{nobody};
-  std::atomic<std::uint64_t> passes_{0};
+  basic_gate_word<> word_;
 };
 
 /// Every thread of this process passes a full fence before this returns, or has fenced itself (`fence_for_all`).

@@ -191,7 +191,7 @@ status device_state::post_offer(const message_request& request) noexcept {
                         request.delivered};
   const net::post_result result = inject(request.peer, request.device, header_of(request.offer, request), body);
   if (result == net::post_result::ok) return status::posted(ticket);
-  operation->signalled(*request.local);
+  operation_state::take_back_signal(*request.local);
   runtime_->put_back(*operation);
   return status::retry(shortage_of(result));
 }
@@ -205,11 +205,14 @@ status device_state::post_and_signal(const message_request& request) {
     const net::header what = header_of(request.eager, request);
     if (post_eager(request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
       const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] still ours alone
-      if (request.local->signal(record_of(request)) == completion::answer::taken) {
+      completion_record record = record_of(request);
+      operation_state::promise_signal(*request.local);
+      if (operation_state::give_signal(*request.local, record)) {
         runtime_->signalled(request.local);
         runtime_->put_back(*operation);
       } else {
         describe(*operation, request, request.eager);
+        operation_state::take_back_signal(*request.local);  // promised twice now
         take_up(*operation, step::signal);
       }
       return status::posted(ticket);

@@ -55,7 +55,7 @@ status device_state::try_post_receive(const receive_request& request) {
     take_up(*receive, step::match);
     return status::posted(ticket);
   }
-  receive->signalled(*request.local);
+  operation_state::take_back_signal(*request.local);
   runtime_->put_back(*receive);
   return status::retry(shortage::lock);
 }
@@ -80,7 +80,7 @@ status device_state::try_post_receive(const receive_request& request) {
 inline status device_state::post_plain_receive(detail::message_source from, buffer_ref into, completion& local,
                                                std::uint64_t tag, void* context) noexcept {
   // Calls nothing before the end: 130 instructions instead of 162.
-  if (spare_count_ == 0 || !operation_state::is_expected_here(local)) [[unlikely]]
+  if (spare_count_ == 0 || !operation_state::is_counted_here(local)) [[unlikely]]
     return post_plain_receive_anew(from, into, local, tag, context);
   operation_state& receive = receives_->name(spare_receives_[--spare_count_]);
   const match_key key = describe_plain(receive, from, into, tag, context);
@@ -124,7 +124,7 @@ inline status device_state::post_plain_receive(detail::message_source from, buff
     [[likely]] case match_result::inserted : break;
     case match_result::matched: pair_up(receive, static_cast<unexpected_message&>(*found)); break;
     default:
-      receive.signalled(local);
+      operation_state::take_back_signal(local);
       put_receive(receive);
       return counts_.retried(status::retry(shortage::lock));
   }

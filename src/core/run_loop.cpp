@@ -36,7 +36,7 @@ run_loop_state::~run_loop_state() {
   if (events.load(std::memory_order_relaxed) != 0) {  // [stat]
     detail::await_misuse("a run loop is destroyed before an event that was made for it");
   }
-  if (spawned() != 0 || local_.outstanding() != 0) detail::await_misuse(still_awaited);
+  if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
   drop_abandoned(to_post_.first);
   drop_abandoned(refused_.take_all());
   drop_abandoned(coming_.take_all());

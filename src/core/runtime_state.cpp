@@ -13,6 +13,7 @@
 
 #include "base/backoff.hpp"
 #include "base/config.hpp"
+#include "base/last_error.hpp"
 #include "base/log.hpp"
 #include "core/graph_state.hpp"
 #include "net/transports.hpp"
@@ -29,6 +30,11 @@ std::uint32_t receives_in_all(const base::settings& settings) noexcept {
 }  // namespace
 
 void misuse(const char* what) noexcept {
+  // What is wrong now may be the consequence: scopes are left with operations under way.
+  if (const char* const text = base::error_on_its_way(); text != nullptr) {
+    base::log_error("an exception is leaving the scope; this thread's last error of Weft's: {}",
+                    *text != '\0' ? text : "none, so it is another's: catch it where operations are under way");
+  }
   base::log_error("wrong use: {}", what);
   std::abort();
 }
@@ -350,9 +356,11 @@ void runtime_state::refuse_object(const char* call) {
 }
 
 void runtime_state::object_gone(const completion& object) noexcept {
-  if (object.outstanding() != 0) {
+  if (operation_state::signals_to_come(object) != 0) {
     misuse("a completion object is destroyed while operations that will signal it are under way");
   }
+  // One that has been seen is at its end.
+  for (base::backoff waiting; object.outstanding() != 0;) waiting.pause();
   if (object.registrations_.load(std::memory_order_relaxed) != 0) {  // [stat]
     misuse("a completion object is destroyed before its registration: declare the registration after the object");
   }

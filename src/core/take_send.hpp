@@ -22,15 +22,15 @@ namespace weft::core {
   if (queue == nullptr) {
     std::atomic<std::uint64_t>* const count = operation_state::count_of(object);
     if (count == nullptr) return nullptr;
-    operation_state::signalled(object);
+    operation_state::begin_signal(object);
     // [receive.count] release -> [counter.value]: the message in the buffer.
     count->fetch_add(1, std::memory_order_release);
+    operation_state::end_signal(object);
     put_receive(receive);
     return &object;
   }
   const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0);
-  // Before the signal: whoever sees it may destroy the object.
-  operation_state::signalled(object);
+  operation_state::begin_signal(object);
   const bool pushed = queue->try_push_at_once([&](auto& slot) {
     slot.put(0, head);
     slot.put(1, tag);
@@ -43,10 +43,11 @@ namespace weft::core {
   if (!pushed) [[unlikely]] {
     const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
     if (!queue->try_push_parts(head, tag, &data, 5)) {
-      receive.will_signal(object);
+      operation_state::put_off_signal(object);
       return nullptr;
     }
   }
+  operation_state::end_signal(object);
   put_receive(receive);
   return &object;
 }

@@ -84,7 +84,7 @@ status device_state::try_post_transfer(const transfer_request& request) {
   switch (begin_transfer(*operation, reason)) {
     case attempt::finished:
       if (!request.allow_done || operation->error != errc::none) break;
-      operation->signalled(*request.local);
+      operation_state::take_back_signal(*request.local);
       runtime_->put_back(*operation);
       return status::done();
     case attempt::waiting: return may_leave ? status::done() : status::posted(ticket);
@@ -96,7 +96,7 @@ status device_state::try_post_transfer(const transfer_request& request) {
         return status::posted(ticket);
       }
       runtime_->forget(*operation);
-      operation->signalled(*request.local);
+      operation_state::take_back_signal(*request.local);
       runtime_->put_back(*operation);
       return status::retry(reason);
   }
@@ -238,7 +238,7 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
     reason = shortage_of(result);
   }
   if (result == net::post_result::ok) {
-    if (leaves) operation_state::signalled(*local);
+    if (leaves) operation_state::take_back_signal(*local);
     return attempt::waiting;
   }
   operation.target = local;

@@ -55,7 +55,7 @@ class wild_peer {
     for (core::operation_pool* pool : {&state_.arrivals(), &state_.receives()}) {
       pool->each([&](core::operation_state& each) {
         if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_chunks) return;
-        if (each.target != nullptr) core::operation_state::signalled(*each.target);
+        if (each.target != nullptr) core::operation_state::take_back_signal(*each.target);
         if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
         state_.put_back(each);
       });

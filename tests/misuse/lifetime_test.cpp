@@ -38,6 +38,24 @@ TEST_F(lifetime, of_a_completion_object_ends_after_its_operations) {
   EXPECT_DEATH(wrong(), "wrong use: .*operations that will signal it are under way");
 }
 
+// An exception leaves the scope of operations that are under way: its text comes first.
+TEST_F(lifetime, of_a_completion_object_that_an_exception_ends_too_early_is_told_with_the_exception) {
+  const auto wrong = [](bool by_weft) {
+    const auto rt = lone_runtime();
+    weft::counter inbox{*rt};
+    const auto arrivals = rt->register_completion(inbox, {.id = 1});
+    try {
+      weft::counter gone{*rt};
+      if (!rt->default_device().post_am(0, {1}, large, gone).is_posted()) return;
+      if (!by_weft) throw 5;
+      static_cast<void>(rt->default_device().post_am(77, {1}, large, gone));
+    } catch (...) {
+    }
+  };
+  EXPECT_DEATH(wrong(true), "an exception is leaving the scope; .*no rank 77.*\n.*wrong use: .*under way");
+  EXPECT_DEATH(wrong(false), "an exception is leaving the scope; .*it is another's.*\n.*wrong use: .*under way");
+}
+
 TEST_F(lifetime, of_a_completion_object_ends_after_what_waits_in_the_backlog) {
   const auto wrong = [] {
     const auto rt = lone_runtime();
