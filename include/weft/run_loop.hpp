@@ -324,13 +324,9 @@ class run_loop {
     return detail::watch_awaiter<Result, Ask>{state(), on, is_for_all, std::move(stop), std::move(ask)};
   }
 
-  // A loop that has gone leaves null behind, which is found as long as its memory is nobody else's.
-  [[nodiscard]] core::run_loop_state& state() const noexcept {
-    core::run_loop_state* const found = state_;
-    if (found == nullptr) [[unlikely]]
-      detail::await_misuse("a coroutine awaits something of a run loop that was destroyed");
-    return *found;
-  }
+  [[nodiscard]] core::run_loop_state& state() const noexcept { return state_of(this); }
+  // Of a loop that may have gone: nothing of its memory is read. Ends the process then, unless another loop lies there.
+  static core::run_loop_state& state_of(const run_loop* loop) noexcept;
   detail::ready_node* take_ready();
   void give_back(detail::ready_node* batch) noexcept;
   void rethrow();
@@ -338,7 +334,7 @@ class run_loop {
   bool run_until(bool (*is_over)(void*), void* of, const wait_options& options);
 
   device* through_;
-  core::run_loop_state* volatile state_;  // volatile: the last write counts, though the object's life is over
+  core::run_loop_state* state_;
 };
 
 }  // namespace weft

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <unordered_map>
 
 #include "core/run_loop_state.hpp"
 #include "core/runtime_state.hpp"
@@ -267,12 +272,77 @@ bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& 
 }  // namespace weft::core
 
 namespace weft {
+namespace {
 
-run_loop::run_loop(device& through) : through_{&through}, state_{new core::run_loop_state{through}} {}
+// The loops of this process, by their addresses. A coroutine that was made for one and begins when that has gone is
+// found out without a look at memory that is no loop any more.
+//
+// Cost of a look: three words of the thread's own, and one that is written where loops are made and destroyed.
+class living_loops {
+ public:
+  void add(const run_loop* loop, core::run_loop_state* state) {
+    const std::scoped_lock lock{mutex_};
+    loops_.emplace(loop, state);
+    note_change();
+  }
+  void remove(const run_loop* loop) noexcept {
+    const std::scoped_lock lock{mutex_};
+    loops_.erase(loop);
+    note_change();
+  }
+
+  [[nodiscard]] core::run_loop_state* find(const run_loop* loop) noexcept {
+    static thread_local seen last;
+    // [loops.changes] acquire <- [loops.change]: the loop that is looked for was made before, or is gone by then.
+    const std::uint64_t changes = changes_.load(std::memory_order_acquire);
+    if (last.loop == loop && last.changes == changes) [[likely]]
+      return last.state;
+    const std::scoped_lock lock{mutex_};
+    const auto found = loops_.find(loop);
+    if (found == loops_.end()) return nullptr;
+    last = {loop, found->second, changes};
+    return last.state;
+  }
+
+ private:
+  struct seen {
+    const run_loop* loop = nullptr;
+    core::run_loop_state* state = nullptr;
+    std::uint64_t changes = 0;
+  };
+
+  // [loops.change] release -> [loops.changes]: under the lock.
+  void note_change() noexcept { changes_.fetch_add(1, std::memory_order_release); }
+
+  std::mutex mutex_;
+  std::unordered_map<const run_loop*, core::run_loop_state*> loops_;
+  std::atomic<std::uint64_t> changes_{1};
+};
+
+// Never destroyed: a loop may be a static object.
+living_loops& loops() {
+  static living_loops& all = *new living_loops;
+  return all;
+}
+
+}  // namespace
+
+core::run_loop_state& run_loop::state_of(const run_loop* loop) noexcept {
+  core::run_loop_state* const found = loops().find(loop);
+  if (found == nullptr) [[unlikely]]
+    detail::await_misuse("a coroutine awaits something of a run loop that was destroyed");
+  return *found;
+}
+
+run_loop::run_loop(device& through) : through_{&through} {
+  auto made = std::make_unique<core::run_loop_state>(through);
+  loops().add(this, made.get());
+  state_ = made.release();
+}
 
 run_loop::~run_loop() {
   delete state_;
-  state_ = nullptr;
+  loops().remove(this);
 }
 
 void run_loop::spawn(task<> what) {
