@@ -380,9 +380,11 @@ void device::flush(std::uint32_t peer) {
     if (state_->progress()) {
       waiting.reset();
     } else {
+      state.refuse_if_cut_off("flush", peer);
       waiting.pause();
     }
   }
+  state.refuse_if_cut_off("flush", peer);
   if (const std::uint32_t failures = state.take_failures(peer); failures != 0) {
     throw error{errc::region_refused,
                 fmt::format("flush: rank {} refused {} puts or atomics that had answered done: their region was "

@@ -79,7 +79,7 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
   match_node* found = nullptr;
   if (runtime_->matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
     return on_send({source,
-                    {kind_word(wire::send, static_cast<std::uint32_t>(policy)), default_matching_engine, 0, tag},
+                    {kind_word(wire::send, static_cast<std::uint32_t>(policy)), default_matching_engine, 0, 0, tag},
                     payload,
                     bytes,
                     nullptr});

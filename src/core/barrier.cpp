@@ -4,6 +4,7 @@
 
 #include "base/backoff.hpp"
 #include "core/device_state.hpp"
+#include "core/runtime_state.hpp"
 
 namespace weft::core {
 
@@ -30,6 +31,7 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
       if (through.progress()) {
         waiting.reset();
       } else {
+        through.runtime().refuse_if_cut_off("barrier", to);
         waiting.pause();
       }
     }

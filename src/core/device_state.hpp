@@ -130,7 +130,7 @@ class device_state final {
   /// Posts a message that rides in its descriptor and then is done or not posted at all (detail::is_plain): into the
   /// peer's ring where there is one and the way is known; by the endpoint otherwise.
   [[nodiscard]] [[gnu::always_inline]] status post_inline(operation op, detail::message_target to,
-                                                          const net::header& what, const_buffer_ref bytes) noexcept {
+                                                          const net::header& what, const_buffer_ref bytes) {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
     if (net::outgoing* const ring = known_way(to); ring != nullptr) [[likely]]
       return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count));
@@ -144,7 +144,7 @@ class device_state final {
   // What the functions of `device` of the same names promise; the arguments have been checked.
   [[nodiscard]] status post_message(const message_request& request);
   [[nodiscard]] status post_packet(std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
-                                   const post_packet_options& options) noexcept;
+                                   const post_packet_options& options);
   [[nodiscard]] status post_send(const message_request& request, engine_state& engine);
   [[nodiscard]] status post_receive(const receive_request& request);
   /// The common receive: into one buffer, from the default engine, or retry. Every rank and tag will do.
@@ -178,6 +178,9 @@ class device_state final {
     has_refused_ = true;
     counts_.refused();
   }
+
+  /// By endpoints: `what` to `peer` will never arrive (lost_message.cpp).
+  void on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept;
 
   /// A small message of the library's own.
   template <class Body>
@@ -227,7 +230,11 @@ class device_state final {
   }
   // By values: the header of the common case need not lie in memory.
   [[nodiscard]] status inject(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
-                              std::uint64_t tag, const_buffer_ref bytes) noexcept;
+                              std::uint64_t tag, const_buffer_ref bytes);
+  // The answer of a post. **Errors**: transport_failed where it is retry and always will be.
+  [[nodiscard]] status unless_cut_off(operation what, std::uint32_t peer, status answer);
+  // Whether what an operation in the backlog has still to send can't be sent: it ends with the error then.
+  [[nodiscard]] bool end_if_cut_off(operation_state& operation) noexcept;
   [[nodiscard]] bool goes_at_once(const message_request& request) noexcept;
   [[nodiscard]] status try_post_message(const message_request& request);
   [[nodiscard]] status try_post_send(const message_request& request, engine_state& engine);

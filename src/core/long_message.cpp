@@ -18,6 +18,12 @@ constexpr std::uint64_t fetch_bytes_max = std::uint64_t{512} << 10;
 // Packets of one long message that are sent in one call of progress.
 constexpr unsigned chunks_at_once = 8;
 
+// Whether a step does nothing but send: it can't be done where nothing can be sent.
+constexpr bool sends_next(step next) noexcept {
+  return next == step::post || next == step::ask || next == step::notify || next == step::stream ||
+         next == step::request_copy || next == step::answer_atomic;
+}
+
 completion_record record_of(const operation_state& operation) noexcept {
   detail::raw_record raw;
   raw.peer = operation.peer;
@@ -47,7 +53,10 @@ void device_state::put_off(operation_state& operation) noexcept {
 bool device_state::advance(operation_state& operation) noexcept {
   shortage reason = shortage::none;  // nobody asks for it here
   // [operation.resume] relaxed: the backlog has carried the operation here.
-  switch (operation.next.load(std::memory_order_relaxed)) {
+  const step next = operation.next.load(std::memory_order_relaxed);
+  if (sends_next(next) && end_if_cut_off(operation)) [[unlikely]]
+    return signal(operation);
+  switch (next) {
     case step::post: return post_again(operation);
     case step::stream: return stream(operation);
     case step::match: return try_match(operation);
@@ -72,7 +81,8 @@ bool device_state::stream(operation_state& operation) noexcept {
   packet_pool& packets = runtime_->packets();
   // Where the target answers the last packet, the operation may be over as soon as that is out.
   const bool is_answered = operation.acknowledge && operation.set == operation_set::posts;
-  std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);  // [stat] the sender's alone
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until the last is out
+  std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);           // [stat] the sender's alone
   for (unsigned i = 0; i < chunks_at_once && sent < operation.bytes; ++i) {
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
@@ -82,6 +92,7 @@ bool device_state::stream(operation_state& operation) noexcept {
     const net::header what{.kind = static_cast<std::uint32_t>(wire::chunk),
                            .id = static_cast<std::uint32_t>(sent),
                            .sequence = static_cast<std::uint32_t>(sent >> 32),
+                           .note = is_answered ? operation_pool::note_of(ticket) : 0,
                            .tag = operation.remote_ticket};
     const bool is_last = sent + bytes == operation.bytes;
     const bool ends = is_answered && is_last;
@@ -105,9 +116,10 @@ bool device_state::stream(operation_state& operation) noexcept {
 }
 
 bool device_state::request_copy(operation_state& operation) noexcept {
-  const copy_request_body body{operation.remote_ticket,
-                               operation.ticket.load(std::memory_order_relaxed)};  // [stat] ours until it is out
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::copy_request)};
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const copy_request_body body{operation.remote_ticket, ticket};
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::copy_request),
+                         .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   operation.reach(step::wait_for_chunks);  // nothing of it is looked at from here on
@@ -140,7 +152,8 @@ bool device_state::fetch(operation_state& operation) noexcept {
 }
 
 bool device_state::announce(operation_state& operation) noexcept {
-  if (operation.error != errc::peer_failed) {
+  // Whom nothing can be told is not waited for: what was received is here.
+  if (operation.error != errc::peer_failed && !runtime_->is_cut_off(operation.peer)) {
     // That its message was too long is the receiver's error alone.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
     const finished_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};

@@ -88,7 +88,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
 
   /// The operation is all set for step `reached`, and may be found by its ticket there.
   void reach(step reached) noexcept {
-    // [operation.reach] release -> [operation.at]: the operation as it is at this step.
+    // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim]: the operation as it is at this
+    // step.
     next.store(reached, std::memory_order_release);
   }
 
@@ -228,6 +229,25 @@ class operation_pool {
     for (std::uint32_t index = 0; index < count_; ++index) {
       if (operations_[index].ticket.load(std::memory_order_relaxed) != 0) visit(operations_[index]);  // [stat]
     }
+  }
+
+  /// What a message of an operation carries as its note: the low half of the ticket.
+  [[nodiscard]] static constexpr std::uint32_t note_of(std::uint64_t ticket) noexcept {
+    return static_cast<std::uint32_t>(ticket);
+  }
+  /// The operation whose message with this note was lost, if it waits for the answer. Several of its messages may be
+  /// lost, and told of by several threads: one of them gets it.
+  [[nodiscard]] operation_state* claim(std::uint32_t note, std::uint32_t peer) noexcept {
+    const std::uint64_t index = (note & index_mask) - 1;
+    if (index >= count_) return nullptr;
+    operation_state& found = operations_[index];
+    // [operation.lost] acquire <- [operation.reach]: the operation as it waits.
+    step waits = found.next.load(std::memory_order_acquire);
+    if ((waits != step::wait_for_answer && waits != step::wait_for_chunks) || found.peer != peer) return nullptr;
+    // [operation.claim] acquire <- [operation.reach]: the same; whoever else is told of a loss finds it gone.
+    return found.next.compare_exchange_strong(waits, step::signal, std::memory_order_acquire, std::memory_order_relaxed)
+               ? &found
+               : nullptr;
   }
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }

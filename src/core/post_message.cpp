@@ -71,11 +71,12 @@ status device_state::post_long(std::uint32_t peer, std::uint32_t id, const sourc
 
 // A short message whose way is to be found, or is no ring.
 status device_state::inject(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
-                            std::uint64_t tag, const_buffer_ref bytes) noexcept {
+                            std::uint64_t tag, const_buffer_ref bytes) {
   const net::header what{.kind = kind, .id = id, .sequence = 0, .tag = tag};
   const operation op = kind_of(kind) == wire::send ? operation::send : operation::active_message;
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
-  return posted_inline(op, count, way(peer).try_inject(peer, device, what, bytes.address(), count));
+  return unless_cut_off(op, peer,
+                        posted_inline(op, count, way(peer).try_inject(peer, device, what, bytes.address(), count)));
 }
 
 // Whether the bytes go with the message. Otherwise it is an offer: it is long, its arrival is to be confirmed, or too
@@ -88,11 +89,13 @@ bool device_state::goes_at_once(const message_request& request) noexcept {
 }
 
 status device_state::post_message(const message_request& request) {
-  return counts_.answered(request.what, request.bytes.bytes(), try_post_message(request));
+  return unless_cut_off(request.what, request.peer,
+                        counts_.answered(request.what, request.bytes.bytes(), try_post_message(request)));
 }
 
 status device_state::post_send(const message_request& request, engine_state& engine) {
-  return counts_.answered(request.what, request.bytes.bytes(), try_post_send(request, engine));
+  return unless_cut_off(request.what, request.peer,
+                        counts_.answered(request.what, request.bytes.bytes(), try_post_send(request, engine)));
 }
 
 status device_state::try_post_message(const message_request& request) {
@@ -167,17 +170,17 @@ net::post_result device_state::post_eager(std::uint32_t peer, std::uint32_t devi
 
 // The packet is the transport's after done, or back in the pool where its bytes ride in the descriptor.
 status device_state::post_packet(std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
-                                 const post_packet_options& options) noexcept {
+                                 const post_packet_options& options) {
   const net::header what = active_message_to(id, options.tag);
   packet_pool& packets = runtime_->packets();
   if (bytes > detail::inline_bytes_max) {
     const net::post_result sent = way(peer).try_send(peer, options.device, what, packet, bytes);
     if (sent == net::post_result::ok) counts_.went(path::one_packet, operation::message, bytes);
-    return posted_inline(operation::active_message, bytes, sent);
+    return unless_cut_off(operation::active_message, peer, posted_inline(operation::active_message, bytes, sent));
   }
   const net::post_result result = way(peer).try_inject(peer, options.device, what, packets.data(packet), bytes);
   if (result == net::post_result::ok) packets.put(packet);
-  return posted_inline(operation::active_message, bytes, result);
+  return unless_cut_off(operation::active_message, peer, posted_inline(operation::active_message, bytes, result));
 }
 
 status device_state::post_offer(const message_request& request) noexcept {
@@ -189,7 +192,9 @@ status device_state::post_offer(const message_request& request) noexcept {
   operation->reach(step::wait_for_answer);
   const offer_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
                         request.delivered};
-  const net::post_result result = inject(request.peer, request.device, header_of(request.offer, request), body);
+  net::header what = header_of(request.offer, request);
+  what.note = operation_pool::note_of(ticket);
+  const net::post_result result = inject(request.peer, request.device, what, body);
   if (result == net::post_result::ok) return status::posted(ticket);
   operation_state::take_back_signal(*request.local);
   runtime_->put_back(*operation);
@@ -241,8 +246,7 @@ void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count)
 
 bool device_state::post_again(operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
-  const net::header what{
-      .kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
+  net::header what{.kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
   const wire kind = kind_of(operation.kind);
   if (kind == wire::active_message || kind == wire::send) {
     shortage reason = shortage::none;
@@ -256,6 +260,7 @@ bool device_state::post_again(operation_state& operation) noexcept {
                         operation.acknowledge};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
+  what.note = operation_pool::note_of(ticket);
   operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
   if (inject(peer, device, what, body) == net::post_result::ok) return true;
   operation.reach(step::post);

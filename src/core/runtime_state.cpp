@@ -69,6 +69,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
             operation_pool{operation_set::receives, receives_in_all(base::process_settings())}},
       awaited_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       failed_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
+      cut_off_{std::make_unique<std::atomic<const char*>[]>(size_)},
       matching_{base::matching_bucket_count(base::process_settings())},
       unexpected_sends_{base::process_settings().unexpected_sends_max, base::process_settings().unexpected_packets_max,
                         size_},

@@ -8,9 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/config.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/barrier.hpp"
 #include "core/copy_shares.hpp"
@@ -102,6 +104,9 @@ class runtime_state {
     return set < operation_sets ? sets_[set].find(ticket, peer, expected) : nullptr;
   }
 
+  /// The operation that `note` was made of, if it waits for an answer of `peer`'s; once, and the caller's from then on.
+  [[nodiscard]] operation_state* claim(std::uint32_t note, std::uint32_t peer) noexcept;
+
   // What a flush waits for (flush.cpp).
   void await(operation_state& operation) noexcept {
     if (std::exchange(operation.awaited, true)) return;
@@ -120,6 +125,16 @@ class runtime_state {
   [[nodiscard]] std::uint32_t take_failures(std::uint32_t peer) noexcept {
     return failed_[peer].exchange(0, std::memory_order_relaxed);  // [stat]
   }
+
+  // Ranks that nothing more can be sent to (lost_message.cpp).
+  /// The first cause stays; it is logged. **Threads**: any.
+  void cut_off(std::uint32_t peer, const char* cause, base::log_level level) noexcept;
+  [[nodiscard]] bool is_cut_off(std::uint32_t peer) const noexcept {
+    // [peer.is_cut_off] acquire <- [peer.cut_off]: the text of the cause.
+    return cut_off_[peer].load(std::memory_order_acquire) != nullptr;
+  }
+  /// **Errors**: transport_failed with rank and cause, if that rank is cut off; nothing otherwise.
+  void refuse_if_cut_off(std::string_view call, std::uint32_t peer) const;
 
   // Waiting.
   /// **Errors**: invalid_state, where the calling thread is inside a handler or hook of this runtime, or in a node.
@@ -181,6 +196,7 @@ class runtime_state {
   std::array<operation_pool, operation_sets> sets_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> awaited_;  // by rank: operations that a flush waits for
   std::unique_ptr<std::atomic<std::uint32_t>[]> failed_;   // by rank: those that failed after they were done here
+  std::unique_ptr<std::atomic<const char*>[]> cut_off_;    // by rank: why nothing can be sent there; null where it can
   matching_table matching_;
   core::unexpected_sends unexpected_sends_;
   engine_state default_engine_;

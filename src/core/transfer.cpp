@@ -60,7 +60,8 @@ void check_alignment(const transfer_request& request, const region_place& place)
 }  // namespace
 
 status device_state::post_transfer(const transfer_request& request) {
-  return counts_.answered(request.what, request.bytes, try_post_transfer(request));
+  return unless_cut_off(request.what, request.peer,
+                        counts_.answered(request.what, request.bytes, try_post_transfer(request)));
 }
 
 status device_state::try_post_transfer(const transfer_request& request) {
@@ -205,7 +206,10 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
   const bool is_get = operation.what == operation::get;
   const bool is_atomic = operation.what == operation::atomic;
   const bool rides = operation.what == operation::put && operation.bytes <= put_bytes_max();
-  net::header what{.id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
+  net::header what{.id = operation.id,
+                   .sequence = operation.sequence,
+                   .note = operation_pool::note_of(ticket),
+                   .tag = operation.tag};
   const auto put_bytes = static_cast<std::uint32_t>(rides ? sizeof(put_body) + operation.bytes : 0);
   const std::uint32_t packet = rides ? pack_put(operation, ticket) : packet_pool::none;
   const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};

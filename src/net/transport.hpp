@@ -26,6 +26,7 @@ struct header {
   std::uint32_t kind = 0;      // which protocol step this is (core/wire.hpp); 16 bits travel
   std::uint32_t id = 0;        // remote completion, later matching engine
   std::uint32_t sequence = 0;  // number within (source, engine) for ordered engines; 0 elsewhere
+  std::uint32_t note = 0;      // the sender's own: does not travel, and comes back with a message that was lost
   std::uint64_t tag = 0;
 };
 
@@ -84,6 +85,15 @@ concept takes_words = takes_at_once<Sink> && requires(Sink& sink) {
 template <class Sink>
 concept notes_refusals = requires(Sink& sink) {
   sink.note_refusal();
+};
+
+/// A sink that is told of messages that will never arrive:
+///   void on_lost(std::uint32_t peer, const header& what, const char* cause) noexcept;
+/// `what` as it was posted, and `cause`, for people, valid for ever. A message whose post answered `full` because its
+/// peer can't be reached any more is told of without its note: nothing has happened to it.
+template <class Sink>
+concept hears_of_losses = requires(Sink& sink, const header& what, const char* cause) {
+  sink.on_lost(std::uint32_t{}, what, cause);
 };
 
 /// The packet pool as transports see it: fixed-size buffers by index.

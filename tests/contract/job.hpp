@@ -182,6 +182,8 @@ class test_job {
   [[nodiscard]] std::uint32_t target() const noexcept { return static_cast<std::uint32_t>(boots_.size()) - 1; }
   [[nodiscard]] side& from() noexcept { return *sides_[sender()]; }
   [[nodiscard]] side& to() noexcept { return *sides_[target()]; }
+  /// The target is gone, without a word.
+  void end_target() noexcept { sides_[target()].reset(); }
 
  private:
   [[nodiscard]] std::unique_ptr<side> make_side(std::uint32_t rank) {

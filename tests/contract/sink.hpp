@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,9 @@ class sink {
   }
   void took_words(unsigned count) noexcept { words_told += count; }
   void note_refusal() noexcept { ++refusals_noted; }
+  void on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept {
+    losses.push_back({peer, what, cause});
+  }
 
   [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& header, const std::byte* payload,
                                   std::uint32_t bytes, bool& consumed) noexcept {
@@ -103,6 +107,13 @@ class sink {
     EXPECT_EQ(woken, awaited);
     EXPECT_FALSE(passed_on_) << "a message that one function left to the next one has not come there";
   }
+
+  struct lost {
+    std::uint32_t peer;
+    net::header header;
+    std::string cause;
+  };
+  std::vector<lost> losses;
 
   void forget_refusals() { refused = refusals_noted = 0; }
 
@@ -182,7 +193,7 @@ class least_sink {
   sink* to_;
 };
 
-static_assert(net::takes_words<sink> && net::notes_refusals<sink>);
+static_assert(net::takes_words<sink> && net::notes_refusals<sink> && net::hears_of_losses<sink>);
 static_assert(!net::takes_at_once<least_sink> && !net::takes_words<least_sink> && !net::notes_refusals<least_sink>);
 
 }  // namespace weft::contract

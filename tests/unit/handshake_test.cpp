@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -196,6 +197,54 @@ TEST(rendezvous_socket, keeps_no_descriptor_of_a_message_that_has_another_number
     char byte = 0;
     EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << count;
   }
+}
+
+// This process may open as many more files as that, while it lives.
+class files_left {
+ public:
+  explicit files_left(std::size_t count) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    std::vector<unique_fd> lowest;  // free numbers, and the first that is beyond the limit
+    while (lowest.size() <= count) lowest.emplace_back(::dup(STDERR_FILENO));
+    const rlimit now{static_cast<rlim_t>(lowest.back().get()), before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  ~files_left() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  files_left(const files_left&) = delete;
+  files_left& operator=(const files_left&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(rendezvous_socket, says_that_this_process_has_no_descriptor_left_for_the_one_that_came) {
+  std::array<int, 2> sockets{-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  const unique_fd mine{sockets[0]}, others{sockets[1]};
+  const owned_segment good{1};
+  send_with_descriptor(others, greeting{others_password, 1}, good.file, soon());
+  const files_left none{0};
+  greeting heard{};
+  try {
+    static_cast<void>(receive_with_descriptor(mine, heard, soon()));
+    FAIL() << "there was room for it";
+  } catch (const error& thrown) {
+    EXPECT_EQ(thrown.code(), errc::out_of_memory);
+    EXPECT_THAT(thrown.what(), testing::MatchesRegex("this process has no descriptor left for a segment.*ulimit -n.*"));
+  }
+}
+
+// The rank would wait for somebody who has come, and he for an answer, both until their deadline.
+TEST(handshake, of_a_host_with_no_descriptor_left_ends_at_once_on_both_sides) {
+  meeting_rank host{0};
+  host.start();
+  const owned_segment good{1};
+  const files_left for_both_sockets{2};
+  const unique_fd visitor = host.visit();
+  send_with_descriptor(visitor, greeting{host.boot.mine.password, 1}, good.file, soon());
+  EXPECT_TRUE(hung_up(visitor));
+  EXPECT_THAT(host.end(), HasSubstr("no descriptor left"));
+  EXPECT_FALSE(host.is_attached(1));
 }
 
 TEST(handshake, does_not_wait_for_strangers_who_say_nothing) {

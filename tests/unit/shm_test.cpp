@@ -1,8 +1,11 @@
 // Segments as ranks see each other's: where things lie, what is believed, how packets go back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -132,6 +135,30 @@ TEST(peer, can_be_read_only_after_a_probe_that_went_well) {
     EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen),
               good ? copy_result::done : copy_result::unavailable);
   }
+}
+
+// Its process number may be another process's by then: here it is that of this one, which can be read and written.
+TEST(peer, whose_connection_has_hung_up_is_neither_read_nor_written) {
+  fake_segment there;
+  std::uint64_t word = 7, seen = 0;
+  there.header().probe_address = reinterpret_cast<std::uint64_t>(&word);
+  there.header().probe_value = word;
+  std::array<int, 2> sockets{-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  unique_fd theirs{sockets[1]};
+  peer other{0, 1, there.where};
+  other.attach(there.base(), segment{}, unique_fd{sockets[0]}, false, static_cast<std::uint32_t>(::getpid()));
+  other.probe(true);
+  if (!other.can_read()) GTEST_SKIP() << "process_vm_readv is forbidden here";
+  const std::uint64_t from = 9;
+  EXPECT_EQ(other.write(&from, there.header().probe_address, sizeof from), copy_result::done);
+  EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::done);
+  EXPECT_EQ(std::exchange(seen, 0U), 9U);
+  word = 7;
+  theirs = unique_fd{};
+  EXPECT_EQ(other.write(&from, there.header().probe_address, sizeof from), copy_result::peer_gone);
+  EXPECT_EQ(word, 7U);
+  EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::peer_gone);
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ class ofi_endpoint final : public endpoint<Sink> {
     for (const std::uint32_t slot : served_) {
       owner_->progress(slot);
       inbound& mine = owner_->inbound_of(slot);
+      if (!mine.lost.empty()) [[unlikely]]
+        tell_losses(mine, sink);
       if (!mine.held.empty()) moved += deliver(mine, sink, budget);
       if (!mine.consumed.empty()) owner_->give_back(mine);
     }
@@ -52,6 +54,16 @@ class ofi_endpoint final : public endpoint<Sink> {
 
  private:
   enum class outcome : std::uint8_t { refused, consumed, lent };
+
+  // After it the peer gets nothing more: what was sent before may be lost as well, without a word from the fabric, and
+  // what comes later must not pass for the next message.
+  [[gnu::cold, gnu::noinline]] void tell_losses(inbound& mine, Sink& sink) noexcept {
+    for (const port::loss& each : mine.lost) {
+      if constexpr (hears_of_losses<Sink>) sink.on_lost(each.peer, each.what, each.cause);
+      owner_->cut_off(each.peer);
+    }
+    mine.lost.clear();
+  }
 
   // Offers what is held, oldest first. What is not taken stays; what came later from other ranks may overtake it.
   unsigned deliver(inbound& mine, Sink& sink, unsigned budget) noexcept {
@@ -78,7 +90,7 @@ class ofi_endpoint final : public endpoint<Sink> {
     std::memcpy(&what, from, sizeof what);  // was checked when it came, and nobody can have changed it since
     if (mine.refused_in[what.source] == mine.polls) return outcome::refused;
     arrival message{
-        what.source, {what.kind, what.id, what.sequence, what.tag}, from + sizeof what, what.bytes, nullptr};
+        what.source, {what.kind, what.id, what.sequence, 0, what.tag}, from + sizeof what, what.bytes, nullptr};
     packet_store& packets = owner_->packets();
     std::uint32_t packet = packet_store::none;
     if (what.is_packet != 0) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -25,6 +26,8 @@ constexpr auto drain_time = std::chrono::seconds{2};
 // What rank 0 says instead of a provider's name begins so where it has found none.
 constexpr char problem_mark = '!';
 constexpr std::size_t problem_bytes_max = 2000;
+
+constexpr std::size_t packet_bytes_digits = 8;  // what a rank says of its packets, hexadecimal
 
 port_shape shape_of(const base::settings& settings) {
   port_shape out;
@@ -55,6 +58,7 @@ ofi_transport::ofi_transport(const transport_context& context)
       info_{agree_on_provider(context)},
       name_{fmt::format("ofi ({})", name_of(*info_))},
       fabric_{open_fabric(*info_)},
+      cut_off_(ranks_),
       slots_(devices_max_) {
   shape_.sends = std::min(shape_.sends, static_cast<std::uint32_t>(info_->tx_attr->size));
   shape_.receives = std::min(shape_.receives, static_cast<std::uint32_t>(info_->rx_attr->size));
@@ -70,7 +74,9 @@ ofi_transport::~ofi_transport() {
   const auto is_sending = [](const device_slot& each) { return each.sender && each.sender->is_sending(); };
   while (std::any_of(slots_.begin(), slots_.end(), is_sending) && std::chrono::steady_clock::now() < until) {
     for (const device_slot& each : slots_) {
-      if (each.sender) each.sender->progress();
+      if (!each.sender) continue;
+      each.sender->losses().clear();  // there is nobody to tell
+      each.sender->progress();
     }
     std::this_thread::yield();
   }
@@ -116,26 +122,35 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
   }
 }
 
-// Each rank publishes its machine and its address. An address of the loopback is of use on its own machine alone.
+// Each rank publishes its machine, the size of its packets and its address. An address of the loopback is of use on its
+// own machine alone.
 void ofi_transport::learn_addresses(const transport_context& context) {
   const std::string key = context.name + ".ofi.address";
   base::machine_mark::name_type machine = mark_.name();
   const std::string here{reinterpret_cast<const char*>(machine.data()), machine.size()};
   const std::string own = receiver().address();
-  context.boot.put(key, here + own);
+  context.boot.put(key, fmt::format("{}{:08x}{}", here, packet_bytes_, own));
   context.boot.fence();
   addresses_.resize(ranks_);
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (rank == self_) continue;
     const std::string theirs = context.boot.get(rank, key);
     std::copy_n(theirs.begin(), std::min(theirs.size(), machine.size()), machine.begin());
-    addresses_[rank] = theirs.substr(std::min(theirs.size(), machine.size()));
+    const std::string their_bytes = theirs.substr(std::min(theirs.size(), here.size()), packet_bytes_digits);
+    addresses_[rank] = theirs.substr(std::min(theirs.size(), here.size() + packet_bytes_digits));
+    if (their_bytes != fmt::format("{:08x}", packet_bytes_)) refuse_packets(rank, their_bytes);
     const bool is_own_local = is_loopback(*info_, own), is_their_local = is_loopback(*info_, addresses_[rank]);
     if (is_own_local != is_their_local) refuse_loopback(is_own_local ? self_ : rank, is_own_local ? rank : self_, true);
     if (is_own_local && !base::is_on_this_machine(machine))
       refuse_loopback(std::max(self_, rank), std::min(self_, rank), false);
   }
   receiver().know(addresses_);
+}
+
+void ofi_transport::refuse_packets(std::uint32_t other, const std::string& their_bytes) const {
+  throw error{errc::transport_failed,
+              fmt::format("libfabric: rank {} has WEFT_PACKET_BYTES={} and rank {} {}: give all ranks the same", self_,
+                          packet_bytes_, other, std::strtoul(their_bytes.c_str(), nullptr, 16))};
 }
 
 void ofi_transport::refuse_loopback(std::uint32_t local, std::uint32_t other, bool is_reachable) const {
@@ -153,7 +168,7 @@ void ofi_transport::begin(std::uint32_t index) {
     slot.sender = std::make_unique<port>(*info_, *fabric_, port_shape{shape_.sends, 0, shape_.message_bytes});
     slot.sender->know(addresses_);
   }
-  if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, shape_.receives);
+  if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, shape_.receives, 2 * shape_.sends);
   // [ofi.made] release -> [ofi.find], [ofi.find_wished], [ofi.count]: the slot has a port, and a place for arrivals.
   slot.is_made.store(true, std::memory_order_release);
   // [ofi.open] relaxed: a wish of where messages go that name no device; the place is found by `is_made`.
@@ -185,6 +200,9 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
   if (slot != 0 && !slots_[slot].posts.load(std::memory_order_relaxed))
     note_poster(slot);  // [stat] either port will do
   port& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : port_of(slot);  // [stat]
+  // [ofi.is_cut_off] relaxed: one more message that goes is lost like the others.
+  if (cut_off_[peer].load(std::memory_order_relaxed)) [[unlikely]]
+    return post_result::full;
   if (!from.lock.try_enter()) return post_result::busy;
   std::byte* const buffer = from.try_get_buffer();
   bool sent = false;
@@ -202,7 +220,7 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
     out.sender_device = static_cast<std::uint8_t>(slot);
     std::memcpy(buffer, &out, sizeof out);
     if (bytes != 0) std::memcpy(buffer + sizeof out, payload, bytes);
-    sent = from.send(peer, sizeof out + bytes);
+    sent = from.send(peer, sizeof out + bytes, what);
   }
   from.lock.leave();
   return sent ? post_result::ok : post_result::full;
@@ -210,19 +228,30 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
 
 void ofi_transport::progress(std::uint32_t index) noexcept {
   port& own = port_of(index);
+  inbound& mine = inbound_of(index);
+  const auto take_losses = [&](port& from) {
+    mine.lost.insert(mine.lost.end(), from.losses().begin(), from.losses().end());
+    from.losses().clear();
+  };
   // What arrives comes to the common port: a device's own has nothing to look for unless it is sending.
   if (index != 0 && own.lock.try_enter()) {
     if (own.is_sending()) own.progress();
+    take_losses(own);
     own.lock.leave();
   }
   port& common = receiver();
   if (!common.lock.try_enter()) return;
   common.progress();
   sort();
-  inbound& mine = inbound_of(index);
+  take_losses(common);
   mine.held.insert(mine.held.end(), mine.sorted.begin(), mine.sorted.end());
   mine.sorted.clear();
   common.lock.leave();
+}
+
+void ofi_transport::cut_off(std::uint32_t peer) noexcept {
+  // [ofi.cut_off] relaxed: as [ofi.is_cut_off] says.
+  cut_off_[peer].store(true, std::memory_order_relaxed);
 }
 
 void ofi_transport::give_back(inbound& from) noexcept {

@@ -17,15 +17,17 @@ namespace weft::net::ofi {
 
 /// What has arrived for one device slot. It outlives its device.
 struct inbound {
-  explicit inbound(std::uint32_t ranks, std::uint32_t receives) : refused_in(ranks) {
+  explicit inbound(std::uint32_t ranks, std::uint32_t receives, std::size_t losses) : refused_in(ranks) {
     sorted.reserve(receives);
     held.reserve(receives);
     consumed.reserve(receives);
+    lost.reserve(losses);
   }
   std::vector<std::uint32_t> sorted;      // receive buffers; under the lock of port 0
   std::vector<std::uint32_t> held;        // the same, taken by whoever serves the slot
   std::vector<std::uint32_t> consumed;    // on their way back to port 0
   std::vector<std::uint64_t> refused_in;  // by rank: the last poll in which the sink had no room for its message
+  std::vector<port::loss> lost;           // of what this slot's port and port 0 have sent
   std::uint64_t polls = 0;
 };
 
@@ -63,6 +65,8 @@ class ofi_transport final : public transport {
                                  const void* payload, std::uint32_t bytes, bool is_packet) noexcept;
   /// Lets the port of a slot work, and takes what has arrived for it. **Threads**: whoever serves the slot.
   void progress(std::uint32_t slot) noexcept;
+  /// Nothing goes to `peer` any more: what is lost is not to be followed by what is not.
+  void cut_off(std::uint32_t peer) noexcept;
   /// Gives the receive buffers of consumed messages back, if nobody else is at the port.
   void give_back(inbound& from) noexcept;
 
@@ -77,6 +81,7 @@ class ofi_transport final : public transport {
 
   [[nodiscard]] owned_info agree_on_provider(const transport_context& context);
   void learn_addresses(const transport_context& context);
+  [[noreturn]] void refuse_packets(std::uint32_t other, const std::string& their_bytes) const;
   [[noreturn]] void refuse_loopback(std::uint32_t local, std::uint32_t other, bool is_reachable) const;
   void note_poster(std::uint32_t index) noexcept;
   void sort() noexcept;
@@ -92,7 +97,8 @@ class ofi_transport final : public transport {
   owned_info info_;
   std::string name_;
   owned<fid_fabric> fabric_;
-  std::vector<std::string> addresses_;  // by rank: of device 0's port
+  std::vector<std::atomic<bool>> cut_off_;  // by rank
+  std::vector<std::string> addresses_;      // by rank: of device 0's port
   packet_store* packets_ = nullptr;
   std::vector<device_slot> slots_;
   std::atomic<std::uint32_t> live_count_{0};

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstdlib>
 
-#include "base/log.hpp"
 #include "base/outside_order.hpp"
 #include "weft/detail/atomics.hpp"
 #include "weft/error.hpp"
@@ -42,6 +41,7 @@ port::port(const fi_info& info, fid_fabric& fabric, const port_shape& shape)
   unposted_.reserve(shape.receives);
   for (std::uint32_t i = 0; i < shape.receives; ++i) unposted_.push_back(i);
   arrived_.reserve(shape.receives);
+  losses_.reserve(sends_);
   make_memory(info, stride_ * operations_.size());
   open_objects(info, fabric, shape.receives);
   post_receives();
@@ -135,7 +135,7 @@ std::byte* port::try_get_buffer() noexcept {
   return free_.empty() ? nullptr : at(free_.back());
 }
 
-bool port::send(std::uint32_t peer, std::size_t bytes) noexcept {
+bool port::send(std::uint32_t peer, std::size_t bytes, const header& what) noexcept {
   operation& made = operations_[free_.back()];
   base::goes_out();
   const auto status =
@@ -145,12 +145,14 @@ bool port::send(std::uint32_t peer, std::size_t bytes) noexcept {
     return false;
   }
   if (status != 0) {
-    static base::said_once said;
-    log_once(said, base::log_level::error, "libfabric: can't send to rank {} any more: {}", peer,
-             loaded().strerror(static_cast<int>(-status)));
-    return true;
+    header refused = what;
+    refused.note = 0;  // whoever posts it has it still
+    lose(peer, refused, static_cast<int>(-status));
+    return false;
   }
   free_.pop_back();
+  made.peer = peer;
+  made.what = what;
   count(messages_, 1);
   count(bytes_, bytes);
   return true;
@@ -164,6 +166,7 @@ void port::progress() noexcept {
   for (std::size_t seen = 0; seen <= operations_.size(); seen += entries.size()) {
     const auto found = fi_cq_read(completions_.get(), entries.data(), entries.size());
     if (found == -FI_EAVAIL) {
+      if (losses_.size() == losses_.capacity()) break;
       take_error();
       continue;
     }
@@ -200,13 +203,17 @@ void port::done(void* context, std::size_t bytes) noexcept {
   }
 }
 
+void port::lose(std::uint32_t peer, const header& what, int cause) noexcept {
+  if (losses_.size() < losses_.capacity()) losses_.push_back({peer, what, loaded().strerror(cause)});
+}
+
 // A send that failed has lost its peer. A receive that failed got something that can't be ours: too long, say.
 void port::take_error() noexcept {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
   const std::uint32_t index = static_cast<operation*>(entry.op_context)->index;
   if (index < sends_) {
-    base::log_debug("libfabric: a message was lost: {}", loaded().strerror(entry.err));
+    lose(operations_[index].peer, operations_[index].what, entry.err);
     free_.push_back(index);
   } else {
     count(refused_, 1);

@@ -31,6 +31,13 @@ class port final : private detail::payload_owner {
     std::size_t bytes;
   };
 
+  /// A message that will never arrive, or could not be sent; that one has no note.
+  struct loss {
+    std::uint32_t peer;
+    header what;
+    const char* cause;
+  };
+
   /// **Errors**: transport_failed, out_of_memory.
   port(const fi_info& info, fid_fabric& fabric, const port_shape& shape);
   ~port();
@@ -49,9 +56,9 @@ class port final : private detail::payload_owner {
 
   /// A buffer to fill and then to `send`; null where all are under way. Looks for completions where there is none.
   [[nodiscard]] std::byte* try_get_buffer() noexcept;
-  /// Sends `bytes` bytes of the buffer that `try_get_buffer` answered last; false: not now, and the buffer is back. A
-  /// peer that can't be sent to any more is as good as dead: true, and nothing is sent.
-  [[nodiscard]] bool send(std::uint32_t peer, std::size_t bytes) noexcept;
+  /// Sends `bytes` bytes of the buffer that `try_get_buffer` answered last, as message `what`; false: not now, or
+  /// never, which `losses` then say, and the buffer is back.
+  [[nodiscard]] bool send(std::uint32_t peer, std::size_t bytes, const header& what = {}) noexcept;
 
   /// Takes completions in and lets the provider work.
   void progress() noexcept;
@@ -65,6 +72,9 @@ class port final : private detail::payload_owner {
 
   /// Who takes a receive buffer back by an address in it. **Threads**: any may release.
   [[nodiscard]] detail::payload_owner& buffer_owner() noexcept { return *this; }
+
+  /// Messages that were lost, to be taken out: while there is no room for more, completions stay where they are.
+  [[nodiscard]] std::vector<loss>& losses() noexcept { return losses_; }
 
   [[nodiscard]] bool is_sending() const noexcept { return free_.size() != sends_; }
 
@@ -82,6 +92,8 @@ class port final : private detail::payload_owner {
   struct operation {
     fi_context2 context;
     std::uint32_t index;
+    std::uint32_t peer;  // and what was sent there
+    header what;
   };
 
   [[nodiscard]] std::byte* at(std::size_t index) const noexcept { return memory_.get() + index * stride_; }
@@ -91,6 +103,7 @@ class port final : private detail::payload_owner {
   void make_memory(const fi_info& info, std::size_t bytes);
   void done(void* context, std::size_t bytes) noexcept;
   void take_error() noexcept;
+  void lose(std::uint32_t peer, const header& what, int cause) noexcept;
 
   struct freer {
     void operator()(std::byte* memory) const noexcept;
@@ -105,6 +118,7 @@ class port final : private detail::payload_owner {
   std::vector<std::uint32_t> unposted_;               // receive buffers
   std::vector<std::atomic<std::uint64_t>> released_;  // receive buffers that were lent, a bit each
   std::vector<received> arrived_;
+  std::vector<loss> losses_;
   std::vector<fi_addr_t> peers_;
   void* descriptor_ = nullptr;
   std::atomic<std::uint64_t> messages_{0}, bytes_{0}, refused_{0};

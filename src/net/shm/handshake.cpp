@@ -171,6 +171,8 @@ class meeting {
       admit(rank, file, std::move(socket), process);
       --expected_;
     } catch (const error& reason) {
+      // What this process lacks, it lacks for the next one, too: the visitor is told by the hang-up.
+      if (reason.code() == errc::out_of_memory) throw;
       base::log_warn("a visitor at the socket for shared segments was sent away: {}", reason.what());
     }
   }

@@ -1,6 +1,7 @@
 #include "net/shm/peer.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <cstring>
 
@@ -39,7 +40,9 @@ copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) co
     std::memcpy(target, reinterpret_cast<const void*>(remote), bytes);
     return copy_result::done;
   }
-  return read_process(static_cast<pid_t>(process_id_), target, remote, bytes);
+  const copy_result answer = read_process(static_cast<pid_t>(process_id_), target, remote, bytes);
+  // Asked afterwards: where the peer still lives, it was the peer that had this number.
+  return has_hung_up() ? copy_result::peer_gone : answer;
 }
 
 copy_result peer::write(const void* source, std::uint64_t remote, std::size_t bytes) const noexcept {
@@ -48,7 +51,15 @@ copy_result peer::write(const void* source, std::uint64_t remote, std::size_t by
     std::memcpy(reinterpret_cast<void*>(remote), source, bytes);
     return copy_result::done;
   }
+  if (has_hung_up()) return copy_result::peer_gone;
   return write_process(static_cast<pid_t>(process_id_), source, remote, bytes);
+}
+
+// The kernel gives the number of a process that has died to another one, of whom nothing is to be read and in whom
+// nothing is to be written.
+bool peer::has_hung_up() const noexcept {
+  pollfd entry{connection_.get(), 0, 0};
+  return ::poll(&entry, 1, 0) > 0;
 }
 
 copy_way peer::copies() const noexcept {

@@ -72,6 +72,7 @@ class peer final : public detail::payload_owner {
   [[nodiscard]] copy_way copies() const noexcept;
 
  private:
+  [[nodiscard]] bool has_hung_up() const noexcept;
   [[nodiscard]] segment_header& header() const noexcept { return *reinterpret_cast<segment_header*>(base_); }
 
   const layout* layout_;
@@ -82,7 +83,7 @@ class peer final : public detail::payload_owner {
   bool same_process_ = false;
   bool can_read_ = false;
   segment mapped_;
-  unique_fd connection_;  // its hang-up announces the peer's death
+  unique_fd connection_;  // its hang-up announces the peer's end
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> taken_{0};
   std::atomic<std::uint32_t> returned_{0};  // also the position of the next return
 };

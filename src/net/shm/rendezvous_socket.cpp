@@ -156,6 +156,12 @@ unique_fd receive_bytes(const unique_fd& socket, void* bytes, std::size_t count,
   } while (got < 0 && (errno == EAGAIN || errno == EINTR));
   std::vector<unique_fd> files;
   if (got >= 0) files = descriptors_of(message);
+  if (got >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && files.empty() && !unique_fd{::dup(socket.get())}) {
+    throw error{errc::out_of_memory,
+                fmt::format("this process has no descriptor left for a segment: {}; raise the limit on open files "
+                            "(ulimit -n)",
+                            std::strerror(errno))};
+  }
   if (got != static_cast<ssize_t>(count) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || files.size() != 1) {
     throw error{errc::transport_failed, got == 0 ? "it hung up" : "it sent something else than a segment"};
   }

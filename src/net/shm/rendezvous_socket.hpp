@@ -15,7 +15,8 @@ namespace weft::net::shm {
 
 using deadline = std::chrono::steady_clock::time_point;
 
-// All of them throw weft::error transport_failed with the system's reason, at the latest at the deadline.
+// All of them throw weft::error transport_failed with the system's reason, at the latest at the deadline; out_of_memory
+// where it is this process that lacks something.
 
 /// A socket that visitors connect to; its name disappears with it.
 [[nodiscard]] unique_fd listen_at(const std::string& name, int visitors_max);

@@ -20,11 +20,20 @@ class inbox {
   /// Takes a message in, and decides how long it stays. False when enough of this peer's are here.
   [[nodiscard]] bool on_message(arrival message) noexcept;
 
+  /// Keeps it for the sink of the next `deliver`.
+  void on_lost(std::uint32_t peer, const header& what, const char* cause) noexcept {
+    lost_.push_back({peer, what, cause});
+  }
+
   /// Hands over what is due, in any order, at most `budget` messages. Each call brings all that is held nearer to
   /// its time, so that nothing stays for ever. After `false` no more of that peer's in this call.
   template <class Sink>
   unsigned deliver(Sink& sink, unsigned budget) noexcept {
     begin_poll();
+    if constexpr (hears_of_losses<Sink>) {
+      for (const lost& each : lost_) sink.on_lost(each.peer, each.what, each.cause);
+    }
+    lost_.clear();
     unsigned moved = 0;
     while (moved < budget) {
       held* const next = choose();
@@ -53,6 +62,12 @@ class inbox {
     std::array<std::byte, detail::inline_bytes_max> payload{};
   };
 
+  struct lost {
+    std::uint32_t peer;
+    header what;
+    const char* cause;
+  };
+
   void begin_poll() noexcept;
   [[nodiscard]] bool may_go(const held& message) const noexcept;
   [[nodiscard]] held* choose() noexcept;
@@ -65,6 +80,7 @@ class inbox {
   std::uint64_t now_ = 0;  // polls so far
   std::uint64_t serial_ = 0;
   std::vector<held> held_;
+  std::vector<lost> lost_;
   std::vector<std::uint32_t> held_from_;  // by rank
   std::vector<std::uint64_t> blocked_;    // by rank: the poll in which its message found no room
 };

@@ -1,0 +1,118 @@
+// A message over a fabric that can't be delivered: its sender is told which one, to whom, and why.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "contract/job.hpp"
+#include "support/waiting.hpp"
+
+namespace weft::contract {
+namespace {
+
+using net::post_result;
+
+class lost_over_a_fabric : public testing::TestWithParam<kind> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = GetParam().absent(); !why.empty()) GTEST_SKIP() << why;
+    job_ = std::make_unique<test_job>(GetParam());
+    out_ = job_->from().open(0, seen_sink::whole);
+    in_ = job_->to().open(0, seen_sink::whole);
+  }
+
+  void meet() {
+    const auto posted = [&] { return post(1) == post_result::ok; };
+    ASSERT_TRUE(poll_until(posted));
+    ASSERT_TRUE(poll_until([&] { return !into_.messages.empty(); }));
+    into_.messages.clear();
+  }
+
+  void end_target() {
+    in_.reset();
+    job_->end_target();
+  }
+
+  [[nodiscard]] post_result post(std::uint32_t note) {
+    const std::uint64_t word = note;
+    return out_->try_inject(1, net::any_device, {.kind = 7, .id = 8, .sequence = 9, .note = note, .tag = 10}, &word,
+                            sizeof word);
+  }
+
+  template <class Condition>
+  [[nodiscard]] bool poll_until(const Condition& done) {
+    const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+    while (!done()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      unsigned moved = out_->poll(told_, 16);
+      if (in_) moved += in_->poll(into_, 16);
+      if (moved == 0) std::this_thread::yield();
+    }
+    return true;
+  }
+
+  // Posts until one of its messages is lost; what was posted then.
+  void expect_a_loss() {
+    std::uint32_t posted = 1;
+    EXPECT_TRUE(poll_until([&] {
+      if (told_.losses.empty() && post(posted + 1) == post_result::ok) ++posted;
+      return !told_.losses.empty();
+    }));
+    ASSERT_FALSE(told_.losses.empty());
+    for (const sink::lost& each : told_.losses) {
+      EXPECT_EQ(each.peer, 1U);
+      EXPECT_EQ(each.header.kind, 7U);
+      EXPECT_EQ(each.header.id, 8U);
+      EXPECT_EQ(each.header.sequence, 9U);
+      EXPECT_EQ(each.header.tag, 10U);
+      EXPECT_LE(each.header.note, posted) << "a message that was not accepted";
+      EXPECT_FALSE(each.cause.empty());
+    }
+    EXPECT_EQ(post(posted + 1), post_result::full);
+  }
+
+  std::unique_ptr<test_job> job_;
+  std::unique_ptr<endpoint> out_, in_;
+  sink told_, into_;
+};
+
+// Provider net of libfabric 1.17 tells nobody of what it loses (docs/libfabric.md).
+INSTANTIATE_TEST_SUITE_P(contract, lost_over_a_fabric,
+                         testing::Values(over_ofi("tcp;ofi_rxm"), simulated(over_ofi("tcp;ofi_rxm"))),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(lost_over_a_fabric, is_a_message_to_a_peer_that_has_gone) {
+  meet();
+  end_target();
+  expect_a_loss();
+}
+
+TEST_P(lost_over_a_fabric, is_none_of_those_that_arrive) {
+  for (int i = 0; i < 100; ++i) meet();
+  EXPECT_TRUE(told_.losses.empty());
+}
+
+// A message that fits its sender's packets and not its receiver's would break the connection.
+TEST(set_up_of_a_fabric, refuses_ranks_with_packets_of_other_sizes) {
+  const kind what = over_ofi("net");
+  if (const std::string why = what.absent(); !why.empty()) GTEST_SKIP() << why;
+  const auto boots = boot::make_local_job(2);
+  const auto refusal = [&](std::uint32_t rank) -> std::string {
+    base::settings settings = small_settings();
+    settings.ofi_provider = what.provider;
+    settings.packet_bytes = packet_bytes * (rank + 1);
+    try {
+      static_cast<void>(what.make({*boots[rank], settings, "contract"}));
+    } catch (const error& reason) {
+      return reason.what();
+    }
+    return "";
+  };
+  auto other = std::async(std::launch::async, refusal, 1U);
+  EXPECT_EQ(refusal(0), "libfabric: rank 0 has WEFT_PACKET_BYTES=512 and rank 1 1024: give all ranks the same");
+  EXPECT_EQ(other.get(), "libfabric: rank 1 has WEFT_PACKET_BYTES=1024 and rank 0 512: give all ranks the same");
+}
+
+}  // namespace
+}  // namespace weft::contract
