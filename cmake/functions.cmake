@@ -106,6 +106,7 @@ function(weft_process_test name)
       set(entry ${name}.${launcher}.${ranks})
       add_test(NAME ${entry} COMMAND ${command} -n ${ranks} $<TARGET_FILE:${name}> ${test_ARGUMENTS})
       set_tests_properties(${entry} PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS process
+        SKIP_REGULAR_EXPRESSION "skipped: "
         ENVIRONMENT "WEFT_TEST_RANKS=${ranks}")
     endforeach()
   endforeach()

@@ -17,6 +17,7 @@ ENTRY = re.compile(r"^\d+/\d+ Testing: (.*)$", re.MULTILINE)
 GOOD = re.compile(r"^Test (Passed\.|Pass Reason:)", re.MULTILINE)
 GOOGLE_RAN = re.compile(r"^\[=+\] (\d+) tests? from \d+ test (?:suites?|cases?) ran\.", re.MULTILINE)
 GOOGLE_SKIPPED = re.compile(r"^(?:.*: Skipped\n(.*)\n(?:.*\n)*?)?\[  SKIPPED \] (\S+) \(\d+ ms\)$", re.MULTILINE)
+OTHER_SKIPPED = re.compile(r"^skipped: (.*)$", re.MULTILINE)  # any other process
 PYTHON_RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 PYTHON_SKIPPED = re.compile(r"^(\w+) \(.*\).* \.\.\. skipped ['\"](.*)['\"]$", re.MULTILINE)
 PYTHON_FAILED = re.compile(r"^FAILED \((.*)\)$", re.MULTILINE)
@@ -40,6 +41,8 @@ def of_entry(name, text):
         return Counts(max(int(python.group(1)) - failed - len(skipped), 0), failed, skipped)
     google = GOOGLE_RAN.search(text)
     skipped = [(name, why or "it does not say why") for why, _ in GOOGLE_SKIPPED.findall(text)]
+    if not google and good:
+        skipped = [(name, why) for why in OTHER_SKIPPED.findall(text)[:1]]
     ran = int(google.group(1)) if google else 1
     failed = 0 if good else max(1, len(re.findall(r"^\[  FAILED  \] \S+ \(", text, re.MULTILINE)))
     return Counts(max(ran - failed - len(skipped), 0), failed, skipped)

@@ -41,11 +41,15 @@ bool write_all(int fd, std::string_view contents) noexcept {
 
 }  // namespace
 
-held_file::held_file(held_file&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+held_file::held_file(held_file&& other) : fd_{std::exchange(other.fd_, -1)} {}
 
 held_file& held_file::operator=(held_file&& other) noexcept {
   std::swap(fd_, other.fd_);
   return *this;
+}
+
+void held_file::become_copy() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 held_file::~held_file() {

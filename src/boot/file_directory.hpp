@@ -9,19 +9,24 @@
 #include <string_view>
 #include <vector>
 
+#include "base/not_inherited.hpp"
+
 namespace weft::boot {
 
-/// A file that its process keeps locked while it lives. Closing it, or dying, releases it.
-class held_file {
+/// A file that its process keeps locked while it lives. Closing it, or dying, releases it; children of fork() close
+/// their copies.
+class held_file final : private base::not_inherited {
  public:
   held_file() = default;
-  explicit held_file(int fd) noexcept : fd_{fd} {}
-  held_file(held_file&& other) noexcept;
+  explicit held_file(int fd) : fd_{fd} {}
+  held_file(held_file&& other);
   held_file& operator=(held_file&& other) noexcept;
   ~held_file();
   [[nodiscard]] bool held() const noexcept { return fd_ >= 0; }
 
  private:
+  void become_copy() noexcept override;
+
   int fd_ = -1;
 };
 

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/not_inherited.hpp"
 #include "core/peer_bounds.hpp"
 #include "net/transport.hpp"
 #include "weft/region.hpp"
@@ -124,6 +125,7 @@ class region_table {
   std::uint64_t generation_ = 0;
   std::map<std::byte*, std::size_t> free_;       // of the shared memory
   std::map<std::byte*, std::size_t> allocated_;  // by `allocate`
+  base::copy_mark copy_;
 };
 
 }  // namespace weft::core

@@ -1,5 +1,7 @@
 // A message over a fabric that can't be delivered: its sender is told which one, to whom, and why.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -90,6 +92,28 @@ TEST_P(lost_over_a_fabric, is_a_message_to_a_peer_that_has_gone) {
 
 TEST_P(lost_over_a_fabric, is_none_of_those_that_arrive) {
   for (int i = 0; i < 100; ++i) meet();
+  EXPECT_TRUE(told_.losses.empty());
+}
+
+class child_over_a_fabric : public lost_over_a_fabric {};
+
+INSTANTIATE_TEST_SUITE_P(contract, child_over_a_fabric,
+                         testing::Values(over_ofi("net"), over_ofi("tcp;ofi_rxm"), over_ofi("shm")),
+                         [](const auto& test) { return test.param.name; });
+
+// It has copies of the connections, and must not say goodbye on them.
+TEST_P(child_over_a_fabric, ends_and_takes_nothing_from_its_parent) {
+  if constexpr (test::under_sanitizer) GTEST_SKIP() << "a child of a process with threads, that allocates";
+  meet();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    end_target();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (int i = 0; i < 10 && !HasFatalFailure(); ++i) meet();
   EXPECT_TRUE(told_.losses.empty());
 }
 

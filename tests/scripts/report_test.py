@@ -57,6 +57,11 @@ class Report(unittest.TestCase):
                             "2/9 Testing: process-b\nOutput:\n<end of output>\nTest timeout computed to be: 60\n")
         self.assertEqual(text, "1 passed, 1 failed, 0 skipped\n")
 
+    def test_a_process_may_say_that_it_skips(self):
+        text = self.said_of("1/9 Testing: process-am_huge\nOutput:\nskipped: only 3 MiB are available\n<end of output>\n"
+                            "Test Pass Reason:\nSkip regular expression found in output.\n")
+        self.assertEqual(text, "skipped: process-am_huge: only 3 MiB are available\n0 passed, 0 failed, 1 skipped\n")
+
 
 if __name__ == "__main__":
     unittest.main()

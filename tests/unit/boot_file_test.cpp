@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <array>
 
 #include <array>
 #include <filesystem>
@@ -114,6 +115,28 @@ TEST_F(boot_file, ranks_as_processes_exchange_values_and_leave_nothing) {
   for (std::uint32_t r = 0; r < 3; ++r) children.push_back(in_process([=, this] { take_part(r, 3); }));
   for (const pid_t child : children) EXPECT_EQ(exit_of(child), 0);
   EXPECT_FALSE(fs::exists(directory_));
+}
+
+// A rank that has died is not taken for alive because of what it has started.
+TEST_F(boot_file, a_child_that_lives_on_does_not_hold_its_parents_place) {
+  std::array<int, 2> begun{-1, -1}, over{-1, -1};
+  ASSERT_EQ(::pipe(begun.data()), 0);
+  ASSERT_EQ(::pipe(over.data()), 0);
+  const pid_t rank = in_process([&] {
+    const auto boot = make(0, 1);
+    char byte = 0;
+    if (::fork() == 0) {  // lives until this test has gone on
+      ::close(over[1]);
+      (void)!::write(begun[1], &byte, 1);
+      (void)!::read(over[0], &byte, 1);
+      ::_exit(0);
+    }
+    (void)!::read(begun[0], &byte, 1);
+    ::_exit(0);  // without a word
+  });
+  EXPECT_EQ(exit_of(rank), 0);
+  EXPECT_NO_THROW(take_part(0, 1));
+  for (const int each : {begun[0], begun[1], over[0], over[1]}) ::close(each);
 }
 
 TEST_F(boot_file, a_directory_made_by_the_user_stays_empty) {

@@ -70,6 +70,12 @@ ofi_transport::ofi_transport(const transport_context& context)
 
 // What is under way may still be wanted by peers that go on, so it is given some time to leave.
 ofi_transport::~ofi_transport() {
+  if (copy_.is_copy()) {
+    // Closing says goodbye on connections that are the parent's.
+    for (device_slot& each : slots_) static_cast<void>(each.sender.release());
+    static_cast<void>(fabric_.release());
+    return;
+  }
   const auto until = std::chrono::steady_clock::now() + drain_time;
   const auto is_sending = [](const device_slot& each) { return each.sender && each.sender->is_sending(); };
   while (std::any_of(slots_.begin(), slots_.end(), is_sending) && std::chrono::steady_clock::now() < until) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/not_inherited.hpp"
 #include "base/this_machine.hpp"
 #include "net/ofi/port.hpp"
 #include "net/ofi/wire.hpp"
@@ -101,6 +102,7 @@ class ofi_transport final : public transport {
   std::vector<std::string> addresses_;      // by rank: of device 0's port
   packet_store* packets_ = nullptr;
   std::vector<device_slot> slots_;
+  base::copy_mark copy_;
   std::atomic<std::uint32_t> live_count_{0};
   std::atomic<std::uint32_t> posters_{0};  // live devices but device 0 that have posted
   std::atomic<std::uint64_t> refused_{0};

@@ -28,10 +28,17 @@ void peer::attach(std::byte* base, segment mapped, unique_fd connection, bool sa
 }
 
 void peer::release(void* data, std::size_t /*bytes*/) noexcept {
+  if (is_copy_) [[unlikely]]
+    return;
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(data) - base_) - layout_->packets;
   const auto index = static_cast<std::uint32_t>(offset / packet_stride(layout_->shape.packet_bytes));
   auto* entries = reinterpret_cast<return_ring::entry*>(base_ + layout_->return_ring(self_));
   return_ring::put(entries, layout_->return_entries, returned_, index);
+}
+
+void peer::become_copy() noexcept {
+  is_copy_ = true;
+  connection_ = unique_fd{};  // an open copy would keep the end of this process from the peer
 }
 
 copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept {

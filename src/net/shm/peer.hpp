@@ -7,13 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/not_inherited.hpp"
 #include "net/shm/layout.hpp"
 #include "net/shm/segment.hpp"
 
 namespace weft::net::shm {
 
 /// **Threads**: every member may be called by any thread once `attach` is through.
-class peer final : public detail::payload_owner {
+class peer final : public detail::payload_owner, private base::not_inherited {
  public:
   peer(std::uint32_t self, std::uint32_t rank, const layout& where) noexcept
       : layout_{&where}, self_{self}, rank_{rank} {}
@@ -73,6 +74,7 @@ class peer final : public detail::payload_owner {
 
  private:
   [[nodiscard]] bool has_hung_up() const noexcept;
+  void become_copy() noexcept override;
   [[nodiscard]] segment_header& header() const noexcept { return *reinterpret_cast<segment_header*>(base_); }
 
   const layout* layout_;
@@ -82,6 +84,7 @@ class peer final : public detail::payload_owner {
   std::uint32_t process_id_ = 0;
   bool same_process_ = false;
   bool can_read_ = false;
+  bool is_copy_ = false;  // in a child of fork(): its parent has the packets
   segment mapped_;
   unique_fd connection_;  // its hang-up announces the peer's end
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> taken_{0};
