@@ -67,7 +67,8 @@ struct device_options {
 /// Every posting function: **Blocking**: never. **Threads**: any number on a shared device, one on a device of its
 /// own; inside handlers and hooks as well. **Returns**: *done*, *posted* (`local` will be signalled once) or *retry*
 /// (nothing happened). **Errors**: `invalid_argument` for an unknown rank or a null buffer with a size; `backlog_full`
-/// where `.allow_retry = false` finds the backlog at its bound. What each of them says comes on top of it.
+/// where `.allow_retry = false` finds the backlog at its bound; `transport_failed` where nothing can be sent to that
+/// rank any more. What each of them says comes on top of it.
 /// **Source**: yan2025-lci, 4.2.3 to 4.2.7.
 class device {
  public:
@@ -229,7 +230,7 @@ class device {
   /// **Blocking**: until then; makes progress on this device, so what was posted on others has to be moved on there.
   /// Not inside a handler. **Threads**: as for posting. **Errors**: `region_refused` where a put or atomic that had
   /// answered *done* was refused by its target since the last flush to that rank; `invalid_argument` for an unknown
-  /// rank, `invalid_state` inside a handler, a hook or a node of a graph.
+  /// rank, `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` as for posting.
   void flush(std::uint32_t peer);
   /// The same for one rank after the other.
   void flush();

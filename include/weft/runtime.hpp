@@ -136,7 +136,8 @@ class runtime {
   /// Returns once every rank has called it; makes progress on the default device meanwhile.
   ///
   /// **Blocking**: until all ranks have come. **Threads**: one thread of a rank at a time, not inside a handler.
-  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph.
+  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` where nothing can be
+  /// sent to a rank that this one meets on the way.
   void barrier();
 
   /// What this runtime was made with. For this and the next: **Blocking**: never. **Threads**: any.

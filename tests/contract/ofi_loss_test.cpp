@@ -38,8 +38,10 @@ class lost_over_a_fabric : public testing::TestWithParam<kind> {
 
   [[nodiscard]] post_result post(std::uint32_t note) {
     const std::uint64_t word = note;
-    return out_->try_inject(1, net::any_device, {.kind = 7, .id = 8, .sequence = 9, .note = note, .tag = 10}, &word,
-                            sizeof word);
+    return out_->try_inject(1, net::any_device, header_of(note), &word, sizeof word);
+  }
+  [[nodiscard]] static net::header header_of(std::uint32_t note) {
+    return {.kind = 7, .id = 8, .sequence = 9, .note = note, .tag = 10};
   }
 
   template <class Condition>
@@ -54,24 +56,36 @@ class lost_over_a_fabric : public testing::TestWithParam<kind> {
     return true;
   }
 
-  // Posts until one of its messages is lost; what was posted then.
-  void expect_a_loss() {
+  // Posts until nothing moves any more, since the target does not poll: some of it has not left then. How many.
+  [[nodiscard]] std::uint32_t fill() {
     std::uint32_t posted = 1;
-    EXPECT_TRUE(poll_until([&] {
-      if (told_.losses.empty() && post(posted + 1) == post_result::ok) ++posted;
-      return !told_.losses.empty();
-    }));
-    ASSERT_FALSE(told_.losses.empty());
+    for (int refused = 0; refused < 2000;) {
+      const std::uint32_t packet = job_->from().packets.try_get();
+      if (out_->try_send(1, net::any_device, header_of(posted + 1), packet, packet_bytes) == post_result::ok) {
+        ++posted;
+        refused = 0;
+      } else {
+        job_->from().packets.put(packet);
+        ++refused;
+      }
+      out_->poll(told_, 16);
+    }
+    return posted;
+  }
+
+  void expect_losses_of(std::uint32_t posted) {
+    EXPECT_TRUE(poll_until([&] { return !told_.losses.empty(); }));
     for (const sink::lost& each : told_.losses) {
       EXPECT_EQ(each.peer, 1U);
       EXPECT_EQ(each.header.kind, 7U);
       EXPECT_EQ(each.header.id, 8U);
       EXPECT_EQ(each.header.sequence, 9U);
       EXPECT_EQ(each.header.tag, 10U);
+      EXPECT_GT(each.header.note, 1U) << "a message that has arrived";
       EXPECT_LE(each.header.note, posted) << "a message that was not accepted";
       EXPECT_FALSE(each.cause.empty());
     }
-    EXPECT_EQ(post(posted + 1), post_result::full);
+    EXPECT_NE(post(posted + 1), post_result::ok);
   }
 
   std::unique_ptr<test_job> job_;
@@ -79,15 +93,15 @@ class lost_over_a_fabric : public testing::TestWithParam<kind> {
   sink told_, into_;
 };
 
-// Provider net of libfabric 1.17 tells nobody of what it loses (docs/libfabric.md).
 INSTANTIATE_TEST_SUITE_P(contract, lost_over_a_fabric,
-                         testing::Values(over_ofi("tcp;ofi_rxm"), simulated(over_ofi("tcp;ofi_rxm"))),
+                         testing::Values(over_ofi("net"), over_ofi("tcp;ofi_rxm"), simulated(over_ofi("tcp;ofi_rxm"))),
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(lost_over_a_fabric, is_a_message_to_a_peer_that_has_gone) {
   meet();
+  const std::uint32_t posted = fill();
   end_target();
-  expect_a_loss();
+  expect_losses_of(posted);
 }
 
 TEST_P(lost_over_a_fabric, is_none_of_those_that_arrive) {

@@ -43,14 +43,13 @@ class Provider(unittest.TestCase):
         self.for_each_provider(body, WANTED + SHORT_ONLY)
 
     def test_a_rank_that_has_gone_is_told_of_to_those_who_send_to_it(self):
-        # Provider net of libfabric 1.17 tells nobody of what it loses.
         def body(name):
             result = run(3, PROCESS / "fabric_loss", WEFT_TRANSPORT="ofi", WEFT_OFI_PROVIDER=name)
             self.assertEqual(result.returncode, 0, result.stderr)
             for rank in (0, 1):
                 self.assertRegex(result.stdout, fr"rank {rank}: a post .*: messages to rank 2 can't be sent any more: \w+")
                 self.assertRegex(result.stderr, fr"weft {rank}/3: error: messages to rank 2 can't be sent any more")
-        self.for_each_provider(body, ("tcp;ofi_rxm",))
+        self.for_each_provider(body, ("net", "tcp;ofi_rxm"))
 
     def test_the_fastest_provider_is_taken_and_told(self):
         result = run(2, PROCESS / "fabric", WEFT_TRANSPORT="ofi", WEFT_LOG="info")
