@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.hpp"
 #include "core/device_state.hpp"
 #include "core/message_body.hpp"
 #include "core/runtime_state.hpp"
@@ -136,6 +137,33 @@ bool device_state::on_active_message(const net::arrival& message) noexcept {
   return deliver(*to.entry, message);
 }
 
+// Both ends are told: it would wait for ever.
+bool device_state::fail_for_memory(operation_state& operation, remote_entry& to, const net::arrival& message) noexcept {
+  base::log_error(
+      "a message of {} bytes from rank {} for id {} is more than this process can ever have: it fails with "
+      "out_of_memory here and there; send it in parts, or put it into a memory region",
+      operation.bytes, message.source, message.header.id);
+  operation.message_bytes = operation.bytes;
+  operation.bytes = 0;
+  operation.error = errc::out_of_memory;
+  operation.will_signal(*to.target);
+  take_up(operation, step::announce);
+  return true;
+}
+
+// It is tried again with each call of progress. What comes behind it goes on, while there is room to put such messages
+// aside.
+bool device_state::wait_for_memory(operation_state& operation, remote_entry& to, const net::arrival& message) noexcept {
+  if (to.told_of_memory.first()) {
+    base::log_warn(
+        "a message of {} bytes from rank {} for id {} waits until its allocator, or the system, has memory for "
+        "it; of others for this id nothing is said",
+        operation.bytes, message.source, message.header.id);
+  }
+  runtime_->put_back(operation);
+  return put_aside(message);
+}
+
 bool device_state::on_offer(const net::arrival& message) noexcept {
   offer_body body;
   if (!read_body(message, body)) return refuse(message);
@@ -157,12 +185,10 @@ bool device_state::on_offer(const net::arrival& message) noexcept {
   }
   operation->bytes = body.bytes;
   if (body.bytes != 0) {
-    operation->owner = &to.entry->owner;
+    if (to.entry->owner.is_beyond_all(body.bytes)) return fail_for_memory(*operation, *to.entry, message);
     void* const memory = to.entry->owner.allocate(body.bytes, message.source, message.header.tag);
-    if (memory == nullptr) {
-      runtime_->put_back(*operation);
-      return false;
-    }
+    if (memory == nullptr) return wait_for_memory(*operation, *to.entry, message);
+    operation->owner = &to.entry->owner;
     operation->into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
   }
   operation->will_signal(*to.entry->target);

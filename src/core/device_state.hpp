@@ -256,6 +256,10 @@ class device_state final {
   void open_endpoints();
   [[nodiscard]] bool deliver(remote_entry& to, const net::arrival& message) noexcept;
   [[nodiscard]] bool on_active_message(const net::arrival& message) noexcept;
+  [[nodiscard]] bool fail_for_memory(operation_state& operation, remote_entry& to,
+                                     const net::arrival& message) noexcept;
+  [[nodiscard]] bool wait_for_memory(operation_state& operation, remote_entry& to,
+                                     const net::arrival& message) noexcept;
   [[nodiscard]] bool on_offer(const net::arrival& message) noexcept;
   template <class Body>
   [[nodiscard]] operation_state* answered(const net::arrival& message, Body& body) noexcept;

@@ -15,6 +15,7 @@
 #include "base/config.hpp"
 #include "base/last_error.hpp"
 #include "base/log.hpp"
+#include "base/memory_limit.hpp"
 #include "core/graph_state.hpp"
 #include "net/transports.hpp"
 
@@ -46,6 +47,10 @@ void* allocator_owner::allocate(std::uint64_t bytes, std::uint32_t source, std::
   const auto size = static_cast<std::size_t>(bytes);
   if (allocator_ != nullptr) return allocator_->allocate(size, source, tag);
   return ::operator new (size, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
+}
+
+bool allocator_owner::is_beyond_all(std::uint64_t bytes) const noexcept {
+  return allocator_ == nullptr && bytes > base::memory_limit();
 }
 
 void allocator_owner::release(void* data, std::size_t bytes) noexcept {
@@ -287,7 +292,7 @@ runtime_counters runtime_state::counters() noexcept {
 remote_entry& runtime_state::add_entry(completion& target, buffer_allocator* allocator) {
   auto* queue = dynamic_cast<completion_queue*>(&target);
   auto* slots = queue != nullptr && queue->bounded_ ? &*queue->bounded_ : nullptr;
-  return entries_.emplace_back(remote_entry{&target, slots, allocator_owner{allocator}});
+  return entries_.emplace_back(target, slots, allocator);
 }
 
 void runtime_state::register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/log.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/barrier.hpp"
 #include "core/copy_shares.hpp"
@@ -40,6 +41,8 @@ class allocator_owner final : public detail::payload_owner {
   /// The one way to memory whose size a peer says; null beyond `buffer_bytes_max`, for any allocator.
   [[nodiscard]] void* allocate(std::uint64_t bytes, std::uint32_t source, std::uint64_t tag) noexcept;
   void release(void* data, std::size_t bytes) noexcept override;
+  /// Whether so many bytes will never be there. Of memory of the user's only the user knows.
+  [[nodiscard]] bool is_beyond_all(std::uint64_t bytes) const noexcept;
 
  private:
   buffer_allocator* allocator_;
@@ -47,10 +50,14 @@ class allocator_owner final : public detail::payload_owner {
 
 /// A registered completion object. Entries live as long as the runtime: records may outlive a registration.
 struct remote_entry {
+  remote_entry(completion& object, detail::laned_queue<detail::raw_record>* slots, buffer_allocator* allocator) noexcept
+      : target{&object}, queue{slots}, owner{allocator} {}
+
   completion* target;
   // The queue inside of `target`, where that is a bounded completion_queue: records are put together in its slots.
   detail::laned_queue<detail::raw_record>* queue;
   allocator_owner owner;
+  base::said_once told_of_memory;
 };
 
 class runtime_state {

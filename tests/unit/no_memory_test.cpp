@@ -1,0 +1,114 @@
+// Long active messages that there is no memory for: both ends learn of it, or it waits and holds nobody up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/memory_limit.hpp"
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+// Addresses, and no memory behind them.
+class promised_bytes {
+ public:
+  explicit promised_bytes(std::size_t bytes)
+      : bytes_{bytes}, at_{mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)} {}
+  promised_bytes(const promised_bytes&) = delete;
+  promised_bytes& operator=(const promised_bytes&) = delete;
+  ~promised_bytes() { munmap(at_, bytes_); }
+  [[nodiscard]] bool are_there() const { return at_ != MAP_FAILED; }
+  [[nodiscard]] const_buffer_ref all() const { return {at_, bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  void* at_;
+};
+
+TEST(no_memory, for_a_message_that_is_larger_than_all_fails_at_both_ends_and_what_is_behind_it_goes_on) {
+  const promised_bytes beyond{static_cast<std::size_t>(base::memory_limit()) + 4096};
+  if (!beyond.are_there()) GTEST_SKIP() << "there are no addresses for so many bytes";
+  test::local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue inbox{rt}, sent{rt};
+    const registration arrivals = rt.register_completion(inbox, {.id = 1});
+    rt.barrier();
+    if (rt.rank() == 0) {
+      const std::uint64_t word = 7;
+      const post_am_options delivered{.tag = 3, .complete_at = completion_level::delivered};
+      ASSERT_TRUE(test::post_until_taken(dev, 1, {1}, beyond.all(), sent, delivered));
+      static_cast<void>(test::post_until_taken(dev, 1, {1}, {&word, sizeof word}, sent));
+      std::optional<completion_record> got;
+      ASSERT_TRUE(test::eventually(dev, [&] { return (got = sent.pop()).has_value(); }));
+      EXPECT_EQ(got->error(), errc::out_of_memory);
+    } else {
+      bool has_failed = false, has_come = false;
+      EXPECT_TRUE(test::eventually(dev, [&] {
+        while (const auto got = inbox.pop()) {
+          if (got->error() == errc::none) {
+            has_come = got->data().size() == 8;
+          } else {
+            has_failed = got->error() == errc::out_of_memory && got->tag() == 3 && got->data().empty() &&
+                         got->message_bytes() == beyond.all().bytes();
+          }
+        }
+        return has_failed && has_come;
+      }));
+    }
+    rt.barrier();
+  });
+}
+
+// Has nothing until it is told otherwise.
+class late_allocator final : public buffer_allocator {
+ public:
+  void* allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept override {
+    asked.fetch_add(1);
+    return has_some.load() ? std::malloc(bytes) : nullptr;
+  }
+  void deallocate(void* memory, std::size_t) noexcept override { std::free(memory); }
+  std::atomic<unsigned> asked{0};
+  std::atomic<bool> has_some{false};
+};
+
+TEST(no_memory, of_an_allocator_lets_messages_wait_and_those_behind_them_go_on_and_is_told_once) {
+  late_allocator memory;
+  testing::internal::CaptureStderr();
+  test::local_job{1}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    counter sent{rt};
+    completion_queue large{rt}, small{rt};
+    const registration of_large = rt.register_completion(large, {.id = 1, .allocator = &memory});
+    const registration of_small = rt.register_completion(small, {.id = 2});
+    const std::vector<std::byte> bytes(100'000, std::byte{5});
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(test::post_until_taken(dev, 0, {1}, bytes, sent));
+    const std::uint64_t word = 7;
+    static_cast<void>(test::post_until_taken(dev, 0, {2}, {&word, sizeof word}, sent));
+    EXPECT_TRUE(test::eventually(dev, [&] { return small.pop().has_value(); })) << "it is held up";
+    EXPECT_TRUE(test::eventually(dev, [&] { return memory.asked.load() > 10; })) << "it is not tried again";
+    EXPECT_FALSE(large.pop().has_value());
+    memory.has_some.store(true);
+    for (int i = 0; i < 3; ++i) {
+      std::optional<completion_record> got;
+      ASSERT_TRUE(test::eventually(dev, [&] { return (got = large.pop()).has_value(); }));
+      EXPECT_EQ(got->data().size(), bytes.size());
+      EXPECT_EQ(got->data().back(), std::byte{5});
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] { return sent.value() == 3; }));
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::HasSubstr("a message of 100000 bytes from rank 0 for id 1 waits"));
+  EXPECT_EQ(said.find("waits"), said.rfind("waits")) << said;
+}
+
+}  // namespace
+}  // namespace weft
