@@ -12,10 +12,15 @@ std::optional<packet> runtime::try_take_packet() noexcept {
   core::packet_pool& pool = state_->packets();
   const std::uint32_t index = pool.try_get();
   if (index == net::packet_store::none) return std::nullopt;
+  pool.count_taken();
   return packet{pool, {pool.data(index), pool.packet_bytes()}, index};
 }
 
-void packet::give_back() noexcept { std::exchange(pool_, nullptr)->put(index_); }
+void packet::give_back() noexcept {
+  core::packet_pool& pool = *std::exchange(pool_, nullptr);
+  pool.put(index_);
+  pool.uncount_taken();
+}
 
 status device::post_am(std::uint32_t peer, remote_completion to, packet& filled, std::size_t bytes,
                        const post_packet_options& options) {
@@ -34,7 +39,7 @@ status device::post_am(std::uint32_t peer, remote_completion to, packet& filled,
   if (to.id >= remote_completion_ids_max) [[unlikely]]
     core::refuse_completion_id("post_am", peer, to.id);
   const status answer = state_->post_packet(peer, to.id, filled.index_, static_cast<std::uint32_t>(bytes), options);
-  if (answer.is_done()) filled.pool_ = nullptr;
+  if (answer.is_done()) std::exchange(filled.pool_, nullptr)->uncount_taken();
   return answer;
 }
 

@@ -55,6 +55,11 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     }
   }
 
+  // Packets in the hands of the user, who has to give them back before the pool goes.
+  void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }                        // [stat]
+  void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }                      // [stat]
+  [[nodiscard]] std::uint32_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }  // [stat]
+
   [[nodiscard]] std::byte* data(std::uint32_t packet) const noexcept override { return memory_ + packet * stride_; }
   [[nodiscard]] detail::payload_owner& owner() noexcept override { return *this; }
   [[nodiscard]] std::uint32_t packet_bytes() const noexcept { return packet_bytes_; }
@@ -104,6 +109,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::uint32_t hand_count_;  // threads with a slot below it have one
   std::unique_ptr<hand[]> hands_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> fresh_{0};  // packets that were ever used
+  std::atomic<std::uint32_t> taken_{0};                                    // by users
   std::atomic<std::uint32_t> slots_used_{0};                               // deques lie below this slot
   std::array<std::atomic<packet_deque*>, detail::thread_slots_max> deques_{};
 };

@@ -133,6 +133,7 @@ runtime_state::~runtime_state() {
       misuse("a runtime is destroyed before a matching engine that was made from it");
     }
   }
+  if (packets_->taken() != 0) misuse("a runtime is destroyed before a packet that was taken from it");
   if (regions_ && !regions_->is_empty()) misuse("a runtime is destroyed before a memory region that was made from it");
 }
 

@@ -161,6 +161,15 @@ TEST_F(lifetime, of_a_runtime_ends_after_its_completion_objects) {
   EXPECT_DEATH(wrong(), "wrong use: a runtime is destroyed before a completion object");
 }
 
+TEST_F(lifetime, of_a_runtime_ends_after_its_packets) {
+  const auto wrong = [] {
+    auto rt = lone_runtime();
+    const auto packet = rt->try_take_packet();
+    rt.reset();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a runtime is destroyed before a packet that was taken from it");
+}
+
 TEST_F(lifetime, in_the_right_order_ends_well) {
   const auto right = [] {
     {
