@@ -121,8 +121,8 @@ class buffer_allocator {
  public:
   virtual ~buffer_allocator() = default;
 
-  /// Memory for a message of `bytes` bytes from rank `source` with tag `tag`, or null for "not now": then the device
-  /// takes no further messages from that rank until a later call answers otherwise.
+  /// Memory for a message of `bytes` bytes from rank `source` with tag `tag`, or null for "not now": then the message
+  /// waits, and this is asked again. What comes behind it goes on, as long as there is room to put such messages aside.
   ///
   /// **Blocking**: may not block. **Threads**: called by any thread that makes progress. **Errors**: may not throw.
   [[nodiscard]] virtual void* allocate(std::size_t bytes, std::uint32_t source, std::uint64_t tag) noexcept = 0;

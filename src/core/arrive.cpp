@@ -139,10 +139,13 @@ bool device_state::on_active_message(const net::arrival& message) noexcept {
 
 // Both ends are told: it would wait for ever.
 bool device_state::fail_for_memory(operation_state& operation, remote_entry& to, const net::arrival& message) noexcept {
-  base::log_error(
-      "a message of {} bytes from rank {} for id {} is more than this process can ever have: it fails with "
-      "out_of_memory here and there; send it in parts, or put it into a memory region",
-      operation.bytes, message.source, message.header.id);
+  if (to.told_of_memory.first()) {
+    base::log_error(
+        "a message of {} bytes from rank {} for id {} is more than this process can ever have: it fails with "
+        "out_of_memory here and there; send it in parts, or put it into a memory region; of others for this "
+        "id nothing is said",
+        operation.bytes, message.source, message.header.id);
+  }
   operation.message_bytes = operation.bytes;
   operation.bytes = 0;
   operation.error = errc::out_of_memory;

@@ -50,7 +50,8 @@ void* allocator_owner::allocate(std::uint64_t bytes, std::uint32_t source, std::
 }
 
 bool allocator_owner::is_beyond_all(std::uint64_t bytes) const noexcept {
-  return allocator_ == nullptr && bytes > base::memory_limit();
+  constexpr std::uint64_t asked_from = std::uint64_t{64} << 20;  // the system is not asked for each message
+  return bytes >= asked_from && allocator_ == nullptr && bytes > base::memory_limit();
 }
 
 void allocator_owner::release(void* data, std::size_t bytes) noexcept {

@@ -1,5 +1,8 @@
 // Where memory is short, what ends goes through: a device that closes, a region that is withdrawn, rings that a peer
-// has opened. And what is opened is refused with an error that says so. ranks: 2 launchers: weft-run
+// has opened. And what is opened is refused with an error that says so.
+//
+// ranks: 2
+// launchers: weft-run
 #include <array>
 #include <cstdlib>
 #include <new>
