@@ -73,7 +73,7 @@ class basic_gate_word {
     passes_.store(passes + 1, std::memory_order_release);
     // [gate.heir] relaxed <- [gate.ask], [gate.taken_back]: nothing comes with it; mostly there is none.
     const who heir = heir_.load(std::memory_order_relaxed);
-    // [gate.leave] release -> [gate.enter], [gate.given], [gate.wait]: what this poller did.
+    // [gate.leave] release -> [gate.enter], [gate.given], [gate.wait], [gate.free]: what this poller did.
     inside_.store(heir, std::memory_order_release);
   }
 
@@ -99,11 +99,18 @@ class basic_gate_word {
   }
 
   /// Whether the one who was inside when `before` passes had ended has left, or is `me`.
+  /// Until the last access of who leaves the gate may not go, so for that a count is not enough.
   [[nodiscard]] bool has_left_since(std::uint64_t before, who me) const noexcept {
     if (passes() != before) return true;
     // [gate.wait] acquire <- [gate.leave]: who was inside is done with what was withdrawn.
     const who inside = inside_.load(std::memory_order_acquire);
     return inside == nobody || inside == me;
+  }
+
+  /// Whether nobody is inside; where nobody comes any more, the gate may go then.
+  [[nodiscard]] bool is_free() const noexcept {
+    // [gate.free] acquire <- [gate.leave]: the last access of who was inside.
+    return inside_.load(std::memory_order_acquire) == nobody;
   }
 
  private:
@@ -157,6 +164,11 @@ class alignas(detail::cache_line_bytes) poll_gate {
   void wait_until_left() const noexcept {
     const std::uint64_t before = passes();
     for (base::backoff waiting; !has_left_since(before);) waiting.pause();
+  }
+
+  /// For who destroys it, once nobody comes any more.
+  void wait_until_free() const noexcept {
+    for (base::backoff waiting; !word_.is_free();) waiting.pause();
   }
 
  private:

@@ -433,7 +433,7 @@ void runtime_state::turn_visitors_away(device_state& gone) noexcept {
       if (device) device->wait_until_chosen();
     }
   }
-  gone.gate().wait_until_left();  // without the lock: handlers may make devices
+  gone.gate().wait_until_free();  // without the lock: handlers may make devices
 }
 
 void runtime_state::close_device(device_state& gone) noexcept {
