@@ -137,6 +137,7 @@ class Trials(unittest.TestCase):
         for most in [0, 1 << 12, 1 << 20, 1 << 30, 1 << 33]:
             self.end_clearly(run(*command(2, "tags", 1), limits=[(resource.RLIMIT_FSIZE, most)]), f"ulimit -f {most}")
 
+    @unittest.skipIf(IS_SANITIZED, "sanitizers want /proc")
     def test_no_proc(self):
         hide = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
         if shutil.which("unshare") is None or run(*hide, "true").returncode != 0:
