@@ -164,10 +164,10 @@ class completion {
   friend class completion_queue;
   friend class counter;
 
-  // How many signals were promised, how many have begun, and how many have ended. Whoever sees a signal may destroy the
-  // object while the function that gave it returns: the destructor waits for those that have begun, and knows a wrong
-  // use by those that have not. Any of the first threads counts in words that it alone writes: only sums mean
-  // something. Two locked operations less for each operation.
+  // How many signals were promised, how many have begun, and how many have ended. A thread that sees a signal may
+  // destroy the object while the function that gave it returns: the destructor waits for signals that have begun, and
+  // knows a wrong use by signals that have not. Each of the first threads counts in words that it alone writes: only
+  // sums mean something. Two locked operations less for each operation.
   struct signal_count {
     std::array<std::atomic<std::uint32_t>, 8> by{};  // thread slot
     std::atomic<std::uint32_t> by_others{0};
@@ -190,7 +190,7 @@ class completion {
   static void count_first(signal_count& which) noexcept;
 
   [[nodiscard]] static std::uint32_t sum(const signal_count& which) noexcept {
-    // [completion.sum] acquire <- [completion.count_first]: whoever counted an end had seen the promise.
+    // [completion.sum] acquire <- [completion.count_first]: an end is counted after its promise was.
     std::uint32_t out = which.by_others.load(std::memory_order_acquire);
     // [completion.sum] acquire <- [completion.count]: the same.
     for (const auto& each : which.by) out += each.load(std::memory_order_acquire);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "weft/error.hpp"
@@ -25,11 +26,11 @@ namespace {
 // In the abstract namespace, which leaves no file behind.
 struct mark_address {
   explicit mark_address(const machine_mark::name_type& name) {
-    static constexpr std::string_view use = "weft-machine-";
+    // Letters and digits: /proc/net/unix and what reads it show the name.
+    const std::string text = fmt::format("weft-machine-{:02x}", fmt::join(name, ""));
     whole.sun_family = AF_UNIX;
-    char* const rest = std::copy(use.begin(), use.end(), whole.sun_path + 1);
-    std::copy(name.begin(), name.end(), rest);
-    bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + use.size() + name.size());
+    std::copy(text.begin(), text.end(), whole.sun_path + 1);
+    bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   }
   [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&whole); }
 

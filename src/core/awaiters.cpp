@@ -51,7 +51,8 @@ class succession {
 };
 thread_local constinit succession* succession::current = nullptr;
 
-// Whoever has the lock of an engine's place holds it for some instructions, unless the system takes it off its core.
+// A thread that has the lock of an engine's place holds it for some instructions, unless the system takes it off its
+// core.
 void cancel_receive(device& through, std::uint64_t ticket) noexcept {
   for (base::backoff waiting; through.cancel(ticket) == cancel_result::busy;) waiting.pause();
 }

@@ -1,10 +1,10 @@
 #include "core/device_state.hpp"
-#include "base/config.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/config.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/error.hpp"
 

@@ -99,7 +99,7 @@ enum class stillness : std::uint8_t {
   quiet,    ///< whatever comes wakes who sleeps
 };
 
-/// Receives that a device of one thread's own may keep at hand. They come on top of those that may be posted, so that
+/// Receives that a device of one thread's own may keep at hand. They come on top of `WEFT_RECEIVES_MAX`, so that
 /// nobody goes short of what others keep for nothing.
 inline constexpr std::uint32_t spare_receives_max = 32;
 [[nodiscard]] constexpr std::uint32_t spare_receives_of(std::uint32_t receives_max) noexcept {

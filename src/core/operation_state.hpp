@@ -93,8 +93,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     next.store(reached, std::memory_order_release);
   }
 
-  /// The operation names `object` from now on, until its signal has begun. From the signal on whoever sees it may
-  /// destroy the object, whose destructor waits until it has ended.
+  /// The operation names `object` from now on, until its signal has begun. From then on a thread that sees the signal
+  /// may destroy the object, whose destructor waits until it has ended.
   void will_signal(completion& object) noexcept {
     target = &object;
     promise_signal(object);
@@ -244,7 +244,7 @@ class operation_pool {
     // [operation.lost] acquire <- [operation.reach]: the operation as it waits.
     step waits = found.next.load(std::memory_order_acquire);
     if ((waits != step::wait_for_answer && waits != step::wait_for_chunks) || found.peer != peer) return nullptr;
-    // [operation.claim] acquire <- [operation.reach]: the same; whoever else is told of a loss finds it gone.
+    // [operation.claim] acquire <- [operation.reach]: the same; another thread that is told of a loss finds it gone.
     return found.next.compare_exchange_strong(waits, step::signal, std::memory_order_acquire, std::memory_order_relaxed)
                ? &found
                : nullptr;

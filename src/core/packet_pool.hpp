@@ -56,9 +56,15 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   }
 
   // Packets in the hands of the user, who has to give them back before the pool goes.
-  void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }                        // [stat]
-  void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }                      // [stat]
-  [[nodiscard]] std::uint32_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }  // [stat]
+  // Each thread counts in what is its own: one takes what another one gives back, and only the sum means something.
+  void count_taken() noexcept { add_taken(1); }
+  void uncount_taken() noexcept { add_taken(~std::uint32_t{0}); }
+  /// **Threads**: none posts any more.
+  [[nodiscard]] std::uint32_t taken() const noexcept {
+    std::uint32_t out = taken_by_others_.load(std::memory_order_relaxed);  // [stat]
+    for (std::uint32_t slot = 0; slot < hand_count_; ++slot) out += hands_[slot].taken;
+    return out;
+  }
 
   [[nodiscard]] std::byte* data(std::uint32_t packet) const noexcept override { return memory_ + packet * stride_; }
   [[nodiscard]] detail::payload_owner& owner() noexcept override { return *this; }
@@ -81,7 +87,17 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     std::uint32_t count = 0;
     std::array<std::uint32_t, hand_max> packets;
     std::uint32_t in_round = 0;  // fresh ones that this thread has brought into its round
+    std::uint32_t taken = 0;     // by the user
   };
+
+  void add_taken(std::uint32_t more) noexcept {
+    const std::uint32_t slot = detail::this_thread_slot();
+    if (slot < hand_count_) {
+      hands_[slot].taken += more;
+    } else {
+      taken_by_others_.fetch_add(more, std::memory_order_relaxed);  // [stat]
+    }
+  }
 
   // Null for a thread without a slot, or while there is no memory for its deque.
   [[nodiscard]] packet_deque* own_deque(std::uint32_t slot) noexcept {
@@ -109,7 +125,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::uint32_t hand_count_;  // threads with a slot below it have one
   std::unique_ptr<hand[]> hands_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> fresh_{0};  // packets that were ever used
-  std::atomic<std::uint32_t> taken_{0};                                    // by users
+  std::atomic<std::uint32_t> taken_by_others_{0};                          // threads without a hand
   std::atomic<std::uint32_t> slots_used_{0};                               // deques lie below this slot
   std::array<std::atomic<packet_deque*>, detail::thread_slots_max> deques_{};
 };

@@ -1,7 +1,7 @@
 // Lets one thread at a time poll a device, and lets others find out that nobody is polling any more.
 //
 // Cost to the poller: one exchange on a shared device, two plain stores on a device of one's own, and a count in the
-// same line. Whoever withdraws something that a poller may be using pays the rest: a fence in every thread (membarrier)
+// same line. A thread that withdraws what a poller may be using pays the rest: a fence in every thread (membarrier)
 // and a wait for one pass of each poller. Passes are counted, as a gate that is used all the time is hardly ever seen
 // free. Where the kernel forbids membarrier, pollers pay for a fence of their own in each call.
 #pragma once
@@ -56,7 +56,7 @@ class basic_gate_word {
 
   /// Where no other thread ever enters.
   void enter_alone(who me) noexcept {
-    // [gate.own_enter] relaxed: ordered before what follows by the fence of whoever waits for this gate.
+    // [gate.own_enter] relaxed: ordered before what follows by the fence of the thread that waits for this gate.
     inside_.store(me, std::memory_order_relaxed);
   }
 

@@ -23,7 +23,7 @@ namespace weft::core {
 
 namespace {
 
-// Those that may be posted, and those that the devices of one thread's own keep at hand: all but the default device.
+// What may be posted, and what devices of one thread's own keep at hand, which all but the default device may be.
 std::uint32_t receives_in_all(const base::settings& settings) noexcept {
   return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
 }
@@ -337,7 +337,7 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
 }
 
 // Until each poller that is inside a device now has left it, but for this thread. The lock isn't kept meanwhile: a
-// handler may be waiting for it. A device that takes the place of one that goes is waited for in vain, for one pass.
+// handler may be waiting for it. A device that takes the place of one that goes costs one pass more.
 void runtime_state::wait_for_pollers() noexcept {
   std::array<std::uint64_t, net::slots_max> before{};
   std::uint64_t inside = 0;  // by index

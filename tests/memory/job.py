@@ -34,7 +34,7 @@ def is_running(pid):
 
 
 def socket_names():
-    lines = pathlib.Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]
+    lines = pathlib.Path("/proc/net/unix").read_text().splitlines()[1:]
     return {fields[7] for line in lines if len(fields := line.split()) > 7}
 
 

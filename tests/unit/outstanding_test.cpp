@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<std::byte> large(100'000);
 
-// Whoever waits for none destroys the handler next.
+// A program that waits for none destroys the handler next.
 TEST(outstanding, is_not_zero_while_a_handler_runs) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();

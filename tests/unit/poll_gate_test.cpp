@@ -87,7 +87,7 @@ TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_th
   EXPECT_TRUE(gate.try_enter());
 }
 
-// Whoever withdraws something sees who is inside, or those who enter see that it is gone: with each kind of fence.
+// A thread that withdraws something sees who is inside, or who enters sees that it is gone: with each kind of fence.
 TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
   for (const bool by_kernel : {true, false}) {
     if (by_kernel && !kernel_fences_threads()) continue;

@@ -146,7 +146,7 @@ bool port::send(std::uint32_t peer, std::size_t bytes, const header& what) noexc
   }
   if (status != 0) {
     header refused = what;
-    refused.note = 0;  // whoever posts it has it still
+    refused.note = 0;  // its poster has it still
     lose(peer, refused, static_cast<int>(-status));
     return false;
   }

@@ -17,7 +17,7 @@ post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const h
   outgoing* way = routes_[peer].known_way(device);
   if (way == nullptr) way = own_->find_way(peer, device);
   if (way == nullptr) return post_result::full;
-  // Lent before it is published, as the peer may return it before the push is through; and not where it doesn't go: a
+  // Lent before it is published, as the peer may return it before the push returns; and not where it doesn't go: a
   // wild peer would return what is still the caller's.
   const packet_reference reference{packet, bytes};
   return way->push(shared_, what, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
