@@ -51,6 +51,13 @@ class Provider(unittest.TestCase):
                 self.assertRegex(result.stderr, fr"weft {rank}/3: error: messages to rank 2 can't be sent any more")
         self.for_each_provider(body, ("net", "tcp;ofi_rxm"))
 
+    def test_the_end_of_a_load_that_fills_sockets_arrives(self):
+        def body(name):
+            # The second way: a provider that puts messages aside and calls them sent.
+            for variables in ({}, {"FI_NET_STAGING_SBUF_SIZE": "9000", "FI_TCP_STAGING_SBUF_SIZE": "9000"}):
+                self.check(run(2, PROCESS / "fabric_full", WEFT_TRANSPORT="ofi", WEFT_OFI_PROVIDER=name, **variables))
+        self.for_each_provider(body, ("net", "tcp;ofi_rxm"))
+
     def test_the_fastest_provider_is_taken_and_told(self):
         result = run(2, PROCESS / "fabric", WEFT_TRANSPORT="ofi", WEFT_LOG="info")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -241,7 +241,7 @@ void ofi_transport::progress(std::uint32_t index) noexcept {
   };
   // What arrives comes to the common port: a device's own has nothing to look for unless it is sending.
   if (index != 0 && own.lock.try_enter()) {
-    if (own.is_sending()) own.progress();
+    if (own.is_due()) own.progress();
     take_losses(own);
     own.lock.leave();
   }
