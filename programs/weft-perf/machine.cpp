@@ -1,9 +1,14 @@
 #include "weft-perf/machine.hpp"
 
 #include <hwloc.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
 
 #include "weft-perf/build_info.hpp"
@@ -19,17 +24,23 @@ struct destroy_bitmap {
 };
 using bitmap = std::unique_ptr<hwloc_bitmap_s, destroy_bitmap>;
 
-// What the process may use is what it was given, so the topology is read before any thread is pinned.
-hwloc_topology_t topology() {
-  static const std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, destroy_topology> loaded = [] {
-    hwloc_topology_t raw = nullptr;
-    if (hwloc_topology_init(&raw) != 0) std::abort();
-    (void)hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
-    if (hwloc_topology_load(raw) != 0) std::abort();
-    return std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, destroy_topology>{raw};
-  }();
-  return loaded.get();
+using owned_topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, destroy_topology>;
+
+owned_topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) std::abort();
+  (void)hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
+  if (hwloc_topology_load(raw) != 0) std::abort();
+  return owned_topology{raw};
 }
+
+// What the process may use is what it was given, so the topology is read before any thread is pinned.
+owned_topology& own_topology() {
+  static owned_topology loaded = load_topology();
+  return loaded;
+}
+
+hwloc_topology_t topology() { return own_topology().get(); }
 
 }  // namespace
 
@@ -51,6 +62,28 @@ std::string processors() {
     if (core != nullptr) out += (out.empty() ? "" : ",") + std::to_string(hwloc_bitmap_first(core->cpuset));
   }
   return out.empty() ? "0" : out;
+}
+
+void given_processors::unite(const given_processors& other) noexcept {
+  const auto is_unknown = [](std::uint64_t word) { return word == 0; };
+  if (other.machine != machine || std::ranges::all_of(set, is_unknown)) return;
+  for (std::size_t i = 0; i < set.size(); ++i) set[i] |= other.set[i];
+}
+
+given_processors processors_given() {
+  given_processors out;
+  out.machine = static_cast<std::uint64_t>(gethostid());
+  std::ifstream boot{"/proc/sys/kernel/random/boot_id"};
+  std::string name;
+  if (boot >> name) out.machine = std::hash<std::string>{}(name);
+  static_assert(sizeof out.set == sizeof(cpu_set_t));
+  if (sched_getaffinity(0, sizeof out.set, reinterpret_cast<cpu_set_t*>(out.set.data())) != 0) out.set.fill(0);
+  return out;
+}
+
+void use_processors(const given_processors& all) {
+  if (sched_setaffinity(0, sizeof all.set, reinterpret_cast<const cpu_set_t*>(all.set.data())) != 0) return;
+  own_topology() = load_topology();
 }
 
 bool pin_thread(std::uint32_t index) {

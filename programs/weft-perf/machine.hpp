@@ -1,6 +1,7 @@
 // Where threads run, and what this program was built from.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -21,8 +22,21 @@ namespace weft::perf {
 /// One processor of each core, as in `0,2`.
 [[nodiscard]] std::string processors();
 
-/// Pins the calling thread to a core, counted among those that the process could use when it started; `index` is taken
-/// modulo their number. False where the system refuses.
+/// What a process may run on, and on which machine.
+struct given_processors {
+  std::uint64_t machine = 0;
+  std::array<std::uint64_t, 16> set{};  // all zero: not known
+
+  /// Adds those of `other` if it is on the same machine, and both are known.
+  void unite(const given_processors& other) noexcept;
+};
+[[nodiscard]] given_processors processors_given();
+/// Lets the calling thread run on all of these, where the system allows it, and counts them as the process's own.
+/// Before anything is pinned.
+void use_processors(const given_processors& all);
+
+/// Pins the calling thread to a core, counted among those that the process may use; `index` is taken modulo their
+/// number. False where the system refuses.
 bool pin_thread(std::uint32_t index);
 
 /// Pins the calling thread for as long as it lives, then puts back what was there.

@@ -103,7 +103,7 @@ figure figure_of(const point& of, const labelled& rounds, const options& chosen)
 
 void run_measurements(const options& chosen) {
   weft::runtime rt;
-  team all{rt};
+  team all{rt, chosen.bench.pin == bench_options::pinning::core};
   if (chosen.mode != mode::processes && rt.size() != 2) {
     throw error{errc::invalid_argument, "threads are measured between two ranks, as in: weft-run -n 2 weft-perf"};
   }
@@ -126,7 +126,7 @@ void run_measurements(const options& chosen) {
 
 void run_points(const options& chosen) {
   weft::runtime rt;
-  team all{rt};
+  team all{rt, chosen.bench.pin == bench_options::pinning::core};
   for (std::size_t i = 0; i < chosen.points.size(); ++i) {
     const sample one = run_round(all, point::parse(chosen.points[i]), chosen.bench);
     if (rt.rank() != 0) continue;

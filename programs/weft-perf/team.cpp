@@ -12,12 +12,13 @@ constexpr std::uint32_t control_id = 1;
 
 }  // namespace
 
-team::team(weft::runtime& rt) : rt_{rt}, inbox_{rt, {.unbounded = true}}, sent_{rt} {
+team::team(weft::runtime& rt, bool is_placed) : rt_{rt}, inbox_{rt, {.unbounded = true}}, sent_{rt} {
   if (rt.size() % 2 != 0) {
     throw error{errc::invalid_argument, "an even number of ranks is needed, as in: weft-run -n 2 weft-perf latency"};
   }
   arrivals_ = rt.register_completion(inbox_, {.id = control_id});
   share_line();
+  if (is_placed) share_processors();
 }
 
 void team::send(std::uint32_t to, std::span<const std::byte> bytes) {
@@ -84,6 +85,28 @@ void team::share_line() {
     send(0, std::span{&good, 1});
     if (line_->good()) side_.emplace(line_->line(), false);
   }
+}
+
+// Rank 0 unites the sets of each machine's ranks.
+void team::share_processors() {
+  given_processors mine = processors_given();
+  const auto bytes = [](given_processors& what) { return std::as_writable_bytes(std::span{&what, 1}); };
+  if (rt_.rank() == 0) {
+    std::vector<given_processors> all{mine};
+    for (std::uint32_t rank = 1; rank < rt_.size(); ++rank) {
+      std::memcpy(&all.emplace_back(), receive(rank).data(), sizeof mine);
+    }
+    for (std::uint32_t rank = 0; rank < rt_.size(); ++rank) {
+      given_processors united = all[rank];
+      for (const given_processors& each : all) united.unite(each);
+      if (rank == 0) mine = united;
+      if (rank != 0) send(rank, bytes(united));
+    }
+  } else {
+    send(0, bytes(mine));
+    std::memcpy(&mine, receive(0).data(), sizeof mine);
+  }
+  use_processors(mine);
 }
 
 double team::handover() {

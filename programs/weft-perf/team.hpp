@@ -17,8 +17,9 @@ namespace weft::perf {
 
 class team {
  public:
-  /// Collective. **Errors**: `invalid_argument` for an odd number of ranks.
-  explicit team(weft::runtime& rt);
+  /// Collective. Where `is_placed`, threads are to be put on any core of the job's: each rank may then use what its
+  /// launcher has given to all ranks of its machine. **Errors**: `invalid_argument` for an odd number of ranks.
+  explicit team(weft::runtime& rt, bool is_placed = true);
 
   [[nodiscard]] weft::runtime& runtime() const noexcept { return rt_; }
   [[nodiscard]] std::uint32_t pairs() const noexcept { return rt_.size() / 2; }
@@ -45,6 +46,7 @@ class team {
   void send(std::uint32_t to, std::span<const std::byte> bytes);
   [[nodiscard]] std::vector<std::byte> receive(std::uint32_t from);
   void share_line();
+  void share_processors();
 
   weft::runtime& rt_;
   weft::completion_queue inbox_;

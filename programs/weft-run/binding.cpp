@@ -1,20 +1,27 @@
 #include "weft-run/binding.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "base/log.hpp"
+#include "weft-run/bound_jobs.hpp"
 #include "weft/error.hpp"
 
 namespace weft::run {
 namespace {
 
-struct bitmap_destroyer {
-  void operator()(hwloc_bitmap_t bitmap) const noexcept { hwloc_bitmap_free(bitmap); }
-};
+constexpr const char* too_few_cores = "there are more of them than cores";
 
-using bitmap = std::unique_ptr<hwloc_bitmap_s, bitmap_destroyer>;
+// Those that this process may run on; many, where there are more than the plain call can tell.
+std::size_t count_of_processors() {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return ranks_max;
+  return static_cast<std::size_t>(CPU_COUNT(&allowed));
+}
 
 hwloc_obj_type_t type_of(bind_object object) {
   switch (object) {
@@ -22,6 +29,7 @@ hwloc_obj_type_t type_of(bind_object object) {
     case bind_object::socket: return HWLOC_OBJ_PACKAGE;
     case bind_object::numa: return HWLOC_OBJ_NUMANODE;
     case bind_object::core:
+    case bind_object::share:
     case bind_object::none: break;
   }
   return HWLOC_OBJ_CORE;
@@ -29,8 +37,28 @@ hwloc_obj_type_t type_of(bind_object object) {
 
 }  // namespace
 
-binding::binding(const bind_rule& rule) : rule_{rule} {
+binding::binding(const bind_rule& rule, std::uint32_t ranks) : rule_{rule}, ranks_{ranks} {
   if (rule.object == bind_object::none) return;
+  if (rule.object != bind_object::share) {
+    load();
+    return;
+  }
+  if (ranks == 1) return;
+  try {
+    // hwloc would say the same some milliseconds later.
+    if (count_of_processors() < ranks) throw error{errc::configuration, too_few_cores};
+    if (::access("/sys/devices/system/cpu", R_OK) != 0) {
+      throw error{errc::configuration, "there is no /sys/devices/system/cpu to see cores by"};
+    }
+    load();
+    leave_to_other_jobs();
+  } catch (const error& problem) {
+    topology_.reset();
+    base::log_info("ranks are not bound: {}", problem.what());
+  }
+}
+
+void binding::load() {
   hwloc_topology_t topology = nullptr;
   const bool good = hwloc_topology_init(&topology) == 0;
   topology_.reset(topology);
@@ -41,6 +69,22 @@ binding::binding(const bind_rule& rule) : rule_{rule} {
     throw error{errc::configuration, "--bind: hwloc can't read this machine's shape; --bind none does without it"};
   }
   find_objects();
+}
+
+// What is left is announced, so that the next job takes other cores.
+void binding::leave_to_other_jobs() {
+  const bitmap taken{hwloc_bitmap_alloc()};
+  if (!taken || !find_bound_jobs(taken.get())) return topology_.reset();
+  std::erase_if(objects_, [&](hwloc_obj_t core) { return hwloc_bitmap_intersects(core->cpuset, taken.get()) != 0; });
+  if (objects_.size() < ranks_) {
+    throw error{errc::configuration, hwloc_bitmap_iszero(taken.get()) != 0
+                                         ? too_few_cores
+                                         : "other jobs of this machine are, and leave too few cores"};
+  }
+  const bitmap mine{hwloc_bitmap_alloc()};
+  if (!mine) return topology_.reset();
+  for (hwloc_obj_t core : objects_) static_cast<void>(hwloc_bitmap_or(mine.get(), mine.get(), core->cpuset));
+  announced_ = announce_binding(mine.get());
 }
 
 // Some objects have no processors, as the node of a memory of its own. And where hwloc can't read /sys it guesses which
@@ -72,20 +116,23 @@ void binding::find_objects() {
   }
 }
 
-bool binding::crowded(std::uint32_t ranks) const noexcept {
-  return topology_ && std::uint64_t{ranks} * rule_.each > objects_.size();
+bool binding::is_crowded() const noexcept {
+  return topology_ && rule_.object != bind_object::share && std::uint64_t{ranks_} * rule_.each > objects_.size();
 }
 
 bool binding::apply(std::uint32_t rank) const noexcept {
   if (!topology_) return true;
   const bitmap processors{hwloc_bitmap_alloc()};
   if (!processors) return false;
-  for (std::uint32_t i = 0; i < rule_.each; ++i) {
-    const hwloc_obj_t object = objects_[(std::uint64_t{rank} * rule_.each + i) % objects_.size()];
+  const bool shares = rule_.object == bind_object::share;
+  const std::uint64_t begin = shares ? rank * objects_.size() / ranks_ : std::uint64_t{rank} * rule_.each;
+  const std::uint64_t end = shares ? (rank + std::uint64_t{1}) * objects_.size() / ranks_ : begin + rule_.each;
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const hwloc_obj_t object = objects_[i % objects_.size()];
     if (hwloc_bitmap_or(processors.get(), processors.get(), object->cpuset) != 0) return false;
   }
   // This thread is the whole process, and hwloc finds the threads of a process in /proc, which may be missing.
-  return hwloc_set_cpubind(topology_.get(), processors.get(), HWLOC_CPUBIND_THREAD) == 0;
+  return hwloc_set_cpubind(topology_.get(), processors.get(), HWLOC_CPUBIND_THREAD) == 0 || shares;
 }
 
 }  // namespace weft::run

@@ -7,20 +7,24 @@
 #include <memory>
 #include <vector>
 
+#include "weft-run/descriptor.hpp"
 #include "weft-run/options.hpp"
 
 namespace weft::run {
 
-/// Objects with processors that weft-run may use are dealt out in the machine's order, and from the start again
-/// when there are more ranks than objects.
+/// Objects with processors that weft-run may use are dealt out in the machine's order, in which those are near each
+/// other that share caches and memory: as many to each rank as the rule says, and from the start again when there are
+/// too few; or all of them in equal shares. Shares leave out cores of other jobs that have taken theirs by shares, and
+/// where there are fewer than ranks nobody is bound.
 class binding {
  public:
-  /// **Errors** weft::error if the machine's shape can't be read or has no such object.
-  explicit binding(const bind_rule& rule);
+  /// **Errors** weft::error if the machine's shape can't be read or has no such object; never for shares.
+  binding(const bind_rule& rule, std::uint32_t ranks);
 
-  /// Whether so many ranks share objects.
-  [[nodiscard]] bool crowded(std::uint32_t ranks) const noexcept;
-  /// Binds the calling process as `rank`. **Returns** false with errno set if the system refuses.
+  /// Whether ranks share objects.
+  [[nodiscard]] bool is_crowded() const noexcept;
+  /// Binds the calling process as `rank`. **Returns** false with errno set if the system refuses, and the user has
+  /// asked for it.
   [[nodiscard]] bool apply(std::uint32_t rank) const noexcept;
 
  private:
@@ -28,11 +32,15 @@ class binding {
     void operator()(hwloc_topology_t topology) const noexcept { hwloc_topology_destroy(topology); }
   };
 
+  void load();
   void find_objects();
+  void leave_to_other_jobs();
 
   bind_rule rule_;
-  std::unique_ptr<hwloc_topology, destroyer> topology_;
+  std::uint32_t ranks_;
+  std::unique_ptr<hwloc_topology, destroyer> topology_;  // null: nobody is bound
   std::vector<hwloc_obj_t> objects_;
+  descriptor announced_;
 };
 
 }  // namespace weft::run

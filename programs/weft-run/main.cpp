@@ -19,9 +19,9 @@ int main(int argc, char** argv) {
     if (!chosen) return exit_code;
     (void)weft::base::process_settings();  // a misspelt variable is told once, not by every rank
     const inherited_state inherited = prepare_process();
-    const binding bind{chosen->bind};
+    const binding bind{chosen->bind, chosen->ranks};
     job ranks{*chosen, inherited, bind, argv};
-    if (bind.crowded(chosen->ranks)) ranks.say("--bind: there are more ranks than objects, so some share theirs");
+    if (bind.is_crowded()) ranks.say("--bind: there are more ranks than objects, so some share theirs");
     return ranks.run();
   } catch (const weft::error& problem) {
     std::fprintf(stderr, "weft-run: %s\n", problem.what());

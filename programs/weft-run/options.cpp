@@ -24,7 +24,7 @@ std::string check_assignment(const std::string& text) {
 
 std::string check_bind(const std::string& text) {
   if (parse_bind(text)) return {};
-  return "'" + text + "' is not none, hwthread, core, socket or numa, or one of these and a count as in core:2";
+  return "'" + text + "' is not auto, none, hwthread, core, socket or numa, or one of these and a count as in core:2";
 }
 
 }  // namespace
@@ -33,7 +33,9 @@ std::optional<bind_rule> parse_bind(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   bind_rule rule;
-  if (name == "none")
+  if (name == "auto")
+    rule.object = bind_object::share;
+  else if (name == "none")
     rule.object = bind_object::none;
   else if (name == "hwthread")
     rule.object = bind_object::hwthread;
@@ -51,14 +53,14 @@ std::optional<bind_rule> parse_bind(const std::string& text) {
       return std::nullopt;
     }
     rule.each = static_cast<std::uint32_t>(std::stoul(count));
-    if (rule.each == 0 || rule.object == bind_object::none) return std::nullopt;
+    if (rule.each == 0 || rule.object == bind_object::none || rule.object == bind_object::share) return std::nullopt;
   }
   return rule;
 }
 
 std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   options result;
-  std::string bind = "none";
+  std::string bind = "auto";
   CLI::App app{
       "Starts a program as several ranks on this machine.\n"
       "The job ends with the first rank that fails, and with its exit code.",
@@ -69,8 +71,10 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
       ->check(CLI::Range(1U, ranks_max))
       ->option_text("N");
   app.add_flag("--prefix", result.prefix, "put the rank in front of every line of output");
-  app.add_option("--bind", bind,
-                 "pin each rank: none (the default), hwthread, core, socket, numa; core:2 is two cores each")
+  app.add_option(
+         "--bind", bind,
+         "pin each rank: auto (its share of the cores, the default), none, hwthread, core, socket, numa; core:2 is "
+         "two cores each")
       ->check(check_bind)
       ->option_text("WHAT");
   app.add_option("--timeout", result.timeout_s, "end the job after so many seconds (exit code 124)")

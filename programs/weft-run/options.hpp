@@ -16,10 +16,11 @@ inline constexpr int exit_not_executable = 126;
 inline constexpr int exit_not_found = 127;
 inline constexpr int exit_signal = 128;  ///< plus the signal, as a shell says it
 
-enum class bind_object : std::uint8_t { none, hwthread, core, socket, numa };
+/// `share`: an equal share of the cores that the job may use, where there is at least one for each rank.
+enum class bind_object : std::uint8_t { none, share, hwthread, core, socket, numa };
 
 struct bind_rule {
-  bind_object object = bind_object::none;
+  bind_object object = bind_object::share;
   std::uint32_t each = 1;  ///< so many of them for a rank
 };
 
@@ -40,7 +41,7 @@ struct options {
 /// `exit_code` at once: help was asked for, or the command line is wrong (and it has said why).
 [[nodiscard]] std::optional<options> parse_options(int argc, char** argv, int& exit_code);
 
-/// `none`, `core`, `core:2` and so on. Nothing comes back for anything else.
+/// `auto`, `none`, `core`, `core:2` and so on. Nothing comes back for anything else.
 [[nodiscard]] std::optional<bind_rule> parse_bind(const std::string& text);
 
 }  // namespace weft::run

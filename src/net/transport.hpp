@@ -50,8 +50,8 @@ struct arrival {
 /// Where arrivals go: any class with
 ///   bool on_message(const arrival& message) noexcept;
 /// True: consumed, and where there is an owner the payload is now the sink's to release. False: no room; the transport
-/// keeps the message, and whatever came after it from the same device of that peer, for a later poll. The class is a parameter of the
-/// endpoints, so that what an arrival does is compiled into the poll.
+/// keeps the message, and whatever came after it from the same device of that peer, for a later poll. The class is a
+/// parameter of the endpoints, so that what an arrival does is compiled into the poll.
 ///
 /// A sink that also has
 ///   bool take_at_once(std::uint32_t source, const header& what, const std::byte* payload, std::uint32_t bytes,

@@ -13,7 +13,7 @@
 namespace {
 
 constexpr std::uint32_t rounds = 300;
-constexpr std::uint32_t senders = 2;      // a single one would send by the port at which everything arrives
+constexpr std::uint32_t senders = 2;  // a single one would send by the port at which everything arrives
 
 // Of each device: from what a socket holds at least to more than it holds, in steps of less than what a provider puts
 // aside when it is full.
@@ -25,8 +25,8 @@ void send_rounds(weft::runtime& rt, weft::registration& acknowledged, weft::comp
   const std::vector<std::byte> payload(rt.attributes().packet_bytes, std::byte{7});
   for (std::uint32_t round = 0; round < rounds; ++round) {
     for (std::uint32_t i = 0; i < messages_of(round); ++i) {
-      static_cast<void>(weft::test::post(
-          dev, [&] { return dev.post_am(1, {.id = 1}, payload, sent, {.tag = acknowledged.id()}); }));
+      static_cast<void>(
+          weft::test::post(dev, [&] { return dev.post_am(1, {.id = 1}, payload, sent, {.tag = acknowledged.id()}); }));
     }
     if (weft::test::eventually(dev, [&] { return acknowledgements.pop().has_value(); })) continue;
     std::fprintf(stderr, "round %u of a device did not come\n", round);

@@ -175,33 +175,6 @@ class Environment(unittest.TestCase):
         # 0, 1, 2, PMI_FD, and the one that ls reads the folder with
         self.assertEqual(counts.count("5"), 3, result.stdout)
 
-    @unittest.skipUnless(BUILD.name not in ("build-asan", "build-tsan") and subprocess.run(
-        ["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode == 0, "needs a mount namespace, no sanitizer")
-    def test_binding_without_sys_and_proc_works_or_says_what_is_missing(self):
-        hide = "mount -t tmpfs none /sys && mount -t tmpfs none /proc && exec \"$@\""
-        last = {max(os.sched_getaffinity(0))}
-        for processors in [os.sched_getaffinity(0), last]:
-            for what in ["core", "hwthread"]:
-                result = subprocess.run(["unshare", "-rm", "sh", "-c", hide, "sh", WEFT_RUN, "-n", "2", "-q", "--bind", what,
-                                         "true"], stderr=subprocess.PIPE, text=True, timeout=LIMIT, env=environment(),
-                                        preexec_fn=lambda: os.sched_setaffinity(0, processors))
-                if result.returncode != 0:
-                    self.assertEqual(result.returncode, 2, result.stderr)
-                    self.assertRegex(result.stderr, r"weft-run: --bind: .*/sys/devices/system/cpu.* --bind none")
-
-    def test_binding_stays_within_what_is_allowed(self):
-        allowed = os.sched_getaffinity(0)
-        for what in ["core", "hwthread", "socket", "numa", "core:2"]:
-            result = run("-n", 2, "-q", "--bind", what, "sh", "-c", "grep Cpus_allowed_list /proc/self/status")
-            self.assertEqual(result.returncode, 0, result.stderr)
-            for line in result.stdout.splitlines():
-                bound = set()
-                for part in line.split()[1].split(","):
-                    first, _, last = part.partition("-")
-                    bound |= set(range(int(first), int(last or first) + 1))
-                self.assertTrue(bound <= allowed, (what, line))
-        self.assertIn("more ranks than objects", run("-n", len(allowed) + 1, "--bind", "hwthread", "true").stderr)
-
 
 class Output(unittest.TestCase):
     def test_every_line_of_fast_writers_arrives_whole_once_and_in_its_ranks_order(self):
