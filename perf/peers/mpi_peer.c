@@ -1,8 +1,9 @@
 // The points of weft-perf, measured with MPI: one program for every MPI, one launch for all points of a round.
-//   mpiexec -n 2 mpi_peer single|multiple calls|turns PROCESSOR,... KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
+//   mpiexec -n 2 mpi_peer single|multiple calls|turns|plain PROCESSOR,... KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
 // Rank 0 prints `sample INDEX VALUE BEFORE AFTER SHARE` for each. As in weft-perf: both sides go for a fixed time, the
 // first byte of a message says whether it is the last; the hand-over of a cache line is measured before and after.
 // More threads than cores wait in MPI's calls, on whatever core the system gives them, or take turns as in weft-perf.
+// `plain`: all threads wait in MPI's calls, on whatever core the system gives them.
 // Of each core one processor is named.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -54,6 +55,7 @@ typedef struct {
 
 static int rank;
 static int takes_turns;
+static int is_plain;
 static cpu_set_t allowed;
 static int cores[CPU_SETSIZE];
 static int core_count;
@@ -366,7 +368,7 @@ static void open_lane(lane* on, const point* of, int index) {
   on->core = (2 * index + 2 * index / used + rank) % used;
   const int crowded = 2 * of->threads > core_count;
   if (crowded && takes_turns) on->looks = on->core % 2 != 0 ? looks_awaiting : looks_seeking;
-  if (crowded && !takes_turns) on->core = -1;
+  if (is_plain || (crowded && !takes_turns)) on->core = -1;
   begin_turn(on);
   on->window = of->what == stream ? chunk : (of->what == rate || of->what == bandwidth || of->what == put_rate) ? of->window : 1;
   const size_t all = stride_of(of->bytes) * (size_t)on->window;
@@ -471,8 +473,9 @@ int main(int argc, char** argv) {
   if (size != 2) fail("two ranks are needed; is this the launcher of this MPI?");
   if (provided < wanted) fail("this MPI has no MPI_THREAD_MULTIPLE");
   int threads = 1;
-  if (argc < 4 || (strcmp(argv[2], "turns") != 0 && strcmp(argv[2], "calls") != 0)) fail("calls or turns?");
-  takes_turns = strcmp(argv[2], "turns") == 0;
+  takes_turns = argc > 2 && strcmp(argv[2], "turns") == 0;
+  is_plain = argc > 2 && strcmp(argv[2], "plain") == 0;
+  if (argc < 4 || !(takes_turns || is_plain || strcmp(argv[2], "calls") == 0)) fail("calls, turns or plain?");
   read_processors(argv[3]);
   for (int i = 4; i < argc; ++i) {
     const point each = parse(argv[i]);

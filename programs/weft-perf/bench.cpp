@@ -80,7 +80,7 @@ class round_of_lanes {
 
  private:
   std::optional<pinned_here> pin_for(std::uint32_t lane) const {
-    if (options_.pin == bench_options::pinning::none) return std::nullopt;
+    if (options_.pin == bench_options::pinning::none || what_.plain) return std::nullopt;
     return std::optional<pinned_here>{std::in_place, core_of(lane)};
   }
   std::uint32_t core_of(std::uint32_t lane) const {
@@ -88,6 +88,7 @@ class round_of_lanes {
   }
 
   turn_rules turns_of(std::uint32_t lane) const {
+    if (what_.plain) return {};
     if (options_.yield_after != 0) return {.looks = options_.yield_after};
     if (!is_crowded(std::uint64_t{team_.pairs()} * 2 * what_.threads)) return {};
     // Who only lets a partner put and get answers nothing that could be waited for.
@@ -111,6 +112,7 @@ class round_of_lanes {
                                                                               .id = first_id_ + index,
                                                                               .partner_device = indices_[which],
                                                                               .begins = team_.begins(),
+                                                                              .is_plain = what_.plain,
                                                                               .turns = turns_of(index)});
       results_[index] = is_one_sided() ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
       if (mine->failed() != 0) throw error{errc::transport_failed, fmt::format("{} operations failed", mine->failed())};

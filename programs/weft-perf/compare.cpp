@@ -142,6 +142,9 @@ void run_compare(const options& chosen) {
     std::vector<contestant> all{weft_itself(chosen)};
     if (each.alone) {
       all.push_back(weft_dedicated(chosen));
+    } else if (each.plain) {
+      all.push_back(weft_unbound(chosen));
+      all.insert(all.end(), peers.plain.begin(), peers.plain.end());
     } else {
       all.insert(all.end(), peers.present.begin(), peers.present.end());
     }

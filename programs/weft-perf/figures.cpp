@@ -29,6 +29,7 @@ std::string figure::best_peer() const {
   for (const auto& [name, values] : peers) {
     const auto share = peer_least_share.find(name);
     if (share != peer_least_share.end() && share->second < 0.5) continue;
+    if (name == unbound_weft) continue;
     if (best.empty() ||
         (more_is_better ? values.median > peers.at(best).median : values.median < peers.at(best).median))
       best = name;
@@ -146,6 +147,9 @@ std::string table_row(const figure& of, bool with_peers) {
   if (of.claim == "limit" && of.limit) out += fmt::format("  best {}", readable(*of.limit, of.unit));
   if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.limit_name);
   if (of.paths.are_known()) out += fmt::format("  by {}", of.paths.text());
+  // A median hides that a program may fare in two ways.
+  if (of.claim.starts_with("plain_"))
+    out += fmt::format("  worst {}", readable(of.more_is_better ? of.weft.min : of.weft.max, of.unit));
   for (const auto& [word, value] : of.settings) out += fmt::format("  {} {}", word, value);
   if (!of.counts())
     out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.least_share * 100);

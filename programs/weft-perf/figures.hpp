@@ -5,11 +5,15 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft-perf/rounds.hpp"
 
 namespace weft::perf {
+
+/// Weft once more, in a comparison with MPI: shown beside the others, but no peer.
+inline constexpr std::string_view unbound_weft = "Weft, unbound";
 
 struct figure {
   std::string claim;

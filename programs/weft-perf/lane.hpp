@@ -20,6 +20,7 @@ struct lane_options {
   std::uint32_t id = 0;     ///< of its arrivals, the same on both sides
   std::uint32_t partner_device = 0;
   bool begins = false;
+  bool is_plain = false;  // waits by device::wait, as a program does that thinks no more of it
   turn_rules turns;
 };
 
@@ -85,10 +86,10 @@ class lane {
   /// Until every posted operation is complete.
   void settle() {
     if (sent_.value() != posted_) [[unlikely]]
-      wait([&] { return sent_.value() == posted_; });
+      wait_for(sent_, posted_);
   }
   void wait_received() {
-    wait([&] { return received_.value() == expected_; });
+    wait_for(received_, expected_);
     met();
   }
   /// What `use` makes of the next message. The record stays where it was popped: a copy right after it was written
@@ -97,6 +98,8 @@ class lane {
   auto wait_arrived(Use&& use) {
     for (std::uint32_t vain = 0;;) {
       if (const std::optional<completion_record> message = inbox_.pop()) return use(*message);
+      if (options_.is_plain) [[unlikely]]
+        return use(*dev_.wait(inbox_));
       look_again(vain);
     }
   }
@@ -112,6 +115,13 @@ class lane {
   [[nodiscard]] std::uint64_t failed() const noexcept { return sent_.failed() + received_.failed(); }
 
  private:
+  void wait_for(const counter& done, std::uint64_t count) {
+    if (options_.is_plain) [[unlikely]] {
+      dev_.wait(done, count);
+    } else {
+      wait([&] { return done.value() == count; });
+    }
+  }
   void look_again(std::uint32_t& vain) {
     if (dev_.progress() || !turns_.are_over(++vain)) return;
     std::this_thread::yield();

@@ -57,7 +57,8 @@ std::vector<point> points_of(const options& chosen) {
                            .window = window,
                            .seconds = chosen.seconds,
                            .verify = chosen.verify,
-                           .touch = chosen.touch && (what == kind::put || what == kind::get)});
+                           .touch = chosen.touch && (what == kind::put || what == kind::get),
+                           .plain = chosen.plain});
           }
         }
       }
@@ -75,7 +76,7 @@ const char* detail_of(const point& of) {
     case kind::put_rate: return "";
     default: break;
   }
-  return of.threads > 1 || of.kind == kind::bandwidth ? name_of(of.operation) : "";
+  return of.threads > 1 || of.plain || of.kind == kind::bandwidth ? name_of(of.operation) : "";
 }
 
 figure figure_of(const point& of, const labelled& rounds, const options& chosen) {

@@ -126,6 +126,10 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   for (CLI::App* each : {&latency, &rate, &bandwidth, &put}) add_measuring(*each, out, text);
   for (CLI::App* each : {&latency, &rate, &bandwidth}) add_operation(*each, out);
   for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
+  for (CLI::App* each : {&latency, &rate}) {
+    each->add_flag("--plain", out.plain,
+                   "as a plain program: threads wait by device::wait, on the cores that the launcher gives them");
+  }
   rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
   put.add_flag("--touch", out.touch, "the origin writes and the target reads the data each time, outside the time");
   CLI::App& wait = *app.add_subcommand("wait", "what an idle wait costs, and how long a wake-up takes");
@@ -190,6 +194,10 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
     app.parse(argc, argv);
     for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each));
     out.command = app.get_subcommands().front()->get_name();
+    if (out.plain) {
+      out.bench.pin = bench_options::pinning::none;
+      if (out.mode == mode::processes) out.mode = mode::threads_dedicated;
+    }
     check_together(out);
   } catch (const CLI::ParseError& problem) {
     const bool asked = problem.get_exit_code() == 0;

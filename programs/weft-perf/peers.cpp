@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "weft-perf/figures.hpp"
 #include "weft-perf/handover.hpp"
 #include "weft-perf/machine.hpp"
 #include "weft/error.hpp"
@@ -39,9 +40,10 @@ variables transport_by(const std::string& provider) {
   return {{"WEFT_TRANSPORT", "ofi"}, {"WEFT_OFI_PROVIDER", provider}};
 }
 
-round_result run_weft(const char* pin, const std::vector<point>& points) {
+round_result run_weft(const char* pin, const std::vector<point>& points, const char* bind = "auto") {
   std::vector<std::string> command = points_command();
-  command.insert(command.end(), {"--pin", pin});
+  command.insert(command.begin() + 1, {"--bind", bind});
+  command.insert(command.end(), {"--pin", points.front().plain ? "none" : pin});
   double seconds = 30;
   for (const point& each : points) {
     command.push_back(each.text());
@@ -90,6 +92,11 @@ contestant weft_dedicated(const options& chosen) {
             for (point& each : points) each.mode = mode::threads_dedicated;
             return run_weft(pin, points);
           }};
+}
+
+contestant weft_unbound(const options& chosen) {
+  return {std::string{unbound_weft},
+          [pin = pinning_of(chosen.bench)](const std::vector<point>& points) { return run_weft(pin, points, "none"); }};
 }
 
 std::string find_network_provider() {

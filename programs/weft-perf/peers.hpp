@@ -23,6 +23,7 @@ struct contestant {
 
 struct peer_list {
   std::vector<contestant> present;
+  std::vector<contestant> plain;    ///< plain programs, as their launchers start them, and bound
   std::vector<std::string> absent;  ///< what is not installed
 };
 
@@ -31,6 +32,9 @@ struct peer_list {
 
 /// Weft with a device for each thread, to hold a shared one against: `Weft, dedicated devices`.
 [[nodiscard]] contestant weft_dedicated(const options& chosen);
+
+/// Weft where no rank is bound, to hold against what weft-run does by default.
+[[nodiscard]] contestant weft_unbound(const options& chosen);
 
 /// The provider of libfabric that two processes of this machine reach each other by over TCP: `net`, or `tcp` where
 /// libfabric is too new to have that. Empty: Weft finds none; says why. **Blocking**: two ranks are started.

@@ -55,6 +55,7 @@ struct mpi_runner {
   std::string program;
   bool open_mpi = false;
   bool in_turns = false;  // more threads than cores take the same turns as Weft's (turns.hpp)
+  bool plain = false;     // the program leaves its threads where they are started
 
   // Latency over a network is held against libfabric's own: what Weft adds to it.
   [[nodiscard]] bool measures(const point& of) const {
@@ -74,8 +75,11 @@ struct mpi_runner {
     std::vector<std::string> command = start;
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
     // A library that need not lock is faster, so what one thread does is measured without.
-    command.insert(command.end(),
-                   {program, threaded ? "multiple" : "single", in_turns ? "turns" : "calls", processors()});
+    command.insert(command.end(), {program, threaded ? "multiple" : "single",
+                                   plain      ? "plain"
+                                   : in_turns ? "turns"
+                                              : "calls",
+                                   processors()});
     std::vector<std::size_t> places;
     double seconds = 60;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -110,6 +114,18 @@ void add_with_turns(peer_list& to, mpi_runner one) {
   add(to, one);
 }
 
+// As its users start it, and with each rank on a core of its own.
+void add_plain(peer_list& to, mpi_runner one, const std::vector<std::string>& bound) {
+  one.plain = true;
+  const auto add_one = [&to](const mpi_runner& each) {
+    to.plain.push_back({each.name, [each](const std::vector<point>& points) { return each.run(points); }});
+  };
+  add_one(one);
+  one.name += ", bound";
+  one.start.insert(one.start.end(), bound.begin(), bound.end());
+  add_one(one);
+}
+
 }  // namespace
 
 void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder) {
@@ -131,6 +147,7 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
     }
     if (!is_open_mpi(*launcher)) {
       add_with_turns(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
+      add_plain(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program}, {"-bind-to", "core"});
       continue;
     }
     // With --oversubscribe Open MPI might decide to yield by itself: both are said.
@@ -143,6 +160,9 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
     };
     add_with_turns(to, open_mpi(each.name, "0"));
     add(to, open_mpi(each.name + ", yielding", "1"));
+    mpi_runner as_users = open_mpi(each.name, "0");
+    as_users.start = {*launcher, "-n", "2"};
+    add_plain(to, as_users, {"--bind-to", "core"});
   }
 }
 

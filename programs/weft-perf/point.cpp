@@ -56,7 +56,7 @@ const char* name_of(memory what) noexcept { return what == memory::weft ? "weft"
 
 std::string point::claim() const {
   if (!claim_name.empty()) return claim_name;
-  const std::string prefix = fmt::format("{}_", threads > 1 ? "mt" : name_of(operation));
+  const std::string prefix = fmt::format("{}_", plain ? "plain" : threads > 1 ? "mt" : name_of(operation));
   switch (kind) {
     case kind::latency: return prefix + "latency";
     case kind::rate:
@@ -80,13 +80,13 @@ const char* point::unit() const noexcept {
 }
 
 std::string point::text() const {
-  return fmt::format("{}:{}:{}:{}:{:.0f}:{}:{}:{}", name_of(kind), bytes, threads, window, seconds * 1000,
-                     name_of(operation), name_of(mode), name_of(memory));
+  return fmt::format("{}:{}:{}:{}:{:.0f}:{}:{}:{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
+                     name_of(operation), name_of(mode), name_of(memory), plain ? ":plain" : "");
 }
 
 point point::parse(const std::string& text) {
   std::istringstream words{text};
-  std::array<std::string, 8> word;
+  std::array<std::string, 9> word;
   for (std::string& each : word) std::getline(words, each, ':');
   point out;
   out.kind = named(kinds, word[0]);
@@ -101,6 +101,7 @@ point point::parse(const std::string& text) {
   out.operation = named(operations, word[5]);
   out.mode = named(modes, word[6]);
   out.memory = named(memories, word[7]);
+  out.plain = word[8] == "plain";
   return out;
 }
 

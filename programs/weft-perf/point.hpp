@@ -38,6 +38,7 @@ struct point {
   double seconds = 0.1;       ///< of measuring; a quarter of it before that to warm up
   bool verify = false;
   bool touch = false;        ///< both sides touch the data each time
+  bool plain = false;        ///< threads wait by `device::wait` with its defaults, wherever the system puts them
   std::string claim_name{};  ///< the claim, where the rest does not tell it
   std::string provider{};    ///< of libfabric, for messages over a network; empty: through shared memory
 
@@ -48,7 +49,8 @@ struct point {
   [[nodiscard]] const char* unit() const noexcept;
   [[nodiscard]] bool is_latency() const noexcept;
 
-  /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, as programs that measure peers read it.
+  /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, and `:plain`, as programs that measure peers read
+  /// it.
   [[nodiscard]] std::string text() const;
   /// **Errors**: `invalid_argument`.
   [[nodiscard]] static point parse(const std::string& text);

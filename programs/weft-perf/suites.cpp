@@ -62,6 +62,25 @@ std::vector<point> many_threads(const options& chosen, double seconds) {
   return out;
 }
 
+// What a program gets that knows no tricks.
+std::vector<point> plain_programs(const options& chosen, double seconds) {
+  std::vector<point> out;
+  const std::vector<std::uint32_t> counts =
+      chosen.quick ? std::vector<std::uint32_t>{2, 16} : std::vector<std::uint32_t>{1, 2, 4, 8, 16};
+  for (const std::uint32_t threads : counts) {
+    for (const auto& [what, window] : {std::pair{kind::latency, 1U}, std::pair{kind::rate, 32U}}) {
+      out.push_back({.kind = what,
+                     .operation = operation::sendrecv,
+                     .mode = mode::threads_dedicated,
+                     .threads = threads,
+                     .window = window,
+                     .seconds = seconds,
+                     .plain = true});
+    }
+  }
+  return out;
+}
+
 // Eight bytes to and fro, and in windows, between two processes of this machine over TCP.
 std::vector<point> over_network(const options& chosen, double seconds) {
   std::vector<point> out;
@@ -105,6 +124,7 @@ std::vector<suite> suites_of(const options& chosen, double seconds) {
   std::vector<suite> out{{.points = one_thread(chosen, seconds), .rounds = rounds},
                          {.points = many_threads(chosen, crowded), .rounds = crowded_rounds},
                          {.points = on_shared_device(crowded), .rounds = rounds, .alone = true},
+                         {.points = plain_programs(chosen, crowded), .rounds = crowded_rounds, .plain = true},
                          {.points = over_network(chosen, seconds), .rounds = rounds}};
   for (suite& each : out) {
     std::erase_if(each.points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });

@@ -14,6 +14,7 @@ struct suite {
   std::vector<point> points;
   std::uint32_t rounds;
   bool alone = false;  ///< Weft against itself: a device shared by all threads against one for each
+  bool plain = false;  ///< plain programs, as launchers start them
 };
 
 /// Those that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.

@@ -76,6 +76,23 @@ class Figures(unittest.TestCase):
                 self.assertEqual({each["claim"] for each in got}, {f"am_{command}", f"mt_{command}"})
                 self.assertEqual({each["mode"] for each in got}, {mode})
 
+    def test_plain_programs(self):
+        for command in ("latency", "rate"):
+            got = self.figures(command, *TINY, "--plain", "--threads", "1,3", "--verify", ranks=2)
+            self.assertEqual({each["claim"] for each in got}, {f"plain_{command}"})
+            self.assertEqual({(each["threads"], each["what"]) for each in got},
+                             {(threads, operation) for threads in (1, 3) for operation in ("am", "sendrecv")})
+            self.assertEqual({(each["mode"], each["pinning"]) for each in got}, {("threads-dedicated", "none")})
+
+    def test_plain_programs_are_compared_with_those_that_are_not_bound(self):
+        got = self.figures("compare", "--quick", *TINY, "--claims", "plain_latency,plain_rate", PATH="/nowhere")
+        self.assertEqual({(each["claim"], each["threads"], each["window"]) for each in got},
+                         {(f"plain_{what}", threads, window) for what, window in (("latency", 1), ("rate", 32))
+                          for threads in (2, 16)})
+        for each in got:
+            self.assertEqual(set(each["peers"]), {"Weft, unbound"})
+            self.assertIsNone(each["best_peer"])
+
     def test_waiting(self):
         got = {each["claim"]: each for each in self.figures("wait", *TINY, ranks=2)}
         self.assertEqual({claim: each["unit"] for claim, each in got.items()}, {"wait_idle": "core", "wait_wakeup": "ns"})
