@@ -22,7 +22,8 @@ class local_job;
 
 /// Options of `runtime::register_completion`.
 struct register_completion_options {
-  /// The name that peers use; below `remote_completion_ids_max`, never used before in this runtime.
+  /// The name that peers use; below `remote_completion_ids_max`, never used before in this runtime. Ids that were
+  /// withdrawn take no memory where they follow one another.
   std::uint32_t id = 0;
   /// Where the bytes of messages longer than a packet are put; null: memory of the library's own.
   buffer_allocator* allocator = nullptr;

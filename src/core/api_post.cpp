@@ -27,7 +27,7 @@ void check(const char* call, std::uint32_t peer, std::uint32_t size, const Paylo
 }
 
 core::engine_state& engine_of(core::runtime_state& state, const char* call, std::uint32_t id) {
-  const detail::id_entry found = state.find_engine(id);
+  const detail::id_entry found = state.find_engine_outside(id);
   if (found.state != detail::presence::present) [[unlikely]] {
     throw error{
         errc::invalid_argument,

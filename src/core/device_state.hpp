@@ -302,6 +302,7 @@ class device_state final {
   [[nodiscard]] status insert_plain_receive(operation_state& receive, matching_table::half_done rest) noexcept;
   [[nodiscard]] status end_plain_receive(operation_state& receive, matching_table::half_done rest) noexcept;
   [[nodiscard]] bool try_match(operation_state& receive) noexcept;
+  [[nodiscard]] match_result take_out(std::uint64_t ticket, operation_state*& receive) noexcept;
   void tell_budget(std::uint32_t source) noexcept;
   [[nodiscard]] bool on_wants_offers(const net::arrival& message) noexcept;
   void pair_up(operation_state& receive, unexpected_message& with) noexcept;

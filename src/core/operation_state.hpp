@@ -88,8 +88,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
 
   /// The operation is all set for step `reached`, and may be found by its ticket there.
   void reach(step reached) noexcept {
-    // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim]: the operation as it is at this
-    // step.
+    // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim], [receive.put_off]: the
+    // operation as it is at this step.
     next.store(reached, std::memory_order_release);
   }
 

@@ -176,22 +176,30 @@ void device_state::pair_up(operation_state& receive, unexpected_message& with) n
   if (has_packet) tell_budget(source);
 }
 
-cancel_result device_state::cancel(std::uint64_t ticket) noexcept {
-  operation_state* receive = runtime_->receives().find(ticket, step::wait_for_match);
+// Takes the receive out of its engine. `receive` is null where it is not waiting.
+match_result device_state::take_out(std::uint64_t ticket, operation_state*& receive) noexcept {
+  receive = runtime_->receives().find(ticket, step::wait_for_match);
   const bool was_put_off = receive == nullptr;
   if (was_put_off) receive = runtime_->receives().find(ticket, step::match);
-  if (receive == nullptr) return cancel_result::too_late;
+  if (receive == nullptr) return match_result::none;
   // While it waits in an engine it keeps its ticket, so this is certain where it is asked, under the engine's lock.
   const auto is_meant = [&](const match_node& node) {
     // [operation.meant] relaxed: the engine's lock orders it.
     return static_cast<const operation_state&>(node).ticket.load(std::memory_order_relaxed) == ticket;
   };
-  // [receive.cancel] relaxed: where it is no longer the one that is meant, that is found out under the lock.
+  // [receive.cancel] relaxed: where it is no longer the one that is meant, that is found out under the lock; its engine
+  // was there after this thread began to read.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   const match_result result = engine.is_ordered() ? engine.ordered->remove(*receive, is_meant)
                                                   : runtime_->matching().remove(*receive, is_meant);
   // One that was put off may still be in the backlog, or have its message this moment.
-  if (result == match_result::busy || (result == match_result::none && was_put_off)) return cancel_result::busy;
+  return result == match_result::none && was_put_off ? match_result::busy : result;
+}
+
+cancel_result device_state::cancel(std::uint64_t ticket) noexcept {
+  operation_state* receive = nullptr;
+  const match_result result = runtime_->engine_readers().read([&] { return take_out(ticket, receive); });
+  if (result == match_result::busy) return cancel_result::busy;
   if (result != match_result::removed) return cancel_result::too_late;
   receive->error = errc::cancelled;
   receive->into = {};

@@ -28,6 +28,25 @@ std::uint32_t receives_in_all(const base::settings& settings) noexcept {
   return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
 }
 
+constexpr const char* destroyed_with_receives =
+    "a matching engine is destroyed while receives are posted in it: cancel them first";
+
+// Makes an object and gives it the name `id`; null where that is or was another one's.
+template <class Object, class... Arguments>
+Object* add_named(std::map<std::uint32_t, Object>& objects, detail::id_table<>& names, std::uint32_t id,
+                  Arguments&&... of) {
+  const auto [made, is_new] = objects.try_emplace(id, std::forward<Arguments>(of)...);
+  if (!is_new) return nullptr;
+  try {
+    if (names.insert(id, &made->second)) return &made->second;
+  } catch (...) {
+    objects.erase(made);
+    throw;
+  }
+  objects.erase(made);
+  return nullptr;
+}
+
 }  // namespace
 
 void misuse(const char* what) noexcept {
@@ -45,8 +64,11 @@ void* allocator_owner::allocate(std::uint64_t bytes, std::uint32_t source, std::
   // users write on top of malloc may well do the same.
   if (bytes > buffer_bytes_max) return nullptr;
   const auto size = static_cast<std::size_t>(bytes);
-  if (allocator_ != nullptr) return allocator_->allocate(size, source, tag);
-  return ::operator new (size, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
+  void* const out = allocator_ != nullptr
+                        ? allocator_->allocate(size, source, tag)
+                        : ::operator new (size, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
+  if (out != nullptr) given_.fetch_add(1, std::memory_order_relaxed);  // [stat] comes back after it was given
+  return out;
 }
 
 bool allocator_owner::is_beyond_all(std::uint64_t bytes) const noexcept {
@@ -60,6 +82,8 @@ void allocator_owner::release(void* data, std::size_t bytes) noexcept {
   } else {
     ::operator delete (data, std::align_val_t{detail::cache_line_bytes});
   }
+  // [owner.back] release -> [owner.all_back]: the last access; who sees it may destroy the owner.
+  given_.fetch_sub(1, std::memory_order_release);
 }
 
 runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap)
@@ -129,11 +153,7 @@ runtime_state::~runtime_state() {
   if (objects_.load(std::memory_order_relaxed) != 0) {  // [stat]
     misuse("a runtime is destroyed before a completion object that was made from it");
   }
-  for (const engine_state& each : engine_states_) {
-    if (engines_.state(each.id) == detail::presence::present) {
-      misuse("a runtime is destroyed before a matching engine that was made from it");
-    }
-  }
+  if (!engine_states_.empty()) misuse("a runtime is destroyed before a matching engine that was made from it");
   if (packets_->taken() != 0) misuse("a runtime is destroyed before a packet that was taken from it");
   if (regions_ && !regions_->is_empty()) misuse("a runtime is destroyed before a memory region that was made from it");
 }
@@ -169,9 +189,8 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
                   fmt::format("matching_engine: id {} is reserved for the library; ids are below {}", id,
                               matching_engine_ids_max)};
     }
-    made = &engine_states_.emplace_back(id, options, size_);
-    if (!engines_.insert(id, made)) {
-      engine_states_.pop_back();
+    made = add_named(engine_states_, engines_, id, id, options, size_);
+    if (made == nullptr) {
       throw error{errc::invalid_argument,
                   fmt::format("matching_engine: id {} {} on rank {}; ids are never used twice", id,
                               engines_.state(id) == detail::presence::present ? "is in use" : "was withdrawn", rank_)};
@@ -183,13 +202,18 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
 }
 
 void runtime_state::withdraw_engine(engine_state& engine) noexcept {
+  detail::id_table<>::outdated old_names;
   {
     const std::scoped_lock lock{registering_};
     engines_.withdraw(engine.id);
+    old_names = engines_.compact();
   }
-  // A poller that found the engine before may be matching a message in it still.
+  // A poller that found the engine before may be matching a message in it still, and other threads may be looking at
+  // the old names.
   fence_all_threads();
   wait_for_pollers();
+  engine_readers_.wait();
+  refuse_posted_in(engine);
   match_node* nodes = nullptr;
   matched_messages messages;
   if (engine.is_ordered()) {
@@ -216,12 +240,24 @@ void runtime_state::withdraw_engine(engine_state& engine) noexcept {
       waiting.pause();
     }
   }
-  if (nodes != nullptr) misuse("a matching engine is destroyed while receives are posted in it: cancel them first");
+  if (nodes != nullptr) misuse(destroyed_with_receives);
   for (ordered_message* each = messages.first; each != nullptr;) {
     ordered_message* const next = each->next;
     default_state().discard(static_cast<unexpected_message&>(*each));
     each = next;
   }
+  const std::scoped_lock lock{registering_};
+  engine_states_.erase(engine.id);
+}
+
+// Those that wait in a backlog until they can be posted would find no engine any more.
+void runtime_state::refuse_posted_in(const engine_state& engine) noexcept {
+  receives().each([&](const operation_state& each) {
+    // [receive.put_off] acquire <- [operation.reach]: the engine that it is for.
+    const bool was_put_off = each.next.load(std::memory_order_acquire) == step::match;
+    // [receive.of] relaxed: an engine that is not this one's says nothing, whosever it is.
+    if (was_put_off && each.engine.load(std::memory_order_relaxed) == &engine) misuse(destroyed_with_receives);
+  });
 }
 
 void runtime_state::make_packets(const base::settings& settings) {
@@ -291,10 +327,26 @@ runtime_counters runtime_state::counters() noexcept {
   return out;
 }
 
-remote_entry& runtime_state::add_entry(completion& target, buffer_allocator* allocator) {
+// Null: the id is there, or was used before.
+remote_entry* runtime_state::add_entry(completion& target, std::uint32_t id, buffer_allocator* allocator) {
+  if (leaving_.size() >= leaving_max_) {
+    std::erase_if(leaving_, [](const auto& each) { return each.second.owner.has_all_back(); });
+    leaving_max_ = 2 * leaving_.size() + 16;  // so that looking at those that stay costs little per registration
+  }
   auto* queue = dynamic_cast<completion_queue*>(&target);
   auto* slots = queue != nullptr && queue->bounded_ ? &*queue->bounded_ : nullptr;
-  return entries_.emplace_back(target, slots, allocator);
+  return add_named(entries_, remote_completions_, id, target, slots, allocator);
+}
+
+// Once no poller can find it any more. What has memory in records stays until that is back.
+void runtime_state::remove_entry(std::uint32_t id) noexcept {
+  const std::scoped_lock lock{registering_};
+  const auto gone = entries_.find(id);
+  if (gone->second.owner.has_all_back()) {
+    entries_.erase(gone);
+  } else {
+    leaving_.insert(entries_.extract(gone));
+  }
 }
 
 void runtime_state::register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator) {
@@ -305,8 +357,7 @@ void runtime_state::register_completion(completion& target, std::uint32_t id, bu
   }
   {
     const std::scoped_lock lock{registering_};
-    if (!remote_completions_.insert(id, &add_entry(target, allocator))) {
-      entries_.pop_back();
+    if (add_entry(target, id, allocator) == nullptr) {
       throw error{
           errc::invalid_argument,
           fmt::format("register_completion: id {} {} on rank {}; ids are never used twice", id,
@@ -321,18 +372,21 @@ void runtime_state::register_completion(completion& target, std::uint32_t id, bu
 
 void runtime_state::register_internal(completion& target, std::uint32_t id) {
   const std::scoped_lock lock{registering_};
-  static_cast<void>(remote_completions_.insert(id, &add_entry(target, nullptr)));
+  static_cast<void>(add_entry(target, id, nullptr));
   unexpected_.registered(id);
 }
 
 void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
+  detail::id_table<>::outdated old_names;
   {
     const std::scoped_lock lock{registering_};
     remote_completions_.withdraw(id);
+    old_names = remote_completions_.compact();
   }
   // A poller that found the entry before is inside its gate still, or has left it: after the fence we see which.
   fence_all_threads();
   wait_for_pollers();
+  remove_entry(id);
   target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/barrier.hpp"
+#include "core/brief_readers.hpp"
 #include "core/copy_shares.hpp"
 #include "core/descriptor_state.hpp"
 #include "core/device_state.hpp"
@@ -43,12 +44,18 @@ class allocator_owner final : public detail::payload_owner {
   void release(void* data, std::size_t bytes) noexcept override;
   /// Whether so many bytes will never be there. Of memory of the user's only the user knows.
   [[nodiscard]] bool is_beyond_all(std::uint64_t bytes) const noexcept;
+  /// Whether all memory that it gave is back, and no thread is giving it back any more.
+  [[nodiscard]] bool has_all_back() const noexcept {
+    // [owner.all_back] acquire <- [owner.back]: the last access of who gave the memory back.
+    return given_.load(std::memory_order_acquire) == 0;
+  }
 
  private:
   buffer_allocator* allocator_;
+  std::atomic<std::uint64_t> given_{0};  // pieces of memory that are not back
 };
 
-/// A registered completion object. Entries live as long as the runtime: records may outlive a registration.
+/// A registered completion object. Records may outlive a registration: an entry lives until they have gone.
 struct remote_entry {
   remote_entry(completion& object, detail::laned_queue<detail::raw_record>* slots, buffer_allocator* allocator) noexcept
       : target{&object}, queue{slots}, owner{allocator} {}
@@ -160,6 +167,19 @@ class runtime_state {
       return {detail::presence::present, &default_engine_};
     return engines_.look_up(id);
   }
+  /// The same for threads that are in no poll.
+  [[nodiscard]] detail::id_entry find_engine_outside(std::uint32_t id) noexcept {
+    if (id == default_matching_engine) [[likely]]
+      return {detail::presence::present, &default_engine_};
+    return engine_readers_.read([&] { return engines_.look_up(id); });
+  }
+  /// For other looks at engines of threads that are in no poll.
+  [[nodiscard]] brief_readers& engine_readers() noexcept { return engine_readers_; }
+  /// Engines that are there, and entries of completion objects that are there or still needed. For tests.
+  [[nodiscard]] std::size_t named_objects() {
+    const std::scoped_lock lock{registering_};
+    return engine_states_.size() + entries_.size() + leaving_.size();
+  }
   [[nodiscard]] engine_state& default_engine() noexcept { return default_engine_; }
   [[nodiscard]] engine_state& make_engine(const matching_engine_options& options);
   void withdraw_engine(engine_state& engine) noexcept;
@@ -177,7 +197,9 @@ class runtime_state {
   void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
 
  private:
-  [[nodiscard]] remote_entry& add_entry(completion& target, buffer_allocator* allocator);
+  [[nodiscard]] remote_entry* add_entry(completion& target, std::uint32_t id, buffer_allocator* allocator);
+  void remove_entry(std::uint32_t id) noexcept;
+  void refuse_posted_in(const engine_state& engine) noexcept;
   [[noreturn]] static void refuse_object(const char* call);
   void print_counters(device_state& gone) const noexcept;
   void wait_for_pollers() noexcept;
@@ -214,8 +236,12 @@ class runtime_state {
   unexpected_messages unexpected_;
 
   std::mutex registering_;
-  std::deque<remote_entry> entries_;
-  std::deque<engine_state> engine_states_;  // those withdrawn too: late calls may look at them
+  // By id, which serves once.
+  std::map<std::uint32_t, remote_entry> entries_;
+  std::map<std::uint32_t, remote_entry> leaving_;  // withdrawn, with memory in records
+  std::size_t leaving_max_ = 16;                   // before the next look at them
+  std::map<std::uint32_t, engine_state> engine_states_;
+  brief_readers engine_readers_;
   std::uint32_t next_engine_ = matching_engine_ids_max;
   detail::id_table<> engines_;
   detail::id_table<> remote_completions_;

@@ -165,6 +165,47 @@ void ids_are_withdrawn() {
   check(shared.state(5) == presence::withdrawn && shared.state(7) == presence::present, "an id is lost");
 }
 
+// Tombstones leave the table under a reader, and under a thread that makes it grow. The old table goes when the reader
+// has left, as after a look at its gate.
+void ids_leave_the_table() {
+  table shared(1, 1);
+  atomic<int> objects[2] = {1, 0};
+  atomic<int> reason{0};
+  atomic<int> left{0};
+  table::outdated old;
+  check(shared.insert(5, &objects[0]), "a new id is refused");
+  check(shared.insert(9, &objects[0]) && shared.insert(13, &objects[0]), "a new id is refused");
+  threads(
+      [&] {
+        reason.store(1, relaxed);
+        check(shared.withdraw(9) && shared.withdraw(13), "a present id is not");
+        old = shared.compact();
+        check(shared.state(9) == presence::withdrawn, "an id is forgotten");
+        if (left.load(std::memory_order_acquire) == 1) old.reset();
+      },
+      [&] {
+        for (const std::uint32_t id : {9u, 13u}) {
+          const weft::detail::id_entry seen = shared.look_up(id);
+          check(seen.state != presence::unknown, "an id is forgotten");
+          check(shared.find_at_once(id) == nullptr || seen.state == presence::present, "a withdrawn id is back");
+          if (seen.state == presence::withdrawn) check(reason.load(relaxed) == 1, "withdrawn before its time");
+        }
+        const auto* found = static_cast<const atomic<int>*>(shared.find(5));
+        check(found != nullptr && found->load(relaxed) == 1, "the wrong object, or none");
+        const auto* late = static_cast<const atomic<int>*>(shared.find(7));
+        check(late == nullptr || late->load(relaxed) == 2, "the wrong object, or an old one");
+        left.store(1, std::memory_order_release);
+      },
+      [&] {
+        objects[1].store(2, relaxed);
+        check(shared.insert(7, &objects[1]), "a new id is refused");
+      });
+  check(old == nullptr || shared.find(5) == &objects[0], "the old table is the newest");
+  check(shared.find(7) == &objects[1], "an id is lost");
+  check(shared.state(9) == presence::withdrawn && shared.state(13) == presence::withdrawn, "an id is forgotten");
+  check(!shared.insert(9, &objects[0]), "a withdrawn id is taken again");
+}
+
 void ids_are_given_once() {
   table shared(1);
   atomic<int> objects[2] = {0, 0};
@@ -178,6 +219,7 @@ TEST_F(model_table, the_table_of_ids_holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"come and go", ids_come_and_go, brief},
                                       {"found at once", ids_are_found_at_once, brief},
                                       {"withdrawn", ids_are_withdrawn, brief},
+                                      {"leave the table", ids_leave_the_table, brief},
                                       {"given once", ids_are_given_once, brief}};
   const planting_report report = plant_bugs(programs, {"/id_table.hpp"});
   std::cout << report;

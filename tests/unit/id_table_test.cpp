@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <random>
 #include <thread>
 #include <vector>
+
+#include "support/random_seed.hpp"
 
 namespace {
 
@@ -56,6 +59,78 @@ TEST(id_table, takes_any_id_and_survives_growth) {
     ASSERT_EQ(table.find(ids[i]), i % 3 == 0 ? nullptr : &objects[i]);
   }
   EXPECT_EQ(table.state(12345678), presence::unknown);
+}
+
+TEST(id_table, tells_unknown_present_and_withdrawn_apart_after_tombstones_have_left) {
+  id_table<> table(1, 4);
+  int object = 0;
+  for (const std::uint32_t id : {0u, 1u, 2u, 9u, 0xffffffffu, 0xfffffffeu, 7u, 100u}) {
+    ASSERT_TRUE(table.insert(id, &object));
+  }
+  for (const std::uint32_t id : {2u, 0u, 0xffffffffu, 0xfffffffeu, 9u}) ASSERT_TRUE(table.withdraw(id));
+  EXPECT_NE(table.compact(), nullptr);
+  EXPECT_EQ(table.compact(), nullptr) << "there are no tombstones any more";
+  for (const std::uint32_t id : {2u, 0u, 0xffffffffu, 0xfffffffeu, 9u}) {
+    EXPECT_EQ(table.state(id), presence::withdrawn) << id;
+    EXPECT_EQ(table.find_at_once(id), nullptr) << id;
+    EXPECT_FALSE(table.insert(id, &object)) << id << " is taken twice";
+    EXPECT_FALSE(table.withdraw(id)) << id;
+  }
+  for (const std::uint32_t id : {1u, 7u, 100u}) EXPECT_EQ(table.find(id), &object) << id;
+  for (const std::uint32_t id : {3u, 8u, 10u, 0xfffffffdu}) EXPECT_EQ(table.state(id), presence::unknown) << id;
+}
+
+TEST(id_table, stays_small_while_a_million_ids_come_and_go_one_after_the_other) {
+  id_table<> table;
+  int object = 0;
+  for (std::uint32_t id = 0; id < 5; ++id) ASSERT_TRUE(table.insert(id, &object));
+  for (std::uint32_t id = 5; id < 1'000'000; ++id) {
+    ASSERT_TRUE(table.insert(id, &object));
+    ASSERT_TRUE(table.withdraw(id));
+    static_cast<void>(table.compact());
+    ASSERT_LE(table.bytes(), 4096u) << id;
+  }
+  for (std::uint32_t id = 0; id < 1'000'000; id += 997) {
+    ASSERT_EQ(table.state(id), id < 5 ? presence::present : presence::withdrawn) << id;
+  }
+  EXPECT_EQ(table.state(1'000'000), presence::unknown);
+}
+
+TEST(id_table, shrinks_when_many_ids_have_gone) {
+  id_table<> table;
+  int object = 0;
+  for (std::uint32_t id = 0; id < 10'000; ++id) ASSERT_TRUE(table.insert(id, &object));
+  const std::size_t full = table.bytes();
+  for (std::uint32_t id = 0; id < 10'000; ++id) {
+    ASSERT_TRUE(table.withdraw(id));
+    static_cast<void>(table.compact());
+  }
+  EXPECT_LE(table.bytes(), full / 100);
+}
+
+// The same as a plain set of ids would say.
+TEST(id_table, knows_random_ids_that_come_and_go) {
+  std::mt19937_64 random{weft::test::random_seed()};
+  id_table<> table(1, 8);
+  std::vector<int> objects(5000);
+  std::vector<int> seen(objects.size());  // 0: unknown, 1: present, 2: withdrawn
+  for (int step = 0; step < 20'000; ++step) {
+    const auto at = static_cast<std::uint32_t>(random() % objects.size());
+    const std::uint32_t name = at % 2 == 0 ? at : at * 77'777;
+    if (random() % 2 == 0) {
+      ASSERT_EQ(table.insert(name, &objects[at]), seen[at] == 0);
+      if (seen[at] == 0) seen[at] = 1;
+    } else {
+      ASSERT_EQ(table.withdraw(name), seen[at] == 1);
+      if (seen[at] == 1) seen[at] = 2;
+      static_cast<void>(table.compact());
+    }
+  }
+  for (std::uint32_t at = 0; at < objects.size(); ++at) {
+    const std::uint32_t name = at % 2 == 0 ? at : at * 77'777;
+    ASSERT_EQ(static_cast<int>(table.state(name)), seen[at]) << name;
+    ASSERT_EQ(table.find(name), seen[at] == 1 ? &objects[at] : nullptr) << name;
+  }
 }
 
 TEST(id_table, finds_what_is_there_while_others_insert_and_withdraw) {

@@ -85,6 +85,22 @@ TEST_P(receive_backlog, lets_a_receive_be_cancelled_that_waited_in_it) {
   });
 }
 
+TEST_P(receive_backlog, ends_a_process_that_destroys_the_engine_of_a_receive_that_waits_in_it) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto wrong = [](runtime& rt) {
+    device& dev = rt.default_device();
+    std::optional<matching_engine> engine{std::in_place, rt, matching_engine_options{.ordered = GetParam()}};
+    counter received{rt};
+    const post_recv_options options{.tag = 7, .engine = engine->id(), .allow_retry = false};
+    std::array<std::byte, 8> first{}, second{};
+    const status one = dev.post_recv(0, std::span{first}, received, options);
+    while_its_place_is_held(test::local_job::state_of(rt), one.ticket(),
+                            [&] { static_cast<void>(dev.post_recv(0, std::span{second}, received, options)); });
+    if (dev.cancel(one.ticket()) == cancel_result::cancelled) engine.reset();
+  };
+  EXPECT_DEATH(test::local_job{1}.run(wrong), "wrong use: a matching engine is destroyed while receives are posted");
+}
+
 TEST_P(receive_backlog, tells_who_asks_in_its_own_completion_that_it_is_too_late) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();

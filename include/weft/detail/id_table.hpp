@@ -2,19 +2,26 @@
 //
 // Who: any thread may call any member at any time; construction and destruction are alone.
 //
-// Progress: find and look_up are wait-free: one probe where ids are small and dense, a few otherwise; insert and
-// withdraw take a lock. An id serves once: withdrawn, it leaves a tombstone for good, so that a message for it can be
-// told from one that came before its registration.
+// Progress: find and look_up are wait-free for an id that is in the table: one probe where ids are small and dense, a
+// few otherwise; insert and withdraw take a lock, and so does look_up for an id that is not in the table.
 //
-// Linearization: at the store of the entry's key, and at its load. A reader that holds an older table while the newest
-// is written reads what was true when it loaded the table. Old tables are kept, because a reader may still be in one;
-// doubling makes them as large together as the newest. What a pointer found here refers to may be withdrawn at the next
-// moment: keeping it alive until nobody can still hold it is the caller's business. Model test:
-// tests/model/table_test.cpp.
+// An id serves once: withdrawn, it is known for good, so that a message for it can be told from one that came before
+// its registration. It leaves a tombstone in the table. Where there are more tombstones than ids, `compact` moves them
+// to a set of intervals, which ids that were used one after the other don't let grow; the rest costs a node of a map.
+//
+// Linearization: at the store of the entry's key, and at its load; of an id that is not found, inside the lock. A
+// reader that holds an older table while the newest is written reads what was true when it loaded the table. Old tables
+// are kept, because a reader may still be in one, until `compact` hands them out: doubling makes them as large together
+// as the newest. That nobody reads them any more when they are released, and what a pointer found here refers to, which
+// may be withdrawn at the next moment, is the caller's business. Model test: tests/model/table_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -33,21 +40,32 @@ struct id_entry {
 
 template <class Atomics = std_atomics>
 class id_table {
+  struct table;
+  struct releaser {
+    void operator()(table* newest) const noexcept {
+      while (newest != nullptr) {
+        table* const older = newest->older;
+        support::release_zeroed(newest, bytes_of(newest->mask + 1));
+        newest = older;
+      }
+    }
+  };
+
  public:
-  /// Room for `capacity` ids before the first growth; nothing is allocated before the first insertion.
-  explicit id_table(std::size_t capacity = 32) noexcept {
+  /// Tables that are no longer used, once nobody reads them any more.
+  using outdated = std::unique_ptr<table, releaser>;
+
+  /// Room for `capacity` ids before the first growth; nothing is allocated before the first insertion. `compact` does
+  /// nothing below `tombstones_min`.
+  explicit id_table(std::size_t capacity = 32, std::size_t tombstones_min = 32) noexcept
+      : tombstones_min_{tombstones_min} {
     while (first_slots_ < 2 * capacity) first_slots_ *= 2;
   }
   id_table(const id_table&) = delete;
   id_table& operator=(const id_table&) = delete;
   ~id_table() {
     // [id_table.destruct] relaxed <- [id_table.grow]: alone.
-    table* newest = newest_.load(std::memory_order_relaxed);
-    while (newest != nullptr) {
-      table* older = newest->older;
-      support::release_zeroed(newest, bytes_of(newest->mask + 1));
-      newest = older;
-    }
+    releaser{}(newest_.load(std::memory_order_relaxed));
   }
 
   /// The object of `id`; nullptr if the id is unknown or withdrawn.
@@ -59,17 +77,10 @@ class id_table {
     // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
     table* current = newest_.load(std::memory_order_acquire);
     if (current == nullptr) return {presence::unknown, nullptr};
-    for (std::uint32_t probe = 0;; ++probe) {
-      entry& seen = current->entries()[place(id, probe, current->mask)];
-      // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible. A free entry ends
-      // the search: entries fill up in the order of probing and never become free again.
-      const std::uint64_t key = seen.key.load(std::memory_order_acquire);
-      if (key == 0) return {presence::unknown, nullptr};
-      if (static_cast<std::uint32_t>(key) != id) continue;
-      if (key >> 32 != present_mark) return {presence::withdrawn, nullptr};
-      // [id_table.object] relaxed <- [id_table.fill]: written once, before the key.
-      return {presence::present, seen.object.load(std::memory_order_relaxed)};
-    }
+    const id_entry found = search(*current, id);
+    if (found.state == presence::unknown) [[unlikely]]
+      return look_up_slow(id);
+    return found;
   }
 
   /// The object of `id` if the first probe finds it, as it does for small dense ids; nullptr says nothing.
@@ -89,7 +100,7 @@ class id_table {
   /// False: the id is present or was withdrawn. Throws std::bad_alloc.
   [[nodiscard]] bool insert(std::uint32_t id, void* object) {
     const std::lock_guard<mutex> lock(mutex_);
-    if (look_up(id).state != presence::unknown) return false;
+    if (look_up_locked(id).state != presence::unknown) return false;
     table& target = with_room_for_one_more();
     fill(target, id, present_mark, object);
     ++used_;
@@ -99,7 +110,7 @@ class id_table {
   /// False: the id is not present.
   bool withdraw(std::uint32_t id) noexcept {
     const std::lock_guard<mutex> lock(mutex_);
-    if (look_up(id).state != presence::present) return false;
+    if (look_up_locked(id).state != presence::present) return false;
     // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
     table* current = newest_.load(std::memory_order_relaxed);
     for (std::uint32_t probe = 0;; ++probe) {
@@ -109,8 +120,42 @@ class id_table {
       // [id_table.withdraw] release -> [id_table.probe], [id_table.copy]: what was done before is visible to whoever
       // finds the id withdrawn.
       seen.key.store(withdrawn_mark << 32 | id, std::memory_order_release);
+      ++tombstones_;
       return true;
     }
+  }
+
+  /// To be called after `withdraw`: where there are more tombstones than ids, those who look from now on find a table
+  /// without them. Returns the old one, to be destroyed once every thread that was inside a call has left it; mostly
+  /// null, also where memory is short: then the tombstones stay.
+  [[nodiscard]] outdated compact() noexcept {
+    const std::lock_guard<mutex> lock(mutex_);
+    const std::size_t present = used_ - tombstones_;
+    if (tombstones_ < tombstones_min_ || tombstones_ <= present) return nullptr;
+    // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
+    table* const old = newest_.load(std::memory_order_relaxed);
+    if (!note_withdrawn(*old)) return nullptr;
+    std::size_t slots = first_slots_;
+    while (slots < 4 * (present + 1)) slots *= 2;
+    table* const smaller = make_table(slots, nullptr);
+    if (smaller == nullptr) return nullptr;
+    copy(*old, *smaller, false);
+    used_ = present;
+    tombstones_ = 0;
+    publish(*smaller);
+    return outdated{old};
+  }
+
+  /// Memory that is in use, about.
+  [[nodiscard]] std::size_t bytes() const {
+    const std::lock_guard<mutex> lock(mutex_);
+    constexpr std::size_t node_bytes = 48;
+    std::size_t out = node_bytes * withdrawn_.size();
+    // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
+    for (table* each = newest_.load(std::memory_order_relaxed); each != nullptr; each = each->older) {
+      out += bytes_of(each->mask + 1);
+    }
+    return out;
   }
 
  private:
@@ -143,25 +188,98 @@ class id_table {
     return (scattered + probe) & mask;
   }
 
-  // Under the lock, as is everything below. At most half of the entries are used, so that every search ends.
+  // Unknown: not in this table.
+  static id_entry search(table& in, std::uint32_t id) noexcept {
+    for (std::uint32_t probe = 0;; ++probe) {
+      entry& seen = in.entries()[place(id, probe, in.mask)];
+      // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible. A free entry ends
+      // the search: entries fill up in the order of probing and never become free again.
+      const std::uint64_t key = seen.key.load(std::memory_order_acquire);
+      if (key == 0) return {presence::unknown, nullptr};
+      if (static_cast<std::uint32_t>(key) != id) continue;
+      if (key >> 32 != present_mark) return {presence::withdrawn, nullptr};
+      // [id_table.object] relaxed <- [id_table.fill]: written once, before the key.
+      return {presence::present, seen.object.load(std::memory_order_relaxed)};
+    }
+  }
+
+  [[gnu::noinline]] id_entry look_up_slow(std::uint32_t id) const noexcept {
+    const std::lock_guard<mutex> lock(mutex_);
+    return look_up_locked(id);
+  }
+
+  // Under the lock, as is everything below.
+  id_entry look_up_locked(std::uint32_t id) const noexcept {
+    // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
+    table* const newest = newest_.load(std::memory_order_relaxed);
+    const id_entry found = newest != nullptr ? search(*newest, id) : id_entry{presence::unknown, nullptr};
+    if (found.state == presence::unknown && was_noted(id)) return {presence::withdrawn, nullptr};
+    return found;
+  }
+
+  [[nodiscard]] bool was_noted(std::uint32_t id) const noexcept {
+    const auto behind = withdrawn_.upper_bound(id);
+    return behind != withdrawn_.begin() && std::prev(behind)->second >= id;
+  }
+
+  // The id may be there already, where memory was short before.
+  void note(std::uint32_t id) {
+    if (was_noted(id)) return;
+    const auto behind = withdrawn_.upper_bound(id);
+    const bool joins_behind = behind != withdrawn_.end() && behind->first - 1 == id;
+    if (behind != withdrawn_.begin() && std::prev(behind)->second + 1 == id) {
+      std::prev(behind)->second = joins_behind ? behind->second : id;
+    } else {
+      withdrawn_.emplace_hint(behind, id, joins_behind ? behind->second : id);
+    }
+    if (joins_behind) withdrawn_.erase(behind);
+  }
+
+  // False: no memory.
+  [[nodiscard]] bool note_withdrawn(table& in) noexcept {
+    try {
+      for (std::size_t i = 0; i <= in.mask; ++i) {
+        // [id_table.copy] relaxed <- [id_table.publish], [id_table.withdraw]: under the lock.
+        const std::uint64_t key = in.entries()[i].key.load(std::memory_order_relaxed);
+        if (key >> 32 == withdrawn_mark) note(static_cast<std::uint32_t>(key));
+      }
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] static table* make_table(std::size_t slots, table* older) noexcept {
+    void* const memory = support::allocate_zeroed(bytes_of(slots));
+    return memory == nullptr ? nullptr : new (memory) table{slots - 1, older};
+  }
+
+  void publish(table& filled) noexcept {
+    // [id_table.grow] release -> [id_table.current], [id_table.newest], [id_table.destruct]: carries the copies.
+    newest_.store(&filled, std::memory_order_release);
+  }
+
+  static void copy(table& from, table& to, bool with_tombstones) noexcept {
+    for (std::size_t i = 0; i <= from.mask; ++i) {
+      entry& each = from.entries()[i];
+      // [id_table.copy] relaxed <- [id_table.publish], [id_table.withdraw]: under the lock.
+      const std::uint64_t key = each.key.load(std::memory_order_relaxed);
+      if (key == 0 || (key >> 32 == withdrawn_mark && !with_tombstones)) continue;
+      // [id_table.object] relaxed <- [id_table.fill]: under the lock.
+      fill(to, static_cast<std::uint32_t>(key), key >> 32, each.object.load(std::memory_order_relaxed));
+    }
+  }
+
+  // At most half of the entries are used, so that every search ends.
   table& with_room_for_one_more() {
     // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
     table* old = newest_.load(std::memory_order_relaxed);
     if (old != nullptr && 2 * (used_ + 1) <= old->mask + 1) return *old;
     const std::size_t slots = old == nullptr ? first_slots_ : 2 * (old->mask + 1);
-    void* memory = support::allocate_zeroed(bytes_of(slots));
-    if (memory == nullptr) throw std::bad_alloc();
-    table* grown = new (memory) table{slots - 1, old};
-    for (std::size_t i = 0; old != nullptr && i <= old->mask; ++i) {
-      entry& from = old->entries()[i];
-      // [id_table.copy] relaxed <- [id_table.publish], [id_table.withdraw]: under the lock.
-      const std::uint64_t key = from.key.load(std::memory_order_relaxed);
-      if (key == 0) continue;
-      // [id_table.object] relaxed <- [id_table.fill]: under the lock.
-      fill(*grown, static_cast<std::uint32_t>(key), key >> 32, from.object.load(std::memory_order_relaxed));
-    }
-    // [id_table.grow] release -> [id_table.current], [id_table.newest], [id_table.destruct]: carries the copies.
-    newest_.store(grown, std::memory_order_release);
+    table* const grown = make_table(slots, old);
+    if (grown == nullptr) throw std::bad_alloc();
+    if (old != nullptr) copy(*old, *grown, true);
+    publish(*grown);
     return *grown;
   }
 
@@ -179,9 +297,12 @@ class id_table {
   }
 
   std::size_t first_slots_ = 2;
-  std::size_t used_ = 0;
+  std::size_t tombstones_min_;
+  std::size_t used_ = 0;  // tombstones too
+  std::size_t tombstones_ = 0;
+  std::map<std::uint32_t, std::uint32_t> withdrawn_;  // intervals, from their first ids to their last
   typename Atomics::template atomic<table*> newest_{nullptr};
-  mutex mutex_;
+  mutable mutex mutex_;
 };
 
 }  // namespace weft::detail

@@ -1,0 +1,120 @@
+// Registrations and engines that have gone leave nothing behind but the knowledge that their ids were used.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/runtime_state.hpp"
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+TEST(ids, of_registrations_that_come_and_go_leave_no_entries) {
+  test::local_job{1}.run([](runtime& rt) {
+    core::runtime_state& state = test::local_job::state_of(rt);
+    counter inbox{rt}, sent{rt};
+    const registration stays = rt.register_completion(inbox, {.id = 3});
+    const std::size_t before = state.named_objects();
+    for (std::uint32_t id = 10; id < 100'010; ++id) {
+      const registration brief = rt.register_completion(inbox, {.id = id});
+    }
+    EXPECT_EQ(state.named_objects(), before);
+    EXPECT_LE(state.remote_completions().bytes(), 4096U);
+    // What is sent to one of them is dropped, and the one that stays gets its messages.
+    EXPECT_FALSE(rt.default_device().post_am(0, {77'777}, const_buffer_ref{}, sent).is_retry());
+    EXPECT_FALSE(rt.default_device().post_am(0, {3}, const_buffer_ref{}, sent).is_retry());
+    EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return inbox.value() == 1; }));
+    EXPECT_EQ(rt.counters().messages_dropped, 1U);
+    EXPECT_THROW(static_cast<void>(rt.register_completion(inbox, {.id = 10})), error);
+    EXPECT_THROW(static_cast<void>(rt.register_completion(inbox, {.id = 3})), error);
+    EXPECT_EQ(state.named_objects(), before) << "a refused one stays";
+  });
+}
+
+TEST(ids, of_engines_that_come_and_go_leave_no_engines) {
+  test::local_job{1}.run([](runtime& rt) {
+    core::runtime_state& state = test::local_job::state_of(rt);
+    device& dev = rt.default_device();
+    counter done{rt};
+    const std::size_t before = state.named_objects();
+    std::uint64_t word = 0;
+    std::uint32_t last = 0;
+    for (std::uint32_t round = 0; round < 10'000; ++round) {
+      const matching_engine brief{rt, {.ordered = round % 2 == 0}};
+      last = brief.id();
+      if (round % 100 != 0) continue;
+      const std::uint64_t goes = round + 1;
+      ASSERT_FALSE(dev.post_recv(0, std::span{&word, 1}, done, {.engine = last}).is_retry());
+      ASSERT_FALSE(dev.post_send(0, std::span{&goes, 1}, done, {.engine = last}).is_retry());
+      ASSERT_TRUE(test::eventually(dev, [&] { return word == goes; }));
+    }
+    EXPECT_EQ(state.named_objects(), before);
+    EXPECT_LE(state.engines().bytes(), 4096U);
+    EXPECT_THROW(static_cast<void>(dev.post_recv(0, std::span{&word, 1}, done, {.engine = last})), error);
+    while (done.outstanding() != 0) dev.progress();
+  });
+}
+
+TEST(ids, of_registrations_that_have_gone_keep_what_records_need) {
+  test::local_job{1}.run([](runtime& rt) {
+    core::runtime_state& state = test::local_job::state_of(rt);
+    device& dev = rt.default_device();
+    completion_queue inbox{rt};
+    counter sent{rt};
+    const std::size_t before = state.named_objects();
+    const std::vector<std::byte> large(100'000, std::byte{7});
+    std::vector<completion_record> records;
+    for (std::uint32_t id = 0; id < 100; ++id) {
+      const registration brief = rt.register_completion(inbox, {.id = id});
+      if (id % 10 != 0) continue;
+      ASSERT_FALSE(dev.post_am(0, {id}, large, sent).is_retry());
+      ASSERT_TRUE(test::eventually(dev, [&] {
+        if (auto got = inbox.pop()) records.push_back(std::move(*got));
+        return records.size() == id / 10 + 1;
+      }));
+    }
+    EXPECT_EQ(state.named_objects(), before + records.size());
+    for (const completion_record& each : records) EXPECT_EQ(each.data().back(), std::byte{7});
+    records.clear();
+    for (std::uint32_t id = 100; id < 200; ++id) {
+      const registration brief = rt.register_completion(inbox, {.id = id});
+    }
+    EXPECT_LE(state.named_objects(), before + 16);
+    while (sent.outstanding() != 0) dev.progress();
+  });
+}
+
+// Threads post to an engine, and cancel, while others come and go and their names leave the table.
+TEST(ids, of_an_engine_are_found_while_others_come_and_go) {
+  test::local_job{1}.run([](runtime& rt) {
+    std::atomic<bool> ends{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] {
+        device dev{rt};
+        counter done{rt};
+        const matching_engine stays{rt, {.ordered = i == 0}};
+        std::uint64_t word = 0;
+        while (!ends.load()) {
+          const status posted = dev.post_recv(0, std::span{&word, 1}, done, {.engine = stays.id()});
+          if (!posted.is_posted()) continue;
+          ASSERT_TRUE(test::eventually(dev, [&] { return dev.cancel(posted.ticket()) == cancel_result::cancelled; }));
+        }
+        EXPECT_TRUE(test::eventually(dev, [&] { return done.outstanding() == 0; }));
+      });
+    }
+    for (int round = 0; round < 3000; ++round) const matching_engine brief{rt, {.ordered = round % 2 == 0}};
+    ends = true;
+    for (std::thread& each : threads) each.join();
+  });
+}
+
+}  // namespace
+}  // namespace weft
