@@ -85,11 +85,12 @@ bool device_state::on_put(const net::arrival& message) noexcept {
     if (bytes != 0) std::memcpy(data, message.payload + sizeof body, bytes);
     if (to.what == fate::deliver) {
       completion_record record = record_of(operation::put_signal, message, data, bytes);
-      if (to.entry->target->signal(std::move(record)) != completion::answer::taken) {
+      completion* const object = to.entry->target;  // a handler may withdraw its own entry
+      if (object->signal(std::move(record)) != completion::answer::taken) {
         runtime_->put_back(*answer);
         return false;  // comes again, and writes the same again, which nobody has been told of yet
       }
-      runtime_->signalled(to.entry->target);
+      runtime_->signalled(object);
     }
   }
   give_back(message);

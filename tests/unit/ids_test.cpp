@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -88,6 +90,44 @@ TEST(ids, of_registrations_that_have_gone_keep_what_records_need) {
     }
     EXPECT_LE(state.named_objects(), before + 16);
     while (sent.outstanding() != 0) dev.progress();
+  });
+}
+
+// Of every kind of message that signals: by then nothing may look at what the registration had.
+TEST(ids, may_be_withdrawn_by_the_handler_that_they_call) {
+  test::local_job{2}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    std::vector<std::byte> bytes(100, std::byte{7});
+    const memory_region region{rt, std::span{bytes}};
+    completion_queue handles{rt};
+    counter sent{rt};
+    std::optional<registration> brief;
+    std::uint32_t came = 0;
+    handler once{rt, [&](completion_record&&) {
+                   brief.reset();
+                   ++came;
+                 }};
+    const registration of_handles = rt.register_completion(handles, {.id = 1});
+    const std::uint32_t peer = 1 - rt.rank();
+    static_cast<void>(test::post_until_taken(dev, peer, {1}, std::span{&region.handle(), 1}, sent));
+    std::optional<completion_record> got;
+    ASSERT_TRUE(test::eventually(dev, [&] { return (got = handles.pop()).has_value(); }));
+    remote_region there;
+    std::memcpy(&there, got->data().data(), sizeof there);
+    for (std::uint32_t id = 5; id < 9; ++id) {
+      brief.emplace(rt.register_completion(once, {.id = id}));
+      rt.barrier();
+      const std::size_t size = id % 2 == 0 ? 8 : 100;
+      const std::span<std::byte> what = std::span{bytes}.first(size);
+      static_cast<void>(test::post(dev, [&] {
+        return id < 7 ? dev.post_put(peer, what, {there, 0}, sent, {.signal = {{id}}})
+                      : dev.post_am(peer, {id}, what, sent);
+      }));
+      ASSERT_TRUE(test::eventually(dev, [&] { return came == id - 4; }));
+      EXPECT_FALSE(brief.has_value());
+      dev.flush();
+      rt.barrier();
+    }
   });
 }
 
