@@ -139,7 +139,7 @@ TEST(ids, of_an_engine_are_found_while_others_come_and_go) {
     std::atomic<bool> ends{false};
     std::vector<std::thread> threads;
     for (int i = 0; i < 2; ++i) {
-      threads.emplace_back([&] {
+      threads.emplace_back([&, i] {
         device dev{rt};
         counter done{rt};
         const matching_engine stays{rt, {.ordered = i == 0}};
