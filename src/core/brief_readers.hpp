@@ -1,5 +1,5 @@
-// Threads that look up what may be withdrawn outside of any poll, for some instructions: who releases it waits for them
-// as for pollers.
+// Threads that look something up outside of any poll, for a few instructions, while another thread may withdraw it. The
+// thread that releases it waits for them, as it does for pollers.
 //
 // Cost to the reader: the stores of a poll gate in a line of the thread's own.
 #pragma once
@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/backoff.hpp"
 #include "core/poll_gate.hpp"
 #include "weft/detail/thread_slot.hpp"
 
