@@ -30,7 +30,8 @@ struct operation_state;
 /// What completed: operation, peer, tag, bytes, context and error. A record of an arrived message owns its payload,
 /// which is given back when the record is destroyed, by any thread.
 ///
-/// **Threads**: one at a time for one record. **Blocking**: never. The runtime outlives it.
+/// **Threads**: one at a time for one record. **Blocking**: never. The runtime outlives it: otherwise the
+/// process ends with a message.
 class [[nodiscard]] completion_record {
  public:
   /// A record of nothing.

@@ -98,7 +98,8 @@ struct runtime_counters {
 /// One of the processes (or threads of a `test::local_job`) that communicate. Several runtimes may live in one
 /// process; all ranks make theirs in the same order.
 ///
-/// It outlives every object made from it: destroying it earlier ends the process with a message that says so.
+/// It outlives every object made from it, and the records of messages that came to it: destroying it earlier ends the
+/// process with a message that says so.
 class runtime {
  public:
   /// Reads the launcher's environment; alone it is rank 0 of 1. Collective over the ranks of the job.

@@ -57,14 +57,13 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
 
   // Packets in the hands of the user, who has to give them back before the pool goes.
   // Each thread counts in what is its own: one takes what another one gives back, and only the sum means something.
-  void count_taken() noexcept { add_taken(1); }
-  void uncount_taken() noexcept { add_taken(~std::uint32_t{0}); }
+  void count_taken() noexcept { add(&hand::taken, taken_by_others_, 1); }
+  void uncount_taken() noexcept { add(&hand::taken, taken_by_others_, -1); }
   /// **Threads**: none posts any more.
-  [[nodiscard]] std::uint32_t taken() const noexcept {
-    std::uint32_t out = taken_by_others_.load(std::memory_order_relaxed);  // [stat]
-    for (std::uint32_t slot = 0; slot < hand_count_; ++slot) out += hands_[slot].taken;
-    return out;
-  }
+  [[nodiscard]] std::uint32_t taken() const noexcept { return sum(&hand::taken, taken_by_others_); }
+  // Those that arrived messages lie in, and that are not back. In the same way.
+  void count_lent(std::int32_t change) noexcept override { add(&hand::lent, lent_by_others_, change); }
+  [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&hand::lent, lent_by_others_); }
 
   [[nodiscard]] std::byte* data(std::uint32_t packet) const noexcept override { return memory_ + packet * stride_; }
   [[nodiscard]] detail::payload_owner& owner() noexcept override { return *this; }
@@ -73,6 +72,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
 
  private:
   void release(void* payload, std::size_t /*bytes*/) noexcept override {
+    count_lent(-1);
     put(static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_) / stride_));
   }
 
@@ -88,15 +88,23 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     std::array<std::uint32_t, hand_max> packets;
     std::uint32_t in_round = 0;  // fresh ones that this thread has brought into its round
     std::uint32_t taken = 0;     // by the user
+    std::uint32_t lent = 0;      // to whoever has messages that arrived in them
   };
 
-  void add_taken(std::uint32_t more) noexcept {
+  void add(std::uint32_t hand::*count, std::atomic<std::uint32_t>& by_others, std::int32_t change) noexcept {
     const std::uint32_t slot = detail::this_thread_slot();
+    const auto more = static_cast<std::uint32_t>(change);
     if (slot < hand_count_) {
-      hands_[slot].taken += more;
+      hands_[slot].*count += more;
     } else {
-      taken_by_others_.fetch_add(more, std::memory_order_relaxed);  // [stat]
+      by_others.fetch_add(more, std::memory_order_relaxed);  // [stat]
     }
+  }
+  [[nodiscard]] std::uint32_t sum(std::uint32_t hand::*count,
+                                  const std::atomic<std::uint32_t>& by_others) const noexcept {
+    std::uint32_t out = by_others.load(std::memory_order_relaxed);  // [stat]
+    for (std::uint32_t slot = 0; slot < hand_count_; ++slot) out += hands_[slot].*count;
+    return out;
   }
 
   // Null for a thread without a slot, or while there is no memory for its deque.
@@ -126,6 +134,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::unique_ptr<hand[]> hands_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> fresh_{0};  // packets that were ever used
   std::atomic<std::uint32_t> taken_by_others_{0};                          // threads without a hand
+  std::atomic<std::uint32_t> lent_by_others_{0};                           // the same
   std::atomic<std::uint32_t> slots_used_{0};                               // deques lie below this slot
   std::array<std::atomic<packet_deque*>, detail::thread_slots_max> deques_{};
 };

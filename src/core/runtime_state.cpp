@@ -155,7 +155,26 @@ runtime_state::~runtime_state() {
   }
   if (!engine_states_.empty()) misuse("a runtime is destroyed before a matching engine that was made from it");
   if (packets_->taken() != 0) misuse("a runtime is destroyed before a packet that was taken from it");
+  if (has_payloads_out()) {
+    misuse("a runtime is destroyed before a record, or a message that a probe has found, whose bytes lie in it");
+  }
   if (regions_ && !regions_->is_empty()) misuse("a runtime is destroyed before a memory region that was made from it");
+}
+
+// Memory of messages that came, in the hands of the user: of long ones, and in packets and receive buffers, but for
+// those of messages that nobody has asked for. These are not given back: whose they are may be gone.
+bool runtime_state::has_payloads_out() noexcept {
+  const auto has_all_back = [](const auto& named) { return named.second.owner.has_all_back(); };
+  if (!std::ranges::all_of(entries_, has_all_back) || !std::ranges::all_of(leaving_, has_all_back)) return true;
+  auto out = static_cast<std::int64_t>(packets_->lent());
+  for (const auto& transport : transports_) out += transport->payloads_out();
+  if (out == 0) return false;  // the table is large
+  static_cast<void>(matching_.for_each([&](const match_node& node) {
+    if (node.side != match_side::send) return;
+    const auto& message = static_cast<const unexpected_message&>(static_cast<const ordered_message&>(node));
+    if (message.what.owner != nullptr) --out;
+  }));
+  return out != 0;
 }
 
 // A number that tells this runtime's job from all others: what remote handles are checked against.

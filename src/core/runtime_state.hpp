@@ -202,6 +202,7 @@ class runtime_state {
   void refuse_posted_in(const engine_state& engine) noexcept;
   [[noreturn]] static void refuse_object(const char* call);
   void print_counters(device_state& gone) const noexcept;
+  [[nodiscard]] bool has_payloads_out() noexcept;
   void wait_for_pollers() noexcept;
   void make_packets(const base::settings& settings);
   void share_sleep_words() noexcept;

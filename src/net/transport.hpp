@@ -107,6 +107,9 @@ class packet_store {
   [[nodiscard]] virtual std::byte* data(std::uint32_t index) const noexcept = 0;
   /// Who takes a packet of this pool back by its address.
   [[nodiscard]] virtual detail::payload_owner& owner() noexcept = 0;
+  /// So many packets more, or less, are lent to a sink, which gives them back to `owner()`: counted before it sees one,
+  /// and taken back where it refuses. What comes back is counted by the owner.
+  virtual void count_lent(std::int32_t change) noexcept = 0;
 
  protected:
   ~packet_store() = default;
@@ -238,6 +241,10 @@ class transport {
   [[nodiscard]] virtual fault_counts faults() const noexcept { return {}; }
 
   [[nodiscard]] virtual traffic_counts traffic() const noexcept { return {}; }
+
+  /// Payloads with an owner of this transport's own that a sink has and has not given back, less those, whosever they
+  /// are, that it holds as the sink of another transport. Together with the packets that are lent: what the core has.
+  [[nodiscard]] virtual std::int64_t payloads_out() const noexcept { return 0; }
 
   /// Device `slot` is gone: peers choose another one from now on.
   virtual void close(std::uint32_t slot) noexcept = 0;

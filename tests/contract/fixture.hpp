@@ -168,6 +168,7 @@ class transport_fixture : public testing::TestWithParam<transport_case> {
 
   void expect_no_packet_lost() {
     sink_.messages.clear();
+    EXPECT_EQ(job().to().payloads_out(), 0);
     EXPECT_TRUE(poll_until([&] {
       return job().from().packets.free_count() == packet_count && job().to().packets.free_count() == packet_count;
     })) << job().from().packets.free_count()

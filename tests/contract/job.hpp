@@ -70,6 +70,14 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     return memory_ + index * net::packet_stride(packet_bytes);
   }
   [[nodiscard]] detail::payload_owner& owner() noexcept override { return *this; }
+  void count_lent(std::int32_t change) noexcept override {
+    const std::scoped_lock lock{mutex_};
+    lent_ += change;
+  }
+  [[nodiscard]] std::int32_t lent() {
+    const std::scoped_lock lock{mutex_};
+    return lent_;
+  }
 
   /// Packets that are here, those that peers have returned included.
   [[nodiscard]] std::size_t free_count() {
@@ -81,6 +89,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
  private:
   void release(void* payload, std::size_t /*bytes*/) noexcept override {
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_);
+    count_lent(-1);
     put(static_cast<std::uint32_t>(offset / net::packet_stride(packet_bytes)));
   }
 
@@ -89,6 +98,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::vector<std::byte> own_;
   std::mutex mutex_;
   std::array<bool, packet_count> free_{};
+  std::int32_t lent_ = 0;
 };
 
 /// Which functions the sink has that a transport sees.
@@ -153,6 +163,9 @@ struct side {
   [[nodiscard]] std::unique_ptr<endpoint> open(std::uint32_t slot, seen_sink seen = seen_sink::least) {
     return std::make_unique<endpoint>(transport, slot, seen);
   }
+
+  /// Payloads that are neither in a message under way nor given back.
+  [[nodiscard]] std::int64_t payloads_out() { return transport.payloads_out() + packets.lent(); }
 
   net::sleep_words own_sleepers;
   std::unique_ptr<net::transport> owned;

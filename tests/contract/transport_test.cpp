@@ -98,10 +98,21 @@ TEST_P(transport, hands_a_message_that_found_no_room_over_again) {
       expect_whole(last, last.header.tag, messages.at(last.header.tag));
     }
     EXPECT_EQ(tags_of(sink_), tags);
+    EXPECT_EQ(job().to().payloads_out(), 2) << "what the sink has is counted, and what it refused is not";
     sink_.room = 100;
     EXPECT_EQ(poll(), 0U);
     expect_no_packet_lost();
   }
+}
+
+TEST_P(transport, counts_no_payload_as_the_sinks_that_the_sink_has_not_taken) {
+  sink_.room = 0;
+  for (std::uint64_t tag = 0; tag < 3; ++tag) ASSERT_TRUE(posted(tag, 300));
+  ASSERT_TRUE(poll_until([&] { return sink_.refused > 1; }));
+  EXPECT_EQ(job().to().payloads_out(), 0);
+  sink_.room = 100;
+  ASSERT_TRUE(arrived(3));
+  expect_no_packet_lost();
 }
 
 TEST_P(transport, hands_over_nothing_of_a_peer_after_a_message_that_found_no_room_in_the_same_poll) {

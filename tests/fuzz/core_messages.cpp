@@ -215,6 +215,7 @@ void run(fuzz::input in) {
   receives.reset();
   for (completion* each : std::initializer_list<completion*>{&inbox, &late, &count, &sent, &ear, &received})
     forget_operations(*each);
+  peer.forget_memory();
 }
 
 }  // namespace

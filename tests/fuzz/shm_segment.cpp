@@ -37,6 +37,7 @@ class pool final : public net::packet_store, private detail::payload_owner {
     return memory_ + index * net::packet_stride(packet_bytes);
   }
   detail::payload_owner& owner() noexcept override { return *this; }
+  void count_lent(std::int32_t) noexcept override {}
   [[nodiscard]] std::ptrdiff_t home() const noexcept { return std::count(home_.begin(), home_.end(), true); }
 
  private:

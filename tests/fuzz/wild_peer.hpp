@@ -62,6 +62,14 @@ class wild_peer {
     }
   }
 
+  /// Gives back the memory of all others that will never end, once nobody makes progress any more.
+  void forget_memory() {
+    state_.arrivals().each([&](core::operation_state& each) {
+      if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
+      each.owner = nullptr;
+    });
+  }
+
  private:
   [[nodiscard]] static std::uint32_t id(input& in) {
     const auto kind = in.take<std::uint8_t>();
@@ -99,7 +107,10 @@ class wild_peer {
     if (packet == core::packet_pool::none) return;
     std::memcpy(packets.data(packet), body, bytes);
     const net::arrival message{0, what, packets.data(packet), bytes, &packets.owner()};
-    if (!state_.default_state().on_kept_message(message)) packets.put(packet);
+    packets.count_lent(1);
+    if (state_.default_state().on_kept_message(message)) return;
+    packets.count_lent(-1);
+    packets.put(packet);
   }
 
   core::runtime_state& state_;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/test/local_job.hpp"
@@ -168,6 +170,111 @@ TEST_F(lifetime, of_a_runtime_ends_after_its_packets) {
     rt.reset();
   };
   EXPECT_DEATH(wrong(), "wrong use: a runtime is destroyed before a packet that was taken from it");
+}
+
+// The record of a message of so many bytes to oneself, which outlives its queue.
+weft::completion_record record_of_message(weft::runtime& rt, std::size_t bytes) {
+  weft::completion_queue inbox{rt};
+  weft::counter sent{rt};
+  const auto arrivals = rt.register_completion(inbox, {.id = 1});
+  static_cast<void>(rt.default_device().post_am(0, {1}, std::span{large}.first(bytes), sent));
+  std::optional<weft::completion_record> out;
+  for (int i = 0; i < 1'000'000 && !(out = inbox.pop()); ++i) rt.default_device().progress();
+  for (int i = 0; i < 1'000'000 && sent.outstanding() != 0; ++i) rt.default_device().progress();
+  return out ? std::move(*out) : weft::completion_record{};
+}
+
+constexpr const char* outlived = "wrong use: a runtime is destroyed before a record, or a message that a probe";
+
+TEST_F(lifetime, of_a_runtime_ends_after_records_of_long_messages) {
+  const auto wrong = [] {
+    auto rt = lone_runtime();
+    const auto kept = record_of_message(*rt, large.size());
+    rt.reset();
+  };
+  EXPECT_DEATH(wrong(), outlived);
+}
+
+TEST_F(lifetime, of_a_runtime_ends_after_records_of_messages_in_its_packets) {
+  const auto wrong = [] {
+    auto rt = lone_runtime();
+    const auto kept = record_of_message(*rt, 1000);
+    rt.reset();
+  };
+  EXPECT_DEATH(wrong(), outlived);
+}
+
+TEST_F(lifetime, of_a_runtime_ends_after_messages_that_a_probe_has_found) {
+  const auto wrong = [] {
+    auto rt = lone_runtime();
+    std::optional<weft::matched_message> kept;
+    {
+      weft::counter sent{*rt};
+      static_cast<void>(rt->default_device().post_send(0, std::span{large}.first(1000), sent));
+      for (int i = 0; i < 1'000'000 && !kept; ++i) {
+        rt->default_device().progress();
+        if (auto found = rt->default_device().probe(0)) kept.emplace(std::move(*found));
+      }
+    }
+    rt.reset();
+  };
+  EXPECT_DEATH(wrong(), outlived);
+}
+
+// Of rank 1, which has records of messages from rank 0: the first in its packet, the others, beyond the quota, copied
+// to packets of rank 1. One of them outlives the runtime.
+TEST_F(lifetime, of_a_runtime_ends_after_records_of_messages_in_packets_of_a_peer) {
+  const auto wrong = [](std::size_t outlives) {
+    ::setenv("WEFT_FOREIGN_PACKETS_MAX", "1", 1);
+    std::optional<weft::completion_record> kept;
+    weft::test::local_job{2}.run([&](weft::runtime& rt) {
+      weft::device& dev = rt.default_device();
+      weft::completion_queue inbox{rt};
+      weft::counter sent{rt};
+      const auto arrivals = rt.register_completion(inbox, {.id = 1});
+      rt.barrier();
+      std::vector<weft::completion_record> records;
+      for (int i = 0; i < 2 && rt.rank() == 0; ++i) {
+        if (dev.post_am(1, {1}, std::span{large}.first(1000), sent).is_retry()) std::exit(2);
+      }
+      for (int i = 0; i < 1'000'000 && rt.rank() == 1 && records.size() < 2; ++i) {
+        dev.progress();
+        if (auto got = inbox.pop()) records.push_back(std::move(*got));
+      }
+      rt.barrier();
+      if (outlives < records.size()) kept.emplace(std::move(records[outlives]));
+    });
+    std::exit(0);
+  };
+  EXPECT_DEATH(wrong(0), outlived);
+  EXPECT_DEATH(wrong(1), outlived);
+  EXPECT_EXIT(wrong(2), testing::ExitedWithCode(0), "^$");
+}
+
+TEST_F(lifetime, of_a_runtime_ends_well_with_sends_that_nobody_has_received) {
+  const auto right = [] {
+    {
+      const auto rt = lone_runtime();
+      weft::counter sent{*rt};
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{1000}}) {
+        static_cast<void>(rt->default_device().post_send(0, std::span{large}.first(bytes), sent));
+      }
+      for (int i = 0; i < 1000; ++i) rt->default_device().progress();
+      if (rt->counters().sends_waiting != 2) std::exit(3);
+    }
+    weft::test::local_job{2}.run([](weft::runtime& rt) {
+      weft::device& dev = rt.default_device();
+      weft::counter sent{rt};
+      const auto other = 1 - rt.rank();
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{1000}, std::size_t{1000}}) {
+        static_cast<void>(dev.post_send(other, std::span{large}.first(bytes), sent));
+      }
+      for (int i = 0; i < 1'000'000 && rt.counters().sends_waiting != 3; ++i) dev.progress();
+      rt.barrier();
+    });
+    std::exit(0);
+  };
+  EXPECT_EXIT(right(), testing::ExitedWithCode(0), "^$");
 }
 
 TEST_F(lifetime, in_the_right_order_ends_well) {

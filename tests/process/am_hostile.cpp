@@ -22,6 +22,7 @@ class no_packets final : public weft::net::packet_store, private weft::detail::p
   void put(std::uint32_t) noexcept override {}
   std::byte* data(std::uint32_t) const noexcept override { return nullptr; }
   weft::detail::payload_owner& owner() noexcept override { return *this; }
+  void count_lent(std::int32_t) noexcept override {}
 
  private:
   void release(void*, std::size_t) noexcept override {}

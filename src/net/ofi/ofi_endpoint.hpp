@@ -99,15 +99,22 @@ class ofi_endpoint final : public endpoint<Sink> {
         std::memcpy(packets.data(packet), message.payload, what.bytes);
         message.payload = packets.data(packet);
         message.owner = &packets.owner();
+        packets.count_lent(1);
       } else {
         // The buffer itself is lent: all packets may be waiting to be sent, on both sides.
         message.owner = &common.buffer_owner();
+        common.count_lent(1);
       }
     }
     if (sink.on_message(message)) {
       return what.is_packet != 0 && packet == packet_store::none ? outcome::lent : outcome::consumed;
     }
-    if (packet != packet_store::none) packets.put(packet);
+    if (packet != packet_store::none) {
+      packets.count_lent(-1);
+      packets.put(packet);
+    } else if (what.is_packet != 0) {
+      common.count_lent(-1);
+    }
     mine.refused_in[what.source] = mine.polls;
     if constexpr (notes_refusals<Sink>) sink.note_refusal();
     return outcome::refused;

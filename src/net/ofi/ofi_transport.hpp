@@ -52,6 +52,9 @@ class ofi_transport final : public transport {
   [[nodiscard]] traffic_counts traffic() const noexcept override;
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+  [[nodiscard]] std::int64_t payloads_out() const noexcept override {
+    return slots_[0].sender != nullptr ? slots_[0].sender->lent() : 0;
+  }
   void close(std::uint32_t slot) noexcept override;
 
   // For endpoints.

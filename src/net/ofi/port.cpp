@@ -181,6 +181,7 @@ void port::release(void* payload, std::size_t /*bytes*/) noexcept {
   const std::size_t buffer = offset / stride_ - sends_;
   // [ofi.release] release -> [ofi.take_released]: whoever had the buffer has read it.
   released_[buffer / 64].fetch_or(std::uint64_t{1} << buffer % 64, std::memory_order_release);
+  count_lent(-1);
 }
 
 void port::take_released() noexcept {

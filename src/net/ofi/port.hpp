@@ -72,6 +72,11 @@ class port final : private detail::payload_owner {
 
   /// Who takes a receive buffer back by an address in it. **Threads**: any may release.
   [[nodiscard]] detail::payload_owner& buffer_owner() noexcept { return *this; }
+  void count_lent(std::int32_t change) noexcept {
+    lent_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);  // [stat]
+  }
+  /// Receive buffers that are lent and have not come back.
+  [[nodiscard]] std::uint32_t lent() const noexcept { return lent_.load(std::memory_order_relaxed); }  // [stat]
 
   /// Messages that were lost, to be taken out: while there is no room for more, completions stay where they are.
   [[nodiscard]] std::vector<loss>& losses() noexcept { return losses_; }
@@ -128,6 +133,7 @@ class port final : private detail::payload_owner {
   std::vector<fi_addr_t> peers_;
   void* descriptor_ = nullptr;
   std::atomic<std::uint64_t> messages_{0}, bytes_{0}, refused_{0};
+  std::atomic<std::uint32_t> lent_{0};
 
   // In the order in which they are opened; closed the other way round.
   owned<fid_domain> domain_;

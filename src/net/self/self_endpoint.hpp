@@ -84,8 +84,10 @@ class self_endpoint final : public endpoint<Sink> {
         message.payload = owner_->packets().data(reference.index);
         message.bytes = reference.bytes;
         message.owner = &owner_->packets().owner();
+        owner_->packets().count_lent(1);
       }
       if (!sink.on_message(message)) {
+        if (message.owner != nullptr) owner_->packets().count_lent(-1);
         if constexpr (notes_refusals<Sink>) sink.note_refusal();
         break;
       }

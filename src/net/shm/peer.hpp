@@ -58,6 +58,8 @@ class peer final : public detail::payload_owner, private base::not_inherited {
     // [stat] the quota is approximate: threads may pass it by one each.
     return taken_.load(std::memory_order_relaxed) - returned_.load(std::memory_order_relaxed);  // [stat]
   }
+  /// Those that this process has to give back.
+  [[nodiscard]] std::uint32_t owed() const noexcept { return is_copy_ ? 0 : held(); }
   void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }    // [stat]
   void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
 

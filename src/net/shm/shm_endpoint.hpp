@@ -223,7 +223,9 @@ template <class Sink>
   std::memcpy(packets.data(own), foreign, reference.bytes);
   message.payload = packets.data(own);
   message.owner = &packets.owner();
+  packets.count_lent(1);
   if (!sink.on_message(message)) {
+    packets.count_lent(-1);
     packets.put(own);
     return false;
   }

@@ -46,6 +46,11 @@ class shm_transport final : public transport {
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared);
+  [[nodiscard]] std::int64_t payloads_out() const noexcept override {
+    std::int64_t out = 0;
+    for (const auto& each : peers_) out += each->owed();
+    return out;
+  }
   void close(std::uint32_t index) noexcept override;
 
   // For endpoints.

@@ -27,6 +27,10 @@ bool inbox::on_message(arrival message) noexcept {
   return true;
 }
 
+std::int64_t inbox::payloads_held() const noexcept {
+  return std::ranges::count_if(held_, [](const held& each) { return each.what.owner != nullptr; });
+}
+
 void inbox::begin_poll() noexcept { ++now_; }
 
 bool inbox::may_go(const held& message) const noexcept {

@@ -20,6 +20,9 @@ class inbox {
   /// Takes a message in, and decides how long it stays. False when enough of this peer's are here.
   [[nodiscard]] bool on_message(arrival message) noexcept;
 
+  /// Messages that are held here whose payload has an owner.
+  [[nodiscard]] std::int64_t payloads_held() const noexcept;
+
   /// Keeps it for the sink of the next `deliver`.
   void on_lost(std::uint32_t peer, const header& what, const char* cause) noexcept {
     lost_.push_back({peer, what, cause});

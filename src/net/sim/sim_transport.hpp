@@ -42,6 +42,13 @@ class sim_transport final : public transport {
   void use_sleep_words(sleep_words& words) noexcept override { wrapped_->use_sleep_words(words); }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return wrapped_->devices_max(); }
   [[nodiscard]] std::uint64_t messages_refused() const noexcept override { return wrapped_->messages_refused(); }
+  [[nodiscard]] std::int64_t payloads_out() const noexcept override {
+    std::int64_t out = wrapped_->payloads_out();
+    for (const auto& each : slots_) {
+      if (each != nullptr) out -= each->arrivals.payloads_held();
+    }
+    return out;
+  }
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
   [[nodiscard]] fault_counts faults() const noexcept override { return tally_.read(); }
   [[nodiscard]] traffic_counts traffic() const noexcept override { return wrapped_->traffic(); }
