@@ -20,6 +20,15 @@ namespace test {
 class local_job;
 }
 
+/// Options of `runtime`.
+struct runtime_options {
+  /// Whether ranks that a launcher has left on the same processors of one machine share the cores out among themselves,
+  /// as `weft-run` does: whole cores next to each other, and nothing where ranks outnumber cores. It moves the calling
+  /// thread and those that it starts from then on; ranks that are bound already stay where they are, and other jobs of
+  /// the machine are not looked for. All ranks say the same. Unset: what `WEFT_BIND` says.
+  std::optional<bool> bind;
+};
+
 /// Options of `runtime::register_completion`.
 struct register_completion_options {
   /// The name that peers use; below `remote_completion_ids_max`, never used before in this runtime. Ids that were
@@ -108,6 +117,8 @@ class runtime {
   /// at a time.
   /// **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`, each with what to do about it.
   runtime();
+  /// The same, with what is to be otherwise: `weft::runtime rt{weft::runtime_options{.bind = true}};`.
+  explicit runtime(const runtime_options& options);
 
   /// Not collective: a rank that goes is no longer there for what others want of it. **Blocking**: over libfabric for
   /// up to two seconds, until what it has sent has left. **Threads**: none may be using it.
@@ -167,7 +178,7 @@ class runtime {
   friend class matching_engine;
   friend class memory_region;
   friend class wait_descriptor;
-  explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap);
+  explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options = {});
 
   std::unique_ptr<core::runtime_state> state_;
 };

@@ -5,6 +5,8 @@
 #include <string>
 #include <type_traits>
 
+#include "base/config.hpp"
+#include "base/processors.hpp"
 #include "weft-info/info.hpp"
 
 namespace weft::info {
@@ -40,6 +42,14 @@ void print_cache(const topology_handle& topology, hwloc_obj_type_t type, std::st
              cache->attr->cache.size / 1024, counted(cores, "core"), cache->attr->cache.linesize);
 }
 
+void print_binding() {
+  const base::processor_set mine = base::processors_of_this_thread();
+  fmt::print("binding: this process may run on {} with {}: {}; WEFT_BIND={}; --explain tells whether ranks meet\n",
+             counted(static_cast<int>(base::cores_within(mine).size()), "core"),
+             counted(static_cast<int>(mine.count()), "processor"), mine.to_text(),
+             base::process_settings().bind == base::bind_kind::shares ? "auto" : "none");
+}
+
 }  // namespace
 
 void print_topology() {
@@ -56,6 +66,7 @@ void print_topology() {
   print_cache(topology, HWLOC_OBJ_L1CACHE, "L1 data");
   print_cache(topology, HWLOC_OBJ_L2CACHE, "L2");
   print_cache(topology, HWLOC_OBJ_L3CACHE, "L3");
+  print_binding();
 }
 
 }  // namespace weft::info

@@ -28,6 +28,7 @@ constexpr std::uint64_t GiB = KiB * MiB;
 constexpr std::array boot_names{"auto"sv, "single"sv, "file"sv, "pmi1"sv};
 constexpr std::array log_names{"error"sv, "warn"sv, "info"sv, "debug"sv};
 constexpr std::array switch_names{"off"sv, "on"sv};
+constexpr std::array bind_names{"none"sv, "auto"sv};
 constexpr std::array cma_names{"auto"sv, "off"sv};
 constexpr std::array policy_names{"local"sv, "random"sv, "all"sv, "adaptive"sv};
 
@@ -135,6 +136,8 @@ constexpr std::array table{
     number<&s::rank>("WEFT_RANK", "count", 0, (1U << 24) - 1, "file boot: this process's rank"),
     number<&s::size>("WEFT_SIZE", "count", 1, 1U << 24, "file boot: the number of ranks"),
     number<&s::boot_timeout_s>("WEFT_BOOT_TIMEOUT_S", "seconds", 1, 86400, "how long a step of the start-up may take"),
+    choice<&s::bind>("WEFT_BIND", bind_names,
+                     "auto: ranks that a launcher left on the same processors share the cores out, as weft-run does"),
     choice<&s::log>("WEFT_LOG", log_names, "what is told on standard error: this level and those before it"),
     choice<&s::print_counters>("WEFT_PRINT_COUNTERS", switch_names,
                                "whether what a device has counted is told on standard error when it goes"),

@@ -14,6 +14,7 @@ namespace weft::base {
 
 enum class boot_method : std::uint8_t { automatic, single, file, pmi1 };
 enum class log_level : std::uint8_t { error, warn, info, debug };
+enum class bind_kind : std::uint8_t { none, shares };
 enum class cma_mode : std::uint8_t { automatic, off };
 
 /// The typed values. To add a variable: a field here with its default, a row in config.cpp with the same name.
@@ -30,6 +31,7 @@ struct settings {
   std::size_t packet_bytes = 8192;
   std::uint32_t ring_cells = 256;
   std::uint32_t devices_max = 64;
+  bind_kind bind = bind_kind::none;
   progress_policy policy = progress_policy::local;
   std::size_t shared_bytes = std::size_t{8} << 30;
   std::string transport = "shm,ofi";

@@ -21,10 +21,11 @@ completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner
 
 completion::~completion() { runtime_->state_->object_gone(*this); }
 
-runtime::runtime() : runtime{boot::process_bootstrap()} {}
+runtime::runtime() : runtime{runtime_options{}} {}
+runtime::runtime(const runtime_options& options) : runtime{boot::process_bootstrap(), options} {}
 
-runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap)
-    : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap))} {
+runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options)
+    : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap), options)} {
   state_->start();
 }
 

@@ -65,6 +65,18 @@ std::string not_made(const std::vector<std::unique_ptr<net::transport>>& made, s
   return out;
 }
 
+// Whether threads of both may meet on one core, where that is known.
+std::string meeting_of(const core::neighbours& here, std::uint32_t self, std::uint32_t peer) {
+  const base::processor_set mine = here.processors_of(self);
+  const base::processor_set theirs = here.processors_of(peer);
+  if (self == peer || mine.count() == 0 || theirs.count() == 0) return {};
+  return fmt::format("processors: {} may run on {}, {} on {}: {}\n", self, mine.to_text(), peer, theirs.to_text(),
+                     mine.meets(theirs)
+                         ? "threads of both may meet on one core, where whoever waits holds the other up; "
+                           "weft-run --bind auto keeps them apart, WEFT_BIND=auto under other launchers"
+                         : "their threads don't meet");
+}
+
 }  // namespace
 
 std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
@@ -88,9 +100,10 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
                           : bytes <= sizes.packet_bytes   ? protocol::packet
                           : copies.possible               ? protocol::copied
                                                           : protocol::streamed;
-  return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}", bytes, rank(),
+  return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
                      peer, way_of(chosen), reasons(chosen, bytes, sizes, copies), through->name(),
-                     base::process_settings().transport, others + not_made(transports, size()));
+                     base::process_settings().transport, others + not_made(transports, size()),
+                     meeting_of(state_->neighbours(), rank(), peer));
 }
 
 }  // namespace weft

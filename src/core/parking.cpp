@@ -29,6 +29,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
   if (is_done(what)) return true;
   const time_point until = end_of(options.timeout);
   std::uint32_t looks = 0;  // in vain, one after the other
+  turns::given mine;
   for (std::uint32_t turn = 1;; ++turn) {
     const bool moved = through.progress();
     if (is_done(what)) return true;
@@ -37,7 +38,10 @@ bool parking::wait(device_state& through, device_state& standard, completions on
     if ((is_patient || turn % looks_per_clock == 0) && clock::now() >= until) return false;
     if (moved) continue;
     if (!is_patient) {
-      detail::std_atomics::pause();
+      if (turns_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]
+        looks = turns_.give_way(looks, mine);
+      else
+        detail::std_atomics::pause();
     } else if (options.mode == wait_mode::yield) {
       sched_yield();
     } else if (park(through, standard, on, is_done, what, until)) {

@@ -16,6 +16,7 @@
 
 #include "base/futex.hpp"
 #include "core/device_state.hpp"
+#include "core/turns.hpp"
 #include "net/sleep_word.hpp"
 #include "weft/completion.hpp"
 #include "weft/wait.hpp"
@@ -34,6 +35,8 @@ class parking {
     words_ = &words;
     wakes_for_all_ = wakes_for_all;
   }
+  /// Whether other ranks may run on the processors of this one. **Threads**: as above.
+  void expect_company(bool others) noexcept { turns_.use(others); }
 
   /// What is done after each signal, by the object's address: by now it may be gone.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept {
@@ -100,6 +103,7 @@ class parking {
 
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
+  turns turns_;
   std::atomic<std::uint32_t> asleep_{0};                      // how many sleep, or are about to
   std::array<std::atomic<std::uint32_t>, places> awaited_{};  // sleepers, by the address of what they wait for
   std::mutex mutex_;

@@ -86,7 +86,8 @@ void allocator_owner::release(void* data, std::size_t bytes) noexcept {
   given_.fetch_sub(1, std::memory_order_release);
 }
 
-runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap)
+runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap,
+                             const runtime_options& options)
     : interface_{&interface},
       bootstrap_{std::move(bootstrap)},
       rank_{bootstrap_->rank()},
@@ -111,6 +112,9 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   transports_ = net::make_transports(context);
   make_packets(settings);
   share_sleep_words();
+  neighbours_.find(transports_, rank_, size_);
+  if (options.bind.value_or(settings.bind == base::bind_kind::shares)) neighbours_.share_out();
+  parking_.expect_company(neighbours_.has_company());
   regions_ = std::make_unique<region_table>(rank_, size_, transports_);
   shares_ = std::make_unique<copy_shares>(*regions_, rank_);
   propose_job(context.name);

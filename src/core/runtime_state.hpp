@@ -21,6 +21,7 @@
 #include "core/descriptor_state.hpp"
 #include "core/device_state.hpp"
 #include "core/matching_table.hpp"
+#include "core/neighbours.hpp"
 #include "core/operation_state.hpp"
 #include "core/packet_pool.hpp"
 #include "core/parking.hpp"
@@ -69,7 +70,7 @@ struct remote_entry {
 
 class runtime_state {
  public:
-  runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap);
+  runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options);
   ~runtime_state();
 
   /// Makes what needs the interface: the default device and the barrier. Collective; called once.
@@ -154,6 +155,7 @@ class runtime_state {
   /// **Errors**: invalid_state, where the calling thread is inside a handler or hook of this runtime, or in a node.
   void refuse_inside_handler(const char* call, device_state& through) const;
   [[nodiscard]] descriptor_state& descriptor();
+  [[nodiscard]] const core::neighbours& neighbours() const noexcept { return neighbours_; }
   [[nodiscard]] core::parking& parking() noexcept { return parking_; }
   /// After each signal of a completion object, which may be gone by now.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept { parking_.signalled(object); }
@@ -221,6 +223,7 @@ class runtime_state {
   std::vector<std::unique_ptr<net::transport>> transports_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> own_packet_memory_;
   net::sleep_words own_sleepers_;  // where no transport has some
+  core::neighbours neighbours_;
   core::parking parking_;
   std::unique_ptr<packet_pool> packets_;
   std::array<operation_pool, operation_sets> sets_;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/processors.hpp"
 #include "boot/bootstrap.hpp"
 #include "net/sleep_word.hpp"
 #include "weft/detail/atomics.hpp"
@@ -231,6 +232,10 @@ class transport {
   virtual void use_sleep_words(sleep_words& /*words*/) noexcept {}
   /// Whether every message that arrives wakes who sleeps at its device's word. Who sleeps at others looks in between.
   [[nodiscard]] virtual bool wakes_sleepers() const noexcept { return false; }
+
+  /// The processors that `rank`, this one included, says it may run on; none where it runs on another machine, or the
+  /// transport doesn't know.
+  [[nodiscard]] virtual base::processor_set processors_of(std::uint32_t /*rank*/) const noexcept { return {}; }
 
   /// Devices that a rank may have at a time with this transport.
   [[nodiscard]] virtual std::uint32_t devices_max() const noexcept { return ~std::uint32_t{0}; }

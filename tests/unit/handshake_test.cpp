@@ -43,7 +43,7 @@ class scripted final : public boot::bootstrap {
   }
   std::string get(std::uint32_t rank, std::string_view /*key*/) override {
     invitation out = mine;
-    if (rank != rank_) out = {others_machine.value_or(mine.machine), {1, 2, 3}, others_segment, others_password};
+    if (rank != rank_) out = {others_machine.value_or(mine.machine), {1, 2, 3}, others_segment, others_password, {}};
     return {reinterpret_cast<const char*>(&out), sizeof out};
   }
 

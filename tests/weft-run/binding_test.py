@@ -1,6 +1,7 @@
 """Which processors weft-run binds ranks to."""
 
 import os
+import re
 import subprocess
 import unittest
 
@@ -121,6 +122,37 @@ class Shares(unittest.TestCase):
             result = subprocess.run(["unshare", "-rmn", "sh", "-c", hide, "sh", WEFT_RUN, "-n", "2", "true"],
                                     stderr=subprocess.PIPE, text=True, timeout=LIMIT, env=environment())
             self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+class FromInside(unittest.TestCase):
+    """WEFT_BIND=auto, where a launcher has bound nobody."""
+
+    @staticmethod
+    def ranks_meet(ranks, *options, **variables):
+        """Whether ranks 0 and 1 may run on one processor, and what was said."""
+        result = run("-n", ranks, *options, BUILD / "bin/weft-info", "--explain", 1, 8,
+                     env=environment(WEFT_LOG="info", **variables))
+        assert result.returncode == 0, result.stderr
+        return "may meet on one core" in result.stdout, result.stderr
+
+    @unittest.skipUnless(cores() >= 2, "needs two cores")
+    def test_ranks_share_the_cores_out_where_that_is_asked_for(self):
+        self.assertTrue(self.ranks_meet(2, "--bind", "none")[0])
+        meet, said = self.ranks_meet(2, "--bind", "none", WEFT_BIND="auto")
+        self.assertFalse(meet)
+        parts = re.findall(r"WEFT_BIND: rank \d keeps to processors (\S+)", said)
+        self.assertEqual(len(parts), 2, said)
+        self.assertNotEqual(parts[0], parts[1])
+
+    def test_nobody_is_bound_where_ranks_outnumber_cores(self):
+        meet, said = self.ranks_meet(cores() + 1, "--bind", "none", WEFT_BIND="auto")
+        self.assertTrue(meet)
+        self.assertIn(f"ranks are not bound: {cores() + 1} of them share {cores()} cores", said)
+
+    def test_ranks_that_are_bound_stay_where_they_are(self):
+        _, said = self.ranks_meet(2, "--bind", "core", WEFT_BIND="auto")
+        self.assertRegex(said, "to itself, or is bound already|ranks are not bound")
+        self.assertNotIn("keeps to", said)
 
 
 if __name__ == "__main__":

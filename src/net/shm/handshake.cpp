@@ -52,7 +52,7 @@ class meeting {
         bytes_{bytes},
         peers_{peers},
         deadline_{std::chrono::steady_clock::now() + std::chrono::seconds{context.settings.boot_timeout_s}} {
-    mine_ = {mark_.name(), this_process(), random_secret(), random_secret()};
+    mine_ = {mark_.name(), this_process(), random_secret(), random_secret(), base::processors_of_this_thread()};
     {
       local_segments& here = locals();
       const std::scoped_lock lock{here.mutex};
@@ -70,6 +70,7 @@ class meeting {
   void hold() {
     const std::uint32_t self = context_.boot.rank();
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+      if (is_here_[rank]) peers_[rank]->run_on(theirs_[rank].processors);
       if (rank == self) continue;
       if (theirs_[rank].process == mine_.process) {
         attach_local(rank);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/processors.hpp"
 #include "base/this_machine.hpp"
 
 namespace weft::net::shm {
@@ -19,6 +20,7 @@ struct invitation {
   secret process;                         // the same for ranks of one process
   secret segment;                         // names the segment in this process, and the socket
   secret password;                        // what a visitor has to know
+  base::processor_set processors;         // that the rank may run on
 };
 
 /// What a visitor says first, with its segment's descriptor; and what it is answered, with its host's.

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/not_inherited.hpp"
+#include "base/processors.hpp"
 #include "net/shm/layout.hpp"
 #include "net/shm/segment.hpp"
 
@@ -26,6 +27,9 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   void attach(std::byte* base, segment mapped, unique_fd connection, bool same_process, std::uint32_t process_id);
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  /// The processors that the rank says it may run on, where it runs on this machine; known before it is attached.
+  void run_on(const base::processor_set& processors) noexcept { processors_ = processors; }
+  [[nodiscard]] const base::processor_set& processors() const noexcept { return processors_; }
   [[nodiscard]] bool is_attached() const noexcept { return base_ != nullptr; }
   [[nodiscard]] bool is_in_this_process() const noexcept { return same_process_; }
 
@@ -91,6 +95,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   bool is_copy_ = false;  // in a child of fork(): its parent has the packets
   segment mapped_;
   unique_fd connection_;  // its hang-up announces the peer's end
+  base::processor_set processors_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> taken_{0};
   std::atomic<std::uint32_t> returned_{0};  // also the position of the next return
 };

@@ -43,6 +43,9 @@ class shm_transport final : public transport {
   unsigned reclaim_packets() noexcept override;
   [[nodiscard]] sleep_words* shared_sleep_words() noexcept override { return &header().sleepers; }
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return true; }
+  [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const noexcept override {
+    return peers_[rank]->processors();
+  }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared);

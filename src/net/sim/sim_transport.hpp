@@ -40,6 +40,9 @@ class sim_transport final : public transport {
   [[nodiscard]] std::size_t shared_bytes() const noexcept override { return wrapped_->shared_bytes(); }
   [[nodiscard]] sleep_words* shared_sleep_words() noexcept override { return wrapped_->shared_sleep_words(); }
   void use_sleep_words(sleep_words& words) noexcept override { wrapped_->use_sleep_words(words); }
+  [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const noexcept override {
+    return wrapped_->processors_of(rank);
+  }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return wrapped_->devices_max(); }
   [[nodiscard]] std::uint64_t messages_refused() const noexcept override { return wrapped_->messages_refused(); }
   [[nodiscard]] std::int64_t payloads_out() const noexcept override {

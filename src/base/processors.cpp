@@ -1,0 +1,120 @@
+#include "base/processors.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <fstream>
+#include <utility>
+
+namespace weft::base {
+namespace {
+
+// One line of what /sys tells about a processor; empty where it tells nothing.
+std::string told_of(std::uint32_t processor, const char* what) {
+  std::ifstream file{fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", processor, what)};
+  std::string out;
+  std::getline(file, out);
+  return out;
+}
+
+std::uint32_t number_in(const std::string& text) noexcept {
+  std::uint32_t out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+}  // namespace
+
+std::size_t processor_set::count() const noexcept {
+  std::size_t out = 0;
+  for (const std::uint64_t word : words_) out += static_cast<std::size_t>(std::popcount(word));
+  return out;
+}
+
+std::string processor_set::to_text() const {
+  std::string out;
+  for (std::uint32_t first = 0; first < size; ++first) {
+    if (!has(first)) continue;
+    std::uint32_t last = first;
+    while (has(last + 1)) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ",", first);
+    if (last > first) out += fmt::format("-{}", last);
+    first = last;
+  }
+  return out.empty() ? "none" : out;
+}
+
+processor_set processors_of_this_thread() noexcept {
+  processor_set out;
+  cpu_set_t allowed;
+  static_assert(CPU_SETSIZE == processor_set::size);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return out;
+  for (std::uint32_t each = 0; each < processor_set::size; ++each) {
+    if (CPU_ISSET(each, &allowed)) out.add(each);
+  }
+  return out;
+}
+
+bool keep_this_thread_on(const processor_set& wanted) noexcept {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  for (std::uint32_t each = 0; each < processor_set::size; ++each) {
+    if (wanted.has(each)) CPU_SET(each, &allowed);
+  }
+  return sched_setaffinity(0, sizeof allowed, &allowed) == 0;
+}
+
+std::vector<processor_set> cores_within(const processor_set& within) {
+  std::vector<std::pair<std::uint32_t, processor_set>> found;  // with the socket
+  processor_set seen;
+  for (std::uint32_t each = 0; each < processor_set::size; ++each) {
+    if (!within.has(each) || seen.has(each)) continue;
+    const processor_set all = read_processor_list(told_of(each, "thread_siblings_list"));
+    processor_set core;
+    core.add(each);
+    for (std::uint32_t other = each; other < processor_set::size; ++other) {
+      if (all.has(other) && within.has(other) && !seen.has(other)) core.add(other);
+    }
+    seen.add(core);
+    found.emplace_back(number_in(told_of(each, "physical_package_id")), core);
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<std::uint32_t, processor_set>::first);
+  std::vector<processor_set> out;
+  for (const auto& each : found) out.push_back(each.second);
+  return out;
+}
+
+processor_set share_of(const std::vector<processor_set>& cores, std::size_t index, std::size_t parts) {
+  processor_set out;
+  if (parts == 0 || index >= parts || cores.size() < parts) return out;
+  for (std::size_t i = index * cores.size() / parts; i < (index + 1) * cores.size() / parts; ++i) out.add(cores[i]);
+  return out;
+}
+
+processor_set read_processor_list(const std::string& text) {
+  processor_set out;
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  const auto number = [&](std::uint32_t& into) {
+    const auto [behind, problem] = std::from_chars(at, end, into);
+    at = behind;
+    return problem == std::errc{};
+  };
+  for (;;) {
+    std::uint32_t first = 0;
+    if (!number(first)) return out;
+    std::uint32_t last = first;
+    if (at != end && *at == '-') {
+      ++at;
+      if (!number(last)) return out;
+    }
+    for (std::uint32_t each = first; each <= std::min(last, processor_set::size - 1); ++each) out.add(each);
+    if (at == end || *at != ',') return out;
+    ++at;
+  }
+}
+
+}  // namespace weft::base

@@ -1,0 +1,58 @@
+// Which processors of this machine a thread may run on, and how several ranks share them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::base {
+
+/// Processors by the system's numbers. Those beyond `size` are not seen.
+class processor_set {
+ public:
+  static constexpr std::uint32_t size = 1024;
+
+  void add(std::uint32_t processor) noexcept {
+    if (processor < size) words_[processor / 64] |= std::uint64_t{1} << (processor % 64);
+  }
+  void add(const processor_set& others) noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= others.words_[i];
+  }
+  [[nodiscard]] bool has(std::uint32_t processor) const noexcept {
+    return processor < size && (words_[processor / 64] >> (processor % 64) & 1) != 0;
+  }
+  [[nodiscard]] bool meets(const processor_set& other) const noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if ((words_[i] & other.words_[i]) != 0) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::size_t count() const noexcept;
+  /// As the system writes it: "0-3,8"; "none" for no processor.
+  [[nodiscard]] std::string to_text() const;
+
+  bool operator==(const processor_set&) const = default;
+
+ private:
+  std::array<std::uint64_t, size / 64> words_{};
+};
+
+/// What the calling thread may run on; nothing where the system doesn't say.
+[[nodiscard]] processor_set processors_of_this_thread() noexcept;
+/// Keeps the calling thread, and those that it starts from now on, on `wanted`. **Returns** whether the system did.
+bool keep_this_thread_on(const processor_set& wanted) noexcept;
+
+/// The cores that `within` has a part of: their processors within it; in the order of sockets and numbers, in which
+/// neighbours share caches and memory. Each processor is a core where the system doesn't show its shape.
+[[nodiscard]] std::vector<processor_set> cores_within(const processor_set& within);
+
+/// Part `index` of `parts` about equal parts of `cores`, whole cores next to each other; nothing where there are fewer
+/// cores than parts.
+[[nodiscard]] processor_set share_of(const std::vector<processor_set>& cores, std::size_t index, std::size_t parts);
+
+/// Reads a list as the system writes it. What isn't one ends it.
+[[nodiscard]] processor_set read_processor_list(const std::string& text);
+
+}  // namespace weft::base

@@ -1,0 +1,34 @@
+// The ranks of this machine and the processors that they may run on: shared out among them where that is asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/processors.hpp"
+#include "net/transport.hpp"
+
+namespace weft::core {
+
+class neighbours {
+ public:
+  /// **Threads**: one, before others look.
+  void find(std::span<const std::unique_ptr<net::transport>> transports, std::uint32_t self, std::uint32_t ranks);
+  /// Ranks that may all run on the very processors of this one take equal parts of the cores: all of them do so, or
+  /// none where there are too few. Keeps the calling thread, and those that it starts from now on, on its part. Ranks
+  /// that somebody has bound before are left as they are. **Threads**: as above.
+  void share_out();
+
+  /// What `rank` may run on; nothing where that isn't known.
+  [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const;
+  /// Whether another rank may run on processors of this one.
+  [[nodiscard]] bool has_company() const;
+
+ private:
+  std::uint32_t self_ = 0;
+  std::vector<std::pair<std::uint32_t, base::processor_set>> all_;  // by rank
+};
+
+}  // namespace weft::core
