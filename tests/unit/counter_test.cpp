@@ -14,14 +14,12 @@
 namespace weft {
 namespace {
 
-using answer = completion::answer;
-
 TEST(counter, counts_every_signal_and_failures_apart) {
   test::local_job{1}.run([](runtime& rt) {
     counter all{rt};
     EXPECT_EQ(all.value(), 0U);
-    EXPECT_EQ(all.signal(completion_record{}), answer::taken);
-    EXPECT_EQ(all.signal(test::failed_record(errc::unknown_completion)), answer::taken);
+    EXPECT_EQ(all.signal(completion_record{}), completion::answer::taken);
+    EXPECT_EQ(all.signal(test::failed_record(errc::unknown_completion)), completion::answer::taken);
     EXPECT_EQ(all.value(), 2U);
     EXPECT_EQ(all.failed(), 1U);
     EXPECT_EQ(&all.runtime(), &rt);
@@ -34,7 +32,7 @@ TEST(counter, gives_payloads_back) {
     test::counting_owner owner;
     std::array<std::byte, 60> bytes{};
     counter all{rt};
-    EXPECT_EQ(all.signal(test::owned_record(owner, bytes, 1)), answer::taken);
+    EXPECT_EQ(all.signal(test::owned_record(owner, bytes, 1)), completion::answer::taken);
     EXPECT_EQ(owner.released, 1U);
     EXPECT_EQ(owner.last.data(), bytes.data());
     EXPECT_EQ(owner.last.size(), bytes.size());
@@ -51,7 +49,7 @@ TEST(counter, misses_no_signal_of_many_threads_and_shows_what_came_before_it) {
       signallers.emplace_back([&, t] {
         for (std::size_t i = 0; i < each; ++i) {
           written[t] = i + 1;
-          EXPECT_EQ(all.signal(completion_record{}), answer::taken);
+          EXPECT_EQ(all.signal(completion_record{}), completion::answer::taken);
         }
       });
     }

@@ -14,8 +14,6 @@
 namespace weft {
 namespace {
 
-using answer = completion::answer;
-
 TEST(handler, gets_each_record_and_gives_its_payload_back_afterwards) {
   test::local_job{1}.run([](runtime& rt) {
     test::counting_owner owner;
@@ -25,8 +23,8 @@ TEST(handler, gets_each_record_and_gives_its_payload_back_afterwards) {
                   EXPECT_EQ(owner.released, tags / 10);
                   tags += got.tag() * static_cast<unsigned>(*state);
                 }};
-    EXPECT_EQ(sum.signal(test::owned_record(owner, bytes, 2)), answer::taken);
-    EXPECT_EQ(sum.signal(test::owned_record(owner, bytes, 2)), answer::taken);
+    EXPECT_EQ(sum.signal(test::owned_record(owner, bytes, 2)), completion::answer::taken);
+    EXPECT_EQ(sum.signal(test::owned_record(owner, bytes, 2)), completion::answer::taken);
     EXPECT_EQ(tags, 20U);
     EXPECT_EQ(owner.released, 2U);
   });
@@ -38,7 +36,7 @@ TEST(handler, may_keep_the_record) {
     std::array<std::byte, 60> bytes{};
     std::optional<completion_record> kept;
     handler keeping{rt, [&](completion_record&& got) { kept = std::move(got); }};
-    EXPECT_EQ(keeping.signal(test::owned_record(owner, bytes, 2)), answer::taken);
+    EXPECT_EQ(keeping.signal(test::owned_record(owner, bytes, 2)), completion::answer::taken);
     EXPECT_EQ(owner.released, 0U);
     EXPECT_EQ(kept->data().data(), bytes.data());
     kept.reset();
@@ -55,11 +53,11 @@ TEST(handler, that_has_no_room_gets_the_same_message_again) {
                           EXPECT_EQ(got.data()[size - 1], std::byte{9});
                           if (refused < 3) {
                             ++refused;
-                            return answer::full;
+                            return completion::answer::full;
                           }
                           const completion_record consumed{std::move(got)};
                           ++taken;
-                          return answer::taken;
+                          return completion::answer::taken;
                         }};
       counter sent{rt};
       const auto arrivals = rt.register_completion(reluctant, {.id = static_cast<std::uint32_t>(size)});

@@ -24,7 +24,7 @@ bool is_readable(int fd, int milliseconds) {
 
 // What an event loop does until `done()`; false past the bound.
 template <class Descriptor, class Done>
-bool run_loop(device& dev, Descriptor& ready, int fd, Done done) {
+bool event_loop_until(device& dev, Descriptor& ready, int fd, Done done) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
   while (!done()) {
     if (std::chrono::steady_clock::now() > until) return false;
@@ -45,7 +45,7 @@ TEST(wait_descriptor, becomes_readable_with_a_message) {
     const std::uint32_t peer = 1 - rt.rank();
     for (std::uint64_t round = 1; round <= turns; ++round) {
       if (rt.rank() == 0) test::post_until_taken(dev, peer, {1}, {}, local);
-      EXPECT_TRUE(run_loop(dev, ready, ready.fd(), [&] { return heard.value() >= round; }));
+      EXPECT_TRUE(event_loop_until(dev, ready, ready.fd(), [&] { return heard.value() >= round; }));
       if (rt.rank() == 1) test::post_until_taken(dev, peer, {1}, {}, local);
     }
     rt.barrier();
@@ -62,7 +62,7 @@ TEST(wait_descriptor, of_the_runtime_is_that_of_the_default_device) {
     device& dev = rt.default_device();
     for (std::uint64_t round = 1; round <= 20 && round <= turns; ++round) {
       test::post_until_taken(dev, 1 - rt.rank(), {1}, {}, local);
-      EXPECT_TRUE(run_loop(dev, rt, rt.wait_fd(), [&] { return heard.value() >= round; }));
+      EXPECT_TRUE(event_loop_until(dev, rt, rt.wait_fd(), [&] { return heard.value() >= round; }));
     }
     rt.barrier();
   });
@@ -82,7 +82,7 @@ TEST(wait_descriptor, becomes_readable_with_a_signal_of_another_thread) {
       }
     }};
     for (std::uint64_t round = 1; round <= turns; ++round) {
-      EXPECT_TRUE(run_loop(dev, ready, ready.fd(), [&] { return count.value() >= round; }));
+      EXPECT_TRUE(event_loop_until(dev, ready, ready.fd(), [&] { return count.value() >= round; }));
       seen = round;
     }
     other.join();

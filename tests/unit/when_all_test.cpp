@@ -231,14 +231,14 @@ TEST(when_all, counts_tasks_that_end_in_different_threads) {
   test::local_job{1}.run([](runtime& rt) {
     run_loop loop{rt.default_device()};
     std::atomic<std::uint32_t> steps{0};
-    const int rounds = test::messages_wake_sleepers() ? 200 : 20;
+    const int repeats = test::messages_wake_sleepers() ? 200 : 20;
     const auto hop = [&](int times) -> task<int> {
       for (int i = 0; i < times; ++i) co_await loop.schedule();
       ++steps;
       co_return times;
     };
     const auto all = [&]() -> task<> {
-      for (int round = 0; round < rounds; ++round) {
+      for (int round = 0; round < repeats; ++round) {
         std::vector<task<int>> tasks;
         for (int i = 0; i < 8; ++i) tasks.push_back(hop(i % 3));
         const auto [many, one] = co_await when_all(sum_of(std::move(tasks)), hop(1));
@@ -250,7 +250,7 @@ TEST(when_all, counts_tasks_that_end_in_different_threads) {
     std::thread other{[&] { EXPECT_TRUE(loop.run(long_enough)); }};
     EXPECT_TRUE(loop.run(long_enough));
     other.join();
-    EXPECT_EQ(steps.load(), 4u * 9 * static_cast<std::uint32_t>(rounds));
+    EXPECT_EQ(steps.load(), 4u * 9 * static_cast<std::uint32_t>(repeats));
   });
 }
 
