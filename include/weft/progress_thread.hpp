@@ -34,6 +34,7 @@ class progress_thread {
  private:
   device* through_;
   wait_options options_;
+  int process_;  // that has the thread: a child of fork() has not
   std::atomic<bool> stops_{false};
   counter stopped_;
   std::thread thread_;

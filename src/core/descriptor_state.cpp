@@ -110,7 +110,9 @@ namespace weft {
 wait_descriptor::wait_descriptor(device& through)
     : state_{std::make_unique<core::descriptor_state>(*through.runtime().state_, *through.state_)} {}
 
-wait_descriptor::~wait_descriptor() = default;
+wait_descriptor::~wait_descriptor() {
+  if (state_->is_copy()) static_cast<void>(state_.release());
+}
 
 int wait_descriptor::fd() const noexcept { return state_->fd(); }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/not_inherited.hpp"
 #include "core/device_state.hpp"
 #include "core/parking.hpp"
 
@@ -26,6 +27,8 @@ class descriptor_state {
   descriptor_state& operator=(const descriptor_state&) = delete;
 
   [[nodiscard]] int fd() const noexcept { return event_; }
+  /// In a child of fork(), which has no thread for it. What that waits for can't be destroyed either.
+  [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
   /// What `wait_descriptor::arm` promises.
   [[nodiscard]] bool arm();
 
@@ -47,6 +50,7 @@ class descriptor_state {
   std::optional<parking::bed> bed_;  // while armed
 
   std::thread thread_;
+  base::copy_mark copy_;
 };
 
 }  // namespace weft::core

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/not_inherited.hpp"
 #include "core/attention.hpp"
 #include "core/backlog.hpp"
 #include "core/device_counts.hpp"
@@ -423,6 +424,15 @@ class device_state final {
   std::uint32_t spare_room_ = 0;
   std::uint32_t spare_count_ = 0;
   std::array<std::uint32_t, spare_receives_max> spare_receives_{};  // by index
+
+  class inheritance final : private base::not_inherited {
+   public:
+    explicit inheritance(device_state& of) noexcept : of_{&of} {}
+
+   private:
+    void become_copy() noexcept override;
+    device_state* of_;
+  } inheritance_{*this};
 };
 
 }  // namespace weft::core

@@ -43,6 +43,17 @@ class basic_gate_word {
   using who = const void*;
   static constexpr who nobody = nullptr;
 
+  /// From now on nobody comes in, and nobody is waited for. **Threads**: there is no other.
+  void close_for_ever() noexcept {
+    // [gate.close] relaxed: the process has one thread.
+    heir_.store(&heir_, std::memory_order_relaxed);  // who leaves closes it again
+    inside_.store(&heir_, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_closed() const noexcept {
+    // [gate.is_closed] relaxed: nobody else is there to close it.
+    return inside_.load(std::memory_order_relaxed) == &heir_;
+  }
+
   [[nodiscard]] bool is_inside(who me) const noexcept {
     // [gate.self] relaxed: only this thread writes its own address, or hands itself the gate by its wish.
     return inside_.load(std::memory_order_relaxed) == me;
@@ -104,13 +115,14 @@ class basic_gate_word {
     if (passes() != before) return true;
     // [gate.wait] acquire <- [gate.leave]: who was inside is done with what was withdrawn.
     const who inside = inside_.load(std::memory_order_acquire);
-    return inside == nobody || inside == me;
+    return inside == nobody || inside == me || inside == &heir_;
   }
 
   /// Whether nobody is inside; where nobody comes any more, the gate may go then.
   [[nodiscard]] bool is_free() const noexcept {
     // [gate.free] acquire <- [gate.leave]: the last access of who was inside.
-    return inside_.load(std::memory_order_acquire) == nobody;
+    const who inside = inside_.load(std::memory_order_acquire);
+    return inside == nobody || inside == &heir_;
   }
 
  private:
@@ -138,6 +150,10 @@ class alignas(detail::cache_line_bytes) poll_gate {
   }
 
   void leave() noexcept { word_.leave(); }
+
+  /// In a child of fork(), whose parent polls.
+  void close_for_ever() noexcept { word_.close_for_ever(); }
+  [[nodiscard]] bool is_closed() const noexcept { return word_.is_closed(); }
 
   /// Inside of a shared gate, after the pass that is under way at most: its poller hands the gate over. Not for a
   /// thread that is inside already.
@@ -183,6 +199,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
   }
 
   void enter_in_turn() noexcept {
+    if (word_.is_closed()) return;
     const void* const me = this_thread();
     for (base::backoff waiting;; waiting.pause()) {
       word_.ask(me);

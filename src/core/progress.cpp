@@ -31,11 +31,6 @@ bool device_state::progress() noexcept {
   return true;
 }
 
-[[gnu::cold]] bool device_state::found_busy() noexcept {
-  counts_.found_busy();
-  return false;
-}
-
 // A call with something to do besides polling.
 bool device_state::work_off() noexcept {
   const unsigned moved = advance_kept();

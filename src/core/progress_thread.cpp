@@ -1,5 +1,7 @@
 #include "weft/progress_thread.hpp"
 
+#include <unistd.h>
+
 namespace weft {
 namespace {
 
@@ -15,7 +17,11 @@ device& checked(device& through) {
 }  // namespace
 
 progress_thread::progress_thread(device& through, const wait_options& options)
-    : through_{&checked(through)}, options_{options}, stopped_{through.runtime()}, thread_{[this] {
+    : through_{&checked(through)},
+      options_{options},
+      process_{::getpid()},
+      stopped_{through.runtime()},
+      thread_{[this] {
         // [progress_thread.stop] acquire <- [progress_thread.end]: nothing but the wish itself.
         const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
         while (!through_->wait(stopped_, is_over, options_)) {
@@ -23,6 +29,11 @@ progress_thread::progress_thread(device& through, const wait_options& options)
       }} {}
 
 progress_thread::~progress_thread() {
+  if (::getpid() != process_) {
+    // Only its parent has the thread: here it can neither be joined nor detached, so its description stays.
+    static_cast<void>(new std::thread{std::move(thread_)});
+    return;
+  }
   // [progress_thread.end] release -> [progress_thread.stop]: nothing but the wish itself.
   stops_.store(true, std::memory_order_release);
   static_cast<void>(stopped_.signal(completion_record{}));  // wakes it

@@ -22,7 +22,10 @@ heap_owner& heap() noexcept {
 
 bool unexpected_messages::copy(const net::arrival& message, messages& to) noexcept {
   const std::size_t cost = sizeof(kept_message) + message.bytes;
-  if (bytes_ + cost > bytes_max_) return false;
+  if (bytes_ + cost > bytes_max_) {
+    say_full(message);
+    return false;
+  }
   // Whole words, as `net::arrival` has it: an empty message too has an address of its own.
   std::unique_ptr<std::byte[]> payload{new (std::nothrow) std::byte[(std::size_t{message.bytes} / 8 + 1) * 8]};
   if (!payload) return false;
@@ -34,6 +37,17 @@ bool unexpected_messages::copy(const net::arrival& message, messages& to) noexce
   }
   bytes_ += cost;
   return true;
+}
+
+// Who waits for an id that nobody will ever register would find nothing to read.
+void unexpected_messages::say_full(const net::arrival& message) noexcept {
+  base::log_once(
+      said_full_, base::log_level::warn,
+      "messages that can't be delivered yet fill the {} bytes of WEFT_UNEXPECTED_BYTES_MAX: one of {} bytes from rank "
+      "{} "
+      "for id {} waits outside, and so does all that comes behind it, until ids are registered that messages have "
+      "come for; of others nothing is said",
+      bytes_max_, message.bytes, message.source, message.header.id);
 }
 
 unexpected_messages::answer unexpected_messages::keep(const net::arrival& message,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/log.hpp"
 #include "core/ordered_matching.hpp"
 #include "net/transport.hpp"
 #include "weft/detail/id_table.hpp"
@@ -68,6 +69,7 @@ class unexpected_messages {
 
   // Adds a copy of `message` to `to`, within the budget; false where there is no room.
   [[nodiscard]] bool copy(const net::arrival& message, messages& to) noexcept;
+  void say_full(const net::arrival& message) noexcept;
   // After each change of what is ready, under the lock.
   void count_ready() noexcept {
     // [unexpected.ready] relaxed -> [unexpected.has_ready]: the lock carries the messages.
@@ -77,6 +79,7 @@ class unexpected_messages {
   std::mutex mutex_;
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
+  base::said_once said_full_;
   messages waiting_;
   messages ready_;
   matched_messages unwanted_;

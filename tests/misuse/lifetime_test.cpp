@@ -1,5 +1,7 @@
 // Objects that go in the wrong order end the process with a line that says which rule was broken.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -82,6 +84,48 @@ TEST_F(lifetime, of_a_completion_object_ends_after_its_registration) {
     inbox.reset();
   };
   EXPECT_DEATH(wrong(), "wrong use: .*declare the registration after the object");
+}
+
+// The child of a process with a runtime does `what`, and the process ends as the child did.
+template <class What>
+void in_child_of_fork(const What& what) {
+  weft::test::local_job{2}.run([&](weft::runtime& rt) {
+    rt.barrier();
+    if (rt.rank() == 1) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        what(rt);
+        ::_exit(0);
+      }
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      if (WIFSIGNALED(status)) std::abort();
+    }
+    rt.barrier();
+  });
+  std::exit(0);
+}
+
+TEST_F(lifetime, of_a_process_ends_where_a_child_of_fork_goes_on_with_what_is_its_parents) {
+  const char* const words = "wrong use: a child of fork.. uses a device of its parent";
+  const auto use = [](weft::runtime& rt) { static_cast<void>(rt.default_device().progress()); };
+  EXPECT_DEATH(in_child_of_fork(use), words);
+  for (const std::uint32_t peer : {0U, 1U}) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{1000}, large.size()}) {
+      const auto post = [&](weft::runtime& rt) {
+        weft::counter sent{rt};
+        if (rt.default_device().post_am(peer, {1}, std::span{large}.first(bytes), sent).is_retry()) std::abort();
+        std::exit(0);
+      };
+      EXPECT_DEATH(in_child_of_fork(post), words) << bytes << " bytes to rank " << peer;
+    }
+  }
+  const auto wait = [](weft::runtime& rt) {
+    weft::counter never{rt};
+    static_cast<void>(rt.default_device().wait(never, 1));
+  };
+  EXPECT_DEATH(in_child_of_fork(wait), words);
+  EXPECT_EXIT(in_child_of_fork([](weft::runtime&) {}), testing::ExitedWithCode(0), "^$");
 }
 
 TEST_F(lifetime, of_a_process_ends_with_a_hook_that_throws) {

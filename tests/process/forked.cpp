@@ -28,6 +28,8 @@ struct holdings {
   weft::counter sent{rt};
   weft::registration arrivals{rt.register_completion(inbox, {.id = 1})};
   weft::memory_region region{rt, std::size_t{1} << 16};
+  weft::progress_thread helper{second};
+  weft::wait_descriptor ready{rt.default_device()};
   std::optional<weft::completion_record> record;
 };
 
@@ -50,6 +52,7 @@ int main() {
   const std::vector<std::byte> bytes(1000, std::byte{9});
   exchange(*mine, bytes);
   for (int round = 0; round < 3; ++round) {
+    static_cast<void>(mine->ready.arm());  // so that its thread sleeps
     const pid_t child = ::fork();
     if (child == 0) {
       mine.reset();

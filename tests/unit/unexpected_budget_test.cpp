@@ -6,8 +6,10 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "core/unexpected.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -106,6 +108,24 @@ TEST_P(unexpected_budget, sends_over_it_keep_their_bytes_and_all_arrive) {
     }
     rt.barrier();
   });
+}
+
+TEST(unexpected_messages, beyond_the_budget_are_told_of_once) {
+  weft::core::unexpected_messages store{1000};
+  const weft::detail::id_table<> nobody_registered{16};
+  const std::array<std::byte, 600> payload{};
+  weft::net::arrival message{};
+  message.source = 3;
+  message.header.id = 7;
+  message.payload = payload.data();
+  message.bytes = payload.size();
+  using answer = weft::core::unexpected_messages::answer;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(store.keep(message, nobody_registered), answer::kept);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(store.keep(message, nobody_registered), answer::no_room);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("from rank 3 for id 7 waits"), std::string::npos) << said;
+  EXPECT_EQ(said.find("waits"), said.rfind("waits")) << said;
 }
 
 INSTANTIATE_TEST_SUITE_P(of_every_kind, unexpected_budget, testing::Bool(),
