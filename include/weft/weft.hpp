@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/await.hpp"
+#include "weft/blocking_device.hpp"
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
 #include "weft/completion_queue.hpp"
@@ -10,6 +11,7 @@
 #include "weft/device.hpp"
 #include "weft/error.hpp"
 #include "weft/event.hpp"
+#include "weft/fiber.hpp"
 #include "weft/graph.hpp"
 #include "weft/handler.hpp"
 #include "weft/hook.hpp"
@@ -23,6 +25,7 @@
 #include "weft/run_loop.hpp"
 #include "weft/runtime.hpp"
 #include "weft/status.hpp"
+#include "weft/suspender.hpp"
 #include "weft/synchronizer.hpp"
 #include "weft/task.hpp"
 #include "weft/wait.hpp"

@@ -1,0 +1,90 @@
+// Operations that return when they are complete, for fibers, and for threads that have nothing else to do.
+//
+// Cost: the operation's, and where it isn't done at once, a wait: a fiber's is two switches and one atomic `or`.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "weft/completion.hpp"
+#include "weft/device.hpp"
+
+namespace weft {
+
+/// A device whose operations wait: the calling fiber is suspended meanwhile (weft/fiber.hpp, or another scheduler by
+/// weft/suspender.hpp); a thread makes progress on the device, and sleeps as `device::wait` does. While fibers are
+/// suspended, somebody has to make progress: idle workers, or a `progress_thread`.
+///
+/// What is answered *retry* is posted again, after others have run. **Threads**: any fiber or thread that may post on
+/// the device. **Blocking**: until the operation is complete as its options say. **Errors**: those of the post, and
+/// what the operation ends with, as `weft::error`; `invalid_state` inside a handler, a hook or a node of a graph.
+/// **Buffer**: the caller's again on return. The options' `.context`, `.allow_done` and `.allow_retry` are not looked
+/// at.
+///
+/// **Source**: dang2016, 2.2.
+class blocking_device {
+ public:
+  /// Both `through` and its runtime outlive it. **Blocking**: never.
+  explicit blocking_device(device& through) : through_{&through}, ended_{through.runtime()} {}
+
+  /// Sends to the receive of rank `peer` that has the same tag.
+  void send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {});
+  /// Receives. **Returns**: the record of what came: `bytes()`, `source()`, `tag()`.
+  completion_record recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {});
+  /// Sends an active message to what rank `peer` has registered as `to`.
+  void am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const post_am_options& options = {});
+  /// Writes to a region of rank `peer`.
+  void put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, const post_put_options& options = {});
+  /// Reads from a region of rank `peer`.
+  void get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, const post_get_options& options = {});
+  /// Changes a word of a region of rank `peer`. **Returns**: the old word.
+  template <class Word>
+  Word atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,
+              post_atomic_options<Word> options = {}) {
+    Word old{};
+    options.result = &old;
+    options.allow_done = options.allow_retry = true;
+    const auto post = [&](completion& local, void* context) {
+      options.context = context;
+      return through_->post_atomic(peer, op, operand, at, local, options);
+    };
+    static_cast<void>(run(post, "atomic"));
+    return old;
+  }
+
+  /// The device.
+  [[nodiscard]] device& through() const noexcept { return *through_; }
+
+ private:
+  class signals final : public completion {
+   public:
+    explicit signals(weft::runtime& owner) : completion{owner} {}
+    [[nodiscard]] answer signal(completion_record&& record) noexcept override;
+  };
+  struct call;
+
+  template <class Post>
+  completion_record run(Post post, const char* name) {
+    return run_erased({&post, [](void* what, completion& local,
+                                 void* context) { return (*static_cast<Post*>(what))(local, context); }},
+                      name);
+  }
+  struct erased_post {
+    void* what;
+    status (*post)(void* what, completion& local, void* context);
+  };
+  completion_record run_erased(const erased_post& post, const char* name);
+  [[nodiscard]] status post_again(const erased_post& post, call& me);
+  [[nodiscard]] bool enter_line(call& last);
+  void leave_line(call& first) noexcept;
+  struct leaving_line;
+
+  device* through_;
+  signals ended_;
+  // Fibers that were told *retry*.
+  std::mutex line_mutex_;
+  call* line_first_ = nullptr;
+  call* line_last_ = nullptr;
+};
+
+}  // namespace weft

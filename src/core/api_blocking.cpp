@@ -1,0 +1,140 @@
+// Operations that wait for their end: posted with a note on the caller's stack, which the completion fills in.
+#include <fmt/format.h>
+
+#include "base/waiter.hpp"
+#include "core/runtime_state.hpp"
+#include "weft/blocking_device.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft {
+
+struct blocking_device::call {
+  completion_record record;
+  base::waiter end;
+  base::waiter turn;  // to post again
+  call* behind = nullptr;
+};
+
+struct blocking_device::leaving_line {
+  blocking_device& of;
+  call& who;
+  ~leaving_line() { of.leave_line(who); }
+};
+
+completion::answer blocking_device::signals::signal(completion_record&& record) noexcept {
+  call& ended = *static_cast<call*>(record.context());
+  ended.record = std::move(record);
+  ended.end.come();
+  return answer::taken;
+}
+
+completion_record blocking_device::run_erased(const erased_post& post, const char* name) {
+  call me;
+  status answer = post.post(post.what, ended_, &me);
+  if (answer.is_retry()) answer = post_again(post, me);
+  if (answer.is_done()) return std::move(me.record);
+  if (me.end.is_fiber()) {
+    me.end.wait();
+  } else {
+    static_cast<void>(through_->wait(ended_, [&] { return me.end.has_come(); }));
+  }
+  if (me.record.error() != errc::none) {
+    throw error{me.record.error(), fmt::format("blocking_device::{}: the operation with rank {} failed: {}", name,
+                                               me.record.peer(), name_of(me.record.error()))};
+  }
+  return std::move(me.record);
+}
+
+// Of the fibers that lack something, one tries again and again, in turns with all that run; the others sleep until it
+// has got what it lacked.
+status blocking_device::post_again(const erased_post& post, call& me) {
+  status answer = status::retry(shortage::lock);
+  if (!me.end.is_fiber()) {
+    do {
+      through_->progress();
+      answer = post.post(post.what, ended_, &me);
+    } while (answer.is_retry());
+    return answer;
+  }
+  if (!enter_line(me)) me.turn.wait();
+  const leaving_line line{*this, me};
+  for (;;) {
+    me.end.yield();
+    answer = post.post(post.what, ended_, &me);
+    if (!answer.is_retry()) return answer;
+  }
+}
+
+// Whether it is the first.
+bool blocking_device::enter_line(call& last) {
+  const std::scoped_lock lock{line_mutex_};
+  call*& at = line_last_ == nullptr ? line_first_ : line_last_->behind;
+  at = &last;
+  line_last_ = &last;
+  return line_first_ == &last;
+}
+
+void blocking_device::leave_line(call& first) noexcept {
+  call* next = nullptr;
+  {
+    const std::scoped_lock lock{line_mutex_};
+    next = line_first_ = first.behind;
+    if (next == nullptr) line_last_ = nullptr;
+  }
+  if (next != nullptr) next->turn.come();
+}
+
+void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options) {
+  post_send_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_send(peer, bytes, local, mine);
+  };
+  static_cast<void>(run(post, "send"));
+}
+
+completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options) {
+  post_recv_options mine = options;
+  mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_recv(peer, buffer, local, mine);
+  };
+  return run(post, "recv");
+}
+
+void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
+                         const post_am_options& options) {
+  post_am_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_am(peer, to, bytes, local, mine);
+  };
+  static_cast<void>(run(post, "am"));
+}
+
+void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
+                          const post_put_options& options) {
+  post_put_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_put(peer, bytes, to, local, mine);
+  };
+  static_cast<void>(run(post, "put"));
+}
+
+void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
+                          const post_get_options& options) {
+  post_get_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_get(peer, buffer, from, local, mine);
+  };
+  static_cast<void>(run(post, "get"));
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// What a fiber consists of while it doesn't run: a stack pointer, with what a call has to preserve below it.
+//
+// Cost of a switch: six registers and the stack pointer to memory, the same back, one indirect jump. The rounding mode
+// and the exception mask of floating point are not saved: they stay those of the worker.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_FIBERS_ADDRESS_SANITIZER 1
+#elif defined(__SANITIZE_THREAD__)
+#define WEFT_FIBERS_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_FIBERS_ADDRESS_SANITIZER 1
+#elif __has_feature(thread_sanitizer)
+#define WEFT_FIBERS_THREAD_SANITIZER 1
+#endif
+#endif
+
+namespace weft::fibers {
+
+/// Whether this processor's switch is written.
+#if defined(__x86_64__) || defined(__aarch64__)
+inline constexpr bool has_switch = true;
+#else
+inline constexpr bool has_switch = false;
+#endif
+
+/// A stack and where it was left.
+class context {
+ public:
+  /// What runs already: a thread's own stack, known once it is left.
+  context() noexcept;
+  ~context();
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+
+  /// The first switch to this calls `entry(argument)` on the stack below `top`, which must never return.
+  void prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument) noexcept;
+
+  /// Leaves the running context, `this`, for `to`; returns when somebody switches back. **Threads**: one runs it.
+  void switch_to(context& to) noexcept;
+  /// The same for good: `this` is never switched to again.
+  void end_for(context& to) noexcept;
+
+  /// The first thing that runs on a new stack.
+  void arrived() noexcept;
+
+  /// Where the stack was left.
+  [[nodiscard]] const std::byte* left_at() const noexcept { return static_cast<const std::byte*>(pointer_); }
+
+ private:
+  void* pointer_ = nullptr;
+#if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
+  // What sanitizers want to know of a stack.
+  const void* bottom_ = nullptr;
+  std::size_t bytes_ = 0;
+  void* shadow_ = nullptr;
+  context* from_ = nullptr;
+#endif
+};
+
+}  // namespace weft::fibers

@@ -1,0 +1,165 @@
+// Which fibers of a worker are ready to run: a bit for each, and above them levels of hints, a bit for each word below
+// (dang2016, 3.2).
+//
+// Cost: to make a fiber of one's own worker ready, a plain store on each level that is in use (one for 64 fibers, two
+// for 4096). From another thread, one atomic `or`, and one more on each level where the hint isn't set yet. To take the
+// next one, some instructions in registers; at the end of a word, an exchange for each word that others have written.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+
+#include "weft/detail/atomics.hpp"
+
+namespace weft::fibers {
+
+/// **Threads**: the worker alone, but for `set`. What is set is taken once, in this round or the next one; what is set
+/// again before it is taken is taken once. Progress: wait-free. Linearization: the `or` and the exchange of the lowest
+/// word. Model test: tests/model/ready_bits_test.cpp.
+template <class Atomics = detail::std_atomics>
+class basic_ready_bits {
+ public:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  /// For slots below `capacity`, at most 2^24. **Errors**: std::bad_alloc.
+  explicit basic_ready_bits(std::uint32_t capacity) {
+    std::uint32_t bits = capacity;
+    for (level& each : levels_) {
+      const std::uint32_t words = (bits + 63) / 64;
+      each.own = std::make_unique<std::uint64_t[]>(words);
+      each.others = std::make_unique<word[]>(words);
+      bits = words;
+    }
+  }
+
+  /// `slot` may be set from now on. **Threads**: one at a time, before others can know of the slot.
+  void use(std::uint32_t slot) noexcept {
+    unsigned needed = 1;
+    while (slot /= 64) ++needed;
+    // [ready.grow] seq_cst -> [ready.depth], [ready.look]: who sees fewer levels sets, and looks at, words without
+    // hints.
+    if (needed > depth()) depth_.store(needed, std::memory_order_seq_cst);
+  }
+
+  /// By the worker itself.
+  void set_own(std::uint32_t slot) noexcept {
+    for (unsigned each = 0, end = depth(); each < end; ++each, slot /= 64) {
+      levels_[each].own[slot / 64] |= std::uint64_t{1} << slot % 64;
+    }
+  }
+
+  /// By any thread.
+  void set(std::uint32_t slot) noexcept {
+    for (unsigned each = 0, end = depth(); each < end; ++each, slot /= 64) {
+      const std::uint64_t bit = std::uint64_t{1} << slot % 64;
+      word& at = levels_[each].others[slot / 64];
+      // [ready.hinted] relaxed: had the worker taken this hint for the word below before that was set, then the `or`
+      // there would have seen the worker's exchange, and this would see that the hint is gone.
+      if (each != 0 && (at.load(std::memory_order_relaxed) & bit) != 0) continue;
+      // [ready.set] seq_cst -> [ready.grab], [ready.look]: what came before; and before the look at who sleeps.
+      at.fetch_or(bit, std::memory_order_seq_cst);
+    }
+  }
+
+  /// Whether all that was set when this round began has been taken. A round takes each slot once at most.
+  [[nodiscard]] bool is_round_over() const noexcept {
+    for (unsigned each = 0, end = depth(); each < end; ++each) {
+      if (levels_[each].taken != 0) return false;
+    }
+    return true;
+  }
+
+  /// The next slot, or `none` where there is nothing.
+  [[nodiscard]] std::uint32_t take() noexcept {
+    level& lowest = levels_[0];
+    if (lowest.taken == 0 && !refill()) return none;
+    const auto bit = static_cast<std::uint32_t>(std::countr_zero(lowest.taken));
+    lowest.taken &= lowest.taken - 1;
+    return lowest.index * 64 + bit;
+  }
+
+  /// Whether nothing is set. Who sets something after this sees what the worker has said by a seq_cst store before.
+  [[nodiscard]] bool is_empty() const noexcept {
+    // [ready.look] seq_cst <- [ready.set], [ready.grow]: as said above.
+    const unsigned end = depth_.load(std::memory_order_seq_cst);
+    for (unsigned each = 0; each < end; ++each) {
+      const level& at = levels_[each];
+      // [ready.look] seq_cst <- [ready.set]: the same.
+      if (at.taken != 0 || at.own[0] != 0 || at.others[0].load(std::memory_order_seq_cst) != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr unsigned levels_max = 4;
+  using word = typename Atomics::template atomic<std::uint64_t>;
+
+  struct level {
+    std::unique_ptr<std::uint64_t[]> own;
+    std::unique_ptr<word[]> others;
+    // What was taken of the word at `index`, and which of it others have set.
+    std::uint64_t taken = 0;
+    std::uint64_t taken_of_others = 0;
+    std::uint32_t index = 0;
+  };
+
+  [[nodiscard]] unsigned depth() const noexcept {
+    // [ready.depth] relaxed <- [ready.grow]: as said there.
+    return depth_.load(std::memory_order_relaxed);
+  }
+
+  static void grab(level& at, std::uint32_t index, bool of_others) noexcept {
+    at.index = index;
+    at.taken = at.own[index];
+    at.own[index] = 0;
+    at.taken_of_others = 0;
+    // [ready.first] relaxed: as in `begin_round`.
+    if (!of_others && (index != 0 || at.others[0].load(std::memory_order_relaxed) == 0)) return;
+    // [ready.grab] acq_rel <- [ready.set]: what came before; and that the hint for this word was taken before.
+    at.taken_of_others = at.others[index].exchange(0, std::memory_order_acq_rel);
+    at.taken |= at.taken_of_others;
+  }
+
+  // The lowest word that has something, by way of the hints. The first words are looked at without: a thread may set
+  // them that has not seen yet that there are more levels.
+  [[nodiscard]] bool refill() noexcept {
+    const unsigned end = depth();
+    unsigned each = 1;
+    bool is_new_round = false;
+    for (;;) {
+      while (each < end && levels_[each].taken == 0) ++each;
+      if (each == end) {
+        if (is_new_round) return false;
+        is_new_round = true;
+        begin_round(end);
+        each = end - 1;
+        if (levels_[each].taken == 0) return false;
+      }
+      if (each == 0) return true;
+      level& hints = levels_[each];
+      const std::uint64_t bit = hints.taken & -hints.taken;
+      hints.taken ^= bit;
+      --each;
+      grab(levels_[each], hints.index * 64 + static_cast<std::uint32_t>(std::countr_zero(bit)),
+           (hints.taken_of_others & bit) != 0);
+    }
+  }
+
+  void begin_round(unsigned end) noexcept {
+    for (unsigned each = 0; each + 1 < end; ++each) {
+      // [ready.first] relaxed: what is missed now is found in the next round.
+      const std::uint64_t first = levels_[each].own[0] | levels_[each].others[0].load(std::memory_order_relaxed);
+      if (first != 0) levels_[each + 1].own[0] |= 1;
+    }
+    grab(levels_[end - 1], 0, false);
+  }
+
+  std::array<level, levels_max> levels_;
+  typename Atomics::template atomic<unsigned> depth_{1};
+};
+
+using ready_bits = basic_ready_bits<>;
+
+}  // namespace weft::fibers

@@ -1,0 +1,182 @@
+// The public classes, joined to the workers.
+#include <sched.h>
+
+#include <vector>
+
+#include "base/log.hpp"
+#include "core/runtime_state.hpp"
+#include "fiber/worker.hpp"
+#include "weft/fiber.hpp"
+
+namespace weft {
+namespace fibers {
+
+class scheduler {
+ public:
+  explicit scheduler(const fiber_scheduler_options& options) {
+    for (std::uint32_t i = 0; i < options.workers; ++i) {
+      device* const progress = options.devices.empty() ? nullptr : options.devices[i % options.devices.size()];
+      all.push_back(std::make_unique<worker>(i, options, progress));
+    }
+    try {
+      for (const auto& each : all) each->begin();
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  ~scheduler() { stop(); }
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+
+  [[nodiscard]] std::uint64_t alive() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& each : all) sum += each->alive();
+    return sum;
+  }
+
+  static fiber_ref ref_of(worker& home, std::uint32_t slot) noexcept {
+    fiber_ref out;
+    out.home_ = &home;
+    out.slot_ = slot;
+    return out;
+  }
+
+  std::vector<std::unique_ptr<worker>> all;
+  std::atomic<std::uint32_t> turn{0};
+
+ private:
+  void stop() noexcept {
+    for (const auto& each : all) each->end();
+  }
+};
+
+}  // namespace fibers
+
+namespace {
+
+const fiber_scheduler_options& checked(const fiber_scheduler_options& options) {
+  const auto refuse = [](const char* why) { throw error{errc::invalid_argument, why}; };
+  if (!fibers::has_switch) {
+    throw error{errc::invalid_state, "fiber_scheduler: switching stacks is written for x86-64 and ARM64 alone"};
+  }
+  if (options.workers == 0 || options.workers > 4096) refuse("fiber_scheduler: `.workers` is from 1 to 4096");
+  if (options.fibers_per_worker == 0 || options.fibers_per_worker > 1U << 24) {
+    refuse("fiber_scheduler: `.fibers_per_worker` is from 1 to 16777216");
+  }
+  if (options.stack_bytes < std::size_t{16} << 10 || options.stack_bytes > std::size_t{1} << 30) {
+    refuse("fiber_scheduler: `.stack_bytes` is from 16 KiB to 1 GiB");
+  }
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    if (options.devices[i] == nullptr) refuse("fiber_scheduler: a device is null");
+    if (!options.devices[i]->is_shared() && options.workers > options.devices.size()) {
+      refuse("fiber_scheduler: a device of one thread's own is given to several workers: make it with .shared = true");
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+fiber_scheduler::fiber_scheduler(const fiber_scheduler_options& options)
+    : state_{std::make_unique<fibers::scheduler>(checked(options))} {}
+
+fiber_scheduler::~fiber_scheduler() {
+  if (state_->alive() != 0) core::misuse("a fiber scheduler is destroyed before a fiber has ended: join it");
+}
+
+std::uint64_t fiber_scheduler::alive() const noexcept { return state_->alive(); }
+std::uint32_t fiber_scheduler::workers() const noexcept { return static_cast<std::uint32_t>(state_->all.size()); }
+
+fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, std::size_t bytes,
+                                                std::size_t alignment) {
+  const auto count = static_cast<std::uint32_t>(state_->all.size());
+  std::uint32_t at = options.worker;
+  if (at == fiber_options::any_worker) {
+    at = state_->turn.fetch_add(1, std::memory_order_relaxed) % count;  // [stat]
+  } else if (at >= count) {
+    throw error{errc::invalid_argument, "fiber_scheduler::spawn: there is no such worker"};
+  }
+  fibers::fiber_state* const made = state_->all[at]->make(bytes, alignment);
+  return {made, made->function};
+}
+
+fiber fiber_scheduler::start(const begun& begin, void (*call)(void*)) noexcept {
+  begin.state->call = call;
+  begin.state->home->make_ready(begin.state->slot);
+  return fiber{begin.state};
+}
+
+fiber& fiber::operator=(fiber&& other) noexcept {
+  if (this != &other) {
+    fiber ended{std::move(*this)};
+    state_ = std::exchange(other.state_, nullptr);
+  }
+  return *this;
+}
+
+fiber::~fiber() {
+  if (state_ == nullptr) return;
+  try {
+    join();
+  } catch (const std::exception& lost) {
+    base::log_error("a fiber threw what nobody has asked for by join(): {}", lost.what());
+  } catch (...) {
+    base::log_error("a fiber threw what nobody has asked for by join()");
+  }
+}
+
+void fiber::join() {
+  if (state_ == nullptr) throw error{errc::invalid_state, "fiber::join: there is no fiber, or it was joined before"};
+  fibers::fiber_state& joined = *std::exchange(state_, nullptr);
+  base::waiter end;
+  base::waiter* nobody = nullptr;
+  // [fiber.join] acq_rel <-> [fiber.end]: what the fiber did; and the waiter.
+  if (joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire)) {
+    end.wait();
+  }
+  const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);
+  joined.home->drop(joined);
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+void fiber::detach() noexcept {
+  if (state_ == nullptr) return;
+  fibers::fiber_state& left = *std::exchange(state_, nullptr);
+  // [fiber.detach] acq_rel <-> [fiber.end]: what it has thrown by then is lost here.
+  left.is_detached.store(true, std::memory_order_relaxed);  // [stat]
+  left.home->drop(left);
+}
+
+fiber_ref fiber::ref() const noexcept {
+  return state_ == nullptr ? fiber_ref{} : fibers::scheduler::ref_of(*state_->home, state_->slot);
+}
+
+void fiber_ref::signal() const noexcept {
+  if (home_ != nullptr) home_->make_ready(slot_);
+}
+
+namespace this_fiber {
+
+bool is_one() noexcept { return fibers::worker::here() != nullptr && fibers::worker::here()->running() != nullptr; }
+
+fiber_ref self() noexcept {
+  return is_one() ? fibers::scheduler::ref_of(*fibers::worker::here(), fibers::worker::here()->running()->slot)
+                  : fiber_ref{};
+}
+
+void yield() noexcept {
+  if (is_one()) {
+    fibers::worker::here()->yield_running();
+  } else {
+    ::sched_yield();
+  }
+}
+
+void wait() {
+  if (!is_one()) throw error{errc::invalid_state, "this_fiber::wait: the caller is a thread, not a fiber"};
+  fibers::worker::here()->suspend_running();
+}
+
+}  // namespace this_fiber
+}  // namespace weft

@@ -1,0 +1,44 @@
+// The stacks of a worker's fibers, one for each slot, mapped when a slot is first used.
+//
+// Cost: a system call for 256 stacks, two more for each that is guarded. Tops lie at different lines and on different
+// pages, modulo what caches are indexed by: a thousand fibers that all have their heads at one index would push each
+// other out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::fibers {
+
+/// **Threads**: one at a time.
+class stacks {
+ public:
+  struct stack {
+    std::byte* bottom = nullptr;
+    std::byte* top = nullptr;
+  };
+
+  /// The first `guarded` have a page below their bottom that ends who touches it.
+  stacks(std::size_t bytes, std::uint32_t guarded);
+  ~stacks();
+  stacks(const stacks&) = delete;
+  stacks& operator=(const stacks&) = delete;
+
+  /// **Returns**: none where there is no memory.
+  [[nodiscard]] stack at(std::uint32_t slot) noexcept;
+
+  /// Gives the pages of a stack that nobody uses back to the system, but for the one that its top is in.
+  void release_pages(const stack& unused) const noexcept;
+
+ private:
+  static constexpr std::uint32_t slab_stacks = 256;
+
+  std::size_t page_;
+  std::size_t bytes_;   // of a stack, whole pages
+  std::size_t stride_;  // from one to the next
+  std::uint32_t guarded_;
+  std::vector<std::byte*> slabs_;
+};
+
+}  // namespace weft::fibers

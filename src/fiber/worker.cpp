@@ -1,0 +1,251 @@
+#include "fiber/worker.hpp"
+
+#include <cxxabi.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "core/runtime_state.hpp"
+#include "weft/detail/zeroed_memory.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::fibers {
+namespace {
+
+thread_local constinit worker* this_worker = nullptr;
+
+// Below this much of a stack, the next call may be beyond its bottom.
+constexpr std::ptrdiff_t least_left = 256;
+
+std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{count} * sizeof(fiber_state*); }
+
+}  // namespace
+
+worker* worker::here() noexcept { return this_worker; }
+
+worker::worker(std::uint32_t index, const fiber_scheduler_options& options, device* progress)
+    : ready_{options.fibers_per_worker},
+      slots_{static_cast<fiber_state**>(detail::allocate_zeroed(bytes_of_slots(options.fibers_per_worker)))},
+      index_{index},
+      slots_max_{options.fibers_per_worker},
+      progress_{progress},
+      stacks_{options.stack_bytes, options.guarded_stacks} {
+  if (slots_ == nullptr) throw std::bad_alloc{};
+  if (progress_ != nullptr) alarm_.emplace(progress_->runtime());
+}
+
+worker::~worker() {
+  for (std::uint32_t slot = 0; slot < used_; ++slot) {
+    if (slots_[slot] != nullptr) slots_[slot]->~fiber_state();
+  }
+  detail::release_zeroed(slots_, bytes_of_slots(slots_max_));
+}
+
+void worker::begin() {
+  thread_ = std::thread{[this] { run(); }};
+}
+
+void worker::end() noexcept {
+  // [fiber.stop] seq_cst -> [fiber.stops]: before the look at who sleeps.
+  stops_.store(true, std::memory_order_seq_cst);
+  wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
+  const std::scoped_lock lock{making_};
+  std::uint32_t slot = used_;
+  if (!free_.empty()) {
+    slot = free_.back();
+    free_.pop_back();
+  } else if (used_ == slots_max_) {
+    throw error{errc::out_of_memory,
+                "fiber_scheduler::spawn: a worker has as many fibers as `.fibers_per_worker` allows"};
+  }
+  const stacks::stack on = stacks_.at(slot);
+  if (on.top == nullptr) {
+    throw error{errc::out_of_memory, "fiber_scheduler::spawn: the system has no memory, or no mapping, for a stack"};
+  }
+  if (slot == used_) {
+    auto head = reinterpret_cast<std::uintptr_t>(on.top) - sizeof(fiber_state);
+    head -= head % alignof(fiber_state);
+    slots_[slot] = ::new (reinterpret_cast<void*>(head)) fiber_state;
+    slots_[slot]->home = this;
+    slots_[slot]->slot = slot;
+    slots_[slot]->bottom = on.bottom;
+    free_.reserve(used_ + 1);  // so that giving back needs no memory
+    ready_.use(slot);
+    ++used_;
+  }
+  fiber_state& out = *slots_[slot];
+  auto function = reinterpret_cast<std::uintptr_t>(&out) - function_bytes;
+  function -= function % std::max(alignment, std::size_t{16});
+  out.function = reinterpret_cast<void*>(function);
+  out.is_detached.store(false, std::memory_order_relaxed);  // [stat] nobody knows it yet
+  out.thrown = nullptr;
+  out.exceptions = {};
+  out.joiner.store(nullptr, std::memory_order_relaxed);  // [stat] nobody knows it yet
+  out.holders.store(2, std::memory_order_relaxed);       // [stat] the same
+  out.at.prepare(slots_[slot]->home->stacks_.at(slot).bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
+  out.is_alive = true;
+  alive_.fetch_add(1, std::memory_order_relaxed);  // [stat] who spawns knows
+  return &out;
+}
+
+void worker::run_fiber(void* state) {
+  auto& me = *static_cast<fiber_state*>(state);
+  me.at.arrived();
+  worker& home = *me.home;
+  home.arrived();
+  try {
+    me.call(me.function);
+  } catch (...) {
+    me.thrown = std::current_exception();
+  }
+  home.check_stack(me);
+  me.is_alive = false;
+  home.ended_ = &me;
+  const std::uint32_t slot = home.next();
+  context& to = slot == ready_bits::none ? home.own_ : home.slots_[slot]->at;
+  home.running_ = slot == ready_bits::none ? nullptr : home.slots_[slot];
+  *home.exceptions_ = slot == ready_bits::none ? home.own_exceptions_ : home.running_->exceptions;
+  me.at.end_for(to);
+}
+
+// After a switch, on the stack of who goes on.
+void worker::arrived() noexcept {
+  if (ended_ != nullptr) [[unlikely]]
+    finish(*std::exchange(ended_, nullptr));
+}
+
+void worker::finish(fiber_state& ended) noexcept {
+  auto* const nobody_comes = reinterpret_cast<base::waiter*>(1);
+  if (ended.is_detached.load(std::memory_order_relaxed) && ended.thrown) {
+    core::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
+  }
+  // [fiber.ended] release -> [fiber.alive]: what it did.
+  alive_.fetch_sub(1, std::memory_order_release);
+  // [fiber.end] acq_rel <-> [fiber.join]: what it did; and the waiter.
+  base::waiter* const joiner = ended.joiner.exchange(nobody_comes, std::memory_order_acq_rel);
+  if (joiner != nullptr) joiner->come();
+  drop(ended);
+}
+
+void worker::drop(fiber_state& which) noexcept {
+  // [fiber.holders] acq_rel -> [fiber.holders]: all that was done with it.
+  if (which.holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  which.thrown = nullptr;
+  const std::scoped_lock lock{making_};
+  if (free_.size() >= warm_max) stacks_.release_pages(stacks_.at(which.slot));
+  free_.push_back(which.slot);
+}
+
+void worker::make_ready(std::uint32_t slot) noexcept {
+  if (this_worker == this) {
+    ready_.set_own(slot);
+    return;
+  }
+  ready_.set(slot);
+  // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees the bit.
+  if (is_asleep_.load(std::memory_order_seq_cst)) wake();
+}
+
+void worker::wake() noexcept {
+  if (alarm_) {
+    static_cast<void>(alarm_->signal(completion_record{}));
+  } else {
+    woken_.fetch_add(1, std::memory_order_release);  // [stat] the bits carry what there is
+    base::wake_all(woken_);
+  }
+}
+
+// The next slot with a fiber, or none: then it is time for progress.
+std::uint32_t worker::next() noexcept {
+  if (switches_ >= switches_max && ready_.is_round_over()) [[unlikely]] {
+    switches_ = 0;
+    return ready_bits::none;
+  }
+  for (;;) {
+    const std::uint32_t slot = ready_.take();
+    ++switches_;
+    if (slot == ready_bits::none || slots_[slot]->is_alive) [[likely]]
+      return slot;
+  }
+}
+
+void worker::check_stack(const fiber_state& of) const noexcept {
+  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+  if (here - of.bottom < least_left || of.mark != fiber_state::whole) [[unlikely]] {
+    core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
+  }
+}
+
+void worker::suspend_running() noexcept {
+  fiber_state& me = *running_;
+  check_stack(me);
+  const std::uint32_t slot = next();
+  if (slot == me.slot) return;
+  go(me.at, me.exceptions, slot);
+}
+
+void worker::yield_running() noexcept {
+  ready_.set_own(running_->slot);
+  suspend_running();
+}
+
+void worker::go(context& from, exceptions_in_hand& of, std::uint32_t slot) noexcept {
+  fiber_state* const to = slot == ready_bits::none ? nullptr : slots_[slot];
+  running_ = to;
+  of = *exceptions_;
+  *exceptions_ = to == nullptr ? own_exceptions_ : to->exceptions;
+  from.switch_to(to == nullptr ? own_ : to->at);
+  arrived();
+}
+
+void worker::run() noexcept {
+  this_worker = this;
+  exceptions_ = reinterpret_cast<exceptions_in_hand*>(abi::__cxa_get_globals());
+  use_suspender(this);
+  // [fiber.stops] acquire <- [fiber.stop]: nothing but the wish itself.
+  while (!stops_.load(std::memory_order_acquire)) {
+    const std::uint32_t slot = next();
+    if (slot != ready_bits::none) {
+      go(own_, own_exceptions_, slot);
+      if (progress_ != nullptr) progress_->progress();
+    } else {
+      idle();
+    }
+  }
+  use_suspender(nullptr);
+  this_worker = nullptr;
+}
+
+// Until there is something to run, or it is over. Makes progress meanwhile.
+void worker::idle() noexcept {
+  // [fiber.sleep] seq_cst <-> [fiber.asleep]: as said there.
+  is_asleep_.store(true, std::memory_order_seq_cst);
+  // [fiber.stops] seq_cst <- [fiber.stop]: who stops it after this look sees that it sleeps.
+  const auto is_over = [this] { return !ready_.is_empty() || stops_.load(std::memory_order_seq_cst); };
+  if (progress_ != nullptr) {
+    progress_->wait(*alarm_, is_over);
+  } else {
+    for (int looks = 0; looks < 256 && !is_over(); ++looks) detail::std_atomics::pause();
+    const std::uint32_t before = woken_.load(std::memory_order_acquire);  // [stat] the bits carry what there is
+    if (!is_over()) {
+      base::sleep_while({&woken_, before}, {}, std::chrono::steady_clock::now() + std::chrono::milliseconds{100});
+    }
+  }
+  // [fiber.awake] relaxed: who sees the old value wakes it once more for nothing.
+  is_asleep_.store(false, std::memory_order_relaxed);
+}
+
+void* worker::current() noexcept {
+  return running_ == nullptr ? nullptr : reinterpret_cast<void*>(std::uintptr_t{running_->slot} + 1);
+}
+void worker::suspend() noexcept { suspend_running(); }
+void worker::resume(void* which) noexcept {
+  make_ready(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(which) - 1));
+}
+
+}  // namespace weft::fibers

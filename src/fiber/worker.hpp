@@ -1,0 +1,126 @@
+// A thread that runs fibers.
+//
+// Cost of a switch from one to the next: the next bit (`ready_bits`), the heads of both fibers, the registers
+// (`context`), two words of the exceptions that are being handled.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/waiter.hpp"
+#include "fiber/context.hpp"
+#include "fiber/ready_bits.hpp"
+#include "fiber/stacks.hpp"
+#include "weft/counter.hpp"
+#include "weft/fiber.hpp"
+
+namespace weft::fibers {
+
+class worker;
+
+/// What the C++ runtime keeps for each thread: of a fiber while it is suspended in a handler of an exception.
+struct exceptions_in_hand {
+  void* caught = nullptr;
+  unsigned uncaught = 0;
+};
+
+/// The head of a fiber: it lies at the top of its stack. What overruns the stack above writes into `mark` first.
+struct fiber_state {
+  static constexpr std::uint64_t whole = 0x5765'6674'2066'6962;
+
+  context at;
+  worker* home = nullptr;
+  std::uint32_t slot = 0;
+  bool is_alive = false;
+  std::atomic<bool> is_detached{false};
+  std::atomic<std::uint32_t> holders{0};  // the fiber itself, and its handle
+  std::atomic<base::waiter*> joiner{nullptr};
+  void (*call)(void*) = nullptr;
+  void* function = nullptr;
+  const std::byte* bottom = nullptr;
+  exceptions_in_hand exceptions;
+  std::exception_ptr thrown;
+  std::uint64_t mark = whole;
+};
+
+class alignas(detail::cache_line_bytes) worker final : private suspender {
+ public:
+  worker(std::uint32_t index, const fiber_scheduler_options& options, device* progress);
+  ~worker();
+
+  void begin();
+  void end() noexcept;
+
+  /// The worker whose thread this is, or null.
+  [[nodiscard]] static worker* here() noexcept;
+  /// What it runs: null in its own context, between fibers, and in handlers that it runs then.
+  [[nodiscard]] fiber_state* running() const noexcept { return running_; }
+
+  /// A fiber that doesn't run yet, with room for its function. **Threads**: any. **Errors**: out_of_memory.
+  [[nodiscard]] fiber_state* make(std::size_t function_bytes, std::size_t alignment);
+  /// Makes ready who is in `slot`. **Threads**: any.
+  void make_ready(std::uint32_t slot) noexcept;
+  /// By a fiber of this worker.
+  void suspend_running() noexcept;
+  void yield_running() noexcept;
+  /// The fiber itself, or its handle, is done with it. **Threads**: any.
+  void drop(fiber_state& which) noexcept;
+
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] std::uint64_t alive() const noexcept {
+    // [fiber.alive] acquire <- [fiber.ended]: what those did that have ended.
+    return alive_.load(std::memory_order_acquire);
+  }
+
+ private:
+  static constexpr unsigned switches_max = 64;    // after so many, progress is made at the end of the round
+  static constexpr std::uint32_t warm_max = 256;  // stacks that keep their pages
+
+  void* current() noexcept override;
+  void suspend() noexcept override;
+  void resume(void* which) noexcept override;
+
+  static void run_fiber(void* state);
+  void run() noexcept;
+  void idle() noexcept;
+  void wake() noexcept;
+  [[nodiscard]] std::uint32_t next() noexcept;
+  void go(context& from, exceptions_in_hand& of, std::uint32_t slot) noexcept;
+  void arrived() noexcept;
+  void check_stack(const fiber_state& of) const noexcept;
+  void finish(fiber_state& ended) noexcept;
+
+  // Of the thread itself.
+  ready_bits ready_;
+  fiber_state** slots_;
+  fiber_state* running_ = nullptr;
+  fiber_state* ended_ = nullptr;  // whose stack was left for good just now
+  exceptions_in_hand* exceptions_ = nullptr;
+  context own_;
+  exceptions_in_hand own_exceptions_;
+  unsigned switches_ = 0;  // since the last progress
+  std::uint32_t index_;
+  std::uint32_t slots_max_;
+  device* progress_;
+
+  // Of all threads.
+  alignas(detail::cache_line_bytes) std::atomic<bool> is_asleep_{false};
+  std::atomic<bool> stops_{false};
+  std::atomic<std::uint32_t> woken_{0};  // where there is no device to wait by
+  std::optional<counter> alarm_;         // where there is
+  alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> alive_{0};
+  std::mutex making_;  // what follows
+  stacks stacks_;
+  std::vector<std::uint32_t> free_;  // the warm ones last
+  std::uint32_t used_ = 0;
+
+  std::thread thread_;
+};
+
+}  // namespace weft::fibers

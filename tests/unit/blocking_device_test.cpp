@@ -1,0 +1,143 @@
+// Operations that wait for their end: by fibers, by threads, and by a scheduler of somebody else's.
+#include "weft/blocking_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/waiting.hpp"
+#include "weft/fiber.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+std::uint64_t word_of(std::uint64_t tag, std::uint64_t round) { return tag * 1'000'003 + round; }
+
+// A round trip, again and again, and what comes back is what was sent, and one more.
+void ping(const blocking_device& with, std::uint32_t peer, std::uint64_t tag, std::uint64_t rounds) {
+  auto& through = const_cast<blocking_device&>(with);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::uint64_t word = word_of(tag, round);
+    through.send(peer, {&word, sizeof word}, {.tag = tag});
+    std::uint64_t back = 0;
+    const completion_record got = through.recv(peer, {&back, sizeof back}, {.tag = tag});
+    EXPECT_EQ(got.bytes(), sizeof back);
+    EXPECT_EQ(got.tag(), tag);
+    EXPECT_EQ(back, word + 1);
+  }
+}
+
+void pong(blocking_device& through, std::uint32_t peer, std::uint64_t tag, std::uint64_t rounds) {
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::uint64_t word = 0;
+    static_cast<void>(through.recv(peer, {&word, sizeof word}, {.tag = tag}));
+    EXPECT_EQ(word, word_of(tag, round));
+    ++word;
+    through.send(peer, {&word, sizeof word}, {.tag = tag});
+  }
+}
+
+TEST(blocking_device, serves_many_fibers_of_several_workers) {
+  const std::uint64_t fibers_each = test::under_sanitizer ? 50 : 500;
+  test::local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    blocking_device through{dev};
+    std::array<device*, 1> served{&dev};
+    fiber_scheduler fibers{{.workers = 2, .devices = served}};
+    rt.barrier();
+    std::vector<fiber> all;
+    for (std::uint64_t tag = 0; tag < fibers_each; ++tag) {
+      all.push_back(fibers.spawn([&, tag] {
+        if (rt.rank() == 0) {
+          ping(through, 1, tag, 10);
+        } else {
+          pong(through, 0, tag, 10);
+        }
+      }));
+    }
+    for (fiber& each : all) each.join();
+    rt.barrier();
+  });
+}
+
+TEST(blocking_device, serves_threads) {
+  test::local_job{2}.run([](runtime& rt) {
+    blocking_device through{rt.default_device()};
+    rt.barrier();
+    if (rt.rank() == 0) {
+      ping(through, 1, 5, 20);
+    } else {
+      pong(through, 0, 5, 20);
+    }
+    rt.barrier();
+  });
+}
+
+TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
+  test::local_job{2}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    blocking_device through{dev};
+    std::array<device*, 1> served{&dev};
+    const memory_region region{rt, std::size_t{1} << 16};
+    std::array<remote_region, 2> all{};
+    all[rt.rank()] = region.handle();
+    const std::uint32_t peer = 1 - rt.rank();
+    fiber_scheduler fibers{{.devices = served}};
+    fibers
+        .spawn([&] {
+          if (rt.rank() == 0) {
+            through.send(peer, std::as_bytes(std::span{&all[0], 1}));
+            static_cast<void>(through.recv(peer, std::as_writable_bytes(std::span{&all[1], 1})));
+          } else {
+            static_cast<void>(through.recv(peer, std::as_writable_bytes(std::span{&all[0], 1})));
+            through.send(peer, std::as_bytes(std::span{&all[1], 1}));
+          }
+          const std::vector<std::byte> out(20'000, std::byte{7});
+          through.put(peer, out, remote_buffer{all[peer], 8}, {.complete_at = completion_level::delivered});
+          std::vector<std::byte> in(20'000);
+          through.get(peer, in, remote_buffer{all[peer], 8});
+          EXPECT_EQ(in, out);
+          for (std::uint64_t i = 0; i < 10; ++i) {
+            EXPECT_EQ(through.atomic<std::uint64_t>(peer, atomic_op::fetch_add, 2, remote_buffer{all[peer], 0}), 2 * i);
+          }
+        })
+        .join();
+    rt.barrier();
+  });
+}
+
+TEST(blocking_device, throws_what_an_operation_ends_with) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    blocking_device through{dev};
+    std::array<device*, 1> served{&dev};
+    fiber_scheduler fibers{{.devices = served}};
+    fiber receives = fibers.spawn([&] {
+      std::array<std::byte, 10> small;
+      static_cast<void>(through.recv(0, std::span{small}));
+    });
+    fibers
+        .spawn([&] {
+          const std::vector<std::byte> large(100);
+          through.send(0, large);
+        })
+        .join();
+    try {
+      receives.join();
+      FAIL() << "nothing was thrown";
+    } catch (const error& thrown) {
+      EXPECT_EQ(thrown.code(), errc::truncated);
+      EXPECT_NE(std::string{thrown.what()}.find("recv"), std::string::npos) << thrown.what();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace weft
