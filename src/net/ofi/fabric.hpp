@@ -14,6 +14,8 @@
 
 #include "net/ofi/library.hpp"
 
+#undef count_of  // a macro of libfabric's, and a name of ours
+
 namespace weft::net::ofi {
 
 template <class Object>
