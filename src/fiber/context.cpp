@@ -10,8 +10,6 @@
 #endif
 
 extern "C" {
-// Pushes what a call preserves, stores the stack pointer in `*from`, takes `to` as the stack pointer, and pops.
-[[gnu::visibility("hidden")]] void weft_fiber_switch(void** from, void* to) noexcept;
 // Where a new stack begins: calls what `prepare` has left in two of the registers.
 [[gnu::visibility("hidden")]] void weft_fiber_begin() noexcept;
 }
@@ -150,32 +148,18 @@ void context::prepare([[maybe_unused]] std::byte* bottom, std::byte* top, void (
 #endif
 }
 
-void context::switch_to(context& to) noexcept {
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
+void context::leave_for(context& to, void** shadow) noexcept {
   to.from_ = this;
-  __sanitizer_start_switch_fiber(&shadow_, to.bottom_, to.bytes_);
+  __sanitizer_start_switch_fiber(shadow, to.bottom_, to.bytes_);
+}
+void context::arrived() noexcept { __sanitizer_finish_switch_fiber(shadow_, &from_->bottom_, &from_->bytes_); }
 #elif defined(WEFT_FIBERS_THREAD_SANITIZER)
+void context::leave_for(context& to, void** /*shadow*/) noexcept {
   if (shadow_ == nullptr) shadow_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(to.shadow_, 0);
-#endif
-  weft_fiber_switch(&pointer_, to.pointer_);
-  arrived();
 }
-
-void context::end_for(context& to) noexcept {
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
-  to.from_ = this;
-  __sanitizer_start_switch_fiber(nullptr, to.bottom_, to.bytes_);
-#elif defined(WEFT_FIBERS_THREAD_SANITIZER)
-  __tsan_switch_to_fiber(to.shadow_, 0);
+void context::arrived() noexcept {}
 #endif
-  weft_fiber_switch(&pointer_, to.pointer_);
-}
-
-void context::arrived() noexcept {
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
-  __sanitizer_finish_switch_fiber(shadow_, &from_->bottom_, &from_->bytes_);
-#endif
-}
 
 }  // namespace weft::fibers

@@ -27,6 +27,11 @@ inline constexpr bool has_switch = true;
 inline constexpr bool has_switch = false;
 #endif
 
+extern "C" {
+/// Pushes what a call preserves, stores the stack pointer in `*from`, takes `to` as the stack pointer, and pops.
+[[gnu::visibility("hidden")]] void weft_fiber_switch(void** from, void* to) noexcept;
+}
+
 /// A stack and where it was left.
 class context {
  public:
@@ -40,17 +45,33 @@ class context {
   void prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument) noexcept;
 
   /// Leaves the running context, `this`, for `to`; returns when somebody switches back. **Threads**: one runs it.
-  void switch_to(context& to) noexcept;
+  void switch_to(context& to) noexcept {
+    leave_for(to, &shadow_place());
+    weft_fiber_switch(&pointer_, to.pointer_);
+    arrived();
+  }
   /// The same for good: `this` is never switched to again.
-  void end_for(context& to) noexcept;
+  void end_for(context& to) noexcept {
+    leave_for(to, nullptr);
+    weft_fiber_switch(&pointer_, to.pointer_);
+  }
 
   /// The first thing that runs on a new stack.
+#if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
   void arrived() noexcept;
-
-  /// Where the stack was left.
-  [[nodiscard]] const std::byte* left_at() const noexcept { return static_cast<const std::byte*>(pointer_); }
+#else
+  void arrived() noexcept {}
+#endif
 
  private:
+#if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
+  void leave_for(context& to, void** shadow) noexcept;
+  void*& shadow_place() noexcept { return shadow_; }
+#else
+  void leave_for(context& /*to*/, void** /*shadow*/) noexcept {}
+  void*& shadow_place() noexcept { return pointer_; }
+#endif
+
   void* pointer_ = nullptr;
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
   // What sanitizers want to know of a stack.

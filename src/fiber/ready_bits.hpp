@@ -45,7 +45,9 @@ class basic_ready_bits {
 
   /// By the worker itself.
   void set_own(std::uint32_t slot) noexcept {
-    for (unsigned each = 0, end = depth(); each < end; ++each, slot /= 64) {
+    levels_[0].own[slot / 64] |= std::uint64_t{1} << slot % 64;
+    for (unsigned each = 1, end = depth(); each < end; ++each) {
+      slot /= 64;
       levels_[each].own[slot / 64] |= std::uint64_t{1} << slot % 64;
     }
   }
@@ -74,7 +76,8 @@ class basic_ready_bits {
   /// The next slot, or `none` where there is nothing.
   [[nodiscard]] std::uint32_t take() noexcept {
     level& lowest = levels_[0];
-    if (lowest.taken == 0 && !refill()) return none;
+    if (lowest.taken == 0 && !refill()) [[unlikely]]
+      return none;
     const auto bit = static_cast<std::uint32_t>(std::countr_zero(lowest.taken));
     lowest.taken &= lowest.taken - 1;
     return lowest.index * 64 + bit;
@@ -124,7 +127,7 @@ class basic_ready_bits {
 
   // The lowest word that has something, by way of the hints. The first words are looked at without: a thread may set
   // them that has not seen yet that there are more levels.
-  [[nodiscard]] bool refill() noexcept {
+  [[nodiscard]] [[gnu::noinline]] bool refill() noexcept {
     const unsigned end = depth();
     unsigned each = 1;
     bool is_new_round = false;

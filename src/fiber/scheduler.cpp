@@ -1,6 +1,4 @@
 // The public classes, joined to the workers.
-#include <sched.h>
-
 #include <vector>
 
 #include "base/log.hpp"
@@ -163,14 +161,6 @@ bool is_one() noexcept { return fibers::worker::here() != nullptr && fibers::wor
 fiber_ref self() noexcept {
   return is_one() ? fibers::scheduler::ref_of(*fibers::worker::here(), fibers::worker::here()->running()->slot)
                   : fiber_ref{};
-}
-
-void yield() noexcept {
-  if (is_one()) {
-    fibers::worker::here()->yield_running();
-  } else {
-    ::sched_yield();
-  }
 }
 
 void wait() {

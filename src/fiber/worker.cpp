@@ -22,6 +22,44 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 
 }  // namespace
 
+// The next slot with a fiber, or none: then it is time for progress.
+[[gnu::always_inline]] inline std::uint32_t worker::next() noexcept {
+  if (switches_ >= switches_max && ready_.is_round_over()) [[unlikely]] {
+    switches_ = 0;
+    return ready_bits::none;
+  }
+  for (;;) {
+    const std::uint32_t slot = ready_.take();
+    ++switches_;
+    if (slot == ready_bits::none || slots_[slot]->is_alive) [[likely]]
+      return slot;
+  }
+}
+
+// What ends the process is said on the worker's own stack: this one has no room for it.
+[[gnu::always_inline]] inline void worker::check_stack(fiber_state& of) noexcept {
+  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+  if (here - of.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
+    return;
+  has_overrun_ = true;
+  of.at.end_for(own_);
+}
+
+// After a switch, on the stack of who goes on.
+[[gnu::always_inline]] inline void worker::arrived() noexcept {
+  if (ended_ != nullptr) [[unlikely]]
+    finish(*std::exchange(ended_, nullptr));
+}
+
+[[gnu::always_inline]] inline void worker::go(context& from, exceptions_in_hand& of, std::uint32_t slot) noexcept {
+  fiber_state* const to = slot == ready_bits::none ? nullptr : slots_[slot];
+  running_ = to;
+  of = *exceptions_;
+  *exceptions_ = to == nullptr ? own_exceptions_ : to->exceptions;
+  from.switch_to(to == nullptr ? own_ : to->at);
+  arrived();
+}
+
 worker* worker::here() noexcept { return this_worker; }
 
 worker::worker(std::uint32_t index, const fiber_scheduler_options& options, device* progress)
@@ -113,12 +151,6 @@ void worker::run_fiber(void* state) {
   me.at.end_for(to);
 }
 
-// After a switch, on the stack of who goes on.
-void worker::arrived() noexcept {
-  if (ended_ != nullptr) [[unlikely]]
-    finish(*std::exchange(ended_, nullptr));
-}
-
 void worker::finish(fiber_state& ended) noexcept {
   auto* const nobody_comes = reinterpret_cast<base::waiter*>(1);
   if (ended.is_detached.load(std::memory_order_relaxed) && ended.thrown) {
@@ -160,47 +192,18 @@ void worker::wake() noexcept {
   }
 }
 
-// The next slot with a fiber, or none: then it is time for progress.
-std::uint32_t worker::next() noexcept {
-  if (switches_ >= switches_max && ready_.is_round_over()) [[unlikely]] {
-    switches_ = 0;
-    return ready_bits::none;
-  }
-  for (;;) {
-    const std::uint32_t slot = ready_.take();
-    ++switches_;
-    if (slot == ready_bits::none || slots_[slot]->is_alive) [[likely]]
-      return slot;
-  }
-}
-
-void worker::check_stack(const fiber_state& of) const noexcept {
-  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-  if (here - of.bottom < least_left || of.mark != fiber_state::whole) [[unlikely]] {
-    core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
-  }
-}
-
-void worker::suspend_running() noexcept {
+[[gnu::always_inline]] inline void worker::suspend_me() noexcept {
   fiber_state& me = *running_;
   check_stack(me);
   const std::uint32_t slot = next();
-  if (slot == me.slot) return;
-  go(me.at, me.exceptions, slot);
+  if (slot != me.slot) go(me.at, me.exceptions, slot);
 }
+
+void worker::suspend_running() noexcept { suspend_me(); }
 
 void worker::yield_running() noexcept {
   ready_.set_own(running_->slot);
-  suspend_running();
-}
-
-void worker::go(context& from, exceptions_in_hand& of, std::uint32_t slot) noexcept {
-  fiber_state* const to = slot == ready_bits::none ? nullptr : slots_[slot];
-  running_ = to;
-  of = *exceptions_;
-  *exceptions_ = to == nullptr ? own_exceptions_ : to->exceptions;
-  from.switch_to(to == nullptr ? own_ : to->at);
-  arrived();
+  suspend_me();
 }
 
 void worker::run() noexcept {
@@ -212,6 +215,7 @@ void worker::run() noexcept {
     const std::uint32_t slot = next();
     if (slot != ready_bits::none) {
       go(own_, own_exceptions_, slot);
+      if (has_overrun_) core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
       if (progress_ != nullptr) progress_->progress();
     } else {
       idle();
@@ -249,3 +253,12 @@ void worker::resume(void* which) noexcept {
 }
 
 }  // namespace weft::fibers
+
+void weft::this_fiber::yield() noexcept {
+  fibers::worker* const here = fibers::this_worker;
+  if (here != nullptr && here->running() != nullptr) [[likely]] {
+    here->yield_running();
+  } else {
+    ::sched_yield();
+  }
+}

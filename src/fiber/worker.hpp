@@ -93,13 +93,15 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   [[nodiscard]] std::uint32_t next() noexcept;
   void go(context& from, exceptions_in_hand& of, std::uint32_t slot) noexcept;
   void arrived() noexcept;
-  void check_stack(const fiber_state& of) const noexcept;
+  void check_stack(fiber_state& of) noexcept;
+  void suspend_me() noexcept;
   void finish(fiber_state& ended) noexcept;
 
   // Of the thread itself.
   ready_bits ready_;
   fiber_state** slots_;
   fiber_state* running_ = nullptr;
+  bool has_overrun_ = false;
   fiber_state* ended_ = nullptr;  // whose stack was left for good just now
   exceptions_in_hand* exceptions_ = nullptr;
   context own_;
