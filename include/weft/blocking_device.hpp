@@ -3,11 +3,13 @@
 // Cost: the operation's, and where it isn't done at once, a wait: a fiber's is two switches and one atomic `or`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
+#include "weft/status.hpp"
 
 namespace weft {
 
@@ -74,17 +76,21 @@ class blocking_device {
     status (*post)(void* what, completion& local, void* context);
   };
   completion_record run_erased(const erased_post& post, const char* name);
-  [[nodiscard]] status post_again(const erased_post& post, call& me);
-  [[nodiscard]] bool enter_line(call& last);
-  void leave_line(call& first) noexcept;
+  [[nodiscard]] status post_again(const erased_post& post, call& me, shortage lacks);
+  [[nodiscard]] bool enter_line(shortage lacks, call& last);
+  void leave_line(shortage lacked, call& first) noexcept;
   struct leaving_line;
+
+  // Fibers that were told *retry*, by what they lack.
+  struct line {
+    call* first = nullptr;
+    call* last = nullptr;
+  };
 
   device* through_;
   signals ended_;
-  // Fibers that were told *retry*.
-  std::mutex line_mutex_;
-  call* line_first_ = nullptr;
-  call* line_last_ = nullptr;
+  std::mutex lines_mutex_;
+  std::array<line, shortages> lines_;
 };
 
 }  // namespace weft

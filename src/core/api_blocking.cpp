@@ -11,14 +11,15 @@ namespace weft {
 struct blocking_device::call {
   completion_record record;
   base::waiter end;
-  base::waiter turn;  // to post again
-  call* behind = nullptr;
+  base::waiter* turn = nullptr;  // to post again
+  call* behind = nullptr;        // in line
 };
 
 struct blocking_device::leaving_line {
   blocking_device& of;
+  shortage lacked;
   call& who;
-  ~leaving_line() { of.leave_line(who); }
+  ~leaving_line() { of.leave_line(lacked, who); }
 };
 
 completion::answer blocking_device::signals::signal(completion_record&& record) noexcept {
@@ -31,7 +32,7 @@ completion::answer blocking_device::signals::signal(completion_record&& record) 
 completion_record blocking_device::run_erased(const erased_post& post, const char* name) {
   call me;
   status answer = post.post(post.what, ended_, &me);
-  if (answer.is_retry()) answer = post_again(post, me);
+  if (answer.is_retry()) answer = post_again(post, me, answer.reason());
   if (answer.is_done()) return std::move(me.record);
   if (me.end.is_fiber()) {
     me.end.wait();
@@ -45,10 +46,10 @@ completion_record blocking_device::run_erased(const erased_post& post, const cha
   return std::move(me.record);
 }
 
-// Of the fibers that lack something, one tries again and again, in turns with all that run; the others sleep until it
-// has got what it lacked.
-status blocking_device::post_again(const erased_post& post, call& me) {
-  status answer = status::retry(shortage::lock);
+// Of the fibers that lack the same thing, one tries again and again, in turns with all that run; the others sleep until
+// it has got what it lacked. Those that lack something else don't wait for it: they may be who frees it.
+status blocking_device::post_again(const erased_post& post, call& me, shortage lacks) {
+  status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {
     do {
       through_->progress();
@@ -56,32 +57,39 @@ status blocking_device::post_again(const erased_post& post, call& me) {
     } while (answer.is_retry());
     return answer;
   }
-  if (!enter_line(me)) me.turn.wait();
-  const leaving_line line{*this, me};
-  for (;;) {
-    me.end.yield();
-    answer = post.post(post.what, ended_, &me);
-    if (!answer.is_retry()) return answer;
+  while (answer.is_retry()) {
+    lacks = answer.reason();
+    base::waiter turn;
+    me.turn = &turn;
+    me.behind = nullptr;
+    if (!enter_line(lacks, me)) turn.wait();
+    const leaving_line at_end{*this, lacks, me};
+    do {
+      me.end.yield();
+      answer = post.post(post.what, ended_, &me);
+    } while (answer.is_retry() && answer.reason() == lacks);
   }
+  return answer;
 }
 
 // Whether it is the first.
-bool blocking_device::enter_line(call& last) {
-  const std::scoped_lock lock{line_mutex_};
-  call*& at = line_last_ == nullptr ? line_first_ : line_last_->behind;
-  at = &last;
-  line_last_ = &last;
-  return line_first_ == &last;
+bool blocking_device::enter_line(shortage lacks, call& last) {
+  const std::scoped_lock lock{lines_mutex_};
+  line& mine = lines_[static_cast<std::size_t>(lacks)];
+  (mine.last == nullptr ? mine.first : mine.last->behind) = &last;
+  mine.last = &last;
+  return mine.first == &last;
 }
 
-void blocking_device::leave_line(call& first) noexcept {
+void blocking_device::leave_line(shortage lacked, call& first) noexcept {
   call* next = nullptr;
   {
-    const std::scoped_lock lock{line_mutex_};
-    next = line_first_ = first.behind;
-    if (next == nullptr) line_last_ = nullptr;
+    const std::scoped_lock lock{lines_mutex_};
+    line& mine = lines_[static_cast<std::size_t>(lacked)];
+    next = mine.first = first.behind;
+    if (next == nullptr) mine.last = nullptr;
   }
-  if (next != nullptr) next->turn.come();
+  if (next != nullptr) next->turn->come();
 }
 
 void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options) {

@@ -36,8 +36,7 @@ weft_fiber_switch:
   popq %r12
   popq %rbx
   popq %rbp
-  popq %rdx
-  jmpq *%rdx
+  ret
 .size weft_fiber_switch, . - weft_fiber_switch
 .p2align 4
 .globl weft_fiber_begin
@@ -86,7 +85,7 @@ weft_fiber_switch:
   ldp d12, d13, [sp, #128]
   ldp d14, d15, [sp, #144]
   add sp, sp, #160
-  br x30
+  ret
 .size weft_fiber_switch, . - weft_fiber_switch
 .p2align 4
 .globl weft_fiber_begin

@@ -129,7 +129,7 @@ void fiber::join() {
   fibers::fiber_state& joined = *std::exchange(state_, nullptr);
   base::waiter end;
   base::waiter* nobody = nullptr;
-  // [fiber.join] acq_rel <-> [fiber.end]: what the fiber did; and the waiter.
+  // [fiber.join] acq_rel <-> [fiber.end]: what the fiber did; and who waits.
   if (joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire)) {
     end.wait();
   }
@@ -141,8 +141,11 @@ void fiber::join() {
 void fiber::detach() noexcept {
   if (state_ == nullptr) return;
   fibers::fiber_state& left = *std::exchange(state_, nullptr);
-  // [fiber.detach] acq_rel <-> [fiber.end]: what it has thrown by then is lost here.
-  left.is_detached.store(true, std::memory_order_relaxed);  // [stat]
+  // [fiber.detach] seq_cst -> [fiber.is_detached]: one of both sees the other.
+  left.is_detached.store(true, std::memory_order_seq_cst);
+  // [fiber.detached] seq_cst <- [fiber.end]: what it has thrown.
+  const bool is_over = left.joiner.load(std::memory_order_seq_cst) == fibers::fiber_state::over();
+  if (is_over && left.thrown != nullptr) fibers::refuse_throwing_alone();
   left.home->drop(left);
 }
 

@@ -112,7 +112,7 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
     slots_[slot]->home = this;
     slots_[slot]->slot = slot;
     slots_[slot]->bottom = on.bottom;
-    free_.reserve(used_ + 1);  // so that giving back needs no memory
+    if (free_.capacity() == used_) free_.reserve(std::max(used_ * 2, 64U));  // so that giving back needs no memory
     ready_.use(slot);
     ++used_;
   }
@@ -152,16 +152,19 @@ void worker::run_fiber(void* state) {
 }
 
 void worker::finish(fiber_state& ended) noexcept {
-  auto* const nobody_comes = reinterpret_cast<base::waiter*>(1);
-  if (ended.is_detached.load(std::memory_order_relaxed) && ended.thrown) {
-    core::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
-  }
+  const bool has_thrown = ended.thrown != nullptr;
   // [fiber.ended] release -> [fiber.alive]: what it did.
   alive_.fetch_sub(1, std::memory_order_release);
-  // [fiber.end] acq_rel <-> [fiber.join]: what it did; and the waiter.
-  base::waiter* const joiner = ended.joiner.exchange(nobody_comes, std::memory_order_acq_rel);
+  // [fiber.end] seq_cst <-> [fiber.join], [fiber.detached]: what it did; the waiter; and whether nobody comes.
+  base::waiter* const joiner = ended.joiner.exchange(fiber_state::over(), std::memory_order_seq_cst);
+  // [fiber.is_detached] seq_cst <- [fiber.detach]: one of both sees the other.
+  if (has_thrown && ended.is_detached.load(std::memory_order_seq_cst)) refuse_throwing_alone();
   if (joiner != nullptr) joiner->come();
   drop(ended);
+}
+
+void refuse_throwing_alone() noexcept {
+  core::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
 }
 
 void worker::drop(fiber_state& which) noexcept {
@@ -187,7 +190,8 @@ void worker::wake() noexcept {
   if (alarm_) {
     static_cast<void>(alarm_->signal(completion_record{}));
   } else {
-    woken_.fetch_add(1, std::memory_order_release);  // [stat] the bits carry what there is
+    // [fiber.woken] release -> [fiber.before_sleep]: nothing but the wish; the bits carry what there is.
+    woken_.fetch_add(1, std::memory_order_release);
     base::wake_all(woken_);
   }
 }
@@ -235,7 +239,8 @@ void worker::idle() noexcept {
     progress_->wait(*alarm_, is_over);
   } else {
     for (int looks = 0; looks < 256 && !is_over(); ++looks) detail::std_atomics::pause();
-    const std::uint32_t before = woken_.load(std::memory_order_acquire);  // [stat] the bits carry what there is
+    // [fiber.before_sleep] acquire <- [fiber.woken]: who wakes it after this changes the word that it sleeps at.
+    const std::uint32_t before = woken_.load(std::memory_order_acquire);
     if (!is_over()) {
       base::sleep_while({&woken_, before}, {}, std::chrono::steady_clock::now() + std::chrono::milliseconds{100});
     }

@@ -24,6 +24,9 @@ namespace weft::fibers {
 
 class worker;
 
+/// Ends the process: a detached fiber threw.
+[[noreturn]] void refuse_throwing_alone() noexcept;
+
 /// What the C++ runtime keeps for each thread: of a fiber while it is suspended in a handler of an exception.
 struct exceptions_in_hand {
   void* caught = nullptr;
@@ -32,6 +35,9 @@ struct exceptions_in_hand {
 
 /// The head of a fiber: it lies at the top of its stack. What overruns the stack above writes into `mark` first.
 struct fiber_state {
+  /// What `joiner` is from the end on.
+  [[nodiscard]] static base::waiter* over() noexcept { return reinterpret_cast<base::waiter*>(1); }
+
   static constexpr std::uint64_t whole = 0x5765'6674'2066'6962;
 
   context at;
