@@ -27,6 +27,7 @@ namespace weft {
 
 class completion_queue;
 class counter;
+class blocking_device;
 class synchronizer;
 class wait_descriptor;
 namespace core {
@@ -298,6 +299,7 @@ class device {
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  private:
+  friend class blocking_device;
   friend class wait_descriptor;
   friend class core::run_loop_state;
 

@@ -177,6 +177,7 @@ class runtime {
   friend class completion_queue;
   friend class matching_engine;
   friend class memory_region;
+  friend class blocking_device;
   friend class wait_descriptor;
   explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options = {});
 

@@ -11,4 +11,15 @@ namespace weft::base {
 }
 [[nodiscard]] inline suspender* current_suspender() noexcept { return this_suspender(); }
 
+/// Where the caller is a fiber: lets others run, and answers true. Not while it holds what they may want.
+inline bool yield_to_fibers() noexcept {
+  suspender* const by = current_suspender();
+  void* const me = by == nullptr ? nullptr : by->current();
+  if (me == nullptr) [[likely]]
+    return false;
+  by->resume(me);
+  by->suspend();
+  return true;
+}
+
 }  // namespace weft::base

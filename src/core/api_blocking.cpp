@@ -30,6 +30,7 @@ completion::answer blocking_device::signals::signal(completion_record&& record) 
 }
 
 completion_record blocking_device::run_erased(const erased_post& post, const char* name) {
+  through_->runtime_->state_->refuse_inside_handler(name, *through_->state_);
   call me;
   status answer = post.post(post.what, ended_, &me);
   if (answer.is_retry()) answer = post_again(post, me, answer.reason());

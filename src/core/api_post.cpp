@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/backoff.hpp"
+#include "base/this_suspender.hpp"
 #include "core/refusals.hpp"
 #include "core/remote_atomic.hpp"
 #include "core/runtime_state.hpp"
@@ -381,7 +382,7 @@ void device::flush(std::uint32_t peer) {
       waiting.reset();
     } else {
       state.refuse_if_cut_off("flush", peer);
-      waiting.pause();
+      if (!base::yield_to_fibers()) waiting.pause();
     }
   }
   state.refuse_if_cut_off("flush", peer);

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/backoff.hpp"
+#include "base/this_suspender.hpp"
 #include "core/device_state.hpp"
 #include "core/runtime_state.hpp"
 
@@ -23,7 +24,7 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
     const auto to = static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
     const net::header what = active_message_to(id, turn_ * rounds_max + round);
     while (through.post_inline(operation::active_message, {to, 0}, what, {}).is_retry()) {
-      if (!through.progress()) waiting.pause();
+      if (!through.progress() && !base::yield_to_fibers()) waiting.pause();
     }
     std::atomic<std::uint32_t>& mine = arrived_[turn_][round];
     // [barrier.wait] acquire <- [barrier.arrive]: what the other ranks did before.
@@ -32,7 +33,7 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
         waiting.reset();
       } else {
         through.runtime().refuse_if_cut_off("barrier", to);
-        waiting.pause();
+        if (!base::yield_to_fibers()) waiting.pause();
       }
     }
     // [barrier.next] relaxed: the same round of the barrier after next counts on from here.

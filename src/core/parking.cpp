@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/futex.hpp"
+#include "base/this_suspender.hpp"
 #include "core/device_state.hpp"
 #include "core/poll_gate.hpp"
 
@@ -36,7 +37,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
     looks = moved ? 0 : looks + 1;
     const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
     if ((is_patient || turn % looks_per_clock == 0) && clock::now() >= until) return false;
-    if (moved) continue;
+    if (moved || base::yield_to_fibers()) continue;
     if (!is_patient) {
       if (turns_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]
         looks = turns_.give_way(looks, mine);

@@ -101,6 +101,8 @@ fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, st
 
 fiber fiber_scheduler::start(const begun& begin, void (*call)(void*)) noexcept {
   begin.state->call = call;
+  // [fiber.start] release -> [fiber.may_run]: what it begins with.
+  begin.state->is_alive.store(true, std::memory_order_release);
   begin.state->home->make_ready(begin.state->slot);
   return fiber{begin.state};
 }

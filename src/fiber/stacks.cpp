@@ -20,7 +20,7 @@ stacks::~stacks() {
   }
 }
 
-stacks::stack stacks::at(std::uint32_t slot) noexcept {
+stacks::stack stacks::make(std::uint32_t slot) noexcept {
   const std::size_t slab = slot / slab_stacks;
   try {
     if (slab >= slabs_.size()) slabs_.resize(slab + 1);

@@ -25,8 +25,8 @@ class stacks {
   stacks(const stacks&) = delete;
   stacks& operator=(const stacks&) = delete;
 
-  /// **Returns**: none where there is no memory.
-  [[nodiscard]] stack at(std::uint32_t slot) noexcept;
+  /// The stack of a slot, once. **Returns**: none where there is no memory.
+  [[nodiscard]] stack make(std::uint32_t slot) noexcept;
 
   /// Gives the pages of a stack that nobody uses back to the system, but for the one that its top is in.
   void release_pages(const stack& unused) const noexcept;

@@ -31,7 +31,9 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
   for (;;) {
     const std::uint32_t slot = ready_.take();
     ++switches_;
-    if (slot == ready_bits::none || slots_[slot]->is_alive) [[likely]]
+    // [fiber.may_run] acquire <- [fiber.start]: what it begins with, where this is a signal for one that was here
+    // before.
+    if (slot == ready_bits::none || slots_[slot]->is_alive.load(std::memory_order_acquire)) [[likely]]
       return slot;
   }
 }
@@ -39,7 +41,7 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 // What ends the process is said on the worker's own stack: this one has no room for it.
 [[gnu::always_inline]] inline void worker::check_stack(fiber_state& of) noexcept {
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-  if (here - of.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
+  if (here - of.on.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
     return;
   has_overrun_ = true;
   of.at.end_for(own_);
@@ -85,6 +87,11 @@ void worker::begin() {
 }
 
 void worker::end() noexcept {
+  if (copy_.is_copy()) {
+    // Only its parent has the thread: here it can neither be joined nor detached, so its description stays.
+    static_cast<void>(new std::thread{std::move(thread_)});
+    return;
+  }
   // [fiber.stop] seq_cst -> [fiber.stops]: before the look at who sleeps.
   stops_.store(true, std::memory_order_seq_cst);
   wake();
@@ -93,42 +100,42 @@ void worker::end() noexcept {
 
 fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   const std::scoped_lock lock{making_};
-  std::uint32_t slot = used_;
-  if (!free_.empty()) {
-    slot = free_.back();
-    free_.pop_back();
-  } else if (used_ == slots_max_) {
-    throw error{errc::out_of_memory,
-                "fiber_scheduler::spawn: a worker has as many fibers as `.fibers_per_worker` allows"};
-  }
-  const stacks::stack on = stacks_.at(slot);
-  if (on.top == nullptr) {
-    throw error{errc::out_of_memory, "fiber_scheduler::spawn: the system has no memory, or no mapping, for a stack"};
-  }
-  if (slot == used_) {
-    auto head = reinterpret_cast<std::uintptr_t>(on.top) - sizeof(fiber_state);
-    head -= head % alignof(fiber_state);
-    slots_[slot] = ::new (reinterpret_cast<void*>(head)) fiber_state;
-    slots_[slot]->home = this;
-    slots_[slot]->slot = slot;
-    slots_[slot]->bottom = on.bottom;
-    if (free_.capacity() == used_) free_.reserve(std::max(used_ * 2, 64U));  // so that giving back needs no memory
-    ready_.use(slot);
-    ++used_;
-  }
-  fiber_state& out = *slots_[slot];
+  fiber_state& out = free_.empty() ? make_slot() : *slots_[free_.back()];
+  if (!free_.empty()) free_.pop_back();
   auto function = reinterpret_cast<std::uintptr_t>(&out) - function_bytes;
   function -= function % std::max(alignment, std::size_t{16});
   out.function = reinterpret_cast<void*>(function);
   out.is_detached.store(false, std::memory_order_relaxed);  // [stat] nobody knows it yet
+  out.joiner.store(nullptr, std::memory_order_relaxed);     // [stat] the same
+  out.holders.store(2, std::memory_order_relaxed);          // [stat] the same
   out.thrown = nullptr;
   out.exceptions = {};
-  out.joiner.store(nullptr, std::memory_order_relaxed);  // [stat] nobody knows it yet
-  out.holders.store(2, std::memory_order_relaxed);       // [stat] the same
-  out.at.prepare(slots_[slot]->home->stacks_.at(slot).bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
-  out.is_alive = true;
+  out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
   alive_.fetch_add(1, std::memory_order_relaxed);  // [stat] who spawns knows
   return &out;
+}
+
+// One that no fiber has had yet. Under `making_`.
+fiber_state& worker::make_slot() {
+  if (used_ == slots_max_) {
+    throw error{errc::out_of_memory,
+                "fiber_scheduler::spawn: a worker has as many fibers as `.fibers_per_worker` allows"};
+  }
+  if (free_.capacity() <= used_) free_.reserve(std::max(used_ * 2, 64U));  // so that giving back needs no memory
+  const stacks::stack on = stacks_.make(used_);
+  if (on.top == nullptr) {
+    throw error{errc::out_of_memory, "fiber_scheduler::spawn: the system has no memory, or no mapping, for a stack"};
+  }
+  auto head = reinterpret_cast<std::uintptr_t>(on.top) - sizeof(fiber_state);
+  head -= head % alignof(fiber_state);
+  fiber_state& out = *::new (reinterpret_cast<void*>(head)) fiber_state;
+  out.home = this;
+  out.slot = used_;
+  out.on = on;
+  slots_[used_] = &out;
+  ready_.use(used_);
+  ++used_;
+  return out;
 }
 
 void worker::run_fiber(void* state) {
@@ -142,7 +149,8 @@ void worker::run_fiber(void* state) {
     me.thrown = std::current_exception();
   }
   home.check_stack(me);
-  me.is_alive = false;
+  // [fiber.stop_being] relaxed: only this worker's thread looks.
+  me.is_alive.store(false, std::memory_order_relaxed);
   home.ended_ = &me;
   const std::uint32_t slot = home.next();
   context& to = slot == ready_bits::none ? home.own_ : home.slots_[slot]->at;
@@ -172,7 +180,7 @@ void worker::drop(fiber_state& which) noexcept {
   if (which.holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   which.thrown = nullptr;
   const std::scoped_lock lock{making_};
-  if (free_.size() >= warm_max) stacks_.release_pages(stacks_.at(which.slot));
+  if (free_.size() >= warm_max) stacks_.release_pages(which.on);
   free_.push_back(which.slot);
 }
 

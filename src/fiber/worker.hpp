@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/not_inherited.hpp"
 #include "base/waiter.hpp"
 #include "fiber/context.hpp"
 #include "fiber/ready_bits.hpp"
@@ -43,13 +44,13 @@ struct fiber_state {
   context at;
   worker* home = nullptr;
   std::uint32_t slot = 0;
-  bool is_alive = false;
+  std::atomic<bool> is_alive{false};  // from its start to its end: who ended may still be signalled
   std::atomic<bool> is_detached{false};
   std::atomic<std::uint32_t> holders{0};  // the fiber itself, and its handle
   std::atomic<base::waiter*> joiner{nullptr};
   void (*call)(void*) = nullptr;
   void* function = nullptr;
-  const std::byte* bottom = nullptr;
+  stacks::stack on;
   exceptions_in_hand exceptions;
   std::exception_ptr thrown;
   std::uint64_t mark = whole;
@@ -101,6 +102,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void arrived() noexcept;
   void check_stack(fiber_state& of) noexcept;
   void suspend_me() noexcept;
+  [[nodiscard]] fiber_state& make_slot();
   void finish(fiber_state& ended) noexcept;
 
   // Of the thread itself.
@@ -129,6 +131,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   std::uint32_t used_ = 0;
 
   std::thread thread_;
+  base::copy_mark copy_;
 };
 
 }  // namespace weft::fibers

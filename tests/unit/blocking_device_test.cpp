@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -110,6 +111,61 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
         })
         .join();
     rt.barrier();
+  });
+}
+
+// With one worker, who blocked it would wait for ever.
+TEST(blocking_device, leaves_the_worker_to_other_fibers_in_a_barrier_a_flush_and_a_wait) {
+  test::local_job{2}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    blocking_device through{dev};
+    std::array<device*, 1> served{&dev};
+    counter signalled{rt};
+    fiber_scheduler fibers{{.devices = served}};
+    const std::uint32_t peer = 1 - rt.rank();
+    std::vector<fiber> all;
+    if (rt.rank() == 0) {
+      all.push_back(fibers.spawn([&] {
+        rt.barrier();
+        dev.flush();
+        EXPECT_TRUE(dev.wait(signalled, 1, {.timeout = std::chrono::minutes{1}}));
+      }));
+    }
+    all.push_back(fibers.spawn([&] {
+      std::uint64_t word = 0;
+      if (rt.rank() == 0) {
+        through.send(peer, {&word, sizeof word});
+        static_cast<void>(through.recv(peer, {&word, sizeof word}));
+        static_cast<void>(signalled.signal(completion_record{}));
+      } else {
+        static_cast<void>(through.recv(peer, {&word, sizeof word}));
+        rt.barrier();
+        through.send(peer, {&word, sizeof word});
+      }
+    }));
+    for (fiber& each : all) each.join();
+    rt.barrier();
+  });
+}
+
+TEST(blocking_device, is_refused_inside_a_handler) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    blocking_device through{dev};
+    std::atomic<errc> refused{errc::none};
+    handler answers{rt, [&](completion_record&&) {
+                      std::uint64_t word = 0;
+                      try {
+                        through.send(0, {&word, sizeof word});
+                      } catch (const error& why) {
+                        refused.store(why.code());
+                      }
+                    }};
+    const registration arrivals = rt.register_completion(answers, {.id = 1});
+    counter sent{rt};
+    const std::uint64_t word = 7;
+    static_cast<void>(test::post_until_taken(dev, 0, {1}, {&word, sizeof word}, sent));
+    EXPECT_TRUE(test::eventually(dev, [&] { return refused.load() == errc::invalid_state; }));
   });
 }
 

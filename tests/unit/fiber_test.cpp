@@ -184,6 +184,33 @@ TEST(fiber, many_wait_at_once_and_their_slots_are_used_again) {
   }
 }
 
+TEST(fiber, a_signal_for_one_that_has_ended_disturbs_nobody_who_comes_after_it) {
+  fiber_scheduler fibers;
+  const fiber_ref gone = [&] {
+    fiber first = fibers.spawn([] {});
+    const fiber_ref out = first.ref();
+    first.join();
+    return out;
+  }();
+  std::atomic<bool> over{false};
+  std::thread signals{[&] {
+    while (!over.load()) gone.signal();
+  }};
+  for (std::uint32_t i = 0; i < many; ++i) {
+    std::uint32_t sum = 0;
+    fibers
+        .spawn([&sum, i] {
+          sum += i;
+          this_fiber::yield();
+          sum += 1;
+        })
+        .join();
+    EXPECT_EQ(sum, i + 1);
+  }
+  over.store(true);
+  signals.join();
+}
+
 TEST(fiber, that_is_detached_goes_on_alone) {
   fiber_scheduler fibers;
   std::atomic<bool> ran{false};
