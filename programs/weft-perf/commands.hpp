@@ -17,6 +17,9 @@ void run_attentiveness(const options& chosen);
 /// How soon progress notices that tasks are over, for which hooks look. Alone.
 void run_hooks(const options& chosen);
 
+/// What a switch and a signal of fibers cost, alone; messages between fibers, as two ranks of a job.
+void run_fibers(const options& chosen);
+
 /// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE PATHS` a line.
 void run_points(const options& chosen);
 

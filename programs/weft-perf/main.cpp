@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
       {"put", run_measurements},    {"points", run_points},
       {"resources", run_resources}, {"compare", run_compare},
       {"wait", run_wait},           {"attentiveness", run_attentiveness},
-      {"hooks", run_hooks},
+      {"hooks", run_hooks},         {"fibers", run_fibers},
   };
   int exit_code = 0;
   try {

@@ -141,6 +141,13 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   hooks.add_option("--threads", out.threads, "threads that make progress, where they are what varies; with commas")
       ->delimiter(',')
       ->check(CLI::Range(1, 62));
+  CLI::App& fibers = *app.add_subcommand(
+      "fibers", "user-level threads: switches and signals, without a launcher; messages between them, as two ranks");
+  add_common(fibers, out);
+  add_transport(fibers, text);
+  fibers.add_option("--fibers", out.fibers, "of each of two ranks; several with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 22));
   CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");
   CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
   for (CLI::App* each : {&resources, &compare}) {

@@ -122,6 +122,14 @@ class Figures(unittest.TestCase):
         self.assertEqual({each["tasks"] for each in got if each["what"] == "call"}, {0, 1, 8, 32, 256})
         self.assertEqual({each["threads"] for each in got if each["what"] == "devices"}, {1, 2})
 
+    def test_fibers(self):
+        got = self.figures("fibers", *TINY)
+        self.assertLessEqual({each["what"] for each in got}, {"yield", "signal", "signal to another worker"})
+        self.assertEqual([each["fibers"] for each in got if each["what"] == "yield"], [2, 8, 64, 1024, 16384])
+        got = self.figures("fibers", *TINY, "--fibers", "1,100", ranks=2)
+        self.assertEqual([(each["claim"], each["what"], each["fibers"], each["unit"]) for each in got],
+                         [("fibers", "message", 1, "ns"), ("fibers", "message", 100, "ns")])
+
     def test_windows_and_streams(self):
         got = self.figures("rate", *TINY, "--window", "1,32", "--verify", ranks=2)
         self.assertEqual({each["window"] for each in got}, {1, 32})
