@@ -1,0 +1,143 @@
+// What fibers wait for each other with.
+#include "base/waiter.hpp"
+#include "weft/fiber_sync.hpp"
+
+namespace weft {
+namespace fibers {
+
+/// Lies on the stack of who waits.
+struct waiting_node {
+  base::waiter turn;
+  waiting_node* behind = nullptr;
+};
+
+namespace {
+
+void append(waiting_line& to, waiting_node& last) noexcept {
+  (to.last == nullptr ? to.first : to.last->behind) = &last;
+  to.last = &last;
+}
+
+waiting_node* take_first(waiting_line& from) noexcept {
+  waiting_node* const out = from.first;
+  if (out == nullptr) return nullptr;
+  from.first = out->behind;
+  if (from.first == nullptr) from.last = nullptr;
+  return out;
+}
+
+void wake_all(waiting_node* first) noexcept {
+  while (first != nullptr) {
+    waiting_node* const next = first->behind;  // after the next line it may be gone
+    first->turn.come();
+    first = next;
+  }
+}
+
+}  // namespace
+}  // namespace fibers
+
+using fibers::waiting_line;
+using fibers::waiting_node;
+
+void fiber_mutex::lock() {
+  waiting_node me;
+  {
+    const std::scoped_lock guard{guard_};
+    if (!std::exchange(is_locked_, true)) return;
+    fibers::append(line_, me);
+  }
+  me.turn.wait();  // it was handed over
+}
+
+bool fiber_mutex::try_lock() {
+  const std::scoped_lock guard{guard_};
+  return !std::exchange(is_locked_, true);
+}
+
+void fiber_mutex::unlock() {
+  waiting_node* next = nullptr;
+  {
+    const std::scoped_lock guard{guard_};
+    next = fibers::take_first(line_);
+    if (next == nullptr) is_locked_ = false;
+  }
+  if (next != nullptr) next->turn.come();
+}
+
+void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
+  waiting_node me;
+  {
+    const std::scoped_lock guard{guard_};
+    fibers::append(line_, me);
+  }
+  lock.unlock();
+  me.turn.wait();
+  lock.lock();
+}
+
+void fiber_condition::notify_one() {
+  waiting_node* next = nullptr;
+  {
+    const std::scoped_lock guard{guard_};
+    next = fibers::take_first(line_);
+  }
+  if (next != nullptr) next->turn.come();
+}
+
+void fiber_condition::notify_all() {
+  waiting_line all;
+  {
+    const std::scoped_lock guard{guard_};
+    all = std::exchange(line_, {});
+  }
+  fibers::wake_all(all.first);
+}
+
+fiber_barrier::fiber_barrier(std::uint32_t count) : count_{count}, missing_{count} {
+  if (count == 0) throw error{errc::invalid_argument, "fiber_barrier: it is for one at least"};
+}
+
+void fiber_barrier::arrive_and_wait() {
+  waiting_node me;
+  waiting_line all;
+  {
+    const std::scoped_lock guard{guard_};
+    if (--missing_ != 0) {
+      fibers::append(line_, me);
+    } else {
+      missing_ = count_;
+      all = std::exchange(line_, {});
+      me.turn.come();
+    }
+  }
+  fibers::wake_all(all.first);
+  me.turn.wait();
+}
+
+void fiber_event::set() {
+  waiting_line all;
+  {
+    const std::scoped_lock guard{guard_};
+    is_set_ = true;
+    all = std::exchange(line_, {});
+  }
+  fibers::wake_all(all.first);
+}
+
+bool fiber_event::is_set() {
+  const std::scoped_lock guard{guard_};
+  return is_set_;
+}
+
+void fiber_event::wait() {
+  waiting_node me;
+  {
+    const std::scoped_lock guard{guard_};
+    if (is_set_) return;
+    fibers::append(line_, me);
+  }
+  me.turn.wait();
+}
+
+}  // namespace weft
