@@ -41,7 +41,7 @@ struct fiber_scheduler_options {
 
 /// Options of `fiber_scheduler::spawn`.
 struct fiber_options {
-  static constexpr std::uint32_t any_worker = ~std::uint32_t{0};
+  static constexpr std::uint32_t any_worker = ~std::uint32_t{0};  ///< one after the other
   /// The worker that runs it, from its beginning to its end; any: in turns.
   std::uint32_t worker = any_worker;
 };
@@ -67,7 +67,9 @@ class fiber_ref {
 class [[nodiscard]] fiber {
  public:
   fiber() noexcept = default;
+  /// Takes the other's fiber over.
   fiber(fiber&& other) noexcept : state_{std::exchange(other.state_, nullptr)} {}
+  /// The same, after its own was joined.
   fiber& operator=(fiber&& other) noexcept;
   /// Joins it where nobody has; what it threw is lost then, but for a line in the log.
   ~fiber();

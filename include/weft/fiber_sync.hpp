@@ -161,6 +161,7 @@ template <class Value>
 class fiber_promise {
  public:
   fiber_promise() : to_{std::make_shared<fibers::shared_result<Value>>()} {}
+  /// Takes over who waits.
   fiber_promise(fiber_promise&&) noexcept = default;
   fiber_promise& operator=(fiber_promise&&) = delete;
   ~fiber_promise() {

@@ -37,7 +37,6 @@ double yields(fiber_scheduler& fibers, std::uint32_t count, double seconds) {
         bool is_over = false;
         std::uint64_t sum = 0;
         std::vector<fiber> all;
-        const auto begin = clock::now();
         for (std::uint32_t i = 0; i + 1 < count; ++i) {
           all.push_back(fibers.spawn([&] {
             std::uint64_t mine = 0;
