@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t rounds = test::under_sanitizer ? 50 : 1000;
+constexpr std::uint64_t repeats = test::under_sanitizer ? 50 : 1000;
 
 TEST(fiber_mutex, is_held_by_one_at_a_time_over_waits) {
   fiber_scheduler fibers{{.workers = 2}};
@@ -25,7 +25,7 @@ TEST(fiber_mutex, is_held_by_one_at_a_time_over_waits) {
   std::uint64_t inside = 0;
   std::uint64_t sum = 0;
   const auto work = [&] {
-    for (std::uint64_t i = 0; i < rounds; ++i) {
+    for (std::uint64_t i = 0; i < repeats; ++i) {
       const std::unique_lock lock{mutex};
       EXPECT_EQ(++inside, 1U);
       this_fiber::yield();
@@ -38,7 +38,7 @@ TEST(fiber_mutex, is_held_by_one_at_a_time_over_waits) {
   std::thread beside{work};
   for (fiber& each : all) each.join();
   beside.join();
-  EXPECT_EQ(sum, 7 * rounds);
+  EXPECT_EQ(sum, 7 * repeats);
   EXPECT_TRUE(mutex.try_lock());
   EXPECT_FALSE(mutex.try_lock());
   mutex.unlock();
@@ -53,7 +53,7 @@ TEST(fiber_condition, hands_everything_on) {
   std::vector<fiber> all;
   for (int i = 0; i < 3; ++i) {
     all.push_back(fibers.spawn([&] {
-      for (std::uint64_t k = 1; k <= rounds; ++k) {
+      for (std::uint64_t k = 1; k <= repeats; ++k) {
         std::unique_lock lock{mutex};
         emptied.wait(lock, [&] { return queue.size() < 4; });
         queue.push_back(k);
@@ -61,7 +61,7 @@ TEST(fiber_condition, hands_everything_on) {
       }
     }));
     all.push_back(fibers.spawn([&] {
-      for (std::uint64_t k = 1; k <= rounds; ++k) {
+      for (std::uint64_t k = 1; k <= repeats; ++k) {
         std::unique_lock lock{mutex};
         filled.wait(lock, [&] { return !queue.empty(); });
         sum += queue.front();
@@ -71,7 +71,7 @@ TEST(fiber_condition, hands_everything_on) {
     }));
   }
   for (fiber& each : all) each.join();
-  EXPECT_EQ(sum, 3 * rounds * (rounds + 1) / 2);
+  EXPECT_EQ(sum, 3 * repeats * (repeats + 1) / 2);
 }
 
 TEST(fiber_barrier, lets_nobody_through_before_all_have_come) {
@@ -82,7 +82,7 @@ TEST(fiber_barrier, lets_nobody_through_before_all_have_come) {
   std::vector<fiber> all;
   for (std::uint32_t i = 0; i < count; ++i) {
     all.push_back(fibers.spawn([&] {
-      for (std::uint64_t round = 1; round <= rounds; ++round) {
+      for (std::uint64_t round = 1; round <= repeats; ++round) {
         come.fetch_add(1);
         barrier.arrive_and_wait();
         EXPECT_GE(come.load(), round * count);
@@ -91,7 +91,7 @@ TEST(fiber_barrier, lets_nobody_through_before_all_have_come) {
     }));
   }
   for (fiber& each : all) each.join();
-  EXPECT_EQ(come.load(), rounds * count);
+  EXPECT_EQ(come.load(), repeats * count);
   EXPECT_THROW(fiber_barrier{0}, error);
 }
 
