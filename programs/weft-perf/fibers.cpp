@@ -40,7 +40,10 @@ double yields(fiber_scheduler& fibers, std::uint32_t count, double seconds) {
         for (std::uint32_t i = 0; i + 1 < count; ++i) {
           all.push_back(fibers.spawn([&] {
             std::uint64_t mine = 0;
-            for (; !is_over; ++mine) this_fiber::yield();
+            while (!is_over) {
+              this_fiber::yield();
+              ++mine;
+            }
             sum += mine;
           }));
         }

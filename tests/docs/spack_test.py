@@ -16,7 +16,7 @@ RECIPE = SOURCE / "contrib/spack/packages/weft/package.py"
 # What cmake/dependencies.cmake looks for, and what Spack calls it. Threads are the compiler's.
 PACKAGES = {"fmt": "fmt", "PkgConfig": "pkgconfig", "libfabric": "libfabric", "CLI11": "cli11", "ZLIB": "zlib-api",
             "nlohmann_json": "nlohmann-json", "hwloc": "hwloc", "htslib": "htslib", "isal": "isa-l",
-            "GTest": "googletest", "Python3": "python", "Boost": "boost", "Threads": None}
+            "GTest": "googletest", "OpenSSL": "openssl", "Python3": "python", "Boost": "boost", "Threads": None}
 
 
 class Condition:

@@ -19,7 +19,7 @@ class Weft(CMakePackage):
     version("main", branch="main")
 
     variant("shared", default=False, description="Build the library as a shared one")
-    variant("programs", default=True, description="Build weft-run, weft-info, weft-perf, weft-kmer and the examples")
+    variant("programs", default=True, description="Build weft-run, weft-info, weft-perf, weft-kmer, weft-uts and the examples")
     variant("tests", default=False, description="Build the tests")
 
     requires("platform=linux", msg="Weft uses futexes, memfds and process_vm_readv")
@@ -38,6 +38,7 @@ class Weft(CMakePackage):
         depends_on("nlohmann-json")
         depends_on("hwloc")
         depends_on("isa-l")
+        depends_on("openssl")
 
     with when("+tests"):
         depends_on("googletest+gmock")
