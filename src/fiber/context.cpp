@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #elif defined(WEFT_FIBERS_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
@@ -148,6 +149,9 @@ void context::prepare([[maybe_unused]] std::byte* bottom, std::byte* top, void (
 }
 
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
+void forget_frames(std::byte* bottom, std::byte* top) noexcept {
+  __asan_unpoison_memory_region(bottom, static_cast<std::size_t>(top - bottom));
+}
 void context::leave_for(context& to, void** shadow) noexcept {
   to.from_ = this;
   __sanitizer_start_switch_fiber(shadow, to.bottom_, to.bytes_);

@@ -32,6 +32,13 @@ extern "C" {
 [[gnu::visibility("hidden")]] void weft_fiber_switch(void** from, void* to) noexcept;
 }
 
+/// Nothing is left of what ran on this memory before: it ended without returning.
+#if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
+void forget_frames(std::byte* bottom, std::byte* top) noexcept;
+#else
+inline void forget_frames(std::byte* /*bottom*/, std::byte* /*top*/) noexcept {}
+#endif
+
 /// A stack and where it was left.
 class context {
  public:

@@ -102,6 +102,7 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   const std::scoped_lock lock{making_};
   fiber_state& out = free_.empty() ? make_slot() : *slots_[free_.back()];
   if (!free_.empty()) free_.pop_back();
+  forget_frames(out.on.bottom, reinterpret_cast<std::byte*>(&out));
   auto function = reinterpret_cast<std::uintptr_t>(&out) - function_bytes;
   function -= function % std::max(alignment, std::size_t{16});
   out.function = reinterpret_cast<void*>(function);
