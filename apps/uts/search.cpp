@@ -14,7 +14,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Tags of the messages; each is received by whoever waits for it, whatever rank it comes from.
+// Tags of the messages. A receive takes its tag from any rank.
 enum class tag : std::uint64_t { request = 1, answer, credit, counts };
 
 constexpr auto by_tag = weft::match_policy::tag_only;
@@ -174,7 +174,7 @@ class searcher {
   }
 
   // Rank 0 alone: who has nothing left sends its credit. When all is back, all are told; when no rank will ask any
-  // more, those that answer end.
+  // more, the fibers that answer end.
   void collect() {
     for (std::uint64_t sum = 0; sum != credit_of_all; sum += listen()) {
     }

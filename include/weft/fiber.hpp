@@ -63,7 +63,7 @@ class fiber_ref {
   std::uint32_t slot_ = 0;
 };
 
-/// A fiber that was spawned. Whoever has it joins it, or lets it go on alone.
+/// A fiber that was spawned. Its owner joins it, or lets it go on alone.
 class [[nodiscard]] fiber {
  public:
   fiber() noexcept = default;

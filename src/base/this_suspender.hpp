@@ -9,11 +9,10 @@ namespace weft::base {
   static thread_local constinit suspender* by = nullptr;
   return by;
 }
-[[nodiscard]] inline suspender* current_suspender() noexcept { return this_suspender(); }
 
 /// Where the caller is a fiber: lets others run, and answers true. Not while it holds what they may want.
 inline bool yield_to_fibers() noexcept {
-  suspender* const by = current_suspender();
+  suspender* const by = this_suspender();
   void* const me = by == nullptr ? nullptr : by->current();
   if (me == nullptr) [[likely]]
     return false;

@@ -14,7 +14,7 @@ namespace weft::base {
 /// Lies on the stack of who waits.
 class waiter {
  public:
-  waiter() noexcept : by_{current_suspender()}, who_{by_ != nullptr ? by_->current() : nullptr} {}
+  waiter() noexcept : by_{this_suspender()}, who_{by_ != nullptr ? by_->current() : nullptr} {}
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
 

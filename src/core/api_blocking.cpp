@@ -48,7 +48,7 @@ completion_record blocking_device::run_erased(const erased_post& post, const cha
 }
 
 // Of the fibers that lack the same thing, one tries again and again, in turns with all that run; the others sleep until
-// it has got what it lacked. Those that lack something else don't wait for it: they may be who frees it.
+// it has got what it lacked. Fibers that lack something else don't wait for it: they may free it.
 status blocking_device::post_again(const erased_post& post, call& me, shortage lacks) {
   status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {

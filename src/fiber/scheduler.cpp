@@ -14,7 +14,7 @@ class scheduler {
   explicit scheduler(const fiber_scheduler_options& options) {
     for (std::uint32_t i = 0; i < options.workers; ++i) {
       device* const progress = options.devices.empty() ? nullptr : options.devices[i % options.devices.size()];
-      all.push_back(std::make_unique<worker>(i, options, progress));
+      all.push_back(std::make_unique<worker>(options, progress));
     }
     try {
       for (const auto& each : all) each->begin();

@@ -64,10 +64,9 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 
 worker* worker::here() noexcept { return this_worker; }
 
-worker::worker(std::uint32_t index, const fiber_scheduler_options& options, device* progress)
+worker::worker(const fiber_scheduler_options& options, device* progress)
     : ready_{options.fibers_per_worker},
       slots_{static_cast<fiber_state**>(detail::allocate_zeroed(bytes_of_slots(options.fibers_per_worker)))},
-      index_{index},
       slots_max_{options.fibers_per_worker},
       progress_{progress},
       stacks_{options.stack_bytes, options.guarded_stacks} {

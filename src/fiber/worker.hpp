@@ -58,7 +58,7 @@ struct fiber_state {
 
 class alignas(detail::cache_line_bytes) worker final : private suspender {
  public:
-  worker(std::uint32_t index, const fiber_scheduler_options& options, device* progress);
+  worker(const fiber_scheduler_options& options, device* progress);
   ~worker();
 
   void begin();
@@ -79,7 +79,6 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   /// The fiber itself, or its handle, is done with it. **Threads**: any.
   void drop(fiber_state& which) noexcept;
 
-  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] std::uint64_t alive() const noexcept {
     // [fiber.alive] acquire <- [fiber.ended]: what those did that have ended.
     return alive_.load(std::memory_order_acquire);
@@ -115,7 +114,6 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   context own_;
   exceptions_in_hand own_exceptions_;
   unsigned switches_ = 0;  // since the last progress
-  std::uint32_t index_;
   std::uint32_t slots_max_;
   device* progress_;
 
