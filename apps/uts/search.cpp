@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <vector>
+
+#include "uts/credit.hpp"
 
 namespace weft_uts {
 namespace {
@@ -26,10 +29,6 @@ constexpr std::uint32_t tell_every = 1U << 16;
 // What a thief that has stopped sends instead of credit.
 constexpr std::uint64_t no_more = ~std::uint64_t{0};
 
-// A rank that has work has credit, and all credit together is this: rank 0 has all of it back when there is no work
-// left anywhere, neither in a rank nor in a message (Mattern's algorithm).
-constexpr std::uint64_t credit_of_all = std::uint64_t{1} << 62;
-
 constexpr std::size_t chunk_max = 64;
 
 enum class wish : std::uint32_t { nodes, know_that_it_is_over, end };
@@ -42,7 +41,7 @@ struct request_message {
 struct answer_message {
   std::uint32_t count;
   std::uint32_t is_over;
-  std::uint64_t credit;
+  credit_power credit;
   std::array<node, chunk_max> nodes;
   [[nodiscard]] std::size_t bytes() const noexcept { return offsetof(answer_message, nodes) + count * sizeof(node); }
 };
@@ -69,7 +68,7 @@ class searcher {
     options_.chunk = std::clamp<std::uint32_t>(options_.chunk, 1, chunk_max);
     if (rt.rank() == 0) {
       pool_.push_back(tree_.root());
-      credit_ = credit_of_all;
+      credit_ = 0;
     }
   }
 
@@ -161,14 +160,14 @@ class searcher {
 
   // Under the lock: nothing is left here.
   void become_idle(std::unique_lock<weft::fiber_mutex>& lock) {
-    const std::uint64_t mine = std::exchange(credit_, 0);
+    const std::optional<credit_power> mine = std::exchange(credit_, std::nullopt);
     if (rt_.size() == 1) {
       is_over_ = true;
       changed_.notify_all();
       return;
     }
     lock.unlock();
-    if (mine != 0) through_.send(0, out(mine), {.tag = number(tag::credit), .policy = by_tag});
+    if (mine) through_.send(0, out(*mine), {.tag = number(tag::credit), .policy = by_tag});
     lock.lock();
     changed_.notify_all();  // the thief
   }
@@ -176,8 +175,7 @@ class searcher {
   // Rank 0 alone: who has nothing left sends its credit. When all is back, all are told; when no rank will ask any
   // more, the fibers that answer end.
   void collect() {
-    for (std::uint64_t sum = 0; sum != credit_of_all; sum += listen()) {
-    }
+    for (credit_sum back; !back.is_one();) back.add(listen());
     tell_all(wish::know_that_it_is_over);
     for (std::uint32_t stopped = 0; stopped < rt_.size(); ++stopped) static_cast<void>(listen());
     tell_all(wish::end);
@@ -211,15 +209,14 @@ class searcher {
     }
   }
 
-  // Half of what is in the pool, with half of the credit; nothing where either can't be shared. The pool keeps some, so
-  // that who finds it empty is always a walker.
+  // Half of what is in the pool, with half of the credit. The pool keeps some, so that who finds it empty is always a
+  // walker.
   void share(answer_message& with) {
     const std::scoped_lock lock{guard_};
     const std::size_t count = std::min<std::size_t>(options_.chunk, pool_.size() / 2);
-    if (count == 0 || credit_ < 2) return;
+    if (count == 0) return;
     with.count = static_cast<std::uint32_t>(count);
-    with.credit = credit_ / 2;
-    credit_ -= with.credit;
+    with.credit = ++credit_.value();
     std::copy_n(pool_.begin(), count, with.nodes.begin());
     pool_.erase(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(count));
     note_size();
@@ -245,7 +242,7 @@ class searcher {
         continue;
       }
       ++steals_;
-      credit_ += got.credit;
+      credit_ = got.credit;  // it had none: it asks when its own has gone back
       pool_.insert(pool_.end(), got.nodes.begin(), got.nodes.begin() + got.count);
       note_size();
       changed_.notify_all();
@@ -286,7 +283,7 @@ class searcher {
   weft::fiber_mutex guard_;  // what follows
   weft::fiber_condition changed_;
   std::deque<node> pool_;
-  std::uint64_t credit_ = 0;
+  std::optional<credit_power> credit_;
   std::uint32_t idle_ = 0;
   bool is_over_ = false;
   tree_counts counts_;
