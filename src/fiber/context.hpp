@@ -58,9 +58,10 @@ class context {
     arrived();
   }
   /// The same for good: `this` is never switched to again.
-  void end_for(context& to) noexcept {
+  [[noreturn]] void end_for(context& to) noexcept {
     leave_for(to, nullptr);
     weft_fiber_switch(&pointer_, to.pointer_);
+    __builtin_unreachable();
   }
 
   /// The first thing that runs on a new stack.

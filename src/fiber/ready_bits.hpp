@@ -73,15 +73,27 @@ class basic_ready_bits {
     return true;
   }
 
-  /// The next slot, or `none` where there is nothing.
-  [[nodiscard]] std::uint32_t take() noexcept {
+  /// Whether there is something to `take_next`, and how much.
+  [[nodiscard]] bool has_taken() const noexcept { return levels_[0].taken != 0; }
+  [[nodiscard]] std::uint32_t taken_count() const noexcept {
+    return static_cast<std::uint32_t>(std::popcount(levels_[0].taken));
+  }
+  /// The next slot. Only where `has_taken()`.
+  [[nodiscard]] std::uint32_t take_next() noexcept {
     level& lowest = levels_[0];
-    if (lowest.taken == 0 && !refill()) [[unlikely]]
-      return none;
     const auto bit = static_cast<std::uint32_t>(std::countr_zero(lowest.taken));
     lowest.taken &= lowest.taken - 1;
     return lowest.index * 64 + bit;
   }
+  /// Where nothing is left to take: takes the next word that has something. False: there is none.
+  [[nodiscard]] bool refill() noexcept {
+    if (depth() > 1) return refill_by_hints();
+    grab(levels_[0], 0, false);
+    return has_taken();
+  }
+
+  /// The next slot, or `none` where there is nothing.
+  [[nodiscard]] std::uint32_t take() noexcept { return has_taken() || refill() ? take_next() : none; }
 
   /// Whether nothing is set. Who sets something after this sees what the worker has said by a seq_cst store before.
   [[nodiscard]] bool is_empty() const noexcept {
@@ -127,7 +139,7 @@ class basic_ready_bits {
 
   // The lowest word that has something, by way of the hints. The first words are looked at without: a thread may set
   // them that has not seen yet that there are more levels.
-  [[nodiscard]] [[gnu::noinline]] bool refill() noexcept {
+  [[nodiscard]] [[gnu::noinline]] bool refill_by_hints() noexcept {
     const unsigned end = depth();
     unsigned each = 1;
     bool is_new_round = false;

@@ -22,20 +22,30 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 
 }  // namespace
 
-// The next slot with a fiber, or none: then it is time for progress.
-[[gnu::always_inline]] inline std::uint32_t worker::next() noexcept {
-  if (switches_ >= switches_max && ready_.is_round_over()) [[unlikely]] {
-    switches_ = 0;
-    return ready_bits::none;
-  }
-  for (;;) {
-    const std::uint32_t slot = ready_.take();
-    ++switches_;
+// What may run of those whose bits were taken already; null: there is none.
+[[gnu::always_inline]] inline fiber_state* worker::next() noexcept {
+  while (ready_.has_taken()) {
+    fiber_state* const out = slots_[ready_.take_next()];
     // [fiber.may_run] acquire <- [fiber.start]: what it begins with, where this is a signal for one that was here
     // before.
-    if (slot == ready_bits::none || slots_[slot]->is_alive.load(std::memory_order_acquire)) [[likely]]
-      return slot;
+    if (out->is_alive.load(std::memory_order_acquire)) [[likely]]
+      return out;
   }
+  return nullptr;
+}
+
+// The same once those were run; null: it is time for progress, or for sleep.
+[[gnu::noinline]] fiber_state* worker::refill() noexcept {
+  do {
+    if (switches_ >= switches_max && ready_.is_round_over()) [[unlikely]] {
+      switches_ = 0;
+      return nullptr;
+    }
+    if (!ready_.refill()) return nullptr;
+    switches_ += ready_.taken_count();
+    if (fiber_state* const out = next(); out != nullptr) [[likely]]
+      return out;
+  } while (true);
 }
 
 // What ends the process is said on the worker's own stack: this one has no room for it.
@@ -43,23 +53,25 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
   if (here - of.on.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
     return;
+  end_overrun(of);
+}
+[[gnu::noinline]] void worker::end_overrun(fiber_state& of) noexcept {
   has_overrun_ = true;
   of.at.end_for(own_);
 }
 
-// After a switch, on the stack of who goes on.
-[[gnu::always_inline]] inline void worker::arrived() noexcept {
-  if (ended_ != nullptr) [[unlikely]]
-    finish(*std::exchange(ended_, nullptr));
-}
-
-[[gnu::always_inline]] inline void worker::go(context& from, exceptions_in_hand& of, std::uint32_t slot) noexcept {
-  fiber_state* const to = slot == ready_bits::none ? nullptr : slots_[slot];
-  running_ = to;
+// The last that is done on the stack that is left, so that nothing has to be kept for later but what the switch keeps.
+[[gnu::always_inline]] inline void worker::go(context& from, exceptions_in_hand& of, fiber_state& to) noexcept {
+  running_ = &to;
   of = *exceptions_;
-  *exceptions_ = to == nullptr ? own_exceptions_ : to->exceptions;
-  from.switch_to(to == nullptr ? own_ : to->at);
-  arrived();
+  *exceptions_ = to.exceptions;
+  from.switch_to(to.at);
+}
+void worker::go_back(fiber_state& from) noexcept {
+  running_ = nullptr;
+  from.exceptions = *exceptions_;
+  *exceptions_ = own_exceptions_;
+  from.at.switch_to(own_);
 }
 
 worker* worker::here() noexcept { return this_worker; }
@@ -142,7 +154,6 @@ void worker::run_fiber(void* state) {
   auto& me = *static_cast<fiber_state*>(state);
   me.at.arrived();
   worker& home = *me.home;
-  home.arrived();
   try {
     me.call(me.function);
   } catch (...) {
@@ -152,11 +163,9 @@ void worker::run_fiber(void* state) {
   // [fiber.stop_being] relaxed: only this worker's thread looks.
   me.is_alive.store(false, std::memory_order_relaxed);
   home.ended_ = &me;
-  const std::uint32_t slot = home.next();
-  context& to = slot == ready_bits::none ? home.own_ : home.slots_[slot]->at;
-  home.running_ = slot == ready_bits::none ? nullptr : home.slots_[slot];
-  *home.exceptions_ = slot == ready_bits::none ? home.own_exceptions_ : home.running_->exceptions;
-  me.at.end_for(to);
+  home.running_ = nullptr;
+  *home.exceptions_ = home.own_exceptions_;
+  me.at.end_for(home.own_);
 }
 
 void worker::finish(fiber_state& ended) noexcept {
@@ -204,18 +213,24 @@ void worker::wake() noexcept {
   }
 }
 
-[[gnu::always_inline]] inline void worker::suspend_me() noexcept {
-  fiber_state& me = *running_;
+[[gnu::always_inline]] inline void worker::suspend_me(fiber_state& me) noexcept {
   check_stack(me);
-  const std::uint32_t slot = next();
-  if (slot != me.slot) go(me.at, me.exceptions, slot);
+  fiber_state* const to = next();
+  if (to == nullptr) return suspend_at_end_of_word(me);
+  if (to != &me) go(me.at, me.exceptions, *to);
+}
+[[gnu::noinline]] void worker::suspend_at_end_of_word(fiber_state& me) noexcept {
+  fiber_state* const to = refill();
+  if (to == nullptr) return go_back(me);
+  if (to != &me) go(me.at, me.exceptions, *to);
 }
 
-void worker::suspend_running() noexcept { suspend_me(); }
+void worker::suspend_running() noexcept { suspend_me(*running_); }
 
-void worker::yield_running() noexcept {
-  ready_.set_own(running_->slot);
-  suspend_me();
+[[gnu::always_inline]] inline void worker::yield_running() noexcept {
+  fiber_state& me = *running_;
+  ready_.set_own(me.slot);
+  suspend_me(me);
 }
 
 void worker::run() noexcept {
@@ -224,9 +239,14 @@ void worker::run() noexcept {
   use_suspender(this);
   // [fiber.stops] acquire <- [fiber.stop]: nothing but the wish itself.
   while (!stops_.load(std::memory_order_acquire)) {
-    const std::uint32_t slot = next();
-    if (slot != ready_bits::none) {
-      go(own_, own_exceptions_, slot);
+    fiber_state* to = next();
+    if (to == nullptr) to = refill();
+    if (to != nullptr) {
+      go(own_, own_exceptions_, *to);
+      if (ended_ != nullptr) {
+        finish(*std::exchange(ended_, nullptr));
+        continue;
+      }
       if (has_overrun_) core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
       if (progress_ != nullptr) progress_->progress();
     } else {

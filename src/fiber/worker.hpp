@@ -1,7 +1,8 @@
 // A thread that runs fibers.
 //
 // Cost of a switch from one to the next: the next bit (`ready_bits`), the heads of both fibers, the registers
-// (`context`), two words of the exceptions that are being handled.
+// (`context`), two words of the exceptions that are being handled. A fiber that ends goes by way of the worker's own
+// stack, a switch more.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ class worker;
 /// What the C++ runtime keeps for each thread: of a fiber while it is suspended in a handler of an exception.
 struct exceptions_in_hand {
   void* caught = nullptr;
-  unsigned uncaught = 0;
+  std::uintptr_t uncaught = 0;  // half of which is the runtime's, and its padding: copied in one piece
 };
 
 /// The head of a fiber: it lies at the top of its stack. What overruns the stack above writes into `mark` first.
@@ -96,11 +97,14 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void run() noexcept;
   void idle() noexcept;
   void wake() noexcept;
-  [[nodiscard]] std::uint32_t next() noexcept;
-  void go(context& from, exceptions_in_hand& of, std::uint32_t slot) noexcept;
-  void arrived() noexcept;
+  [[nodiscard]] fiber_state* next() noexcept;
+  [[nodiscard]] fiber_state* refill() noexcept;
+  void go(context& from, exceptions_in_hand& of, fiber_state& to) noexcept;
+  void go_back(fiber_state& from) noexcept;
   void check_stack(fiber_state& of) noexcept;
-  void suspend_me() noexcept;
+  [[noreturn]] void end_overrun(fiber_state& of) noexcept;
+  void suspend_me(fiber_state& me) noexcept;
+  void suspend_at_end_of_word(fiber_state& me) noexcept;
   [[nodiscard]] fiber_state& make_slot();
   void finish(fiber_state& ended) noexcept;
 
