@@ -50,7 +50,7 @@ class blocking_device {
       options.context = context;
       return through_->post_atomic(peer, op, operand, at, local, options);
     };
-    static_cast<void>(run(post, "atomic"));
+    static_cast<void>(run(post, {"atomic", peer}));
     return old;
   }
 
@@ -64,18 +64,23 @@ class blocking_device {
     [[nodiscard]] answer signal(completion_record&& record) noexcept override;
   };
   struct call;
+  struct named {
+    const char* name;
+    std::uint32_t peer;
+    std::uint64_t tag = 0;
+  };
 
   template <class Post>
-  completion_record run(Post post, const char* name) {
+  completion_record run(Post post, const named& operation) {
     return run_erased({&post, [](void* what, completion& local,
                                  void* context) { return (*static_cast<Post*>(what))(local, context); }},
-                      name);
+                      operation);
   }
   struct erased_post {
     void* what;
     status (*post)(void* what, completion& local, void* context);
   };
-  completion_record run_erased(const erased_post& post, const char* name);
+  completion_record run_erased(const erased_post& post, const named& operation);
   [[nodiscard]] status post_again(const erased_post& post, call& me, shortage lacks);
   [[nodiscard]] bool enter_line(shortage lacks, call& last);
   void leave_line(shortage lacked, call& first) noexcept;

@@ -3,6 +3,7 @@
 // Cost of a switch: some nanoseconds. Of a fiber: its stack, of which only the pages that it has written are memory.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,10 @@ struct fiber_scheduler_options {
   /// What idle workers make progress on, the i-th on the i-th of them, modulo their number; empty: others make
   /// progress, as a `progress_thread` does. They outlive the scheduler. One that is not shared has one worker alone.
   std::span<device* const> devices = {};
+  /// After so long with fibers that all wait and none that moves, a line of the log says once what they wait for; the
+  /// same where a worker's thread sleeps so long inside a fiber, as in a `std::mutex` that a suspended fiber holds.
+  /// Zero: nobody looks. A thread looks eight times in it.
+  std::chrono::milliseconds report_stuck_after{0};
 };
 
 /// Options of `fiber_scheduler::spawn`.

@@ -1,6 +1,7 @@
 // Who says how the calling thread waits (weft/suspender.hpp).
 #pragma once
 
+#include "base/this_wait.hpp"
 #include "weft/suspender.hpp"
 
 namespace weft::base {
@@ -16,6 +17,7 @@ inline bool yield_to_fibers() noexcept {
   void* const me = by == nullptr ? nullptr : by->current();
   if (me == nullptr) [[likely]]
     return false;
+  this_wait() = {.what = "device::wait, flush or barrier", .is_poll = true};
   by->resume(me);
   by->suspend();
   return true;

@@ -27,9 +27,10 @@ class waiter {
   }
 
   /// Returns once it has come. **Threads**: the one that made it.
-  void wait() noexcept {
+  void wait(const wait_note& why) noexcept {
     while (!has_come()) {
       if (is_fiber()) {
+        this_wait() = why;
         by_->suspend();
         continue;
       }
@@ -41,7 +42,8 @@ class waiter {
   }
 
   /// Lets others run. Only for a fiber.
-  void yield() noexcept {
+  void yield(const char* why) noexcept {
+    this_wait() = {.what = why, .is_poll = true};
     by_->resume(who_);
     by_->suspend();
   }

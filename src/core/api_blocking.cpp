@@ -8,6 +8,12 @@
 
 namespace weft {
 
+namespace {
+bool names_rank(match_policy policy) noexcept {
+  return policy == match_policy::rank_tag || policy == match_policy::rank_only;
+}
+}  // namespace
+
 struct blocking_device::call {
   completion_record record;
   base::waiter end;
@@ -29,14 +35,15 @@ completion::answer blocking_device::signals::signal(completion_record&& record) 
   return answer::taken;
 }
 
-completion_record blocking_device::run_erased(const erased_post& post, const char* name) {
+completion_record blocking_device::run_erased(const erased_post& post, const named& operation) {
+  const char* const name = operation.name;
   through_->runtime_->state_->refuse_inside_handler(name, *through_->state_);
   call me;
   status answer = post.post(post.what, ended_, &me);
   if (answer.is_retry()) answer = post_again(post, me, answer.reason());
   if (answer.is_done()) return std::move(me.record);
   if (me.end.is_fiber()) {
-    me.end.wait();
+    me.end.wait({operation.name, operation.peer, operation.tag});
   } else {
     static_cast<void>(through_->wait(ended_, [&] { return me.end.has_come(); }));
   }
@@ -63,10 +70,10 @@ status blocking_device::post_again(const erased_post& post, call& me, shortage l
     base::waiter turn;
     me.turn = &turn;
     me.behind = nullptr;
-    if (!enter_line(lacks, me)) turn.wait();
+    if (!enter_line(lacks, me)) turn.wait({"a turn to post again what was answered retry"});
     const leaving_line at_end{*this, lacks, me};
     do {
-      me.end.yield();
+      me.end.yield("what it lacks to post (it is answered retry)");
       answer = post.post(post.what, ended_, &me);
     } while (answer.is_retry() && answer.reason() == lacks);
   }
@@ -100,7 +107,7 @@ void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const pos
     mine.context = context;
     return through_->post_send(peer, bytes, local, mine);
   };
-  static_cast<void>(run(post, "send"));
+  static_cast<void>(run(post, {"send", peer, options.tag}));
 }
 
 completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options) {
@@ -110,7 +117,7 @@ completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, c
     mine.context = context;
     return through_->post_recv(peer, buffer, local, mine);
   };
-  return run(post, "recv");
+  return run(post, {"recv", names_rank(options.policy) ? peer : base::wait_note::nobody, options.tag});
 }
 
 void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
@@ -121,7 +128,7 @@ void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_
     mine.context = context;
     return through_->post_am(peer, to, bytes, local, mine);
   };
-  static_cast<void>(run(post, "am"));
+  static_cast<void>(run(post, {"am", peer}));
 }
 
 void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
@@ -132,7 +139,7 @@ void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remo
     mine.context = context;
     return through_->post_put(peer, bytes, to, local, mine);
   };
-  static_cast<void>(run(post, "put"));
+  static_cast<void>(run(post, {"put", peer}));
 }
 
 void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
@@ -143,7 +150,7 @@ void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_bu
     mine.context = context;
     return through_->post_get(peer, buffer, from, local, mine);
   };
-  static_cast<void>(run(post, "get"));
+  static_cast<void>(run(post, {"get", peer}));
 }
 
 }  // namespace weft

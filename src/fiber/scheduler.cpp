@@ -1,8 +1,10 @@
 // The public classes, joined to the workers.
+#include <optional>
 #include <vector>
 
 #include "base/log.hpp"
 #include "core/runtime_state.hpp"
+#include "fiber/watch.hpp"
 #include "fiber/worker.hpp"
 #include "weft/fiber.hpp"
 
@@ -18,12 +20,16 @@ class scheduler {
     }
     try {
       for (const auto& each : all) each->begin();
+      if (options.report_stuck_after.count() > 0) stuck.emplace(all, options.report_stuck_after);
     } catch (...) {
       stop();
       throw;
     }
   }
-  ~scheduler() { stop(); }
+  ~scheduler() {
+    stuck.reset();
+    stop();
+  }
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
 
@@ -42,6 +48,7 @@ class scheduler {
 
   std::vector<std::unique_ptr<worker>> all;
   std::atomic<std::uint32_t> turn{0};
+  std::optional<watch> stuck;
 
  private:
   void stop() noexcept {
@@ -65,6 +72,7 @@ const fiber_scheduler_options& checked(const fiber_scheduler_options& options) {
   if (options.stack_bytes < std::size_t{16} << 10 || options.stack_bytes > std::size_t{1} << 30) {
     refuse("fiber_scheduler: `.stack_bytes` is from 16 KiB to 1 GiB");
   }
+  if (options.report_stuck_after.count() < 0) refuse("fiber_scheduler: `.report_stuck_after` is not negative");
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     if (options.devices[i] == nullptr) refuse("fiber_scheduler: a device is null");
     if (!options.devices[i]->is_shared() && options.workers > options.devices.size()) {
@@ -133,7 +141,7 @@ void fiber::join() {
   base::waiter* nobody = nullptr;
   // [fiber.join] acq_rel <-> [fiber.end]: what the fiber did; and who waits.
   if (joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    end.wait();
+    end.wait({"fiber::join"});
   }
   const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);
   joined.home->drop(joined);
@@ -170,7 +178,7 @@ fiber_ref self() noexcept {
 
 void wait() {
   if (!is_one()) throw error{errc::invalid_state, "this_fiber::wait: the caller is a thread, not a fiber"};
-  fibers::worker::here()->suspend_running();
+  fibers::worker::here()->suspend_running_for({.what = "this_fiber::wait"});
 }
 
 }  // namespace this_fiber

@@ -47,7 +47,7 @@ void fiber_mutex::lock() {
     if (!std::exchange(is_locked_, true)) return;
     fibers::append(line_, me);
   }
-  me.turn.wait();  // it was handed over
+  me.turn.wait({"fiber_mutex::lock"});  // it was handed over
 }
 
 bool fiber_mutex::try_lock() {
@@ -72,7 +72,7 @@ void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
     fibers::append(line_, me);
   }
   lock.unlock();
-  me.turn.wait();
+  me.turn.wait({"fiber_condition::wait"});
   lock.lock();
 }
 
@@ -112,7 +112,7 @@ void fiber_barrier::arrive_and_wait() {
     }
   }
   fibers::wake_all(all.first);
-  me.turn.wait();
+  me.turn.wait({"fiber_barrier::arrive_and_wait"});
 }
 
 void fiber_event::set() {
@@ -137,7 +137,7 @@ void fiber_event::wait() {
     if (is_set_) return;
     fibers::append(line_, me);
   }
-  me.turn.wait();
+  me.turn.wait({"fiber_event::wait"});
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -122,6 +123,7 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   out.holders.store(2, std::memory_order_relaxed);          // [stat] the same
   out.thrown = nullptr;
   out.exceptions = {};
+  out.waits_for.store({.what = "its first turn"});
   out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
   alive_.fetch_add(1, std::memory_order_relaxed);  // [stat] who spawns knows
   return &out;
@@ -169,6 +171,7 @@ void worker::run_fiber(void* state) {
 }
 
 void worker::finish(fiber_state& ended) noexcept {
+  count(moves_);
   const bool has_thrown = ended.thrown != nullptr;
   // [fiber.ended] release -> [fiber.alive]: what it did.
   alive_.fetch_sub(1, std::memory_order_release);
@@ -225,10 +228,20 @@ void worker::wake() noexcept {
   if (to != &me) go(me.at, me.exceptions, *to);
 }
 
-void worker::suspend_running() noexcept { suspend_me(*running_); }
+void worker::suspend_running() noexcept {
+  count(moves_);
+  suspend_me(*running_);
+}
+
+void worker::suspend_running_for(const base::wait_note& note) noexcept {
+  running_->waits_for.store(note);
+  count(note.is_poll ? polls_ : moves_);
+  suspend_me(*running_);
+}
 
 [[gnu::always_inline]] inline void worker::yield_running() noexcept {
   fiber_state& me = *running_;
+  count(moves_);
   ready_.set_own(me.slot);
   suspend_me(me);
 }
@@ -237,6 +250,7 @@ void worker::run() noexcept {
   this_worker = this;
   exceptions_ = reinterpret_cast<exceptions_in_hand*>(abi::__cxa_get_globals());
   use_suspender(this);
+  thread_id_.store(::gettid(), std::memory_order_relaxed);  // [stat]
   // [fiber.stops] acquire <- [fiber.stop]: nothing but the wish itself.
   while (!stops_.load(std::memory_order_acquire)) {
     fiber_state* to = next();
@@ -280,7 +294,7 @@ void worker::idle() noexcept {
 void* worker::current() noexcept {
   return running_ == nullptr ? nullptr : reinterpret_cast<void*>(std::uintptr_t{running_->slot} + 1);
 }
-void worker::suspend() noexcept { suspend_running(); }
+void worker::suspend() noexcept { suspend_running_for(std::exchange(base::this_wait(), {.what = "something"})); }
 void worker::resume(void* which) noexcept {
   make_ready(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(which) - 1));
 }

@@ -5,6 +5,8 @@
 // stack, a switch more.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "base/not_inherited.hpp"
+#include "base/this_wait.hpp"
 #include "base/waiter.hpp"
 #include "fiber/context.hpp"
 #include "fiber/ready_bits.hpp"
@@ -33,6 +36,24 @@ class worker;
 struct exceptions_in_hand {
   void* caught = nullptr;
   std::uintptr_t uncaught = 0;  // half of which is the runtime's, and its padding: copied in one piece
+};
+
+/// What a suspended fiber waits for, as it said last. **Threads**: the fiber writes, any reads, a field at a time.
+struct told_wait {
+  void store(const base::wait_note& note) noexcept {
+    what.store(note.what, std::memory_order_relaxed);  // [stat]
+    peer.store(note.peer, std::memory_order_relaxed);  // [stat]
+    tag.store(note.tag, std::memory_order_relaxed);    // [stat]
+  }
+  [[nodiscard]] base::wait_note load() const noexcept {
+    return {.what = what.load(std::memory_order_relaxed),  // [stat]
+            .peer = peer.load(std::memory_order_relaxed),  // [stat]
+            .tag = tag.load(std::memory_order_relaxed)};   // [stat]
+  }
+
+  std::atomic<const char*> what{nullptr};
+  std::atomic<std::uint32_t> peer{base::wait_note::nobody};
+  std::atomic<std::uint64_t> tag{0};
 };
 
 /// The head of a fiber: it lies at the top of its stack. What overruns the stack above writes into `mark` first.
@@ -54,6 +75,7 @@ struct fiber_state {
   stacks::stack on;
   exceptions_in_hand exceptions;
   std::exception_ptr thrown;
+  told_wait waits_for;
   std::uint64_t mark = whole;
 };
 
@@ -77,12 +99,37 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   /// By a fiber of this worker.
   void suspend_running() noexcept;
   void yield_running() noexcept;
+  /// The same for a suspension that is waited for: what for.
+  void suspend_running_for(const base::wait_note& note) noexcept;
   /// The fiber itself, or its handle, is done with it. **Threads**: any.
   void drop(fiber_state& which) noexcept;
 
   [[nodiscard]] std::uint64_t alive() const noexcept {
     // [fiber.alive] acquire <- [fiber.ended]: what those did that have ended.
     return alive_.load(std::memory_order_acquire);
+  }
+
+  /// What a look from outside sees. **Threads**: any.
+  struct look {
+    std::uint64_t moves = 0;  // suspensions and yields, and fibers that ended; polls are none
+    std::uint64_t polls = 0;
+    bool is_asleep = false;
+    pid_t thread = 0;
+  };
+  [[nodiscard]] look look_at() const noexcept {
+    return {.moves = moves_.load(std::memory_order_relaxed),          // [stat]
+            .polls = polls_.load(std::memory_order_relaxed),          // [stat]
+            .is_asleep = is_asleep_.load(std::memory_order_relaxed),  // [stat]
+            .thread = thread_id_.load(std::memory_order_relaxed)};    // [stat]
+  }
+  /// Calls `function(note)` for each fiber that is alive. **Threads**: any; nobody spawns here meanwhile.
+  template <class Function>
+  void each_wait(Function function) {
+    const std::scoped_lock lock{making_};
+    for (std::uint32_t slot = 0; slot < used_; ++slot) {
+      // [stat] what it says is for people
+      if (slots_[slot]->is_alive.load(std::memory_order_relaxed)) function(slots_[slot]->waits_for.load());
+    }
   }
 
  private:
@@ -103,6 +150,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void go_back(fiber_state& from) noexcept;
   void check_stack(fiber_state& of) noexcept;
   [[noreturn]] void end_overrun(fiber_state& of) noexcept;
+  static void count(std::atomic<std::uint64_t>& what) noexcept {
+    what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [stat] one thread counts
+  }
   void suspend_me(fiber_state& me) noexcept;
   void suspend_at_end_of_word(fiber_state& me) noexcept;
   [[nodiscard]] fiber_state& make_slot();
@@ -118,6 +168,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   context own_;
   exceptions_in_hand own_exceptions_;
   unsigned switches_ = 0;  // since the last progress
+  std::atomic<std::uint64_t> moves_{0};
+  std::atomic<std::uint64_t> polls_{0};
+  std::atomic<pid_t> thread_id_{0};
   std::uint32_t slots_max_;
   device* progress_;
 

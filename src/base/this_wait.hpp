@@ -1,0 +1,23 @@
+// What the calling fiber is about to wait for: for the report of a job in which nothing moves any more.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::base {
+
+struct wait_note {
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+
+  const char* what = nullptr;  // of static storage
+  std::uint32_t peer = nobody;
+  std::uint64_t tag = 0;
+  bool is_poll = false;  // it will look again and again instead
+};
+
+/// Left for the suspender that is called next.
+[[nodiscard]] inline wait_note& this_wait() noexcept {
+  static thread_local constinit wait_note note;
+  return note;
+}
+
+}  // namespace weft::base

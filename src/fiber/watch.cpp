@@ -1,0 +1,128 @@
+#include "fiber/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "base/log.hpp"
+
+namespace weft::fibers {
+namespace {
+
+constexpr int looks = 8;               // in the time after which something is said
+constexpr std::size_t kinds_max = 16;  // of waits that are told of one by one
+
+double in_seconds(std::chrono::milliseconds what) noexcept { return std::chrono::duration<double>(what).count(); }
+
+// Whether a thread of this process sleeps in the system now.
+bool is_asleep(pid_t thread) {
+  std::ifstream file{fmt::format("/proc/self/task/{}/stat", thread)};
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
+  return text[name_end + 2] == 'S' || text[name_end + 2] == 'D';
+}
+
+// Fibers that wait for the same, but for the tag.
+struct alike {
+  std::uint64_t count = 0;
+  std::uint64_t lowest_tag = ~std::uint64_t{0};
+  std::uint64_t highest_tag = 0;
+};
+
+std::string words_of(const char* what, std::uint32_t peer, const alike& those) {
+  std::string out = fmt::format("{} in {}", those.count, what);
+  if (peer == base::wait_note::nobody) return out;
+  out += fmt::format(" with rank {}", peer);
+  if (those.highest_tag == 0) return out;
+  return out + (those.lowest_tag == those.highest_tag
+                    ? fmt::format(", tag {}", those.lowest_tag)
+                    : fmt::format(", tags from {} to {}", those.lowest_tag, those.highest_tag));
+}
+
+}  // namespace
+
+watch::watch(std::span<const std::unique_ptr<worker>> workers, std::chrono::milliseconds patience)
+    : workers_{workers},
+      patience_{patience},
+      sights_(workers.size(), sight{{}, clock::now(), clock::now()}),
+      thread_{[this] { run(); }} {}
+
+watch::~watch() {
+  if (copy_.is_copy()) {
+    // Only its parent has the thread: here it can neither be joined nor detached, so its description stays.
+    static_cast<void>(new std::thread{std::move(thread_)});
+    return;
+  }
+  {
+    const std::scoped_lock lock{mutex_};
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void watch::run() {
+  const auto step = std::max<std::chrono::milliseconds>(patience_ / looks, std::chrono::milliseconds{1});
+  std::unique_lock lock{mutex_};
+  while (!changed_.wait_for(lock, step, [this] { return is_over_; })) {
+    try {
+      look(clock::now());
+    } catch (...) {  // no memory to tell of it: another time
+    }
+  }
+}
+
+void watch::look(clock::time_point now) {
+  bool do_all_wait = true;
+  std::uint64_t alive = 0;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    sight& seen = sights_[i];
+    const worker::look next = workers_[i]->look_at();
+    alive += workers_[i]->alive();
+    const bool is_still = next.moves == seen.last.moves;
+    const bool waits = next.is_asleep || next.polls != seen.last.polls;
+    if (!is_still || !waits) seen.waits_since = now;
+    if (!is_still || waits || !is_asleep(next.thread)) seen.held_since = now;
+    seen.last = next;
+    do_all_wait = do_all_wait && now - seen.waits_since >= patience_;
+    if (now - seen.held_since >= patience_ && !std::exchange(has_told_of_hold_, true)) {
+      base::log_error(
+          "worker {} of a fiber_scheduler has run one fiber for {} s, and its thread sleeps: that fiber waits in the "
+          "system, as for a std::mutex that a suspended fiber holds, and stops all others; use fiber_mutex and "
+          "blocking_device",
+          i, in_seconds(patience_));
+    }
+  }
+  if (do_all_wait && alive != 0 && !std::exchange(has_told_of_wait_, true)) report_wait();
+}
+
+void watch::report_wait() const {
+  std::map<std::tuple<std::string, std::uint32_t>, alike> all;
+  std::uint64_t count = 0;
+  for (const auto& each : workers_) {
+    each->each_wait([&](const base::wait_note& note) {
+      alike& those = all[{note.what == nullptr ? "something" : note.what, note.peer}];
+      ++count;
+      ++those.count;
+      those.lowest_tag = std::min(those.lowest_tag, note.tag);
+      those.highest_tag = std::max(those.highest_tag, note.tag);
+    });
+  }
+  std::vector<std::pair<std::uint64_t, std::string>> lines;
+  for (const auto& [what, those] : all) {
+    lines.emplace_back(those.count, words_of(std::get<0>(what).c_str(), std::get<1>(what), those));
+  }
+  std::ranges::sort(lines, std::greater{}, [](const auto& line) { return line.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines.size(), kinds_max); ++i) text += (i == 0 ? "" : "; ") + lines[i].second;
+  if (lines.size() > kinds_max) text += fmt::format("; and {} more kinds", lines.size() - kinds_max);
+  base::log_error("all {} fibers wait, and none has moved for {} s: {}", count, in_seconds(patience_), text);
+}
+
+}  // namespace weft::fibers

@@ -1,0 +1,51 @@
+// A thread that looks whether fibers still move, and says once what they wait for where they don't.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/not_inherited.hpp"
+#include "fiber/worker.hpp"
+
+namespace weft::fibers {
+
+class watch {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// The workers outlive it.
+  watch(std::span<const std::unique_ptr<worker>> workers, std::chrono::milliseconds patience);
+  ~watch();
+  watch(const watch&) = delete;
+  watch& operator=(const watch&) = delete;
+
+ private:
+  // Since when a worker does what it does.
+  struct sight {
+    worker::look last;
+    clock::time_point waits_since;  // it sleeps, or its fibers look for something again and again
+    clock::time_point held_since;   // one fiber runs, and the thread sleeps
+  };
+
+  void run();
+  void look(clock::time_point now);
+  void report_wait() const;
+
+  std::span<const std::unique_ptr<worker>> workers_;
+  std::chrono::milliseconds patience_;
+  std::vector<sight> sights_;
+  bool has_told_of_wait_ = false;
+  bool has_told_of_hold_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;
+  base::copy_mark copy_;
+};
+
+}  // namespace weft::fibers
