@@ -12,6 +12,7 @@
 #include "weft/error.hpp"
 #include "weft/event.hpp"
 #include "weft/fiber.hpp"
+#include "weft/fiber_local.hpp"
 #include "weft/fiber_sync.hpp"
 #include "weft/graph.hpp"
 #include "weft/handler.hpp"

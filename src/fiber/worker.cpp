@@ -161,6 +161,7 @@ void worker::run_fiber(void* state) {
   } catch (...) {
     me.thrown = std::current_exception();
   }
+  me.kept.end();
   home.check_stack(me);
   // [fiber.stop_being] relaxed: only this worker's thread looks.
   me.is_alive.store(false, std::memory_order_relaxed);

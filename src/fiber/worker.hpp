@@ -20,6 +20,7 @@
 #include "base/this_wait.hpp"
 #include "base/waiter.hpp"
 #include "fiber/context.hpp"
+#include "fiber/locals.hpp"
 #include "fiber/ready_bits.hpp"
 #include "fiber/stacks.hpp"
 #include "weft/counter.hpp"
@@ -75,6 +76,7 @@ struct fiber_state {
   stacks::stack on;
   exceptions_in_hand exceptions;
   std::exception_ptr thrown;
+  locals kept;
   told_wait waits_for;
   std::uint64_t mark = whole;
 };

@@ -1,0 +1,37 @@
+#include "fiber/locals.hpp"
+
+#include <atomic>
+
+#include "fiber/worker.hpp"
+#include "weft/fiber_local.hpp"
+
+namespace weft::fibers {
+
+void*& locals::place(std::uint64_t key, void (*at_end)(void*) noexcept) {
+  for (one& each : all_) {
+    if (each.key == key) return each.what;
+  }
+  return all_.emplace_back(one{key, nullptr, at_end}).what;
+}
+
+void locals::end() noexcept {
+  while (!all_.empty()) {
+    const one last = all_.back();
+    all_.pop_back();
+    if (last.what != nullptr) last.at_end(last.what);
+  }
+}
+
+void*& local_place(std::uint64_t key, void (*at_end)(void*) noexcept) {
+  static thread_local locals of_thread;
+  const worker* const here = worker::here();
+  fiber_state* const me = here == nullptr ? nullptr : here->running();
+  return (me == nullptr ? of_thread : me->kept).place(key, at_end);
+}
+
+std::uint64_t next_local_key() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed);  // [stat] each is another
+}
+
+}  // namespace weft::fibers

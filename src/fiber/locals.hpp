@@ -1,0 +1,32 @@
+// What a fiber, or a thread, keeps of variables that each has one of (weft/fiber_local.hpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::fibers {
+
+/// **Threads**: who owns it alone.
+class locals {
+ public:
+  locals() = default;
+  ~locals() { end(); }
+  locals(const locals&) = delete;
+  locals& operator=(const locals&) = delete;
+
+  /// **Errors**: std::bad_alloc.
+  [[nodiscard]] void*& place(std::uint64_t key, void (*at_end)(void*) noexcept);
+  /// Ends all, the last one first. One that looks at another while it ends makes that anew, which is ended as well.
+  void end() noexcept;
+  [[nodiscard]] bool is_empty() const noexcept { return all_.empty(); }
+
+ private:
+  struct one {
+    std::uint64_t key;
+    void* what;
+    void (*at_end)(void*) noexcept;
+  };
+  std::vector<one> all_;
+};
+
+}  // namespace weft::fibers
