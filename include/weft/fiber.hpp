@@ -42,12 +42,15 @@ struct fiber_scheduler_options {
   /// same where a worker's thread sleeps so long inside a fiber, as in a `std::mutex` that a suspended fiber holds.
   /// Zero: nobody looks. A thread looks eight times in it.
   std::chrono::milliseconds report_stuck_after{0};
+  /// Whether a worker that has nothing to run begins fibers that were spawned for any worker and that another has not
+  /// begun yet. They stay where they begin. Devices are shared then.
+  bool steal = false;
 };
 
 /// Options of `fiber_scheduler::spawn`.
 struct fiber_options {
   static constexpr std::uint32_t any_worker = ~std::uint32_t{0};  ///< one after the other
-  /// The worker that runs it, from its beginning to its end; any: in turns.
+  /// The worker that runs it; any: in turns, or who steals it.
   std::uint32_t worker = any_worker;
 };
 
@@ -95,8 +98,9 @@ class [[nodiscard]] fiber {
   fibers::fiber_state* state_ = nullptr;
 };
 
-/// Threads ("workers") that run fibers. A fiber has a home worker, which it never leaves: what is thread-local to that
-/// is the same before and after each wait, and is shared with the other fibers of the worker.
+/// Threads ("workers") that run fibers. A fiber stays with one worker unless it moves itself (`this_fiber::move_to`):
+/// what is thread-local to that is the same before and after each wait, and is shared with the other fibers of the
+/// worker.
 ///
 /// A worker runs what is ready, in turns, and makes progress when nothing is and at least after each 64 rounds. An
 /// idle one sleeps as `device::wait` does.
@@ -143,6 +147,7 @@ class fiber_scheduler {
   struct begun {
     fibers::fiber_state* state;
     void* function;
+    bool may_go;
   };
   [[nodiscard]] begun prepare(const fiber_options& options, std::size_t bytes, std::size_t alignment);
   [[nodiscard]] fiber start(const begun& begin, void (*call)(void*)) noexcept;
@@ -165,6 +170,11 @@ void yield() noexcept;
 /// this in a loop that looks at it first. **Errors**: `invalid_state` in a thread that is no fiber, and inside a
 /// handler.
 void wait();
+/// Goes on at another worker, the `worker`-th: what is thread-local is another's afterwards. References to it stay
+/// right; a signal by one of them goes by way of its first worker, so it waits while that one runs something long.
+/// **Errors**: `invalid_argument` where there is no such worker; `out_of_memory` where that has as many fibers as it
+/// can; `invalid_state` as for `wait`.
+void move_to(std::uint32_t worker);
 
 }  // namespace this_fiber
 

@@ -18,6 +18,7 @@ class scheduler {
       device* const progress = options.devices.empty() ? nullptr : options.devices[i % options.devices.size()];
       all.push_back(std::make_unique<worker>(options, progress));
     }
+    for (std::uint32_t i = 0; i < options.workers; ++i) all[i]->meet(all, i, options.steal && options.workers > 1);
     try {
       for (const auto& each : all) each->begin();
       if (options.report_stuck_after.count() > 0) stuck.emplace(all, options.report_stuck_after);
@@ -75,8 +76,10 @@ const fiber_scheduler_options& checked(const fiber_scheduler_options& options) {
   if (options.report_stuck_after.count() < 0) refuse("fiber_scheduler: `.report_stuck_after` is not negative");
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     if (options.devices[i] == nullptr) refuse("fiber_scheduler: a device is null");
-    if (!options.devices[i]->is_shared() && options.workers > options.devices.size()) {
-      refuse("fiber_scheduler: a device of one thread's own is given to several workers: make it with .shared = true");
+    if (!options.devices[i]->is_shared() && (options.steal || options.workers > options.devices.size())) {
+      refuse(
+          "fiber_scheduler: a device of one thread's own is given to several workers, or to some that steal: make "
+          "it with .shared = true");
     }
   }
   return options;
@@ -104,14 +107,12 @@ fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, st
     throw error{errc::invalid_argument, "fiber_scheduler::spawn: there is no such worker"};
   }
   fibers::fiber_state* const made = state_->all[at]->make(bytes, alignment);
-  return {made, made->function};
+  return {made, made->function, options.worker == fiber_options::any_worker};
 }
 
 fiber fiber_scheduler::start(const begun& begin, void (*call)(void*)) noexcept {
   begin.state->call = call;
-  // [fiber.start] release -> [fiber.may_run]: what it begins with.
-  begin.state->is_alive.store(true, std::memory_order_release);
-  begin.state->home->make_ready(begin.state->slot);
+  begin.state->home->start(*begin.state, begin.may_go);
   return fiber{begin.state};
 }
 
@@ -172,8 +173,14 @@ namespace this_fiber {
 bool is_one() noexcept { return fibers::worker::here() != nullptr && fibers::worker::here()->running() != nullptr; }
 
 fiber_ref self() noexcept {
-  return is_one() ? fibers::scheduler::ref_of(*fibers::worker::here(), fibers::worker::here()->running()->slot)
-                  : fiber_ref{};
+  if (!is_one()) return {};
+  const fibers::fiber_state& me = *fibers::worker::here()->running();
+  return fibers::scheduler::ref_of(*me.home, me.slot);
+}
+
+void move_to(std::uint32_t worker) {
+  if (!is_one()) throw error{errc::invalid_state, "this_fiber::move_to: the caller is a thread, not a fiber"};
+  fibers::worker::here()->move_running_to(worker);
 }
 
 void wait() {

@@ -26,11 +26,13 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 // What may run of those whose bits were taken already; null: there is none.
 [[gnu::always_inline]] inline fiber_state* worker::next() noexcept {
   while (ready_.has_taken()) {
-    fiber_state* const out = slots_[ready_.take_next()];
+    const std::uint32_t slot = ready_.take_next();
+    fiber_state* const out = slots_[slot];
     // [fiber.may_run] acquire <- [fiber.start]: what it begins with, where this is a signal for one that was here
     // before.
-    if (out->is_alive.load(std::memory_order_acquire)) [[likely]]
+    if (out->place.load(std::memory_order_acquire) == place_of(slot)) [[likely]]
       return out;
+    forward(*out);
   }
   return nullptr;
 }
@@ -75,7 +77,8 @@ void worker::go_back(fiber_state& from) noexcept {
   from.at.switch_to(own_);
 }
 
-worker* worker::here() noexcept { return this_worker; }
+// Not inlined: its caller may have come to another thread since it last asked.
+[[gnu::noinline]] worker* worker::here() noexcept { return this_worker; }
 
 worker::worker(const fiber_scheduler_options& options, device* progress)
     : ready_{options.fibers_per_worker},
@@ -88,6 +91,7 @@ worker::worker(const fiber_scheduler_options& options, device* progress)
 }
 
 worker::~worker() {
+  for (const std::uint32_t guest : free_guests_) slots_[guest] = nullptr;  // all have left
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
     if (slots_[slot] != nullptr) slots_[slot]->~fiber_state();
   }
@@ -135,7 +139,8 @@ fiber_state& worker::make_slot() {
     throw error{errc::out_of_memory,
                 "fiber_scheduler::spawn: a worker has as many fibers as `.fibers_per_worker` allows"};
   }
-  if (free_.capacity() <= used_) free_.reserve(std::max(used_ * 2, 64U));  // so that giving back needs no memory
+  // So that giving back needs no memory.
+  if (free_.capacity() <= used_) free_.reserve(std::max(used_ * 2, 64U));
   const stacks::stack on = stacks_.make(used_);
   if (on.top == nullptr) {
     throw error{errc::out_of_memory, "fiber_scheduler::spawn: the system has no memory, or no mapping, for a stack"};
@@ -155,24 +160,29 @@ fiber_state& worker::make_slot() {
 void worker::run_fiber(void* state) {
   auto& me = *static_cast<fiber_state*>(state);
   me.at.arrived();
-  worker& home = *me.home;
   try {
     me.call(me.function);
   } catch (...) {
     me.thrown = std::current_exception();
   }
   me.kept.end();
-  home.check_stack(me);
-  // [fiber.stop_being] relaxed: only this worker's thread looks.
-  me.is_alive.store(false, std::memory_order_relaxed);
-  home.ended_ = &me;
-  home.running_ = nullptr;
-  *home.exceptions_ = home.own_exceptions_;
-  me.at.end_for(home.own_);
+  worker::here()->leave_for_good(me);
+}
+
+void worker::leave_for_good(fiber_state& me) noexcept {
+  check_stack(me);
+  ended_ = &me;
+  running_ = nullptr;
+  *exceptions_ = own_exceptions_;
+  me.at.end_for(own_);
 }
 
 void worker::finish(fiber_state& ended) noexcept {
   count(moves_);
+  const std::uint32_t slot = slot_of(ended);
+  settle(ended, 0);
+  if (ended.home != this) leave_guest(slot);
+  is_full_ = false;
   const bool has_thrown = ended.thrown != nullptr;
   // [fiber.ended] release -> [fiber.alive]: what it did.
   alive_.fetch_sub(1, std::memory_order_release);
@@ -181,7 +191,7 @@ void worker::finish(fiber_state& ended) noexcept {
   // [fiber.is_detached] seq_cst <- [fiber.detach]: one of both sees the other.
   if (has_thrown && ended.is_detached.load(std::memory_order_seq_cst)) refuse_throwing_alone();
   if (joiner != nullptr) joiner->come();
-  drop(ended);
+  ended.home->drop(ended);
 }
 
 void refuse_throwing_alone() noexcept {
@@ -243,7 +253,7 @@ void worker::suspend_running_for(const base::wait_note& note) noexcept {
 [[gnu::always_inline]] inline void worker::yield_running() noexcept {
   fiber_state& me = *running_;
   count(moves_);
-  ready_.set_own(me.slot);
+  ready_.set_own(slot_of(me));
   suspend_me(me);
 }
 
@@ -262,9 +272,14 @@ void worker::run() noexcept {
         finish(*std::exchange(ended_, nullptr));
         continue;
       }
+      if (moving_ != nullptr) {
+        moving_to_->take_in(*std::exchange(moving_, nullptr));
+        continue;
+      }
       if (has_overrun_) core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
       if (progress_ != nullptr) progress_->progress();
-    } else {
+      take_up();
+    } else if (!take_up()) {
       idle();
     }
   }
@@ -277,7 +292,9 @@ void worker::idle() noexcept {
   // [fiber.sleep] seq_cst <-> [fiber.asleep]: as said there.
   is_asleep_.store(true, std::memory_order_seq_cst);
   // [fiber.stops] seq_cst <- [fiber.stop]: who stops it after this look sees that it sleeps.
-  const auto is_over = [this] { return !ready_.is_empty() || stops_.load(std::memory_order_seq_cst); };
+  const auto is_over = [this] {
+    return !ready_.is_empty() || is_one_offered() || stops_.load(std::memory_order_seq_cst);
+  };
   if (progress_ != nullptr) {
     progress_->wait(*alarm_, is_over);
   } else {
@@ -293,7 +310,7 @@ void worker::idle() noexcept {
 }
 
 void* worker::current() noexcept {
-  return running_ == nullptr ? nullptr : reinterpret_cast<void*>(std::uintptr_t{running_->slot} + 1);
+  return running_ == nullptr ? nullptr : reinterpret_cast<void*>(std::uintptr_t{slot_of(*running_)} + 1);
 }
 void worker::suspend() noexcept { suspend_running_for(std::exchange(base::this_wait(), {.what = "something"})); }
 void worker::resume(void* which) noexcept {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "base/this_wait.hpp"
 #include "base/waiter.hpp"
 #include "fiber/context.hpp"
+#include "fiber/inbox.hpp"
 #include "fiber/locals.hpp"
 #include "fiber/ready_bits.hpp"
 #include "fiber/stacks.hpp"
@@ -65,9 +67,13 @@ struct fiber_state {
   static constexpr std::uint64_t whole = 0x5765'6674'2066'6962;
 
   context at;
-  worker* home = nullptr;
-  std::uint32_t slot = 0;
-  std::atomic<bool> is_alive{false};  // from its start to its end: who ended may still be signalled
+  // Whose slot it is that runs it now: `worker::place_of`; 0 before its start and from its end on: who ended may still
+  // be signalled. It changes under `making_` of its home.
+  std::atomic<std::uint64_t> place{0};
+  worker* home = nullptr;         // whose stack it has
+  std::uint32_t slot = 0;         // there: what others know it by
+  fiber_state* behind = nullptr;  // in an inbox
+  std::uint32_t next_slot = 0;    // where it moves to
   std::atomic<bool> is_detached{false};
   std::atomic<std::uint32_t> holders{0};  // the fiber itself, and its handle
   std::atomic<base::waiter*> joiner{nullptr};
@@ -94,8 +100,22 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   /// What it runs: null in its own context, between fibers, and in handlers that it runs then.
   [[nodiscard]] fiber_state* running() const noexcept { return running_; }
 
+  /// Who else there is. **Threads**: before any begins.
+  void meet(std::span<const std::unique_ptr<worker>> all, std::uint32_t index, bool steals) noexcept {
+    all_ = all;
+    index_ = index;
+    base_ = std::uint64_t{index + 1} << 32;
+    steals_ = steals;
+  }
+
   /// A fiber that doesn't run yet, with room for its function. **Threads**: any. **Errors**: out_of_memory.
   [[nodiscard]] fiber_state* make(std::size_t function_bytes, std::size_t alignment);
+  /// What was made begins: here, or at the first worker that has nothing to do where those steal and `may_go`.
+  /// **Threads**: any.
+  void start(fiber_state& made, bool may_go) noexcept;
+  /// By a fiber of this worker: it goes on at another. **Errors**: invalid_argument; out_of_memory where that has no
+  /// slot left.
+  void move_running_to(std::uint32_t index);
   /// Makes ready who is in `slot`. **Threads**: any.
   void make_ready(std::uint32_t slot) noexcept;
   /// By a fiber of this worker.
@@ -129,8 +149,11 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void each_wait(Function function) {
     const std::scoped_lock lock{making_};
     for (std::uint32_t slot = 0; slot < used_; ++slot) {
+      const fiber_state* const each = slots_[slot];
       // [stat] what it says is for people
-      if (slots_[slot]->is_alive.load(std::memory_order_relaxed)) function(slots_[slot]->waits_for.load());
+      if (each != nullptr && each->place.load(std::memory_order_relaxed) == place_of(slot)) {
+        function(each->waits_for.load());
+      }
     }
   }
 
@@ -143,6 +166,8 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void resume(void* which) noexcept override;
 
   static void run_fiber(void* state);
+  [[noreturn]] void leave_for_good(fiber_state& me) noexcept;
+  void take_in(fiber_state& moved) noexcept;
   void run() noexcept;
   void idle() noexcept;
   void wake() noexcept;
@@ -156,6 +181,17 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [stat] one thread counts
   }
   void suspend_me(fiber_state& me) noexcept;
+  [[nodiscard]] std::uint64_t place_of(std::uint32_t slot) const noexcept { return base_ | slot; }
+  [[nodiscard]] static std::uint32_t slot_of(const fiber_state& alive) noexcept {
+    return static_cast<std::uint32_t>(alive.place.load(std::memory_order_relaxed));  // [stat] only its worker asks
+  }
+  void forward(fiber_state& elsewhere) noexcept;
+  void settle(fiber_state& moved, std::uint64_t place) noexcept;
+  bool take_up() noexcept;
+  [[nodiscard]] bool begin_one_of(worker& other) noexcept;
+  [[nodiscard]] bool is_one_offered() const noexcept;
+  [[nodiscard]] std::uint32_t reserve_guest() noexcept;
+  void leave_guest(std::uint32_t slot) noexcept;
   void suspend_at_end_of_word(fiber_state& me) noexcept;
   [[nodiscard]] fiber_state& make_slot();
   void finish(fiber_state& ended) noexcept;
@@ -165,7 +201,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   fiber_state** slots_;
   fiber_state* running_ = nullptr;
   bool has_overrun_ = false;
-  fiber_state* ended_ = nullptr;  // whose stack was left for good just now
+  fiber_state* ended_ = nullptr;   // whose stack was left for good just now
+  fiber_state* moving_ = nullptr;  // who was left just now to go on at `moving_to_`
+  worker* moving_to_ = nullptr;
   exceptions_in_hand* exceptions_ = nullptr;
   context own_;
   exceptions_in_hand own_exceptions_;
@@ -176,15 +214,24 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   std::uint32_t slots_max_;
   device* progress_;
 
+  std::span<const std::unique_ptr<worker>> all_;
+  std::uint32_t index_ = 0;
+  std::uint64_t base_ = 0;  // of the places here
+  bool steals_ = false;
+  bool is_full_ = false;  // there was no slot for one who came from elsewhere, and none has ended since
+
   // Of all threads.
   alignas(detail::cache_line_bytes) std::atomic<bool> is_asleep_{false};
   std::atomic<bool> stops_{false};
   std::atomic<std::uint32_t> woken_{0};  // where there is no device to wait by
   std::optional<counter> alarm_;         // where there is
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> alive_{0};
+  inbox arriving_;     // to go on here
+  inbox offered_;      // to begin here, or at who takes them
   std::mutex making_;  // what follows
   stacks stacks_;
-  std::vector<std::uint32_t> free_;  // the warm ones last
+  std::vector<std::uint32_t> free_;         // the warm ones last
+  std::vector<std::uint32_t> free_guests_;  // slots for fibers whose stack is another worker's
   std::uint32_t used_ = 0;
 
   std::thread thread_;

@@ -1,0 +1,30 @@
+// Fibers that wait for a worker to take them up: those that go on at another, and those that nobody has begun.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace weft::fibers {
+
+struct fiber_state;
+
+/// The first that was put in is the first that is taken out. **Threads**: any. **Blocking**: briefly.
+class inbox {
+ public:
+  void put(fiber_state& last) noexcept;
+  /// Null: there is none.
+  [[nodiscard]] fiber_state* take() noexcept;
+  [[nodiscard]] bool is_empty() const noexcept {
+    // [inbox.look] seq_cst <- [inbox.put]: who puts after this sees what was said by a seq_cst store before.
+    return count_.load(std::memory_order_seq_cst) == 0;
+  }
+
+ private:
+  std::atomic<std::uint64_t> count_{0};
+  std::mutex mutex_;
+  fiber_state* first_ = nullptr;
+  fiber_state* last_ = nullptr;
+};
+
+}  // namespace weft::fibers

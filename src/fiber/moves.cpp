@@ -1,0 +1,163 @@
+// How a fiber comes to another worker than the one that has its stack: before it begins, where workers steal, or by
+// `this_fiber::move_to`. It has a slot there for so long, and others go on to know it by the slot at its home, which
+// forwards what comes.
+#include "fiber/inbox.hpp"
+#include "fiber/worker.hpp"
+#include "weft/error.hpp"
+
+namespace weft::fibers {
+
+void inbox::put(fiber_state& last) noexcept {
+  const std::scoped_lock lock{mutex_};
+  last.behind = nullptr;
+  (last_ == nullptr ? first_ : last_->behind) = &last;
+  last_ = &last;
+  // [inbox.put] seq_cst -> [inbox.look]: before the look at who sleeps.
+  count_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+fiber_state* inbox::take() noexcept {
+  if (is_empty()) return nullptr;
+  const std::scoped_lock lock{mutex_};
+  fiber_state* const out = first_;
+  if (out == nullptr) return nullptr;
+  first_ = out->behind;
+  if (first_ == nullptr) last_ = nullptr;
+  count_.fetch_sub(1, std::memory_order_relaxed);  // [stat] who sees the old number looks in vain
+  return out;
+}
+
+// Where it is now, or nowhere. Under the lock, so that who forwards a signal meanwhile either reaches it there, or
+// finds where it has come to.
+void worker::settle(fiber_state& moved, std::uint64_t place) noexcept {
+  const std::scoped_lock lock{moved.home->making_};
+  // [fiber.start] release -> [fiber.may_run]: what it begins, or goes on, with.
+  moved.place.store(place, std::memory_order_release);
+}
+
+// A signal for one that runs elsewhere now, or has ended. What the signal is about was written before, and is seen
+// there: by who moves it on, as both take the lock, or by its next worker, by the bit.
+[[gnu::noinline]] void worker::forward(fiber_state& elsewhere) noexcept {
+  const std::scoped_lock lock{elsewhere.home->making_};
+  const std::uint64_t place =
+      elsewhere.place.load(std::memory_order_relaxed);  // [stat] it changes under the lock alone
+  if (place != 0) all_[(place >> 32) - 1]->make_ready(static_cast<std::uint32_t>(place));
+}
+
+void worker::start(fiber_state& made, bool may_go) noexcept {
+  if (!may_go || !steals_) {
+    settle(made, place_of(made.slot));
+    make_ready(made.slot);
+    return;
+  }
+  offered_.put(made);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    worker& each = *all_[(index_ + i) % all_.size()];
+    // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or that worker sees what is offered.
+    if (!each.is_asleep_.load(std::memory_order_seq_cst)) continue;
+    each.wake();
+    return;
+  }
+}
+
+void worker::move_running_to(std::uint32_t index) {
+  if (index >= all_.size()) throw error{errc::invalid_argument, "this_fiber::move_to: there is no such worker"};
+  worker& other = *all_[index];
+  if (&other == this) return;
+  fiber_state& me = *running_;
+  std::uint32_t slot = me.slot;
+  if (me.home != &other) {
+    slot = other.reserve_guest();
+    if (slot == ready_bits::none) {
+      throw error{errc::out_of_memory, "this_fiber::move_to: that worker has as many fibers as it can"};
+    }
+  }
+  check_stack(me);
+  me.next_slot = slot;
+  const std::uint32_t left = slot_of(me);
+  settle(me, 0);  // it runs nowhere until it has arrived; what it is told meanwhile it sees when it looks again
+  if (me.home != this) leave_guest(left);
+  moving_ = &me;
+  moving_to_ = &other;
+  count(moves_);
+  go_back(me);
+}
+
+// By the worker that it left.
+void worker::take_in(fiber_state& moved) noexcept {
+  arriving_.put(moved);
+  // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees who arrives.
+  if (is_asleep_.load(std::memory_order_seq_cst)) wake();
+}
+
+// Whether something may run here now that could not before.
+bool worker::take_up() noexcept {
+  bool has_any = false;
+  while (fiber_state* const each = arriving_.take()) {
+    slots_[each->next_slot] = each;
+    settle(*each, place_of(each->next_slot));
+    ready_.set_own(each->next_slot);
+    has_any = true;
+  }
+  // As many as a round has, so that those who run already keep their turns.
+  for (unsigned count = 0; count < switches_max && begin_one_of(*this); ++count) has_any = true;
+  for (std::size_t i = 1; steals_ && !has_any && i < all_.size(); ++i) {
+    has_any = begin_one_of(*all_[(index_ + i) % all_.size()]);
+  }
+  return has_any;
+}
+
+bool worker::begin_one_of(worker& other) noexcept {
+  if (other.offered_.is_empty()) return false;
+  const std::uint32_t guest = &other == this ? ready_bits::none : reserve_guest();
+  if (&other != this && guest == ready_bits::none) {
+    is_full_ = true;
+    return false;
+  }
+  fiber_state* const begun = other.offered_.take();
+  if (begun == nullptr) {
+    if (guest != ready_bits::none) leave_guest(guest);
+    return false;
+  }
+  const std::uint32_t slot = guest == ready_bits::none ? begun->slot : guest;
+  slots_[slot] = begun;
+  settle(*begun, place_of(slot));
+  ready_.set_own(slot);
+  return true;
+}
+
+bool worker::is_one_offered() const noexcept {
+  if (!arriving_.is_empty()) return true;
+  if (!offered_.is_empty()) return true;
+  if (!steals_ || is_full_) return false;
+  for (const auto& each : all_) {
+    if (!each->offered_.is_empty()) return true;
+  }
+  return false;
+}
+
+// A slot for a fiber that has its stack elsewhere, or none. **Threads**: any.
+std::uint32_t worker::reserve_guest() noexcept {
+  const std::scoped_lock lock{making_};
+  if (!free_guests_.empty()) {
+    const std::uint32_t out = free_guests_.back();
+    free_guests_.pop_back();
+    return out;
+  }
+  if (used_ == slots_max_) return ready_bits::none;
+  try {
+    // So that giving back needs no memory.
+    if (free_guests_.capacity() <= used_) free_guests_.reserve(std::max(used_ * 2, 64U));
+  } catch (const std::bad_alloc&) {
+    return ready_bits::none;
+  }
+  ready_.use(used_);
+  return used_++;
+}
+
+void worker::leave_guest(std::uint32_t slot) noexcept {
+  const std::scoped_lock lock{making_};
+  free_guests_.push_back(slot);
+}
+
+}  // namespace weft::fibers

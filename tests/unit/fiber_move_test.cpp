@@ -1,0 +1,166 @@
+// Fibers that go on, or begin, at another worker than the one that has their stack.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/waiting.hpp"
+#include "weft/fiber.hpp"
+#include "weft/fiber_local.hpp"
+#include "weft/fiber_sync.hpp"
+
+namespace weft {
+namespace {
+
+TEST(fiber_move, goes_on_in_the_thread_of_the_other_worker_with_all_that_is_its_own) {
+  fiber_scheduler fibers{{.workers = 3}};
+  std::array<std::thread::id, 3> threads;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    fibers.spawn([&, i] { threads[i] = std::this_thread::get_id(); }, {.worker = i}).join();
+  }
+  fiber_local<int> mine;
+  const auto travel = [&] {
+    const fiber_ref before = this_fiber::self();
+    *mine = 7;
+    try {
+      throw std::runtime_error{"kept"};
+    } catch (const std::runtime_error& caught) {
+      for (const std::uint32_t to : {1U, 1U, 2U, 0U, 2U, 1U, 0U}) {
+        this_fiber::move_to(to);
+        EXPECT_EQ(std::this_thread::get_id(), threads[to]);
+        this_fiber::yield();
+        EXPECT_EQ(std::this_thread::get_id(), threads[to]);
+        EXPECT_EQ(std::string{caught.what()}, "kept");
+        EXPECT_EQ(std::string{dynamic_cast<const std::runtime_error&>(caught).what()}, "kept");
+      }
+    }
+    EXPECT_EQ(*mine, 7);
+    EXPECT_TRUE(this_fiber::self() == before);
+    EXPECT_THROW(this_fiber::move_to(3), error);
+  };
+  std::vector<fiber> all;
+  for (int i = 0; i < 100; ++i) all.push_back(fibers.spawn(travel));
+  for (fiber& each : all) each.join();
+  EXPECT_THROW(this_fiber::move_to(0), error);
+}
+
+TEST(fiber_move, is_refused_where_the_other_worker_has_no_slot_left) {
+  fiber_scheduler fibers{{.workers = 2, .fibers_per_worker = 2}};
+  fiber_event over;
+  std::vector<fiber> all;
+  for (int i = 0; i < 2; ++i) all.push_back(fibers.spawn([&] { over.wait(); }, {.worker = 1}));
+  fibers
+      .spawn(
+          [] {
+            const auto me = std::this_thread::get_id();
+            EXPECT_THROW(this_fiber::move_to(1), error);
+            EXPECT_EQ(std::this_thread::get_id(), me);
+          },
+          {.worker = 0})
+      .join();
+  over.set();
+}
+
+// Signals go to where it was, is, or will be, and none is lost: it would wait for ever.
+TEST(fiber_move, loses_no_signal) {
+  constexpr std::uint64_t rounds = test::under_sanitizer ? 300 : 5000;
+  constexpr std::uint32_t travellers = 8;
+  fiber_scheduler fibers{{.workers = 3}};
+  struct alignas(64) one {
+    std::atomic<std::uint64_t> told{0};
+    std::atomic<std::uint64_t> heard{0};
+    fiber_ref ref;
+  };
+  std::array<one, travellers> all;
+  std::vector<fiber> moving;
+  for (std::uint32_t i = 0; i < travellers; ++i) {
+    moving.push_back(fibers.spawn([&, i] {
+      one& me = all[i];
+      for (std::uint64_t round = 1; round <= rounds; ++round) {
+        if (round % 3 != 0) this_fiber::move_to(static_cast<std::uint32_t>((round + i) % 3));
+        while (me.told.load(std::memory_order_acquire) < round) this_fiber::wait();
+        me.heard.store(round, std::memory_order_release);
+      }
+    }));
+    all[i].ref = moving.back().ref();
+  }
+  const auto tell = [&](std::uint32_t from, auto pause) {
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      for (std::uint32_t i = from; i < travellers; i += 2) {
+        while (all[i].heard.load(std::memory_order_acquire) + 1 < round) pause();
+        all[i].told.store(round, std::memory_order_release);
+        all[i].ref.signal();
+      }
+    }
+  };
+  fiber by_fiber = fibers.spawn([&] { tell(0, [] { this_fiber::yield(); }); });
+  tell(1, [] { std::this_thread::yield(); });
+  by_fiber.join();
+  for (fiber& each : moving) each.join();
+}
+
+TEST(fiber_steal, who_has_nothing_begins_what_another_has_no_time_for) {
+  fiber_scheduler fibers{{.workers = 2, .steal = true}};
+  std::atomic<int> begun{0};
+  constexpr int many = 50;
+  // While this runs, its worker begins nothing else.
+  fibers
+      .spawn([&] {
+        const auto me = std::this_thread::get_id();
+        std::vector<fiber> all;
+        for (int i = 0; i < many; ++i) {
+          all.push_back(fibers.spawn([&, me] {
+            EXPECT_NE(std::this_thread::get_id(), me);
+            this_fiber::yield();
+            EXPECT_NE(std::this_thread::get_id(), me);
+            begun.fetch_add(1);
+          }));
+        }
+        EXPECT_TRUE(test::eventually([&] { return begun.load() == many; }));
+        for (fiber& each : all) each.join();
+      })
+      .join();
+  EXPECT_EQ(fibers.alive(), 0U);
+}
+
+TEST(fiber_steal, leaves_those_that_were_given_to_a_worker) {
+  fiber_scheduler fibers{{.workers = 2, .steal = true}};
+  std::thread::id first;
+  fibers.spawn([&] { first = std::this_thread::get_id(); }, {.worker = 0}).join();
+  std::vector<fiber> all;
+  for (int i = 0; i < 100; ++i) {
+    all.push_back(fibers.spawn([&] { EXPECT_EQ(std::this_thread::get_id(), first); }, {.worker = 0}));
+  }
+  for (fiber& each : all) each.join();
+}
+
+TEST(fiber_steal, works_with_few_slots_and_many_fibers_that_spawn_others) {
+  constexpr int many = test::under_sanitizer ? 200 : 3000;
+  fiber_scheduler fibers{{.workers = 3, .fibers_per_worker = 8, .steal = true}};
+  std::atomic<int> ran{0};
+  int refused = 0;
+  for (int i = 0; i < many;) {
+    try {
+      fibers
+          .spawn([&] {
+            this_fiber::yield();
+            ran.fetch_add(1);
+          })
+          .detach();
+      ++i;
+    } catch (const error&) {
+      ++refused;
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
+  EXPECT_EQ(ran.load(), many);
+}
+
+}  // namespace
+}  // namespace weft
