@@ -16,9 +16,6 @@ namespace {
 
 thread_local constinit worker* this_worker = nullptr;
 
-// Below this much of a stack, the next call may be beyond its bottom.
-constexpr std::ptrdiff_t least_left = 256;
-
 std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{count} * sizeof(fiber_state*); }
 
 }  // namespace
@@ -51,13 +48,6 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
   } while (true);
 }
 
-// What ends the process is said on the worker's own stack: this one has no room for it.
-[[gnu::always_inline]] inline void worker::check_stack(fiber_state& of) noexcept {
-  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-  if (here - of.on.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
-    return;
-  end_overrun(of);
-}
 [[gnu::noinline]] void worker::end_overrun(fiber_state& of) noexcept {
   has_overrun_ = true;
   of.at.end_for(own_);

@@ -21,6 +21,7 @@
 #include "base/this_wait.hpp"
 #include "base/waiter.hpp"
 #include "fiber/context.hpp"
+#include "fiber/debugger.hpp"
 #include "fiber/inbox.hpp"
 #include "fiber/locals.hpp"
 #include "fiber/ready_bits.hpp"
@@ -158,8 +159,10 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   }
 
  private:
-  static constexpr unsigned switches_max = 64;    // after so many, progress is made at the end of the round
-  static constexpr std::uint32_t warm_max = 256;  // stacks that keep their pages
+  friend struct debugger_layout;
+  static constexpr unsigned switches_max = 64;       // after so many, progress is made at the end of the round
+  static constexpr std::ptrdiff_t least_left = 256;  // below this much, the next call may be beyond a stack's bottom
+  static constexpr std::uint32_t warm_max = 256;     // stacks that keep their pages
 
   void* current() noexcept override;
   void suspend() noexcept override;
@@ -175,7 +178,13 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   [[nodiscard]] fiber_state* refill() noexcept;
   void go(context& from, exceptions_in_hand& of, fiber_state& to) noexcept;
   void go_back(fiber_state& from) noexcept;
-  void check_stack(fiber_state& of) noexcept;
+  // What ends the process is said on the worker's own stack: this one has no room for it.
+  [[gnu::always_inline]] void check_stack(fiber_state& of) noexcept {
+    const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+    if (here - of.on.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
+      return;
+    end_overrun(of);
+  }
   [[noreturn]] void end_overrun(fiber_state& of) noexcept;
   static void count(std::atomic<std::uint64_t>& what) noexcept {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [stat] one thread counts
@@ -236,6 +245,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
 
   std::thread thread_;
   base::copy_mark copy_;
+  debugger_entry listed_{*this};
 };
 
 }  // namespace weft::fibers

@@ -1,0 +1,57 @@
+#include "fiber/debugger.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "fiber/worker.hpp"
+
+namespace weft::fibers {
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // supported for all classes that have no virtual base
+
+/// Where things lie, as tools/weft_gdb.py reads them. What changes here changes there, and the number.
+struct debugger_layout {
+  static constexpr std::uint64_t number = 1;
+
+  static constexpr std::array<std::uint64_t, 10> value() noexcept {
+    return {number,
+            offsetof(worker, slots_),
+            offsetof(worker, used_),
+            offsetof(worker, base_),
+            offsetof(worker, running_),
+            offsetof(fiber_state, at),
+            offsetof(fiber_state, place),
+            offsetof(fiber_state, waits_for) + offsetof(told_wait, what),
+            offsetof(fiber_state, waits_for) + offsetof(told_wait, peer),
+            offsetof(fiber_state, waits_for) + offsetof(told_wait, tag)};
+  }
+};
+
+#pragma GCC diagnostic pop
+
+namespace {
+std::mutex listing;
+}
+
+extern "C" {
+[[gnu::used]] debugger_entry* weft_fiber_workers = nullptr;  // of all schedulers; under `listing`
+[[gnu::used]] extern const std::array<std::uint64_t, 10> weft_fiber_layout = debugger_layout::value();
+}
+
+debugger_entry::debugger_entry(worker& of) noexcept : of_{&of} {
+  const std::scoped_lock lock{listing};
+  next_ = weft_fiber_workers;
+  weft_fiber_workers = this;
+}
+
+debugger_entry::~debugger_entry() {
+  const std::scoped_lock lock{listing};
+  debugger_entry** at = &weft_fiber_workers;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+}
+
+}  // namespace weft::fibers

@@ -1,0 +1,21 @@
+// What a debugger needs to list fibers, without debug information: tools/weft_gdb.py reads it.
+#pragma once
+
+namespace weft::fibers {
+
+class worker;
+
+/// Lists a worker as long as it lives. **Threads**: any.
+class debugger_entry {
+ public:
+  explicit debugger_entry(worker& of) noexcept;
+  ~debugger_entry();
+  debugger_entry(const debugger_entry&) = delete;
+  debugger_entry& operator=(const debugger_entry&) = delete;
+
+ private:
+  worker* of_;
+  debugger_entry* next_;
+};
+
+}  // namespace weft::fibers
