@@ -43,7 +43,7 @@ class Weft(CMakePackage):
     with when("+tests"):
         depends_on("googletest+gmock")
         depends_on("python@3.9:", type="build")
-        depends_on("boost@1.74:+context")
+        depends_on("boost@1.74:+context+fiber")
         depends_on("zlib-api")
         depends_on("htslib")
 
