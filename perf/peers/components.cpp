@@ -1,8 +1,10 @@
 // Concurrent tables and queues of other libraries, doing what Weft's do; compiled for one of them at a time:
-//   c++ -O2 -std=c++20 -DPEER_TBB components.cpp -ltbb        (or PEER_CUCKOO, PEER_BOOST, PEER_MOODYCAMEL)
+//   c++ -O2 -std=c++20 -DPEER_TBB components.cpp -ltbb        (or PEER_CUCKOO, PEER_BOOST,
+//                                                                   PEER_BOOST_STACK, PEER_BOOST_LIST, PEER_MOODYCAMEL)
 //   components CLAIM:THREADS:MILLISECONDS...
 // Prints `sample INDEX VALUE 0 0 SHARE` for each: operations per second of all threads, and what the slowest has of the
-// median. An operation is what it is in weft-perf: two inserts of one key that meet, or a push and a pop.
+// median. An operation is what it is in weft-perf: two inserts of one key that meet, a push and a pop, or a packet that
+// is taken and put back.
 #include <sched.h>
 
 #include <algorithm>
@@ -22,8 +24,10 @@
 #include <tbb/concurrent_hash_map.h>
 #elif defined(PEER_CUCKOO)
 #include <libcuckoo/cuckoohash_map.hh>
-#elif defined(PEER_BOOST)
+#elif defined(PEER_BOOST) || defined(PEER_BOOST_LIST)
 #include <boost/lockfree/queue.hpp>
+#elif defined(PEER_BOOST_STACK)
+#include <boost/lockfree/stack.hpp>
 #elif defined(PEER_MOODYCAMEL)
 #if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)
 #include <concurrentqueue/moodycamel/concurrentqueue.h>
@@ -135,6 +139,25 @@ step make_step() {
     for (std::uint64_t i = first; i < first + count; ++i) {
       in.words[0] = i;
       need(all->push(in) && all->pop(out), "nothing in the queue");
+    }
+  };
+}
+#elif defined(PEER_BOOST_STACK) || defined(PEER_BOOST_LIST)
+constexpr const char* claim = "pool";
+// The numbers of packets that are free: one is taken out, and put back.
+step make_step() {
+  constexpr std::uint32_t packets = 4096;
+#if defined(PEER_BOOST_STACK)
+  using list = boost::lockfree::stack<std::uint32_t, boost::lockfree::fixed_sized<true>>;
+#else
+  using list = boost::lockfree::queue<std::uint32_t, boost::lockfree::fixed_sized<true>>;
+#endif
+  auto all = std::make_shared<list>(packets);
+  for (std::uint32_t i = 0; i < packets; ++i) need(all->push(i), "no room for a packet");
+  return [=](std::uint32_t, std::uint64_t, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::uint32_t packet = 0;
+      need(all->pop(packet) && all->push(packet), "there is no packet");
     }
   };
 }

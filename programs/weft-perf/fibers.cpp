@@ -11,8 +11,10 @@
 #include "weft-perf/commands.hpp"
 #include "weft-perf/figures.hpp"
 #include "weft-perf/handover.hpp"
+#include "weft-perf/launch.hpp"
 #include "weft-perf/limits.hpp"
 #include "weft-perf/machine.hpp"
+#include "weft-perf/peers.hpp"
 #include "weft-perf/team.hpp"
 #include "weft/weft.hpp"
 
@@ -118,6 +120,35 @@ double signals(fiber_scheduler& fibers, double seconds) {
   return spent / static_cast<double>(count);
 }
 
+/// ns of a signal to a fiber of another worker, which runs and waits again and again meanwhile: what the caller spends.
+double signals_across(fiber_scheduler& fibers, double seconds) {
+  double out = 0;
+  std::atomic<bool> is_over{false};
+  fiber waits = fibers.spawn(
+      [&] {
+        const pinned_here place{1};
+        while (!is_over.load(std::memory_order_relaxed)) this_fiber::wait();
+      },
+      {.worker = 1});
+  fibers
+      .spawn(
+          [&, to = waits.ref()] {
+            const pinned_here place{0};
+            std::uint64_t count = 0;
+            const auto begin = clock::now();
+            for (; ns_since(begin) < seconds * 1e9; count += stride) {
+              for (std::uint64_t i = 0; i < stride; ++i) to.signal();
+            }
+            out = ns_since(begin) / static_cast<double>(count);
+            is_over.store(true, std::memory_order_relaxed);
+            to.signal();
+          },
+          {.worker = 0})
+      .join();
+  waits.join();
+  return out;
+}
+
 /// ns one way between two fibers of two workers that signal each other in turns.
 double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
   struct alignas(64) side {
@@ -166,8 +197,25 @@ double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
   return out;
 }
 
+// Memory that fibers write to at random between two messages: larger than any cache (dang2016, 4.3.1).
+class random_writes {
+ public:
+  explicit random_writes(std::uint64_t each_time)
+      : each_time_{each_time}, memory_{each_time == 0 ? 0 : std::size_t{1} << 27} {}
+  void operator()(std::uint64_t& state) {
+    for (std::uint64_t i = 0; i < each_time_; ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      memory_[(state >> 33) % memory_.size()] += state;
+    }
+  }
+
+ private:
+  std::uint64_t each_time_;
+  std::vector<std::uint64_t> memory_;
+};
+
 /// ns a message: `count` fibers of each of two ranks, each with a partner and a tag of its own, send and receive.
-double messages(runtime& rt, device& own, std::uint32_t count, double seconds) {
+double messages(runtime& rt, device& own, std::uint32_t count, double seconds, random_writes& write) {
   std::array<device*, 1> served{&own};
   blocking_device through{own};
   fiber_scheduler fibers{{.fibers_per_worker = count, .stack_bytes = 16384, .guarded_stacks = 64, .devices = served}};
@@ -176,7 +224,9 @@ double messages(runtime& rt, device& own, std::uint32_t count, double seconds) {
   std::uint64_t wrong = 0;
   std::atomic<bool> is_over{false};
   const auto lead = [&](std::uint64_t tag) {
+    std::uint64_t random = tag;
     for (std::uint64_t round = 0, is_last = 0; is_last == 0; ++round, ++sent) {
+      write(random);
       is_last = is_over.load(std::memory_order_relaxed) ? 1 : 0;
       const std::uint64_t word = (round << 32 | tag) << 1 | is_last;
       std::uint64_t back = 0;
@@ -186,8 +236,10 @@ double messages(runtime& rt, device& own, std::uint32_t count, double seconds) {
     }
   };
   const auto follow = [&](std::uint64_t tag) {
+    std::uint64_t random = tag;
     for (std::uint64_t word = 0; (word & 1) == 0;) {
       static_cast<void>(through.recv(peer, {&word, sizeof word}, {.tag = tag}));
+      write(random);
       const std::uint64_t back = ~word;
       through.send(peer, {&back, sizeof back}, {.tag = tag});
     }
@@ -227,22 +279,41 @@ std::vector<double> rounds_of(const options& chosen, Measure measure) {
   return out;
 }
 
+// What fibers of other libraries take for the same, by name.
+void add_peers(figure& to, const component_peer_list& peers, const options& chosen, const char* what,
+               std::uint32_t count) {
+  to.absent = peers.absent;
+  for (component_peer each : peers.present) {
+    each.claim = what;
+    to.peers[each.name] =
+        summarize(rounds_of(chosen, [&] { return measure_component_peer(each, count, chosen.seconds / 4).value; }));
+  }
+}
+
 void run_alone(const options& chosen, printer& out) {
   const double seconds = chosen.seconds / 4;
+  const temporary_folder folder;
+  const component_peer_list peers = find_component_peers(chosen, folder.path(), "fibers.cpp");
+  out.name_absent(peers.absent);
   fiber_scheduler one;
   for (const std::uint32_t count : {2U, 8U, 64U, 1024U, 16384U}) {
     figure each = figure_of("yield", count, rounds_of(chosen, [&] { return yields(one, count, seconds); }));
     if (count == 2) {
       each.peers["POSIX threads"] = summarize(rounds_of(chosen, [&] { return yields_of_threads(seconds); }));
     }
+    add_peers(each, peers, chosen, "yield", count);
     out.print(each);
   }
   out.print(figure_of("signal", stride, rounds_of(chosen, [&] { return signals(one, seconds); })));
   if (core_count() < 2) return;
   fiber_scheduler two{{.workers = 2}};
-  figure each =
-      figure_of("signal to another worker", 2, rounds_of(chosen, [&] { return signals_to_and_fro(two, seconds); }));
+  figure across =
+      figure_of("signal to another worker", 2, rounds_of(chosen, [&] { return signals_across(two, seconds); }));
+  across.bound_by("hand-over", summarize(rounds_of(chosen, [] { return measure_handover_here(); })));
+  out.print(across);
+  figure each = figure_of("signals to and fro", 2, rounds_of(chosen, [&] { return signals_to_and_fro(two, seconds); }));
   each.bound_by("hand-over", summarize(rounds_of(chosen, [] { return measure_handover_here(); })));
+  add_peers(each, peers, chosen, "signal", 2);
   each.peers["futex"] = summarize(rounds_of(chosen, [&] { return limits::futex(seconds); }));
   out.print(each);
 }
@@ -258,6 +329,7 @@ void run_fibers(const options& chosen) {
                 "messages of fibers are between two ranks, as in: weft-run -n 2 weft-perf fibers"};
   }
   device own{rt, {.shared = false}};
+  random_writes write{chosen.writes};
   const auto limit = static_cast<std::uint32_t>(rt.attributes().receives_max);
   for (std::uint32_t count :
        chosen.fibers.empty() ? std::vector<std::uint32_t>{1, 4, 16, 64, 256, 1024} : chosen.fibers) {
@@ -265,8 +337,10 @@ void run_fibers(const options& chosen) {
       throw error{errc::invalid_argument,
                   fmt::format("{} fibers receive at a time: set WEFT_RECEIVES_MAX={} at least", count, count)};
     }
-    const auto rounds = rounds_of(chosen, [&] { return messages(rt, own, count, chosen.seconds); });
-    if (rt.rank() == 0) out.print(figure_of("message", count, rounds));
+    const auto rounds = rounds_of(chosen, [&] { return messages(rt, own, count, chosen.seconds, write); });
+    figure each = figure_of("message", count, rounds);
+    each.settings["writes"] = chosen.writes;
+    if (rt.rank() == 0) out.print(each);
   }
 }
 

@@ -145,6 +145,7 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
       "fibers", "user-level threads: switches and signals, without a launcher; messages between them, as two ranks");
   add_common(fibers, out);
   add_transport(fibers, text);
+  fibers.add_option("--writes", out.writes, "to random places of 1 GiB, by a fiber between two messages");
   fibers.add_option("--fibers", out.fibers, "of each of two ranks; several with commas")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 22));

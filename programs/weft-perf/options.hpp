@@ -29,6 +29,7 @@ struct options {
   bool json = false;
   bool quick = false;
   double near_below_ns = 170;
+  std::uint64_t writes = 0;               ///< of `fibers`: to random places, before each answer
   std::vector<std::uint32_t> fibers;      ///< of `fibers`, of each rank; empty: as the command has it
   std::vector<std::uint32_t> devices;     ///< of `attentiveness`; empty: as the command has it
   std::vector<progress_policy> policies;  ///< of `attentiveness`; empty: all

@@ -18,17 +18,24 @@ constexpr double component_limit_s = 120;
 constexpr double probe_limit_s = 60;
 
 struct component_source {
-  const char* name;
-  const char* claim;
-  const char* define;
-  const char* library;
+  std::string name;
+  std::string claim;
+  std::string file;
+  std::string define;
+  std::vector<std::string> libraries;
 };
-constexpr component_source component_sources[] = {
-    {"oneTBB concurrent_hash_map", "matching", "-DPEER_TBB", "-ltbb"},
-    {"libcuckoo", "matching", "-DPEER_CUCKOO", ""},
-    {"Boost.Lockfree", "queue", "-DPEER_BOOST", ""},
-    {"moodycamel", "queue", "-DPEER_MOODYCAMEL", ""},
-};
+
+std::vector<component_source> component_sources() {
+  return {
+      {"oneTBB concurrent_hash_map", "matching", "components.cpp", "-DPEER_TBB", {"-ltbb"}},
+      {"libcuckoo", "matching", "components.cpp", "-DPEER_CUCKOO", {}},
+      {"Boost.Lockfree", "queue", "components.cpp", "-DPEER_BOOST", {}},
+      {"Boost.Lockfree stack", "pool", "components.cpp", "-DPEER_BOOST_STACK", {}},
+      {"Boost.Lockfree queue", "pool", "components.cpp", "-DPEER_BOOST_LIST", {}},
+      {"moodycamel", "queue", "components.cpp", "-DPEER_MOODYCAMEL", {}},
+      {"Boost.Fiber", "fibers", "fibers.cpp", "-DPEER_BOOST", {"-lboost_fiber", "-lboost_context"}},
+  };
+}
 
 std::vector<std::string> points_command() {
   const std::string folder = program_folder();
@@ -109,15 +116,16 @@ std::string find_network_provider() {
   return {};
 }
 
-component_peer_list find_component_peers(const options& chosen, const std::string& folder) {
+component_peer_list find_component_peers(const options& chosen, const std::string& folder, const std::string& file) {
   component_peer_list out;
   const auto compiler = find_program("c++");
-  for (const component_source& each : component_sources) {
-    const std::string program = folder + "/components" + each.define;
+  for (const component_source& each : component_sources()) {
+    if (each.file != file) continue;
+    const std::string program = folder + "/peer" + each.define;
     if (compiler) {
-      std::vector<std::string> command{
-          *compiler, "-O2", "-std=c++20", each.define, peer_source(chosen, "components.cpp"), "-o", program};
-      if (*each.library != '\0') command.push_back(each.library);
+      std::vector<std::string> command{*compiler, "-O2",  "-std=c++20", each.define, peer_source(chosen, each.file),
+                                       "-o",      program};
+      command.insert(command.end(), each.libraries.begin(), each.libraries.end());
       command.push_back("-pthread");
       if (run_program(command, component_limit_s).exit_code == 0) {
         out.present.push_back({each.name, each.claim, program});

@@ -45,7 +45,7 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
 void add_ucx_peer(peer_list& to);
 void add_libfabric_peer(peer_list& to);
 
-/// Tables and queues of other libraries, for `resources`. A round of one takes `NAME:THREADS:MILLISECONDS`.
+/// Tables and queues of other libraries, for `resources`, and fibers. A round of one takes `NAME:THREADS:MILLISECONDS`.
 struct component_peer {
   std::string name;
   std::string claim;
@@ -55,7 +55,8 @@ struct component_peer_list {
   std::vector<component_peer> present;
   std::vector<std::string> absent;
 };
-[[nodiscard]] component_peer_list find_component_peers(const options& chosen, const std::string& folder);
+[[nodiscard]] component_peer_list find_component_peers(const options& chosen, const std::string& folder,
+                                                       const std::string& file);
 [[nodiscard]] sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds);
 
 /// Lines `sample INDEX VALUE BEFORE AFTER SHARE`, of Weft with the paths behind that.

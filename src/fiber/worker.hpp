@@ -67,10 +67,6 @@ struct fiber_state {
 
   static constexpr std::uint64_t whole = 0x5765'6674'2066'6962;
 
-  context at;
-  // Whose slot it is that runs it now: `worker::place_of`; 0 before its start and from its end on: who ended may still
-  // be signalled. It changes under `making_` of its home.
-  std::atomic<std::uint64_t> place{0};
   worker* home = nullptr;         // whose stack it has
   std::uint32_t slot = 0;         // there: what others know it by
   fiber_state* behind = nullptr;  // in an inbox
@@ -80,12 +76,18 @@ struct fiber_state {
   std::atomic<base::waiter*> joiner{nullptr};
   void (*call)(void*) = nullptr;
   void* function = nullptr;
-  stacks::stack on;
-  exceptions_in_hand exceptions;
   std::exception_ptr thrown;
   locals kept;
   told_wait waits_for;
-  std::uint64_t mark = whole;
+
+  // What each switch looks at: one line.
+  alignas(detail::cache_line_bytes) context at;
+  // Whose slot it is that runs it now: `worker::place_of`; 0 before its start and from its end on: who ended may still
+  // be signalled. It changes under `making_` of its home.
+  std::atomic<std::uint64_t> place{0};
+  stacks::stack on;
+  exceptions_in_hand exceptions;
+  std::uint64_t mark = whole;  // the last: what overruns the stack above comes from there
 };
 
 class alignas(detail::cache_line_bytes) worker final : private suspender {
