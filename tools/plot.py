@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Draws the lines of `weft-perf ... --json` in the manner of Figures 3 to 6 of the LCI paper, and 7 to 12 of zhou2024.
+"""Draws the lines of `weft-perf ... --json` in the manner of Figures 3 to 6 of the LCI paper, 7 to 12 of zhou2024,
+and Table 1 and Figures 5 and 6 of dang2016 (their Figures 3 and 4 are of `resources`).
 
 tools/plot.py figures.json --output folder [--label near] [--format svg]
 
-Makes, of those that there are lines for: rate, latency, bandwidth, one_sided, resources, attentiveness and hooks. Each point is a median, its
-bar reaches from the lower to the upper quartile. Where there is one point, each side is a bar from zero. Needs matplotlib (scripts/setup --peers).
+Makes, of those that there are lines for: rate, latency, bandwidth, one_sided, resources, attentiveness, hooks and
+fibers. Each point is a median, its bar reaches from the lower to the upper quartile. Where there is one point, each
+side is a bar from zero. Needs matplotlib (scripts/setup --peers).
 """
 
 import argparse
@@ -15,6 +17,8 @@ from pathlib import Path
 
 COMPONENTS = ("pool", "matching", "queue", "array")
 NANO = 1e9
+# A switch, and a signal to a fiber of another worker.
+PAPER_FIBERS_NS = {"yield": 20, "signal to another worker": 10}
 
 
 def read_lines(paths):
@@ -184,6 +188,18 @@ def hooks(figures):
         yield what, [each for each in group if each[horizontal] > 0], horizontal, "us", 1e-3, False
 
 
+def fibers(figures):
+    """As Table 1 and Figures 5 and 6 of dang2016, with the table's figures, which are of another machine, beside."""
+    chosen = [each for each in figures if each["claim"] == "fibers"]
+    for (what, writes), group in grouped(chosen, lambda each: (each["what"], each.get("writes", 0))):
+        paper = PAPER_FIBERS_NS.get(what)
+        if paper:
+            beside = {"dang2016, Table 1": {"median": paper, "q1": paper, "q3": paper}}
+            group = [{**each, "peers": {**each["peers"], **beside}} for each in group]
+        title = what + (f", {writes} random writes between two" if writes else "")
+        yield title, group, "fibers", "ns", 1.0, False
+
+
 def draw(name, panels, options, label):
     from matplotlib import pyplot
     columns = min(3, len(panels))
@@ -220,7 +236,8 @@ def main():
     options.output.mkdir(parents=True, exist_ok=True)
     made = 0
     for name, kind in (("rate", rates), ("latency", latencies), ("bandwidth", bandwidths), ("one_sided", one_sided),
-                       ("resources", resources), ("attentiveness", attentiveness), ("hooks", hooks)):
+                       ("resources", resources), ("attentiveness", attentiveness), ("hooks", hooks),
+                       ("fibers", fibers)):
         panels = list(kind(figures))
         if panels:
             draw(name, panels, options, label)

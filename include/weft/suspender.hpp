@@ -17,8 +17,9 @@ class suspender {
   /// Names the fiber that runs on the calling thread now, for `resume`; null where none does: then the thread waits.
   [[nodiscard]] virtual void* current() noexcept = 0;
 
-  /// Suspends the fiber that runs now until it is resumed. A `resume` that came before counts; it may return for no
-  /// reason, as its caller looks again. The fiber must go on in the same thread, or in one that uses this suspender's
+  /// Suspends the fiber that runs now until it is resumed. A `resume` that came before counts, but others get a turn
+  /// even then: who looks for something again and again resumes itself and suspends. It may return for no reason, as
+  /// its caller looks again. The fiber must go on in the same thread, or in one that uses this suspender's
   /// scheduler too.
   virtual void suspend() noexcept = 0;
 

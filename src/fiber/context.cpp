@@ -40,6 +40,28 @@ weft_fiber_switch:
   ret
 .size weft_fiber_switch, . - weft_fiber_switch
 .p2align 4
+.globl weft_fiber_switch_by_jump
+.hidden weft_fiber_switch_by_jump
+.type weft_fiber_switch_by_jump, @function
+weft_fiber_switch_by_jump:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  popq %rcx
+  jmp *%rcx
+.size weft_fiber_switch_by_jump, . - weft_fiber_switch_by_jump
+.p2align 4
 .globl weft_fiber_begin
 .hidden weft_fiber_begin
 .type weft_fiber_begin, @function
@@ -54,8 +76,16 @@ weft_fiber_begin:
 .popsection
 )");
 #elif defined(__aarch64__)
+// `ret` takes the place of both: which is better there, nobody has measured.
 asm(R"(
 .pushsection .text
+.p2align 4
+.globl weft_fiber_switch_by_jump
+.hidden weft_fiber_switch_by_jump
+.type weft_fiber_switch_by_jump, %function
+weft_fiber_switch_by_jump:
+  b weft_fiber_switch
+.size weft_fiber_switch_by_jump, . - weft_fiber_switch_by_jump
 .p2align 4
 .globl weft_fiber_switch
 .hidden weft_fiber_switch
@@ -104,6 +134,7 @@ weft_fiber_begin:
 )");
 #else
 extern "C" void weft_fiber_switch(void**, void*) noexcept { std::abort(); }
+extern "C" void weft_fiber_switch_by_jump(void**, void*) noexcept { std::abort(); }
 extern "C" void weft_fiber_begin() noexcept { std::abort(); }
 #endif
 

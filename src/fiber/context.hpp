@@ -30,6 +30,11 @@ inline constexpr bool has_switch = false;
 extern "C" {
 /// Pushes what a call preserves, stores the stack pointer in `*from`, takes `to` as the stack pointer, and pops.
 [[gnu::visibility("hidden")]] void weft_fiber_switch(void** from, void* to) noexcept;
+/// The same, and goes on by an indirect jump. A processor guesses where a return goes by the calls before it: right
+/// where both sides have called the same functions, as those that wait for messages mostly have (messages between 16
+/// to 256 fibers take 10 % longer with a jump); where they have not, a jump is guessed better (a yield between two
+/// different fibers takes 15 ns, not 29).
+[[gnu::visibility("hidden")]] void weft_fiber_switch_by_jump(void** from, void* to) noexcept;
 }
 
 /// Nothing is left of what ran on this memory before: it ended without returning.
@@ -55,6 +60,12 @@ class context {
   void switch_to(context& to) noexcept {
     leave_for(to, &shadow_place());
     weft_fiber_switch(&pointer_, to.pointer_);
+    arrived();
+  }
+  /// The same, for a fiber that yields.
+  void jump_to(context& to) noexcept {
+    leave_for(to, &shadow_place());
+    weft_fiber_switch_by_jump(&pointer_, to.pointer_);
     arrived();
   }
   /// The same for good: `this` is never switched to again.

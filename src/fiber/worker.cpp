@@ -54,11 +54,16 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 }
 
 // The last that is done on the stack that is left, so that nothing has to be kept for later but what the switch keeps.
+template <worker::leaving How>
 [[gnu::always_inline]] inline void worker::go(context& from, exceptions_in_hand& of, fiber_state& to) noexcept {
   running_ = &to;
   of = *exceptions_;
   *exceptions_ = to.exceptions;
-  from.switch_to(to.at);
+  if constexpr (How == leaving::by_yield) {
+    from.jump_to(to.at);
+  } else {
+    from.switch_to(to.at);
+  }
 }
 void worker::go_back(fiber_state& from) noexcept {
   running_ = nullptr;
@@ -217,34 +222,36 @@ void worker::wake() noexcept {
   }
 }
 
+template <worker::leaving How>
 [[gnu::always_inline]] inline void worker::suspend_me(fiber_state& me) noexcept {
   check_stack(me);
   fiber_state* const to = next();
-  if (to == nullptr) return suspend_at_end_of_word(me);
-  if (to != &me) go(me.at, me.exceptions, *to);
+  if (to == nullptr) return suspend_at_end_of_word<How>(me);
+  if (to != &me) go<How>(me.at, me.exceptions, *to);
 }
+template <worker::leaving How>
 [[gnu::noinline]] void worker::suspend_at_end_of_word(fiber_state& me) noexcept {
   fiber_state* const to = refill();
   if (to == nullptr) return go_back(me);
-  if (to != &me) go(me.at, me.exceptions, *to);
+  if (to != &me) go<How>(me.at, me.exceptions, *to);
 }
 
 void worker::suspend_running() noexcept {
   count(moves_);
-  suspend_me(*running_);
+  suspend_me<leaving::by_wait>(*running_);
 }
 
 void worker::suspend_running_for(const base::wait_note& note) noexcept {
   running_->waits_for.store(note);
   count(note.is_poll ? polls_ : moves_);
-  suspend_me(*running_);
+  suspend_me<leaving::by_wait>(*running_);
 }
 
 [[gnu::always_inline]] inline void worker::yield_running() noexcept {
   fiber_state& me = *running_;
   count(moves_);
   ready_.set_own(slot_of(me));
-  suspend_me(me);
+  suspend_me<leaving::by_yield>(me);
 }
 
 void worker::run() noexcept {
@@ -257,7 +264,7 @@ void worker::run() noexcept {
     fiber_state* to = next();
     if (to == nullptr) to = refill();
     if (to != nullptr) {
-      go(own_, own_exceptions_, *to);
+      go<leaving::by_wait>(own_, own_exceptions_, *to);
       if (ended_ != nullptr) {
         finish(*std::exchange(ended_, nullptr));
         continue;

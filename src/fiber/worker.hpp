@@ -178,6 +178,8 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void wake() noexcept;
   [[nodiscard]] fiber_state* next() noexcept;
   [[nodiscard]] fiber_state* refill() noexcept;
+  enum class leaving { by_wait, by_yield };
+  template <leaving How>
   void go(context& from, exceptions_in_hand& of, fiber_state& to) noexcept;
   void go_back(fiber_state& from) noexcept;
   // What ends the process is said on the worker's own stack: this one has no room for it.
@@ -191,6 +193,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   static void count(std::atomic<std::uint64_t>& what) noexcept {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [stat] one thread counts
   }
+  template <leaving How>
   void suspend_me(fiber_state& me) noexcept;
   [[nodiscard]] std::uint64_t place_of(std::uint32_t slot) const noexcept { return base_ | slot; }
   [[nodiscard]] static std::uint32_t slot_of(const fiber_state& alive) noexcept {
@@ -203,6 +206,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   [[nodiscard]] bool is_one_offered() const noexcept;
   [[nodiscard]] std::uint32_t reserve_guest() noexcept;
   void leave_guest(std::uint32_t slot) noexcept;
+  template <leaving How>
   void suspend_at_end_of_word(fiber_state& me) noexcept;
   [[nodiscard]] fiber_state& make_slot();
   void finish(fiber_state& ended) noexcept;

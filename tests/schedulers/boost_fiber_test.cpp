@@ -30,8 +30,11 @@ class boost_suspender final : public weft::suspender {
   void suspend() noexcept override {
     one& me = *mine_;
     std::unique_lock lock{me.guard};
+    const bool was_resumed = me.is_resumed;
     me.changed.wait(lock, [&] { return me.is_resumed; });
     me.is_resumed = false;
+    lock.unlock();
+    if (was_resumed) boost::this_fiber::yield();
   }
   void resume(void* which) noexcept override {
     one& other = *static_cast<one*>(which);
@@ -102,11 +105,13 @@ TEST(boost_fibers, let_others_run_while_they_wait_for_an_object_a_flush_and_a_ba
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::device& dev = rt.default_device();
     std::uint64_t turns = 0;
+    bool may_count = false;
     weft::counter arrived{rt};
     const auto to = rt.register_completion(arrived, {.id = 1});
     rt.barrier();
     run_fibers(dev, 2, [&](std::uint64_t which) {
       if (which == 1) {
+        while (!may_count) boost::this_fiber::yield();
         for (; turns < 100; ++turns) boost::this_fiber::yield();
         return;
       }
@@ -121,9 +126,10 @@ TEST(boost_fibers, let_others_run_while_they_wait_for_an_object_a_flush_and_a_ba
       EXPECT_TRUE(dev.wait(arrived, 1, {.timeout = weft::test::patience}));
       dev.flush();
       rt.barrier();
-      while (turns < 100) boost::this_fiber::yield();
+      may_count = true;
+      // Nobody but the other fiber of this thread makes this true.
+      EXPECT_TRUE(dev.wait(sent, [&] { return turns == 100; }, {.timeout = weft::test::patience}));
     });
-    EXPECT_EQ(turns, 100U);
     rt.barrier();
   });
 }

@@ -46,6 +46,14 @@ class Panels(unittest.TestCase):
         self.assertEqual([each.kwargs["label"] for each in axes.errorbar.call_args_list], ["Weft", "MPICH"])
         self.assertEqual([each.args[0] for each in axes.errorbar.call_args_list], [[4, 8], [4, 8]])
 
+    def test_fibers_are_drawn_beside_the_figures_of_the_paper(self):
+        lines = [{"claim": "fibers", "what": what, "fibers": 8, "writes": writes, "weft": summary(5), "peers": {}}
+                 for what, writes in (("yield", 0), ("message", 0), ("message", 16))]
+        panels = {title: group for title, group, *_ in plot.fibers([*lines, {**figure(1, 1), "claim": "rate"}])}
+        self.assertEqual(set(panels), {"yield", "message", "message, 16 random writes between two"})
+        self.assertEqual(panels["yield"][0]["peers"]["dang2016, Table 1"]["median"], 20)
+        self.assertEqual(panels["message"][0]["peers"], {})
+
 
 if __name__ == "__main__":
     unittest.main()
