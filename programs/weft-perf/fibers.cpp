@@ -293,7 +293,7 @@ void add_peers(figure& to, const component_peer_list& peers, const options& chos
 void run_alone(const options& chosen, printer& out) {
   const double seconds = chosen.seconds / 4;
   const temporary_folder folder;
-  const component_peer_list peers = find_component_peers(chosen, folder.path(), "fibers.cpp");
+  const component_peer_list peers = find_component_peers(chosen, folder.path(), {"fibers"});
   out.name_absent(peers.absent);
   fiber_scheduler one;
   for (const std::uint32_t count : {2U, 8U, 64U, 1024U, 16384U}) {

@@ -116,11 +116,12 @@ std::string find_network_provider() {
   return {};
 }
 
-component_peer_list find_component_peers(const options& chosen, const std::string& folder, const std::string& file) {
+component_peer_list find_component_peers(const options& chosen, const std::string& folder,
+                                         const std::set<std::string>& claims) {
   component_peer_list out;
   const auto compiler = find_program("c++");
   for (const component_source& each : component_sources()) {
-    if (each.file != file) continue;
+    if (!claims.contains(each.claim)) continue;
     const std::string program = folder + "/peer" + each.define;
     if (compiler) {
       std::vector<std::string> command{*compiler, "-O2",  "-std=c++20", each.define, peer_source(chosen, each.file),

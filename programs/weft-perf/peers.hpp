@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
 void add_ucx_peer(peer_list& to);
 void add_libfabric_peer(peer_list& to);
 
-/// Tables and queues of other libraries, for `resources`, and fibers. A round of one takes `NAME:THREADS:MILLISECONDS`.
+/// Tables and queues of other libraries, for `resources`, and fibers: those that have one of `claims`. A round of one
+/// takes `NAME:THREADS:MILLISECONDS`.
 struct component_peer {
   std::string name;
   std::string claim;
@@ -56,7 +58,7 @@ struct component_peer_list {
   std::vector<std::string> absent;
 };
 [[nodiscard]] component_peer_list find_component_peers(const options& chosen, const std::string& folder,
-                                                       const std::string& file);
+                                                       const std::set<std::string>& claims);
 [[nodiscard]] sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds);
 
 /// Lines `sample INDEX VALUE BEFORE AFTER SHARE`, of Weft with the paths behind that.

@@ -48,7 +48,9 @@ void print_resources(const options& chosen, printer& out, std::uint32_t rounds, 
   const std::vector<component_point> points = points_of(chosen, quick);
   if (points.empty()) return;
   const temporary_folder folder;
-  component_peer_list peers = find_component_peers(chosen, folder.path(), "components.cpp");
+  std::set<std::string> claims;
+  for (const component_point& of : points) claims.insert(of.name);
+  component_peer_list peers = find_component_peers(chosen, folder.path(), claims);
   out.name_absent(peers.absent);
   for (const component_point& of : points) {
     std::map<std::string, std::vector<sample>> samples;
