@@ -36,7 +36,9 @@ class fiber_local {
     place() = made.get();
     return *made.release();
   }
+  /// The same.
   Type& operator*() { return get(); }
+  /// The same, to look at a member.
   Type* operator->() { return &get(); }
 
  private:
