@@ -53,8 +53,7 @@ void worker::start(fiber_state& made, bool may_go) noexcept {
   offered_.put(made);
   for (std::size_t i = 0; i < all_.size(); ++i) {
     worker& each = *all_[(index_ + i) % all_.size()];
-    // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or that worker sees what is offered.
-    if (!each.is_asleep_.load(std::memory_order_seq_cst)) continue;
+    if (!each.sleeps()) continue;
     each.wake();
     return;
   }
@@ -86,8 +85,7 @@ void worker::move_running_to(std::uint32_t index) {
 // By the worker that it left.
 void worker::take_in(fiber_state& moved) noexcept {
   arriving_.put(moved);
-  // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees who arrives.
-  if (is_asleep_.load(std::memory_order_seq_cst)) wake();
+  if (sleeps()) wake();
 }
 
 // Whether something may run here now that could not before.

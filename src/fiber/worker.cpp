@@ -122,7 +122,7 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   out.holders.store(2, std::memory_order_relaxed);          // [stat] the same
   out.thrown = nullptr;
   out.exceptions = {};
-  out.waits_for.store({.what = "its first turn"});
+  out.waits_for.say({.what = "its first turn"});
   out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
   alive_.fetch_add(1, std::memory_order_relaxed);  // [stat] who spawns knows
   return &out;
@@ -208,8 +208,7 @@ void worker::make_ready(std::uint32_t slot) noexcept {
     return;
   }
   ready_.set(slot);
-  // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees the bit.
-  if (is_asleep_.load(std::memory_order_seq_cst)) wake();
+  if (sleeps()) wake();
 }
 
 void worker::wake() noexcept {
@@ -242,7 +241,7 @@ void worker::suspend_running() noexcept {
 }
 
 void worker::suspend_running_for(const base::wait_note& note) noexcept {
-  running_->waits_for.store(note);
+  running_->waits_for.say(note);
   count(note.is_poll ? polls_ : moves_);
   suspend_me<leaving::by_wait>(*running_);
 }

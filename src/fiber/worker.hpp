@@ -44,12 +44,12 @@ struct exceptions_in_hand {
 
 /// What a suspended fiber waits for, as it said last. **Threads**: the fiber writes, any reads, a field at a time.
 struct told_wait {
-  void store(const base::wait_note& note) noexcept {
+  void say(const base::wait_note& note) noexcept {
     what.store(note.what, std::memory_order_relaxed);  // [stat]
     peer.store(note.peer, std::memory_order_relaxed);  // [stat]
     tag.store(note.tag, std::memory_order_relaxed);    // [stat]
   }
-  [[nodiscard]] base::wait_note load() const noexcept {
+  [[nodiscard]] base::wait_note said() const noexcept {
     return {.what = what.load(std::memory_order_relaxed),  // [stat]
             .peer = peer.load(std::memory_order_relaxed),  // [stat]
             .tag = tag.load(std::memory_order_relaxed)};   // [stat]
@@ -155,7 +155,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
       const fiber_state* const each = slots_[slot];
       // [stat] what it says is for people
       if (each != nullptr && each->place.load(std::memory_order_relaxed) == place_of(slot)) {
-        function(each->waits_for.load());
+        function(each->waits_for.said());
       }
     }
   }
@@ -176,6 +176,11 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void run() noexcept;
   void idle() noexcept;
   void wake() noexcept;
+  /// After something was set, or put, for it: whether it has to be woken.
+  [[nodiscard]] bool sleeps() const noexcept {
+    // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees what there is.
+    return is_asleep_.load(std::memory_order_seq_cst);
+  }
   [[nodiscard]] fiber_state* next() noexcept;
   [[nodiscard]] fiber_state* refill() noexcept;
   enum class leaving { by_wait, by_yield };
