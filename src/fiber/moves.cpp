@@ -92,9 +92,7 @@ void worker::take_in(fiber_state& moved) noexcept {
 bool worker::take_up() noexcept {
   bool has_any = false;
   while (fiber_state* const each = arriving_.take()) {
-    slots_[each->next_slot] = each;
-    settle(*each, place_of(each->next_slot));
-    ready_.set_own(each->next_slot);
+    seat(*each, each->next_slot);
     has_any = true;
   }
   // As many as a round has, so that those who run already keep their turns.
@@ -117,11 +115,17 @@ bool worker::begin_one_of(worker& other) noexcept {
     if (guest != ready_bits::none) leave_guest(guest);
     return false;
   }
-  const std::uint32_t slot = guest == ready_bits::none ? begun->slot : guest;
-  slots_[slot] = begun;
-  settle(*begun, place_of(slot));
-  ready_.set_own(slot);
+  seat(*begun, guest == ready_bits::none ? begun->slot : guest);
   return true;
+}
+
+void worker::seat(fiber_state& here, std::uint32_t slot) noexcept {
+  {
+    const std::scoped_lock lock{making_};
+    slots_[slot] = &here;
+  }
+  settle(here, place_of(slot));
+  ready_.set_own(slot);
 }
 
 bool worker::is_one_offered() const noexcept {

@@ -273,11 +273,10 @@ void worker::run() noexcept {
         continue;
       }
       if (has_overrun_) core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
-      if (progress_ != nullptr) progress_->progress();
-      take_up();
-    } else if (!take_up()) {
-      idle();
     }
+    // It is time for others, or nothing is ready.
+    if (progress_ != nullptr) progress_->progress();
+    if (!take_up() && to == nullptr) idle();
   }
   use_suspender(nullptr);
   this_worker = nullptr;

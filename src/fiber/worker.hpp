@@ -208,6 +208,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void settle(fiber_state& moved, std::uint64_t place) noexcept;
   bool take_up() noexcept;
   [[nodiscard]] bool begin_one_of(worker& other) noexcept;
+  void seat(fiber_state& here, std::uint32_t slot) noexcept;
   [[nodiscard]] bool is_one_offered() const noexcept;
   [[nodiscard]] std::uint32_t reserve_guest() noexcept;
   void leave_guest(std::uint32_t slot) noexcept;

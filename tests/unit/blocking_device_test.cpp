@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,41 @@ void pong(blocking_device& through, std::uint32_t peer, std::uint64_t tag, std::
     EXPECT_EQ(word, word_of(tag, round));
     ++word;
     through.send(peer, {&word, sizeof word}, {.tag = tag});
+  }
+}
+
+// One begins another and ends, and so on: the worker has always something to run, but looks for messages all the same.
+TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time) {
+  for (const bool steal : {false, true}) {
+    test::local_job{1}.run([&](runtime& rt) {
+      device& dev = rt.default_device();
+      blocking_device through{dev};
+      std::array<device*, 1> served{&dev};
+      fiber_scheduler fibers{{.devices = served, .steal = steal}};
+      std::atomic<bool> has_come{false};
+      const auto until = std::chrono::steady_clock::now() + test::patience;
+      std::function<void()> begin_next = [&] {
+        if (has_come.load() || std::chrono::steady_clock::now() > until) return;
+        fibers.spawn([&] { begin_next(); }).detach();
+      };
+      fiber waits = fibers.spawn([&] {
+        std::uint64_t word = 0;
+        static_cast<void>(through.recv(0, {&word, sizeof word}, {.tag = 1}));
+        EXPECT_EQ(word, 5U);
+        has_come.store(true);
+      });
+      fiber sends = fibers.spawn([&] {
+        begin_next();
+        this_fiber::yield();
+        const std::uint64_t word = 5;
+        through.send(0, {&word, sizeof word}, {.tag = 1});
+      });
+      sends.join();
+      EXPECT_TRUE(test::eventually([&] { return has_come.load() || std::chrono::steady_clock::now() > until; }));
+      EXPECT_TRUE(has_come.load());
+      waits.join();
+      EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
+    });
   }
 }
 
