@@ -95,6 +95,17 @@ class basic_ready_bits {
   /// The next slot, or `none` where there is nothing.
   [[nodiscard]] std::uint32_t take() noexcept { return has_taken() || refill() ? take_next() : none; }
 
+  /// Whether another thread has set something that was not taken. Otherwise as `is_empty`.
+  [[nodiscard]] bool is_set_by_others() const noexcept {
+    // [ready.look] seq_cst <- [ready.set], [ready.grow]: as said above.
+    const unsigned end = depth_.load(std::memory_order_seq_cst);
+    for (unsigned each = 0; each < end; ++each) {
+      // [ready.look] seq_cst <- [ready.set]: the same.
+      if (levels_[each].others[0].load(std::memory_order_seq_cst) != 0) return true;
+    }
+    return false;
+  }
+
   /// Whether nothing is set. Who sets something after this sees what the worker has said by a seq_cst store before.
   [[nodiscard]] bool is_empty() const noexcept {
     // [ready.look] seq_cst <- [ready.set], [ready.grow]: as said above.

@@ -275,8 +275,13 @@ void worker::run() noexcept {
       if (has_overrun_) core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
     }
     // It is time for others, or nothing is ready.
-    if (progress_ != nullptr) progress_->progress();
-    if (!take_up() && to == nullptr) idle();
+    const bool has_moved = progress_ != nullptr && progress_->progress();
+    if (take_up()) continue;
+    if (to == nullptr) {
+      idle();
+    } else {
+      rest_from_polls(has_moved);
+    }
   }
   use_suspender(nullptr);
   this_worker = nullptr;
@@ -301,6 +306,29 @@ void worker::idle() noexcept {
     }
   }
   // [fiber.awake] relaxed: who sees the old value wakes it once more for nothing.
+  is_asleep_.store(false, std::memory_order_relaxed);
+}
+
+// Where all that are ready look again and again for what doesn't come, as in `device::wait`, the thread sleeps after a
+// while, until something moves; but not long, as what they look at may change without a word.
+void worker::rest_from_polls(bool has_moved) noexcept {
+  const std::uint64_t moves = moves_.load(std::memory_order_relaxed);  // [stat] its own
+  if (progress_ == nullptr || has_moved || moves != last_moves_) {
+    last_moves_ = moves;
+    rounds_in_vain_ = 0;
+    return;
+  }
+  if (++rounds_in_vain_ < rounds_before_rest) return;
+  // [fiber.sleep] seq_cst <-> [fiber.asleep]: as said there.
+  is_asleep_.store(true, std::memory_order_seq_cst);
+  const std::uint64_t before = progress_->counters().progress_moved;
+  const auto is_over = [&] {
+    // [fiber.stops] seq_cst <- [fiber.stop]: as in `idle`.
+    return ready_.is_set_by_others() || is_one_offered() || stops_.load(std::memory_order_seq_cst) ||
+           progress_->counters().progress_moved != before;
+  };
+  progress_->wait(*alarm_, is_over, {.timeout = rest_max});
+  // [fiber.awake] relaxed: as in `idle`.
   is_asleep_.store(false, std::memory_order_relaxed);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -162,7 +163,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
 
  private:
   friend struct debugger_layout;
-  static constexpr unsigned switches_max = 64;       // after so many, progress is made at the end of the round
+  static constexpr unsigned switches_max = 64;          // after so many, progress is made at the end of the round
+  static constexpr unsigned rounds_before_rest = 1000;  // some milliseconds
+  static constexpr std::chrono::milliseconds rest_max{1};
   static constexpr std::ptrdiff_t least_left = 256;  // below this much, the next call may be beyond a stack's bottom
   static constexpr std::uint32_t warm_max = 256;     // stacks that keep their pages
 
@@ -175,6 +178,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void take_in(fiber_state& moved) noexcept;
   void run() noexcept;
   void idle() noexcept;
+  void rest_from_polls(bool has_moved) noexcept;
   void wake() noexcept;
   /// After something was set, or put, for it: whether it has to be woken.
   [[nodiscard]] bool sleeps() const noexcept {
@@ -228,7 +232,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   exceptions_in_hand* exceptions_ = nullptr;
   context own_;
   exceptions_in_hand own_exceptions_;
-  unsigned switches_ = 0;  // since the last progress
+  unsigned switches_ = 0;         // since the last progress
+  unsigned rounds_in_vain_ = 0;   // of polls alone
+  std::uint64_t last_moves_ = 0;  // at the end of the last round
   std::atomic<std::uint64_t> moves_{0};
   std::atomic<std::uint64_t> polls_{0};
   std::atomic<pid_t> thread_id_{0};

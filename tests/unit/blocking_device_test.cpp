@@ -10,6 +10,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/waiting.hpp"
@@ -44,6 +45,45 @@ void pong(blocking_device& through, std::uint32_t peer, std::uint64_t tag, std::
     ++word;
     through.send(peer, {&word, sizeof word}, {.tag = tag});
   }
+}
+
+// The worker has nothing to run but fibers that look again and again, for so long that it sleeps; what ends their waits
+// comes from another thread, or by a message.
+TEST(blocking_device, worker_that_sleeps_over_fibers_that_poll_hears_what_comes) {
+  test::local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    device quiet{rt, {.shared = true}};
+    std::array<device*, 1> served{&dev};
+    counter arrived{rt};
+    const auto to = rt.register_completion(arrived, {.id = 3});
+    counter signalled{rt};
+    std::atomic<bool> is_set{false};
+    rt.barrier();
+    fiber_scheduler fibers{{.devices = served}};
+    const wait_options bound{.timeout = test::patience};
+    fiber by_message = fibers.spawn([&] { EXPECT_TRUE(dev.wait(arrived, 1, bound)); });
+    fiber by_thread = fibers.spawn([&] { EXPECT_TRUE(dev.wait(signalled, 1, bound)); });
+    fiber by_signal = fibers.spawn([&] {
+      while (!is_set.load()) this_fiber::wait();
+    });
+    for (int step = 0; step < 3; ++step) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{60});
+      if (step == 0) {
+        is_set.store(true);
+        by_signal.ref().signal();
+        by_signal.join();
+      } else if (step == 1) {
+        static_cast<void>(signalled.signal(completion_record{}));
+        by_thread.join();
+      } else {
+        static_cast<void>(
+            test::post(quiet, [&] { return quiet.post_am(1 - rt.rank(), {3}, {}, signalled, {.allow_done = true}); }));
+        EXPECT_TRUE(test::eventually(quiet, [&] { return arrived.value() == 1; }));
+        by_message.join();
+      }
+    }
+    rt.barrier();
+  });
 }
 
 // One begins another and ends, and so on: the worker has always something to run, but looks for messages all the same.
