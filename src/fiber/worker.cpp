@@ -327,7 +327,7 @@ void worker::rest_from_polls(bool has_moved) noexcept {
     return ready_.is_set_by_others() || is_one_offered() || stops_.load(std::memory_order_seq_cst) ||
            progress_->counters().progress_moved != before;
   };
-  progress_->wait(*alarm_, is_over, {.timeout = rest_max});
+  progress_->wait(*alarm_, is_over, {.timeout = rest_max, .spins = 0});
   // [fiber.awake] relaxed: as in `idle`.
   is_asleep_.store(false, std::memory_order_relaxed);
 }
