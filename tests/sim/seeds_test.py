@@ -25,6 +25,7 @@ LEFT_OUT = {
     "a_million_coroutines": "counts memory, and sends nothing",
     "copy_counters": "tells direct copies from others, and here direct copies are denied",
     "shared_copy": "a receiver has to copy without its sender's progress, and here direct copies are denied",
+    "fiber_watch": "waits for time to pass, and sends three messages",
     "lost_message": "loses messages by itself, and wants others to be taken, or refused, where there is room, or none",
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",

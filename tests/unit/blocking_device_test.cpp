@@ -67,7 +67,7 @@ TEST(blocking_device, worker_that_sleeps_over_fibers_that_poll_hears_what_comes)
       while (!is_set.load()) this_fiber::wait();
     });
     for (int step = 0; step < 3; ++step) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{60});
+      std::this_thread::sleep_for(std::chrono::milliseconds{30});
       if (step == 0) {
         is_set.store(true);
         by_signal.ref().signal();
