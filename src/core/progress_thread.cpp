@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "base/not_inherited.hpp"
+
 namespace weft {
 namespace {
 
@@ -30,8 +32,7 @@ progress_thread::progress_thread(device& through, const wait_options& options)
 
 progress_thread::~progress_thread() {
   if (::getpid() != process_) {
-    // Only its parent has the thread: here it can neither be joined nor detached, so its description stays.
-    static_cast<void>(new std::thread{std::move(thread_)});
+    base::leave_to_parent(thread_);
     return;
   }
   // [progress_thread.end] release -> [progress_thread.stop]: nothing but the wish itself.

@@ -17,12 +17,7 @@ extern "C" {
 
 #if defined(__x86_64__)
 asm(R"(
-.pushsection .text
-.p2align 4
-.globl weft_fiber_switch
-.hidden weft_fiber_switch
-.type weft_fiber_switch, @function
-weft_fiber_switch:
+.macro weft_fiber_swap
   pushq %rbp
   pushq %rbx
   pushq %r12
@@ -37,6 +32,14 @@ weft_fiber_switch:
   popq %r12
   popq %rbx
   popq %rbp
+.endm
+.pushsection .text
+.p2align 4
+.globl weft_fiber_switch
+.hidden weft_fiber_switch
+.type weft_fiber_switch, @function
+weft_fiber_switch:
+  weft_fiber_swap
   ret
 .size weft_fiber_switch, . - weft_fiber_switch
 .p2align 4
@@ -44,20 +47,7 @@ weft_fiber_switch:
 .hidden weft_fiber_switch_by_jump
 .type weft_fiber_switch_by_jump, @function
 weft_fiber_switch_by_jump:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
+  weft_fiber_swap
   popq %rcx
   jmp *%rcx
 .size weft_fiber_switch_by_jump, . - weft_fiber_switch_by_jump
@@ -74,6 +64,7 @@ weft_fiber_begin:
   .cfi_endproc
 .size weft_fiber_begin, . - weft_fiber_begin
 .popsection
+.purgem weft_fiber_swap
 )");
 #elif defined(__aarch64__)
 // `ret` takes the place of both: which is better there, nobody has measured.

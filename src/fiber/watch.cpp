@@ -55,8 +55,7 @@ watch::watch(std::span<const std::unique_ptr<worker>> workers, std::chrono::mill
 
 watch::~watch() {
   if (copy_.is_copy()) {
-    // Only its parent has the thread: here it can neither be joined nor detached, so its description stays.
-    static_cast<void>(new std::thread{std::move(thread_)});
+    base::leave_to_parent(thread_);
     return;
   }
   {

@@ -98,11 +98,7 @@ void worker::begin() {
 }
 
 void worker::end() noexcept {
-  if (copy_.is_copy()) {
-    // Only its parent has the thread: here it can neither be joined nor detached, so its description stays.
-    static_cast<void>(new std::thread{std::move(thread_)});
-    return;
-  }
+  if (copy_.is_copy()) return base::leave_to_parent(thread_);
   // [fiber.stop] seq_cst -> [fiber.stops]: before the look at who sleeps.
   stops_.store(true, std::memory_order_seq_cst);
   wake();
