@@ -1,9 +1,6 @@
 // What a child of fork() has a copy of, and is still its parent's: the child must neither use it up nor keep it open.
 #pragma once
 
-#include <thread>
-#include <utility>
-
 namespace weft::base {
 
 /// An object that is told in each child of fork() that it is a copy now: files whose locks tell the living from the
@@ -38,9 +35,5 @@ class copy_mark final : private not_inherited {
   void become_copy() noexcept override { is_copy_ = true; }
   bool is_copy_ = false;
 };
-
-/// In a child of fork(), of a thread that only its parent has: it can neither be joined nor detached here, so its
-/// description stays.
-inline void leave_to_parent(std::thread& its) { static_cast<void>(new std::thread{std::move(its)}); }
 
 }  // namespace weft::base

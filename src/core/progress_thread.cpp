@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/not_inherited.hpp"
+#include "base/leave_to_parent.hpp"
 
 namespace weft {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 
 namespace weft::fibers {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/detail/zeroed_memory.hpp"
