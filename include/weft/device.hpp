@@ -113,12 +113,16 @@ class device {
 
   /// Sends `bytes` to the receive that rank `peer` posts in the same engine under the same policy, rank and tag,
   /// whichever of the two comes first. Goes by size as an active message does; where many wait there already, one that
-  /// would go in a packet stays here until it is wanted (*posted*).
+  /// would go in a packet stays here until it is wanted (*posted*). In a receiver-first engine all stay here until
+  /// their receives are announced (*posted*); where one is already, what fits into a packet is *done*.
   ///
   /// **Buffer**: the caller's again after *done*, or when `local` is signalled, which does not say that the message has
   /// met its receive unless `.complete_at = delivered`.
-  /// **Errors**: `invalid_argument` for an engine that this rank has not made, and for a policy in an ordered one.
-  /// **Order**: none, also between messages of one tag; in an `ordered` engine that of the posts of each rank.
+  /// **Errors**: `invalid_argument` for an engine that this rank has not made, and for a policy in an ordered or
+  /// receiver-first one; in such a one the completion has `unknown_completion` where the other rank's is of another
+  /// kind.
+  /// **Order**: none, also between messages of one tag; in an `ordered` engine that of the posts of each rank, in a
+  /// receiver-first one the same between messages of one tag.
   /// **Source**: dang2016, 2.3 and 3.1; yan2025-lci, 4.2.8.
   status post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                    const post_send_options& options = {}) {
@@ -139,8 +143,10 @@ class device {
   /// **Buffer**: the library's until `local` is signalled.
   /// **Returns**: `.ticket()` of the answer is what `cancel` wants.
   /// **Errors**: `invalid_argument` for an engine that this rank has not made, for a wildcard in one that is not
-  /// ordered, and for a policy in one that is. **Order**: receives of one rank, tag, policy and engine are matched in
-  /// the order of their posts, but for those that waited in the backlog.
+  /// ordered, and for a policy in one that is, or is receiver-first. There the completion has `unknown_completion`
+  /// where rank `peer` has given up the engine, or has one of another kind; `transport_failed` is thrown as for a send.
+  /// **Order**: receives of one rank, tag, policy and engine are matched in the order of their posts, but for those
+  /// that waited in the backlog; in a receiver-first engine those as well.
   /// **Source**: dang2016, 3.1; yan2025-lci, 4.3.2.
   status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {}) {
     if (options.engine == default_matching_engine && options.policy <= match_policy::none && options.allow_retry &&
@@ -154,13 +160,16 @@ class device {
 
   /// Takes back the receive that answered with `ticket`. Exactly one of two things happens: `cancelled`, and its
   /// completion is signalled with the error `cancelled`; or `too_late`, and it completes as it would have.
+  /// In a receiver-first engine the sender has the buffer, and is asked: `busy` until it has answered, which takes its
+  /// progress and this rank's, then `too_late` in either case; the completion says whether it was `cancelled`.
   /// **Blocking**: never; `busy` where another thread has the place at this moment, or the receive is in the backlog:
   /// make progress and ask again. **Threads**: as for posting, on any device of the runtime.
   cancel_result cancel(std::uint64_t ticket) noexcept;
 
   /// Takes the oldest message for which a receive with these arguments would be at hand, if there is one: it is the
   /// caller's alone then, to look at and to receive. Nothing also where another thread has the place at this moment.
-  /// **Blocking**: never; makes no progress. **Threads**: as for posting. **Errors**: those of `post_recv`.
+  /// **Blocking**: never; makes no progress. **Threads**: as for posting. **Errors**: those of `post_recv`, and
+  /// `invalid_argument` for a receiver-first engine, where messages stay with their senders.
   [[nodiscard]] std::optional<matched_message> probe(std::uint32_t peer, const probe_options& options = {});
 
   /// Writes `bytes` into the region that `to` names, at rank `peer`; with `.signal`, then signals that completion there

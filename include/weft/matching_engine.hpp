@@ -39,6 +39,12 @@ struct matching_engine_options {
   bool ordered = false;
   /// Matches by this key instead of by policy. Not for ordered engines.
   match_key_function make_key = nullptr;
+  /// Receives announce their buffers to the ranks that they name, and each send waits at its own rank for its receive,
+  /// then writes into the buffer: one message less than when the sender announces what it has. For messages longer than
+  /// a packet whose receives are posted early. Receives name rank and tag; those of one rank and tag meet the sends of
+  /// one rank and tag in the order of the posts on both sides. Not for `.ordered` engines, nor with a key. All ranks
+  /// must say the same. **Source**: dang2016, 2.3.2.
+  bool receiver_first = false;
 };
 
 /// Ids from here on are the library's own.
@@ -55,11 +61,12 @@ inline constexpr std::uint32_t any_rank = ~std::uint32_t{0};
 class matching_engine {
  public:
   /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved or was used,
-  /// and for an ordered engine with a key.
+  /// for an ordered engine with a key, and for a receiver-first one that is ordered or has a key.
   explicit matching_engine(weft::runtime& owner, const matching_engine_options& options = {});
 
-  /// Receives that are still posted in it end the process with a message: cancel them first. Messages that nobody has
-  /// asked for are dropped and counted. **Blocking**: until calls of progress that other threads have begun are over;
+  /// Receives that are still posted in it end the process with a message: cancel them first; so do sends that wait in a
+  /// receiver-first one. Messages that nobody has asked for are dropped and counted; receives that no send has met
+  /// end with `unknown_completion`. **Blocking**: until calls of progress that other threads have begun are over;
   /// not inside a handler. **Threads**: none may be using it.
   ~matching_engine();
 
@@ -68,8 +75,10 @@ class matching_engine {
 
   /// The name that posts give it as `.engine`.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
-  /// Whether it was made with `.ordered = true`. For this and the next: **Blocking**: never. **Threads**: any.
+  /// Whether it was made with `.ordered = true`. For this and the next two: **Blocking**: never. **Threads**: any.
   [[nodiscard]] bool is_ordered() const noexcept;
+  /// Whether it was made with `.receiver_first = true`.
+  [[nodiscard]] bool is_receiver_first() const noexcept;
   /// The `.make_key` that it was made with; null where it matches by policy.
   [[nodiscard]] match_key_function make_key() const noexcept;
 

@@ -37,12 +37,20 @@ core::engine_state& engine_of(core::runtime_state& state, const char* call, std:
   return *static_cast<core::engine_state*>(found.object);
 }
 
+[[noreturn]] void refuse_open(const char* call, std::uint32_t engine) {
+  throw error{errc::invalid_argument,
+              fmt::format("{}: engine {} is receiver-first: a receive is announced to the rank that it names, so rank "
+                          "and tag are never left open there, neither by .policy nor by any_rank or .any_tag",
+                          call, engine)};
+}
+
 void check_policy(const char* call, const core::engine_state& engine, match_policy policy) {
   if (policy > match_policy::none) [[unlikely]] {
     throw error{errc::invalid_argument,
                 fmt::format("{}: there is no match policy {}", call, static_cast<unsigned>(policy))};
   }
   if (engine.is_ordered() && policy != match_policy::rank_tag) [[unlikely]] {
+    if (engine.receiver_first) refuse_open(call, engine.id);
     throw error{errc::invalid_argument,
                 fmt::format("{}: engine {} is ordered: receives leave rank or tag open there by any_rank and .any_tag, "
                             "not by .policy, and sends say nothing of it",
@@ -103,6 +111,7 @@ core::receive_request request_of(core::runtime_state& state, const char* call, s
   core::engine_state& engine = engine_of(state, call, options.engine);
   check_policy(call, engine, options.policy);
   const bool wild = peer == any_rank || options.any_tag;
+  if (wild && engine.receiver_first) refuse_open(call, engine.id);
   if (wild && !engine.is_ordered()) {
     throw error{errc::invalid_argument,
                 fmt::format("{}: engine {} is not ordered: rank and tag are left open by a policy there, which the "
@@ -208,6 +217,11 @@ cancel_result device::cancel(std::uint64_t ticket) noexcept { return state_->can
 
 std::optional<matched_message> device::probe(std::uint32_t peer, const probe_options& options) {
   const core::receive_request what = request_of(*runtime_->state_, "probe", peer, options);
+  if (what.engine->receiver_first) {
+    throw error{errc::invalid_argument,
+                fmt::format("probe: engine {} is receiver-first: a message stays with its sender until it is received",
+                            options.engine)};
+  }
   core::unexpected_message* const found = state_->probe(what);
   if (found == nullptr) return std::nullopt;
   return matched_message{state_, found};
@@ -403,7 +417,8 @@ matching_engine::matching_engine(weft::runtime& owner, const matching_engine_opt
 
 matching_engine::~matching_engine() { runtime_->state_->withdraw_engine(*state_); }
 
-bool matching_engine::is_ordered() const noexcept { return state_->is_ordered(); }
+bool matching_engine::is_ordered() const noexcept { return state_->is_ordered() && !state_->receiver_first; }
+bool matching_engine::is_receiver_first() const noexcept { return state_->receiver_first; }
 match_key_function matching_engine::make_key() const noexcept { return state_->make_key; }
 
 memory_region::memory_region(weft::runtime& owner, std::size_t bytes) : runtime_{&owner} {

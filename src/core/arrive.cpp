@@ -92,7 +92,8 @@ bool device_state::take(const net::arrival& message) noexcept {
     case wire::finished: return on_finished(message);
     case wire::copy_request: return on_copy_request(message);
     case wire::share: return on_share(message);
-    case wire::chunk: return on_chunk(message);
+    case wire::chunk:
+    case wire::last_chunk: return on_chunk(message);
     case wire::send:
     case wire::send_offer: return on_send(message);
     case wire::put: return on_put(message);
@@ -103,6 +104,9 @@ bool device_state::take(const net::arrival& message) noexcept {
     case wire::atomic: return on_atomic(message);
     case wire::atomic_result: return on_atomic_result(message);
     case wire::wants_offers: return on_wants_offers(message);
+    case wire::ready_to_receive: return on_ready(message);
+    case wire::fin: return on_fin(message);
+    case wire::take_back_ready: return on_take_back(message);
   }
   return refuse(message);
 }
@@ -242,7 +246,9 @@ bool device_state::on_copy_request(const net::arrival& message) noexcept {
 bool device_state::on_chunk(const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
   operation_state* operation = runtime_->find_operation(message.header.tag, message.source, step::wait_for_chunks);
-  if (operation == nullptr || message.bytes == 0 || !is_within(offset, message.bytes, operation->bytes)) {
+  if (operation == nullptr) return on_written_chunk(message, offset);
+  if (kind_of(message.header.kind) != wire::chunk || message.bytes == 0 ||
+      !is_within(offset, message.bytes, operation->bytes)) {
     return refuse(message);
   }
   operation->into.copy_from(message.payload, offset, message.bytes);

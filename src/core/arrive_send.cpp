@@ -18,18 +18,23 @@ bool device_state::on_send(const net::arrival& message) noexcept {
     return refuse(message);
   }
   if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none)) return refuse(message);
+  const engine_target to = engine_of(message);
+  if (to.what == fate::no_room) return false;
+  if (to.what != fate::deliver) return refuse_send(message, to.what);
+  const bool consumed = to.engine->is_ordered() ? match_in_order(*to.engine, message) : match_send(*to.engine, message);
+  if (message.owner != nullptr || is_offer) tell_budget(message.source);
+  return consumed;
+}
+
+// Kept: until the engine is made.
+device_state::engine_target device_state::engine_of(const net::arrival& message) noexcept {
   for (;;) {
     const detail::id_entry found = runtime_->find_engine(message.header.id);
-    if (found.state == detail::presence::present) {
-      auto& engine = *static_cast<engine_state*>(found.object);
-      const bool consumed = engine.is_ordered() ? match_in_order(engine, message) : match_send(engine, message);
-      if (message.owner != nullptr || is_offer) tell_budget(message.source);
-      return consumed;
-    }
-    if (found.state == detail::presence::withdrawn) return refuse_send(message, fate::unwanted);
+    if (found.state == detail::presence::present) return {fate::deliver, static_cast<engine_state*>(found.object)};
+    if (found.state == detail::presence::withdrawn) return {fate::unwanted, nullptr};
     switch (runtime_->unexpected().keep(message, runtime_->engines())) {
-      case unexpected_messages::answer::kept: return refuse_send(message, fate::kept);
-      case unexpected_messages::answer::no_room: return false;
+      case unexpected_messages::answer::kept: return {fate::kept, nullptr};
+      case unexpected_messages::answer::no_room: return {fate::no_room, nullptr};
       case unexpected_messages::answer::no_longer_unexpected: break;  // made this very moment: look again
     }
   }
@@ -104,12 +109,16 @@ bool device_state::match_send(engine_state& engine, const net::arrival& message)
 
 bool device_state::match_in_order(engine_state& engine, const net::arrival& message) noexcept {
   if ((message.header.kind >> 8) != static_cast<std::uint32_t>(match_policy::rank_and_tag)) return refuse(message);
+  if (engine.receiver_first != (kind_of(message.header.kind) == wire::ready_to_receive)) [[unlikely]] {
+    say_kinds_differ(engine, message);
+    return refuse_send(message, fate::unwanted);
+  }
   const match_key key = make_match_key(engine.id, match_policy::rank_and_tag, message.source, message.header.tag);
   match_node* found = nullptr;
   matched_messages released;
   match_result result = engine.ordered->try_match(key, message.header.sequence, found, released);
   if (result == match_result::matched) {
-    complete_receive(static_cast<operation_state&>(*found), message);
+    meet(static_cast<operation_state&>(*found), message);
   } else if (result == match_result::none) {
     unexpected_message* const kept = runtime_->unexpected_sends().try_keep(message, engine);
     if (kept == nullptr) return false;
@@ -146,9 +155,23 @@ bool device_state::on_wants_offers(const net::arrival& message) noexcept {
 void device_state::complete_all(matched_messages& released) noexcept {
   for (ordered_message* each = released.first; each != nullptr;) {
     ordered_message* const next = each->next;
-    pair_up(static_cast<operation_state&>(*each->receive), static_cast<unexpected_message&>(*each));
+    auto& message = static_cast<unexpected_message&>(*each);
+    if (message.engine->receiver_first) {
+      meet(static_cast<operation_state&>(*each->receive), message.what);
+      runtime_->unexpected_sends().put(message);
+    } else {
+      pair_up(static_cast<operation_state&>(*each->receive), message);
+    }
     each = next;
   }
+}
+
+// What an ordered engine has matched: a receive and its message, or a send and what says where it is to be written.
+void device_state::meet(operation_state& waited, const net::arrival& message) noexcept {
+  if (kind_of(message.header.kind) != wire::ready_to_receive) return complete_receive(waited, message);
+  ready_body body;
+  std::memcpy(&body, message.payload, sizeof body);
+  meet_ready(waited, body);
 }
 
 // The receive and the message are this thread's alone. What can't be done now goes to the backlog.

@@ -282,6 +282,11 @@ class device_state final {
   };
   // What is to become of `message`, by the id that it names. Kept: until somebody registers the id.
   [[nodiscard]] target target_of(const net::arrival& message) noexcept;
+  struct engine_target {
+    fate what;
+    engine_state* engine;
+  };
+  [[nodiscard]] engine_target engine_of(const net::arrival& message) noexcept;
 
   // Sends and receives (receive.cpp, arrive_send.cpp). Those that complete a receive answer nothing: it is complete,
   // or the backlog goes on with it.
@@ -294,6 +299,7 @@ class device_state final {
                       std::uint32_t bytes) noexcept;
   [[nodiscard]] bool match_send(engine_state& engine, const net::arrival& message) noexcept;
   void complete_all(matched_messages& released) noexcept;
+  void meet(operation_state& waited, const net::arrival& message) noexcept;
   [[nodiscard]] bool match_in_order(engine_state& engine, const net::arrival& message) noexcept;
   [[nodiscard]] bool refuse_send(const net::arrival& message, fate why) noexcept;
   [[nodiscard]] status post_plain_receive_anew(detail::message_source from, buffer_ref into, completion& local,
@@ -312,6 +318,28 @@ class device_state final {
   void answer_unwanted(operation_state& answer, unexpected_message& unwanted) noexcept;
   unsigned answer_all_unwanted() noexcept;
   void complete_receive(operation_state& receive, const net::arrival& message) noexcept;
+
+  // Engines whose receivers begin (receiver_first.cpp).
+  [[nodiscard]] status post_for_ready(const message_request& request, engine_state& engine);
+  [[nodiscard]] status match_ready(operation_state& send, engine_state& engine, bool allow_done, bool allow_retry);
+  [[nodiscard]] status begin_write(operation_state& send, unexpected_message& with, bool allow_done) noexcept;
+  void meet_ready(operation_state& send, const ready_body& with) noexcept;
+  [[nodiscard]] step step_with(operation_state& send, const ready_body& ready) const noexcept;
+  [[nodiscard]] status announce_receive(operation_state& receive, const receive_request& request);
+  [[nodiscard]] net::post_result inject_ready(operation_state& receive) noexcept;
+  [[nodiscard]] bool ready(operation_state& receive) noexcept;
+  [[nodiscard]] bool write(operation_state& send) noexcept;
+  [[nodiscard]] bool write_piece(operation_state& send) noexcept;
+  [[nodiscard]] bool fin(operation_state& send) noexcept;
+  [[nodiscard]] bool is_short(const operation_state& send) const noexcept;
+  [[nodiscard]] bool on_ready(const net::arrival& message) noexcept;
+  void say_kinds_differ(engine_state& engine, const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_written_chunk(const net::arrival& message, std::uint64_t offset) noexcept;
+  [[nodiscard]] bool on_fin(const net::arrival& message) noexcept;
+  void count_written(operation_state& receive, std::uint64_t bytes) noexcept;
+  [[nodiscard]] match_result ask_back(std::uint64_t ticket) noexcept;
+  [[nodiscard]] bool on_take_back(const net::arrival& message) noexcept;
+  void give_up(unexpected_message& ready, errc why) noexcept;
 
   // Puts, gets and atomics: at their origin (transfer.cpp) and at their target (arrive_transfer.cpp).
   enum class attempt : std::uint8_t { finished, waiting, stuck };

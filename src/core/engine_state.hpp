@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/log.hpp"
 #include "core/match_node.hpp"
 #include "core/ordered_matching.hpp"
 #include "core/ordered_numbers.hpp"
@@ -13,12 +14,13 @@ namespace weft::core {
 
 struct engine_state {
   engine_state(std::uint32_t name, const matching_engine_options& options, std::uint32_t rank_count)
-      : id{name}, make_key{options.make_key} {
-    if (!options.ordered) return;
+      : id{name}, receiver_first{options.receiver_first}, make_key{options.make_key} {
+    if (!options.ordered && !options.receiver_first) return;
     ordered = std::make_unique<ordered_matching>(rank_count);
     numbers = std::make_unique<ordered_numbers>(rank_count);
   }
 
+  /// Whether what arrives is numbered: sends, or, in a receiver-first engine, receives that are ready.
   [[nodiscard]] bool is_ordered() const noexcept { return ordered != nullptr; }
 
   /// What a message from `rank` and a receive that names it have in common.
@@ -28,9 +30,11 @@ struct engine_state {
   }
 
   std::uint32_t id;
+  bool receiver_first;
+  base::said_once told_of_kind;  // that a peer's engine of this id is of another kind
   match_key_function make_key;
   std::unique_ptr<ordered_matching> ordered;  // null: the engine uses the table that all share
-  std::unique_ptr<ordered_numbers> numbers;   // of messages sent
+  std::unique_ptr<ordered_numbers> numbers;   // of messages sent; in a receiver-first engine of receives posted
 };
 
 /// A policy as the interface has it.

@@ -21,7 +21,8 @@ constexpr unsigned chunks_at_once = 8;
 // Whether a step does nothing but send: it can't be done where nothing can be sent.
 constexpr bool sends_next(step next) noexcept {
   return next == step::post || next == step::ask || next == step::notify || next == step::stream ||
-         next == step::request_copy || next == step::answer_atomic;
+         next == step::request_copy || next == step::answer_atomic || next == step::ready || next == step::write ||
+         next == step::fin;
 }
 
 completion_record record_of(const operation_state& operation) noexcept {
@@ -68,11 +69,15 @@ bool device_state::advance(operation_state& operation) noexcept {
     case step::fetch: return fetch(operation);
     case step::share: return write_share(operation);
     case step::announce: return announce(operation);
+    case step::ready: return ready(operation);
+    case step::write: return write(operation);
+    case step::fin: return fin(operation);
     case step::signal: return signal(operation);
     case step::free:
     case step::wait_for_answer:
     case step::wait_for_chunks:
-    case step::wait_for_match: break;
+    case step::wait_for_match:
+    case step::wait_for_sender: break;
   }
   return true;
 }
@@ -81,6 +86,11 @@ bool device_state::stream(operation_state& operation) noexcept {
   packet_pool& packets = runtime_->packets();
   // Where the target answers the last packet, the operation may be over as soon as that is out.
   const bool is_answered = operation.acknowledge && operation.set == operation_set::posts;
+  // The receiver learns from the last packet how long the message is, unless it has been told.
+  const wire last =
+      !is_answered && operation.what == weft::operation::send && kind_of(operation.kind) == wire::last_chunk
+          ? wire::last_chunk
+          : wire::chunk;
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until the last is out
   std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);           // [stat] the sender's alone
   for (unsigned i = 0; i < chunks_at_once && sent < operation.bytes; ++i) {
@@ -89,12 +99,12 @@ bool device_state::stream(operation_state& operation) noexcept {
     const std::uint32_t packet = packets.try_get_for(bytes);
     if (packet == packet_pool::none) return false;
     operation.source.copy_to(packets.data(packet), sent, bytes);
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::chunk),
+    const bool is_last = sent + bytes == operation.bytes;
+    const net::header what{.kind = static_cast<std::uint32_t>(is_last ? last : wire::chunk),
                            .id = static_cast<std::uint32_t>(sent),
                            .sequence = static_cast<std::uint32_t>(sent >> 32),
                            .note = is_answered ? operation_pool::note_of(ticket) : 0,
                            .tag = operation.remote_ticket};
-    const bool is_last = sent + bytes == operation.bytes;
     const bool ends = is_answered && is_last;
     const std::uint32_t peer = operation.peer;
     const std::uint32_t device = operation.device;

@@ -24,7 +24,8 @@ enum class step : std::uint8_t {
   free = 0,
   wait_for_answer,  // the first message is out
   wait_for_chunks,  // receiver: the copy request is out
-  wait_for_match,   // a receive lies in its engine
+  wait_for_match,   // a receive lies in its engine; a send, in a receiver-first one
+  wait_for_sender,  // a receive in a receiver-first engine has announced its buffer
   post,             // poster: the message found no room and may not answer retry
   match,            // receiver: the engine's place was taken by another thread; still so once it lies there
   transfer,         // origin: copy to or from the target's memory
@@ -35,6 +36,9 @@ enum class step : std::uint8_t {
   fetch,            // receiver: copy from the sender's memory
   share,            // sender: write pieces of what the receiver copies
   announce,         // receiver: tell the sender that its operation is through
+  ready,            // receiver, receiver first: the message that announces the buffer found no room
+  write,            // sender, receiver first: send or copy into the receive's buffer
+  fin,              // sender, receiver first: tell the receiver what became of its buffer
   answer_atomic,    // target: send the old word
   signal,           // either: signal the completion object
 };
@@ -62,6 +66,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::uint32_t generation = 0;
   std::uint32_t peer = 0;
   std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
+  // Of a receive in a receiver-first engine: the sender's rank; read also by whoever wants to cancel it.
+  std::atomic<std::uint32_t> announced_to{0};
   std::uint64_t tag = 0;
   completion* target = nullptr;
   void* context = nullptr;
@@ -83,7 +89,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::byte* mapped = nullptr;      // the target's memory of a put or get, where it is mapped here
   std::uint64_t region = 0;         // its name
   std::uint64_t region_offset = 0;  // where it begins there
-  std::uint64_t operand = 0;        // of an atomic
+  std::uint64_t operand = 0;        // of an atomic; where the receiver is first, the error that it is told
   std::uint64_t compare = 0;
 
   /// The operation is all set for step `reached`, and may be found by its ticket there.
@@ -243,7 +249,9 @@ class operation_pool {
     operation_state& found = operations_[index];
     // [operation.lost] acquire <- [operation.reach]: the operation as it waits.
     step waits = found.next.load(std::memory_order_acquire);
-    if ((waits != step::wait_for_answer && waits != step::wait_for_chunks) || found.peer != peer) return nullptr;
+    const bool is_waiting =
+        waits == step::wait_for_answer || waits == step::wait_for_chunks || waits == step::wait_for_sender;
+    if (!is_waiting || found.peer != peer) return nullptr;
     // [operation.claim] acquire <- [operation.reach]: the same; another thread that is told of a loss finds it gone.
     return found.next.compare_exchange_strong(waits, step::signal, std::memory_order_acquire, std::memory_order_relaxed)
                ? &found

@@ -179,6 +179,21 @@ class basic_ordered_matching {
     return match_result::matched;
   }
 
+  /// Takes out the oldest message that fits `pattern` and of which `is_meant(const message_node&)` is true. Cost: a
+  /// look at each that fits.
+  /// **Returns**: removed (`found` is the caller's), none or busy.
+  template <class IsMeant>
+  [[nodiscard]] match_result take_meant(const match_key& pattern, IsMeant&& is_meant, message_node*& found) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    message_node* each = messages_[index_of(pattern.policy)].oldest(pattern);
+    while (each != nullptr && !is_meant(*each)) each = links_of(*each, pattern.policy).behind.get();
+    if (each == nullptr) return match_result::none;
+    take_out(*each);
+    found = each;
+    return match_result::removed;
+  }
+
   /// Takes a posted receive out. `is_meant(node&)` as for `basic_matching_table::remove`.
   /// **Returns**: removed (it is the caller's), none (it was matched) or busy.
   template <class IsMeant>

@@ -53,5 +53,8 @@ namespace weft::core {
 [[nodiscard]] constexpr bool can_be(const signal_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
 [[nodiscard]] constexpr bool can_be(const atomic_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const atomic_result_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const ready_body& body) noexcept { return is_memory(body.address, body.bytes); }
+[[nodiscard]] constexpr bool can_be(const fin_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
+[[nodiscard]] constexpr bool can_be(const take_back_body& /*body*/) noexcept { return true; }
 
 }  // namespace weft::core

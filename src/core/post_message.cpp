@@ -5,16 +5,13 @@
 
 #include <cstring>
 
-#include "base/backoff.hpp"
 #include "core/device_state.hpp"
 #include "core/engine_state.hpp"
+#include "core/post_numbered.hpp"
 #include "core/runtime_state.hpp"
 
 namespace weft::core {
 namespace {
-
-// Tries to get the next number of an ordered engine, for posts that may not answer retry: some seconds.
-constexpr unsigned number_tries_max = 10'000;
 
 net::header header_of(wire kind, const message_request& request) noexcept {
   return {.kind = kind_word(kind, request.policy), .id = request.id, .sequence = request.sequence, .tag = request.tag};
@@ -109,22 +106,25 @@ status device_state::try_post_message(const message_request& request) {
 // In an ordered engine a message takes its number under the lock of its (peer, engine), and only if it is posted.
 status device_state::try_post_send(const message_request& request, engine_state& engine) {
   if (!engine.is_ordered()) return try_post_message(request);
-  message_request numbered = request;
-  base::backoff waiting;
-  for (unsigned tries = 0; !engine.numbers->try_begin(request.peer, numbered.sequence); ++tries) {
-    if (request.allow_retry) return status::retry(shortage::lock);
-    // Whoever has the number holds it for one post, unless it is this thread, in a handler that its post runs.
-    if (tries == number_tries_max) throw_backlog_full(request.what, request.peer, runtime_->posts().count());
-    waiting.pause();
+  if (engine.receiver_first) return post_for_ready(request, engine);
+  return post_numbered(*engine.numbers, request, request.what, runtime_->posts().count(), [&](std::uint32_t number) {
+    message_request numbered = request;
+    numbered.sequence = number;
+    return try_post_message(numbered);
+  });
+}
+
+// Of an engine whose receivers begin: the send waits here.
+status device_state::post_for_ready(const message_request& request, engine_state& engine) {
+  runtime_->refuse_if_cut_off("post_send", request.peer);
+  operation_state* const send = runtime_->posts().try_get();
+  if (send == nullptr) {
+    if (request.allow_retry) return status::retry(shortage::operations);
+    throw_backlog_full(request.what, request.peer, runtime_->posts().count());
   }
-  try {
-    const status result = try_post_message(numbered);
-    engine.numbers->end(request.peer, numbered.sequence, !result.is_retry());
-    return result;
-  } catch (...) {
-    engine.numbers->end(request.peer, numbered.sequence, false);
-    throw;
-  }
+  describe(*send, request, wire::last_chunk);
+  if (request.delivered) runtime_->await(*send);
+  return match_ready(*send, engine, request.allow_done, request.allow_retry);
 }
 
 status device_state::try_post(const message_request& request, bool at_once) noexcept {

@@ -46,6 +46,7 @@ status device_state::try_post_receive(const receive_request& request) {
     throw_backlog_full(operation::receive, request.peer, runtime_->receives().count());
   }
   describe(*receive, request);
+  if (request.engine->receiver_first) return announce_receive(*receive, request);
   receive->key = key_of(request);
   receive->side = match_side::receive;
   const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
@@ -181,7 +182,7 @@ match_result device_state::take_out(std::uint64_t ticket, operation_state*& rece
   receive = runtime_->receives().find(ticket, step::wait_for_match);
   const bool was_put_off = receive == nullptr;
   if (was_put_off) receive = runtime_->receives().find(ticket, step::match);
-  if (receive == nullptr) return match_result::none;
+  if (receive == nullptr) return ask_back(ticket);
   // While it waits in an engine it keeps its ticket, so this is certain where it is asked, under the engine's lock.
   const auto is_meant = [&](const match_node& node) {
     // [operation.meant] relaxed: the engine's lock orders it.
@@ -232,6 +233,7 @@ status device_state::receive(unexpected_message& probed, const receive_request& 
 
 // A message that nobody wants: its packet goes back; the sender of a long one gets its buffer back.
 void device_state::discard(unexpected_message& probed) noexcept {
+  if (kind_of(probed.what.header.kind) == wire::ready_to_receive) return give_up(probed, errc::unknown_completion);
   runtime_->count_dropped();
   const net::arrival& message = probed.what;
   if (kind_of(message.header.kind) == wire::send_offer) {
@@ -259,12 +261,21 @@ operation_state* device_state::operation_for_unwanted() noexcept {
 }
 
 void device_state::answer_unwanted(operation_state& answer, unexpected_message& unwanted) noexcept {
-  offer_body body;
-  std::memcpy(&body, unwanted.what.payload, sizeof body);
+  const bool is_receive = kind_of(unwanted.what.header.kind) == wire::ready_to_receive;
   answer.peer = unwanted.what.source;
   answer.device = net::any_device;
-  answer.remote_ticket = body.ticket;
-  take_up(answer, step::announce);
+  if (is_receive) {
+    ready_body body;
+    std::memcpy(&body, unwanted.what.payload, sizeof body);
+    answer.remote_ticket = body.ticket;
+    answer.bytes = 0;
+    answer.operand = static_cast<std::uint64_t>(unwanted.why);
+  } else {
+    offer_body body;
+    std::memcpy(&body, unwanted.what.payload, sizeof body);
+    answer.remote_ticket = body.ticket;
+  }
+  take_up(answer, is_receive ? step::fin : step::announce);
   let_go(unwanted);
 }
 

@@ -30,6 +30,8 @@ std::uint32_t receives_in_all(const base::settings& settings) noexcept {
 
 constexpr const char* destroyed_with_receives =
     "a matching engine is destroyed while receives are posted in it: cancel them first";
+constexpr const char* destroyed_with_sends =
+    "a receiver-first matching engine is destroyed while sends wait in it for their receives";
 
 // Makes an object and gives it the name `id`; null where that is or was another one's.
 template <class Object, class... Arguments>
@@ -203,6 +205,11 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
                 "matching_engine: an ordered engine matches by rank and tag, not by a key of "
                 "the user's"};
   }
+  if (options.receiver_first && (options.ordered || options.make_key != nullptr)) {
+    throw error{errc::invalid_argument,
+                "matching_engine: a receiver-first engine matches by rank and tag, which its receives name: it is not "
+                "`.ordered` and has no key of the user's"};
+  }
   engine_state* made = nullptr;
   {
     const std::scoped_lock lock{registering_};
@@ -263,7 +270,7 @@ void runtime_state::withdraw_engine(engine_state& engine) noexcept {
       waiting.pause();
     }
   }
-  if (nodes != nullptr) misuse(destroyed_with_receives);
+  if (nodes != nullptr) misuse(engine.receiver_first ? destroyed_with_sends : destroyed_with_receives);
   for (ordered_message* each = messages.first; each != nullptr;) {
     ordered_message* const next = each->next;
     default_state().discard(static_cast<unexpected_message&>(*each));
@@ -273,13 +280,15 @@ void runtime_state::withdraw_engine(engine_state& engine) noexcept {
   engine_states_.erase(engine.id);
 }
 
-// Those that wait in a backlog until they can be posted would find no engine any more.
+// Those that wait in a backlog until they can be posted would find no engine any more, and those that are announced
+// would be written into.
 void runtime_state::refuse_posted_in(const engine_state& engine) noexcept {
   receives().each([&](const operation_state& each) {
     // [receive.put_off] acquire <- [operation.reach]: the engine that it is for.
-    const bool was_put_off = each.next.load(std::memory_order_acquire) == step::match;
+    const step at = each.next.load(std::memory_order_acquire);
+    const bool is_posted = at == step::match || at == step::ready || at == step::wait_for_sender;
     // [receive.of] relaxed: an engine that is not this one's says nothing, whosever it is.
-    if (was_put_off && each.engine.load(std::memory_order_relaxed) == &engine) misuse(destroyed_with_receives);
+    if (is_posted && each.engine.load(std::memory_order_relaxed) == &engine) misuse(destroyed_with_receives);
   });
 }
 

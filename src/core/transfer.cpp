@@ -116,9 +116,9 @@ device_state::attempt device_state::begin_transfer(operation_state& operation, s
 
 // One copy of at most `bytes` bytes, from `done` on.
 net::copy_result device_state::copy_piece(operation_state& operation, std::uint64_t done, std::size_t bytes) noexcept {
-  const bool is_put = operation.what == operation::put;
+  const bool is_out = operation.what != operation::get;
   if (operation.mapped != nullptr) {
-    if (is_put) {
+    if (is_out) {
       operation.source.copy_to(operation.mapped + done, done, bytes);
     } else {
       operation.into.copy_from(operation.mapped + done, done, bytes);
@@ -128,7 +128,7 @@ net::copy_result device_state::copy_piece(operation_state& operation, std::uint6
   while (bytes > 0) {
     net::copy_result result;
     std::size_t piece;
-    if (is_put) {
+    if (is_out) {
       const auto from = operation.source.piece_at(done);
       piece = std::min(from.size(), bytes);
       result = way(operation.peer).write_remote(operation.peer, from.data(), operation.remote_address + done, piece);

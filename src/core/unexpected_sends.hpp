@@ -23,6 +23,7 @@ struct unexpected_message : ordered_message {
   net::arrival what;  // its payload points into `inlined` where there is no owner
   engine_state* engine = nullptr;
   std::uint64_t bytes = 0;  // of the message, wherever they are
+  errc why = errc::none;    // of an announced receive that is given up
   alignas(8) std::byte inlined[detail::inline_bytes_max];
 };
 

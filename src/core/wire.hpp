@@ -24,6 +24,11 @@ enum class wire : std::uint32_t {
   atomic_result,       // `atomic_result_body`
   share,               // `share_body`: the receiver copies a long message, and its sender may help
   wants_offers,        // sequence: the number of this word, odd: send offers instead of packets (send_budget.hpp)
+  // Of receiver-first engines (receiver_first.cpp), where the receiver begins.
+  ready_to_receive,  // RTR. id: the engine; sequence: its number there; tag; `ready_body`: a receive waits for its send
+  last_chunk,        // as `chunk`, to such a receive: its message ends here
+  fin,               // FIN. `fin_body`: its buffer has been written, or will be by chunks, or why not
+  take_back_ready,   // id: the engine; `take_back_body`: unless its send has come, the receive is cancelled
 };
 
 [[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
@@ -33,7 +38,7 @@ enum class wire : std::uint32_t {
 
 /// Whether the id of such a message names a matching engine.
 [[nodiscard]] constexpr bool is_for_engine(std::uint32_t kind) noexcept {
-  return kind_of(kind) == wire::send || kind_of(kind) == wire::send_offer;
+  return kind_of(kind) == wire::send || kind_of(kind) == wire::send_offer || kind_of(kind) == wire::ready_to_receive;
 }
 
 /// The id of a put or get that signals nobody at its target.
@@ -97,9 +102,27 @@ struct atomic_result_body {
   std::uint64_t error;  // an errc
 };
 
+struct ready_body {
+  std::uint64_t address;  // of the receive's buffer; 0: it isn't in one place, send packets
+  std::uint64_t bytes;    // that it has room for
+  std::uint64_t ticket;   // the receiver's operation
+};
+
+struct fin_body {
+  std::uint64_t ticket;       // the receiver's operation
+  std::uint64_t bytes;        // of the message
+  std::uint64_t acknowledge;  // the sender's operation, which waits until its chunks are there; 0: none does
+  std::uint64_t error;        // an errc
+};
+
+struct take_back_body {
+  std::uint64_t ticket;  // the receiver's operation
+};
+
 static_assert(std::is_trivially_copyable_v<offer_body> && sizeof(offer_body) == 32 && sizeof(share_body) == 32);
 static_assert(sizeof(finished_body) == 16 && sizeof(copy_request_body) == 16 && sizeof(put_body) == 24);
 static_assert(sizeof(put_offer_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);
+static_assert(sizeof(ready_body) == 24 && sizeof(fin_body) == 32 && sizeof(take_back_body) == 8);
 
 }  // namespace weft::core

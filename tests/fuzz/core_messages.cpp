@@ -24,6 +24,7 @@ using namespace weft;
 
 constexpr std::uint32_t inbox_id = 1, count_id = 2, handler_id = 3, late_id = 4, withdrawn_id = 5;
 constexpr std::uint32_t ordered_id = 1, unordered_id = 2, keyed_id = 3, late_engine_id = 4, gone_engine_id = 5;
+constexpr std::uint32_t first_id = 6;
 constexpr std::size_t allocation_bytes_max = 1 << 16;
 
 void configure() {
@@ -87,6 +88,13 @@ class receiver {
     if (posted.is_posted()) tickets_.push_back(posted.ticket());
   }
 
+  // Announced to the wild peer.
+  void post_first(fuzz::input& in) {
+    const std::uint64_t tag = in.take<std::uint8_t>() % 4;
+    const status posted = dev_.post_recv(0, buffer(in), local_, {.tag = tag, .engine = first_id});
+    if (posted.is_posted()) tickets_.push_back(posted.ticket());
+  }
+
   void cancel(fuzz::input& in) {
     if (!tickets_.empty()) static_cast<void>(dev_.cancel(tickets_[in.take<std::uint8_t>() % tickets_.size()]));
   }
@@ -140,6 +148,7 @@ class receiver {
   matching_engine unordered_{rt_, {.id = unordered_id}};
   matching_engine keyed_{
       rt_, {.id = keyed_id, .make_key = [](std::uint32_t, std::uint64_t tag) noexcept { return tag / 2; }}};
+  matching_engine first_{rt_, {.id = first_id, .receiver_first = true}};
   std::optional<matching_engine> late_;
 };
 
@@ -158,7 +167,11 @@ void post_one(device& dev, fuzz::input& in, const memory_region& region, std::ve
     case 2:
       static_cast<void>(dev.post_send(0, bytes, sent, {.tag = tag, .engine = unordered_id, .complete_at = level}));
       break;
-    case 3: static_cast<void>(dev.post_send(0, bytes, sent, {.tag = tag, .complete_at = level})); break;
+    case 3: {
+      const std::uint32_t engine = how % 32 >= 24 ? first_id : default_matching_engine;
+      static_cast<void>(dev.post_send(0, bytes, sent, {.tag = tag, .engine = engine, .complete_at = level}));
+      break;
+    }
     case 4: static_cast<void>(dev.post_put(0, {large.data(), 16}, region.at(how % 32), sent)); break;
     case 5:
       static_cast<void>(dev.post_put(0, {large.data(), 16}, region.at(how % 32), sent,
@@ -201,7 +214,7 @@ void run(fuzz::input in) {
         if (what >= 128) receives->make_late_engine();
         break;
       case 3: dev.progress(); break;
-      case 4: receives->post(in); break;
+      case 4: what < 192 ? receives->post(in) : receives->post_first(in); break;
       case 5: what < 128 ? receives->cancel(in) : receives->probe(in, peer); break;
       case 6: dev.progress(); break;
       default: peer.send_one(in); break;
@@ -212,6 +225,7 @@ void run(fuzz::input in) {
   read_all(received);
   receives->cancel_all();
   peer.forget_what_waits_for_packets();
+  peer.forget_what_waits_for_receives();
   receives.reset();
   for (completion* each : std::initializer_list<completion*>{&inbox, &late, &count, &sent, &ear, &received})
     forget_operations(*each);

@@ -33,7 +33,8 @@ class wild_peer {
       what.sequence %= 16;
     }
     what.tag = word(in);
-    if (core::kind_of(what.kind) == core::wire::chunk && how >= 128) {
+    const core::wire kind = core::kind_of(what.kind);
+    if ((kind == core::wire::chunk || kind == core::wire::last_chunk) && how >= 128) {
       const std::uint64_t offset = word(in);
       what.id = static_cast<std::uint32_t>(offset);
       what.sequence = static_cast<std::uint32_t>(offset >> 32);
@@ -54,12 +55,24 @@ class wild_peer {
   void forget_what_waits_for_packets() {
     for (core::operation_pool* pool : {&state_.arrivals(), &state_.receives()}) {
       pool->each([&](core::operation_state& each) {
-        if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_chunks) return;
+        const core::step at = each.next.load(std::memory_order_relaxed);
+        if (at != core::step::wait_for_chunks && at != core::step::wait_for_sender) return;
         if (each.target != nullptr) core::operation_state::take_back_signal(*each.target);
         if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
         state_.put_back(each);
       });
     }
+  }
+
+  /// The same of sends that wait in a receiver-first engine.
+  void forget_what_waits_for_receives() {
+    state_.posts().each([&](core::operation_state& each) {
+      if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
+      const auto& engine = *static_cast<core::engine_state*>(state_.find_engine_outside(each.key.engine()).object);
+      if (engine.ordered->remove(each) != core::match_result::removed) return;
+      core::operation_state::take_back_signal(*each.target);
+      state_.put_back(each);
+    });
   }
 
   /// Gives back the memory of all others that will never end, once nobody makes progress any more.

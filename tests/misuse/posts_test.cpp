@@ -113,6 +113,29 @@ TEST(wrong_post, names_a_policy_that_there_is_not) {
   });
 }
 
+// A receive has to know whom to tell of its buffer, and a message is nowhere before that.
+TEST(wrong_post, leaves_rank_or_tag_open_where_the_receiver_begins) {
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::counter local{rt};
+    const weft::matching_engine engine{rt, {.id = 3, .receiver_first = true}};
+    const auto wrong = errc::invalid_argument;
+    for (const auto policy : {weft::match_policy::rank_only, weft::match_policy::tag_only, weft::match_policy::none}) {
+      expect_refused([&] { return dev.post_send(0, out, local, {.engine = 3, .policy = policy}); }, wrong,
+                     "engine 3 is receiver-first");
+      expect_refused([&] { return dev.post_recv(0, in, local, {.engine = 3, .policy = policy}); }, wrong,
+                     "engine 3 is receiver-first");
+    }
+    expect_refused([&] { return dev.post_recv(weft::any_rank, in, local, {.engine = 3}); }, wrong,
+                   "engine 3 is receiver-first");
+    expect_refused([&] { return dev.post_recv(0, in, local, {.engine = 3, .any_tag = true}); }, wrong,
+                   "engine 3 is receiver-first");
+    expect_refused([&] { return dev.post_recv(7, in, local, {.engine = 3}); }, wrong, "no rank 7");
+    expect_refused([&] { return dev.probe(0, {.engine = 3}); }, wrong, "stays with its sender");
+    EXPECT_EQ(local.outstanding(), 0U);
+  });
+}
+
 TEST(wrong_post, of_an_atomic_names_an_operation_that_there_is_not_or_a_word_that_is_not_aligned) {
   weft::test::local_job{1}.run([](weft::runtime& rt) {
     weft::device& dev = rt.default_device();
@@ -164,6 +187,7 @@ TEST(wrong_engine, has_an_id_that_is_reserved_or_was_used_or_a_kind_that_there_i
           return make({.ordered = true, .make_key = [](std::uint32_t, std::uint64_t tag) noexcept { return tag; }});
         },
         wrong, "ordered");
+    expect_refused([&] { return make({.ordered = true, .receiver_first = true}); }, wrong, "receiver-first");
   });
 }
 
@@ -213,6 +237,23 @@ TEST_F(wrong_end, of_an_engine_with_receives_posted_in_it_is_fatal) {
     engine.reset();
   };
   EXPECT_DEATH(wrong(), "wrong use: .*receives are posted");
+}
+
+TEST_F(wrong_end, of_a_receiver_first_engine_with_posts_that_wait_in_it_is_fatal) {
+  const auto wrong = [](bool sends) {
+    const auto rt = lone_runtime();
+    weft::counter local{*rt};
+    std::optional<weft::matching_engine> engine{std::in_place, *rt,
+                                                weft::matching_engine_options{.receiver_first = true}};
+    if (sends) {
+      static_cast<void>(rt->default_device().post_send(0, out, local, {.engine = engine->id()}));
+    } else {
+      static_cast<void>(rt->default_device().post_recv(0, in, local, {.engine = engine->id()}));
+    }
+    engine.reset();
+  };
+  EXPECT_DEATH(wrong(true), "wrong use: .*sends wait in it");
+  EXPECT_DEATH(wrong(false), "wrong use: .*receives are posted");
 }
 
 TEST_F(wrong_end, of_a_completion_object_before_its_receive_is_fatal) {

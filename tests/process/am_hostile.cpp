@@ -125,10 +125,16 @@ class wild_rank {
       inject_refused(wire::copy_request, weft::core::copy_request_body{ticket, ticket},
                      sizeof(weft::core::copy_request_body));
       inject_refused(wire::chunk, ticket, 8, ticket);
+      inject_refused(wire::last_chunk, ticket, 8, ticket);
+      inject_refused(wire::fin, weft::core::fin_body{ticket, 0, ticket, 0}, sizeof(weft::core::fin_body));
     }
+    inject_refused(wire::fin, tickets, 31);
+    inject_refused(wire::ready_to_receive, tickets, 25, 0, weft::default_matching_engine);
+    inject_refused(wire::take_back_ready, tickets, 8, 0, weft::default_matching_engine);
     inject_refused(wire::finished, tickets, 15);
     inject_refused(wire::copy_request, tickets, 17);
-    for (const wire kind : {wire::offer, wire::finished, wire::copy_request, wire::chunk}) {
+    for (const wire kind : {wire::offer, wire::finished, wire::copy_request, wire::chunk, wire::last_chunk, wire::fin,
+                            wire::ready_to_receive}) {
       send_packet(kind, 24, 7, inbox_id);  // none of these comes in a packet, but for chunks of which nobody knows
       ++refused_;
     }
@@ -141,6 +147,9 @@ class wild_rank {
       const weft::core::offer_body offer{8, bytes, 1, 0};
       for (const std::uint32_t id : {inbox_id, picky_id}) inject_refused(wire::offer, offer, sizeof offer, 0, id);
       inject_refused(wire::send_offer, offer, sizeof offer, 0, weft::default_matching_engine);
+      const weft::core::ready_body ready{8, bytes, 1};
+      inject_refused(wire::ready_to_receive, ready, sizeof ready, 0, weft::default_matching_engine);
+      inject_refused(wire::fin, weft::core::fin_body{1, bytes, 0, 0}, sizeof(weft::core::fin_body));
       const weft::core::put_offer_body region{weft::core::region_table::regions_max, 0, bytes, 1};
       inject_refused(wire::put_offer, region, sizeof region);
       inject_refused(wire::get, region, sizeof region);

@@ -173,10 +173,13 @@ TEST(wild_peer, names_sizes_offsets_and_ids_that_can_not_be_in_every_kind_of_mes
       EXPECT_TRUE(wild.is_refused(core::wire::get, 1, core::put_offer_body{name, 0, bytes, 1}));
       EXPECT_TRUE(wild.is_refused(core::wire::put_signal, 1, core::signal_body{name, 0, bytes}));
       EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, 0, bytes, 0, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{0, bytes, 1}));
+      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{1, bytes, 0, 0}));
     }
     // What would wrap around on its way through memory.
     EXPECT_TRUE(wild.is_refused(core::wire::offer, 1, core::offer_body{~std::uint64_t{0} - 5, 100, 1, 0}));
     EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, ~std::uint64_t{0} - 5, 100'000, 0, 0}));
+    EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{~std::uint64_t{0} - 5, 100, 1}));
     // The library's own objects.
     for (const std::uint32_t id : {remote_completion_ids_max, remote_completion_ids_max + 1, ~std::uint32_t{0}}) {
       EXPECT_TRUE(wild.is_refused(core::wire::offer, id, core::offer_body{0, 100'000, 1, 0})) << id;
@@ -234,6 +237,97 @@ TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer)
     for (std::uint64_t offset = 0; offset < 1000; offset += 8) EXPECT_FALSE(chunk_at(offset)) << offset;
     EXPECT_EQ(received.value(), 1U);
     for (std::size_t i = 0; i < 3000; ++i) ASSERT_EQ(memory[i], std::byte(i / 1000 == 1 ? 0 : 0x5a)) << i;
+  });
+}
+
+// The same of a receive that has told the peer where its buffer is: whole messages and ends of long ones that would
+// reach beyond it are refused, and so is what comes for receives that have told nobody.
+TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) {
+  test::local_job{1}.run([](runtime& rt) {
+    const matching_engine engine{rt, {.id = 3, .receiver_first = true}};
+    device& dev = rt.default_device();
+    core::operation_pool& under_way = test::local_job::state_of(rt).receives();
+    wild_messages wild{rt};
+    std::vector<std::byte> memory(3000, std::byte{0x5a});
+    const auto refused = [&](core::wire kind, std::uint64_t offset, std::uint64_t ticket) {
+      return wild.is_refused(kind, static_cast<std::uint32_t>(offset), std::uint64_t{0}, ticket,
+                             static_cast<std::uint32_t>(offset >> 32));
+    };
+    for (const bool is_last_first : {true, false}) {
+      counter received{rt};
+      const std::uint64_t ticket =
+          test::post(dev, [&] {
+            return dev.post_recv(0, std::span{memory}.subspan(1000, 1000), received, {.engine = 3});
+          }).ticket();
+      for (int i = 0; i < 1000; ++i) dev.progress();  // RTR comes here, and waits for a send
+      for (const core::wire kind : {core::wire::chunk, core::wire::last_chunk}) {
+        for (const std::uint64_t offset : test::boundary_words) {
+          EXPECT_TRUE(offset <= 992 || refused(kind, offset, ticket)) << offset;
+        }
+        EXPECT_TRUE(refused(kind, 0, ticket ^ 1));
+        EXPECT_TRUE(refused(kind, 0, ticket ^ std::uint64_t{1} << 40));
+      }
+      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 1001, 0, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 1001, 7, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket ^ 1, 10, 0, 0}));
+      EXPECT_FALSE(is_last_first && refused(core::wire::last_chunk, 800, ticket));
+      for (std::uint64_t offset = 0; offset < 800; offset += 8) {
+        EXPECT_EQ(received.value(), 0U);
+        EXPECT_FALSE(refused(core::wire::chunk, offset, ticket)) << offset;
+      }
+      EXPECT_FALSE(!is_last_first && refused(core::wire::last_chunk, 800, ticket));
+      EXPECT_EQ(received.value(), 1U);
+      EXPECT_TRUE(refused(core::wire::last_chunk, 0, ticket));  // it is through
+      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 10, 0, 0}));
+      under_way.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
+    }
+    for (std::size_t i = 0; i < 3000; ++i) {
+      ASSERT_EQ(memory[i], std::byte(i >= 1000 && i < 1808 ? 0 : 0x5a)) << i;
+    }
+    // A receive that waits for what others send first has no buffer that anybody may write into.
+    counter received{rt};
+    const std::uint64_t ticket =
+        test::post(dev, [&] { return dev.post_recv(0, std::span{memory}.first(1000), received); }).ticket();
+    EXPECT_TRUE(refused(core::wire::last_chunk, 0, ticket));
+    EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 10, 0, 0}));
+    EXPECT_EQ(dev.cancel(ticket), cancel_result::cancelled);
+  });
+}
+
+TEST(wild_peer, numbers_its_receives_as_they_can_not_be_and_takes_back_those_of_others) {
+  test::local_job{2}.run([](runtime& rt) {
+    const matching_engine engine{rt, {.id = 3, .receiver_first = true}};
+    const matching_engine other{rt, {.id = 4}};
+    device& dev = rt.default_device();
+    rt.barrier();
+    std::uint64_t word = 5;
+    if (rt.rank() == 1) {
+      counter received{rt};
+      static_cast<void>(test::post(dev, [&] {
+        return dev.post_recv(0, std::span{&word, 1}, received, {.tag = 7, .engine = 3});
+      }));
+      rt.barrier();
+      EXPECT_TRUE(test::eventually(dev, [&] { return received.value() == 1; }));
+      EXPECT_EQ(word, 9U);
+    } else {
+      rt.barrier();
+      wild_messages wild{rt};
+      EXPECT_TRUE(wild.is_refused(core::wire::take_back_ready, 4, core::take_back_body{1}));
+      for (const std::uint64_t ticket : test::boundary_words) {
+        EXPECT_FALSE(wild.is_refused(core::wire::take_back_ready, 3, core::take_back_body{ticket}));
+      }
+      const core::ready_body body{0, 8, 1};
+      EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, ~std::uint32_t{0}));  // was here before
+      EXPECT_FALSE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, 5));
+      EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, 5));
+      counter sent{rt};
+      word = 9;
+      const bool waits = test::post(dev, [&] {
+                           return dev.post_send(1, std::span{&word, 1}, sent, {.tag = 7, .engine = 3});
+                         }).is_posted();
+      EXPECT_TRUE(test::eventually(dev, [&] { return sent.value() == waits; }));
+    }
+    rt.barrier();
   });
 }
 
