@@ -40,10 +40,13 @@ struct matching_engine_options {
   /// Matches by this key instead of by policy. Not for ordered engines.
   match_key_function make_key = nullptr;
   /// Receives announce their buffers to the ranks that they name, and each send waits at its own rank for its receive,
-  /// then writes into the buffer: one message less than when the sender announces what it has. For messages longer than
-  /// a packet whose receives are posted early. Receives name rank and tag; those of one rank and tag meet the sends of
-  /// one rank and tag in the order of the posts on both sides. Not for `.ordered` engines, nor with a key. All ranks
-  /// must say the same. **Source**: dang2016, 2.3.2.
+  /// then writes into the buffer. For messages longer than a packet whose receives are posted before their sends: they
+  /// wait for no answer, and where they go in packets there is one message less. What that is worth, and what it costs
+  /// shorter ones: docs/decisions/receiver-first.md.
+  ///
+  /// Receives name rank and tag; those of one rank and tag meet the sends of one rank and tag in the order of the posts
+  /// on both sides. Not for `.ordered` engines, nor with a key. All ranks must say the same.
+  /// **Source**: dang2016, 2.3.2.
   bool receiver_first = false;
 };
 

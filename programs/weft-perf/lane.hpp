@@ -69,14 +69,16 @@ class lane {
                           {.tag = tag, .device = options_.partner_device});
     });
   }
-  void post_send(std::span<const std::byte> bytes) {
+  void post_send(std::span<const std::byte> bytes, std::uint32_t engine = default_matching_engine) {
     post([&] {
-      return dev_.post_send(options_.partner, bytes, sent_, {.tag = options_.index, .device = options_.partner_device});
+      return dev_.post_send(options_.partner, bytes, sent_,
+                            {.tag = options_.index, .engine = engine, .device = options_.partner_device});
     });
   }
-  void post_recv(std::span<std::byte> bytes) {
+  void post_recv(std::span<std::byte> bytes, std::uint32_t engine = default_matching_engine) {
     for (;;) {
-      const status answer = dev_.post_recv(options_.partner, bytes, received_, {.tag = options_.index});
+      const status answer =
+          dev_.post_recv(options_.partner, bytes, received_, {.tag = options_.index, .engine = engine});
       if (!answer.is_retry()) break;
       dev_.progress();
     }
@@ -112,6 +114,8 @@ class lane {
   [[nodiscard]] completion_queue& inbox() noexcept { return inbox_; }
   [[nodiscard]] counter& sent() noexcept { return sent_; }
   [[nodiscard]] std::uint32_t partner() const noexcept { return options_.partner; }
+  /// A number that no other lane has, the same on both sides.
+  [[nodiscard]] std::uint32_t id() const noexcept { return options_.id; }
   [[nodiscard]] std::uint64_t failed() const noexcept { return sent_.failed() + received_.failed(); }
 
  private:

@@ -35,14 +35,30 @@ class am_way {
   double wrong_ = 0;
 };
 
+// In an engine of its own the receiver begins.
+struct first_engine {
+  explicit first_engine(lane& on) : made{on.device().runtime(), {.id = on.id(), .receiver_first = true}} {}
+  [[nodiscard]] std::uint32_t id() const noexcept { return made.id(); }
+  matching_engine made;
+};
+struct common_engine {
+  explicit common_engine(lane& /*on*/) noexcept {}
+  [[nodiscard]] static constexpr std::uint32_t id() noexcept { return default_matching_engine; }
+};
+
+template <class Engine>
 class sendrecv_way {
  public:
   sendrecv_way(lane& on, const point& what, std::size_t slots)
-      : lane_{on}, what_{what}, slots_{slots}, in_{on.device().runtime(), what.memory, what.bytes, slots} {}
+      : lane_{on},
+        what_{what},
+        slots_{slots},
+        in_{on.device().runtime(), what.memory, what.bytes, slots},
+        engine_{on} {}
 
-  void send(std::span<const std::byte> bytes) { lane_.post_send(bytes); }
+  void send(std::span<const std::byte> bytes) { lane_.post_send(bytes, engine_.id()); }
   void prepare(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i % slots_]);
+    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i % slots_], engine_.id());
     prepared_ = count;
   }
   std::byte take(std::size_t /*count*/) {
@@ -61,6 +77,7 @@ class sendrecv_way {
   const point& what_;
   std::size_t slots_;
   buffers in_;
+  Engine engine_;
   std::size_t prepared_ = 0;
   double wrong_ = 0;
 };
@@ -191,7 +208,10 @@ lane_result warm_and_run(Conversation&& with, const point& what) {
 lane_result measure_messages(lane& on, const point& what) {
   if (what.kind == kind::stream) return warm_and_run(stream{on, what}, what);
   if (what.operation == operation::am) return warm_and_run(conversation<am_way>{on, what}, what);
-  return warm_and_run(conversation<sendrecv_way>{on, what}, what);
+  if (what.operation == operation::receiver_first) {
+    return warm_and_run(conversation<sendrecv_way<first_engine>>{on, what}, what);
+  }
+  return warm_and_run(conversation<sendrecv_way<common_engine>>{on, what}, what);
 }
 
 }  // namespace weft::perf

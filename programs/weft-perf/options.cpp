@@ -13,7 +13,8 @@ constexpr const char* version = "weft-perf 0.1.0";
 const std::map<std::string, mode> modes{{"processes", mode::processes},
                                         {"threads-dedicated", mode::threads_dedicated},
                                         {"threads-shared", mode::threads_shared}};
-const std::map<std::string, operation> operations{{"am", operation::am}, {"sendrecv", operation::sendrecv}};
+const std::map<std::string, operation> operations{
+    {"am", operation::am}, {"sendrecv", operation::sendrecv}, {"receiver-first", operation::receiver_first}};
 const std::map<std::string, memory> memories{{"ordinary", memory::ordinary}, {"weft", memory::weft}};
 const std::map<std::string, bench_options::pinning> pinnings{{"core", bench_options::pinning::core},
                                                              {"none", bench_options::pinning::none}};
@@ -83,7 +84,8 @@ void add_measuring(CLI::App& to, options& out, texts& text) {
 }
 
 void add_operation(CLI::App& to, options& out) {
-  add_choice(to, "--operation", out.operation, operations, "am or sendrecv; both unless given");
+  add_choice(to, "--operation", out.operation, operations,
+             "am, sendrecv or receiver-first; the first two unless given");
 }
 
 void add_window(CLI::App& to, options& out) {
@@ -181,7 +183,7 @@ void check_together(const options& chosen) {
                                "several threads need --mode threads-dedicated or threads-shared; several processes "
                                "come with weft-run -n");
   }
-  if (chosen.stream && chosen.operation == operation::sendrecv) {
+  if (chosen.stream && chosen.operation.value_or(operation::am) != operation::am) {
     throw CLI::ValidationError("--stream", "only active messages need no receives, so only they can stream");
   }
 }

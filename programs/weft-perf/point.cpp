@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kinds{kind::latency, kind::rate,        kind::stream,   kind::bandwidth,
                            kind::put,     kind::put_visible, kind::put_rate, kind::get};
-constexpr std::array operations{operation::am, operation::sendrecv};
+constexpr std::array operations{operation::am, operation::sendrecv, operation::receiver_first};
 constexpr std::array modes{mode::processes, mode::threads_dedicated, mode::threads_shared};
 constexpr std::array memories{memory::ordinary, memory::weft};
 
@@ -41,7 +41,14 @@ const char* name_of(kind what) noexcept {
   return "unknown";
 }
 
-const char* name_of(operation what) noexcept { return what == operation::am ? "am" : "sendrecv"; }
+const char* name_of(operation what) noexcept {
+  switch (what) {
+    case operation::am: return "am";
+    case operation::sendrecv: return "sendrecv";
+    case operation::receiver_first: return "receiver-first";
+  }
+  return "unknown";
+}
 
 const char* name_of(mode what) noexcept {
   switch (what) {

@@ -106,7 +106,7 @@ bool device_state::on_written_chunk(const net::arrival& message, std::uint64_t o
 // receive is complete once the packets and the end are here, and not before.
 void device_state::count_written(operation_state& receive, std::uint64_t bytes) noexcept {
   const std::uint64_t all = receive.bytes + 1;
-  const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));  // [stat] not yet
+  const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));  // [stat] its own
   const std::uint32_t peer = receive.peer;
   // [written.count] acq_rel -> [written.count]: whoever counts the rest sees all packets in the buffer, and the end.
   if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
@@ -265,7 +265,8 @@ bool device_state::fin(operation_state& send) noexcept {
   if (send.error != errc::peer_failed) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [stat] ours
     const fin_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::fin)};
+    const net::header what{.kind = static_cast<std::uint32_t>(wire::fin),
+                           .note = sends_packets ? operation_pool::note_of(ticket) : 0};
     if (inject(send.peer, send.device, what, body) != net::post_result::ok) {
       send.reach(step::fin);
       return false;

@@ -28,6 +28,7 @@ rank_state::rank_state(runtime& rt, const script& all)
       counted_before_{rt.counters()},
       unordered_{rt, {.id = id_of(id::unordered)}},
       ordered_{rt, {.id = id_of(id::ordered), .ordered = true}},
+      receiver_first_{rt, {.id = id_of(id::receiver_first), .receiver_first = true}},
       users_memory_(all.region_bytes() + 8),
       librarys_region_{rt, all.region_bytes()},
       users_region_{rt, std::span{users_memory_}.first(all.region_bytes())},
@@ -52,6 +53,12 @@ rank_state::rank_state(runtime& rt, const script& all)
   registrations_.push_back(rt.register_completion(signals_, {.id = id_of(id::signals)}));
   registrations_.push_back(rt.register_completion(seen_, {.id = id_of(id::seen)}));
   exchange_handles();
+}
+
+std::uint32_t rank_state::engine_of(const plan& of) const noexcept {
+  if (of.is_receiver_first()) return id_of(id::receiver_first);
+  if (of.what == action::send) return of.number % 2 == 0 ? id_of(id::unordered) : default_matching_engine;
+  return id_of(of.thread % 2 == 0 ? id::ordered : id::ordered_of_thread + of.thread);
 }
 
 void rank_state::exchange_handles() {

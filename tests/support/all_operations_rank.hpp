@@ -22,7 +22,8 @@ inline constexpr std::uint32_t seen = 3;     // a put's signal has been checked:
 inline constexpr std::uint32_t handles = 4;
 inline constexpr std::uint32_t unordered = 5;  // engines
 inline constexpr std::uint32_t ordered = 6;
-inline constexpr std::uint32_t ordered_of_thread = 7;  // and on: of one thread index at all ranks
+inline constexpr std::uint32_t receiver_first = 7;
+inline constexpr std::uint32_t ordered_of_thread = 8;  // and on: of one thread index at all ranks
 }  // namespace id
 
 /// Memory for long active messages, which is short now and then.
@@ -82,6 +83,8 @@ class rank_state {
   [[nodiscard]] runtime& rt() const noexcept { return rt_; }
   [[nodiscard]] const script& plans() const noexcept { return script_; }
   [[nodiscard]] std::uint32_t id_of(std::uint32_t offset) const noexcept { return script_.load().first_id + offset; }
+  /// Of a send and its receive.
+  [[nodiscard]] std::uint32_t engine_of(const plan& of) const noexcept;
   [[nodiscard]] completion_queue& queued() noexcept { return queued_; }
   [[nodiscard]] completion_queue& signals() noexcept { return signals_; }
   [[nodiscard]] const remote_region& handle(std::uint32_t peer, std::uint32_t region) const noexcept {
@@ -107,7 +110,7 @@ class rank_state {
   runtime& rt_;
   const script& script_;
   runtime_counters counted_before_;
-  matching_engine unordered_, ordered_;
+  matching_engine unordered_, ordered_, receiver_first_;
   std::vector<std::unique_ptr<matching_engine>> ordered_of_threads_;
   std::vector<std::byte> users_memory_;
   memory_region librarys_region_, users_region_;

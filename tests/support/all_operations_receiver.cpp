@@ -40,11 +40,6 @@ receiver::receiver(rank_state& rank, device& dev, std::uint32_t thread, all_oper
   for (std::size_t i = waiting_.size(); i > 1; --i) std::swap(waiting_[i - 1], waiting_[random_.below(i)]);
 }
 
-std::uint32_t receiver::engine_of(const plan& of) const noexcept {
-  if (of.what == action::send) return of.number % 2 == 0 ? rank_.id_of(id::unordered) : default_matching_engine;
-  return rank_.id_of(of.thread % 2 == 0 ? id::ordered : id::ordered_of_thread + of.thread);
-}
-
 std::unique_ptr<receiver::incoming> receiver::make(const plan* of, std::size_t room, bool as_list) const {
   auto out = std::make_unique<incoming>();
   out->of = of;
@@ -91,9 +86,12 @@ bool receiver::try_post(const plan& of) {
   const std::size_t room = wild ? rank_.plans().usual_bytes_max() : of.how == receipt::cut ? of.bytes / 2 : of.bytes;
   auto what = make(wild ? nullptr : &of, room, of.key % 4 == 1);
   incoming* const in = what.get();
-  return try_post(
-      std::move(what), of.source,
-      {.tag = of.tag(), .engine = engine_of(of), .policy = of.policy, .context = in, .allow_retry = of.key % 3 != 0});
+  return try_post(std::move(what), of.source,
+                  {.tag = of.tag(),
+                   .engine = rank_.engine_of(of),
+                   .policy = of.policy,
+                   .context = in,
+                   .allow_retry = of.key % 3 != 0});
 }
 
 void receiver::post_first() {
@@ -137,7 +135,7 @@ void receiver::post_some_ordered() {
 void receiver::probe_some() {
   for (std::size_t i = 0; i < probing_.size(); ++i) {
     const plan& of = *probing_[i];
-    auto found = dev_.probe(of.source, {.tag = of.tag(), .engine = engine_of(of), .policy = of.policy});
+    auto found = dev_.probe(of.source, {.tag = of.tag(), .engine = rank_.engine_of(of), .policy = of.policy});
     if (!found) continue;
     rank_.require(found->source() == of.source && found->tag() == of.tag(), &of, "a probe found something else");
     rank_.require(found->bytes() == of.bytes, &of, "a probe found another size");
@@ -168,8 +166,9 @@ void receiver::cancel() {
     ++(in.is_cancelled ? counts_.cancelled : counts_.cancelled_too_late);
   };
   for (auto& [key, in] : posted_) {
-    // What comes first has to stay, and a probed one has its message.
-    if (in->of == nullptr || in->of->how == receipt::first || in->of->how == receipt::probed || in->is_cancelled) {
+    // What comes first has to stay, a probed one has its message, and of an announced one the completion tells.
+    if (in->of == nullptr || in->of->how == receipt::first || in->of->how == receipt::probed || in->is_cancelled ||
+        in->of->is_receiver_first()) {
       continue;
     }
     cancel_until_certain(*in);

@@ -48,7 +48,6 @@ class receiver {
   [[nodiscard]] bool is_wild(const plan& of) const noexcept {
     return of.policy == match_policy::rank_only || of.policy == match_policy::none;
   }
-  [[nodiscard]] std::uint32_t engine_of(const plan& of) const noexcept;
   [[nodiscard]] std::unique_ptr<incoming> make(const plan* of, std::size_t room, bool as_list) const;
   /// False: not now.
   bool try_post(const plan& of);

@@ -69,6 +69,11 @@ struct plan {
   std::uint32_t slot;
   std::size_t offset;  // in the slot
 
+  /// Of a send: whether its receive is announced to it.
+  [[nodiscard]] bool is_receiver_first() const noexcept {
+    return what == action::send && policy == match_policy::rank_tag && how != receipt::probed && number % 3 == 0;
+  }
+
   /// Says all of it: the source in 16 bits, the thread in 16, the number in 32.
   [[nodiscard]] std::uint64_t tag() const noexcept {
     return std::uint64_t{source} << 48 | std::uint64_t{thread} << 32 | number;

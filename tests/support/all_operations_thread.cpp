@@ -128,11 +128,9 @@ void worker::send_am(const plan& of) {
 void worker::send(const plan& of) {
   const bool ordered = of.what == action::ordered_send;
   const bool of_thread = ordered && thread_ % 2 == 1;
-  std::uint32_t engine = of.number % 2 == 0 ? rank_.id_of(id::unordered) : default_matching_engine;
-  if (ordered) engine = rank_.id_of(of_thread ? id::ordered_of_thread + thread_ : id::ordered);
   post(make(of, operation::send, true), [&](outgoing& message) {
     const post_send_options options{.tag = ordered && !of_thread ? thread_ : of.tag(),
-                                    .engine = engine,
+                                    .engine = rank_.engine_of(of),
                                     .policy = ordered ? match_policy::rank_tag : of.policy,
                                     .complete_at = of.delivered ? completion_level::delivered : completion_level::local,
                                     .device = of.device,

@@ -62,6 +62,23 @@ TEST(lost_message, ends_its_operation_once_with_an_error_that_names_the_peer) {
   });
 }
 
+TEST(lost_message, ends_a_receive_that_it_was_to_announce) {
+  beside_a_silent_rank([](runtime& rt, core::device_state& state) {
+    completion_queue over{rt};
+    const matching_engine engine{rt, {.id = 3, .receiver_first = true}};
+    std::byte byte{};
+    const status receive = rt.default_device().post_recv(1, {&byte, 1}, over, {.engine = 3});
+    ASSERT_TRUE(receive.is_posted());
+    lose(state, core::wire::ready_to_receive, receive.ticket());
+    expect_failed(over.pop());
+    EXPECT_EQ(rt.default_device().cancel(receive.ticket()), cancel_result::too_late);
+    EXPECT_NE(refusal_of([&] {
+                static_cast<void>(rt.default_device().post_send(1, std::span{&byte, 1}, over, {.engine = 3}));
+              }),
+              "");
+  });
+}
+
 TEST(lost_message, ends_no_operation_with_another_rank_and_none_that_has_not_posted_it) {
   beside_a_silent_rank([](runtime& rt, core::device_state& state) {
     completion_queue over{rt};

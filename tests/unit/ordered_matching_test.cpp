@@ -164,6 +164,29 @@ TEST_F(ordered_matching_test, a_probe_takes_the_oldest_message_that_fits_and_no_
   EXPECT_EQ(found, &messages_[1]);
 }
 
+TEST_F(ordered_matching_test, one_that_is_meant_is_taken_from_among_its_like_and_no_early_one) {
+  for (std::uint32_t number = 0; number < 4; ++number) arrive(2, number / 2, number, match_result::inserted);
+  arrive(2, 0, 5, match_result::inserted);
+  arrive(1, 0, 0, match_result::inserted);
+  const auto take = [&](std::uint32_t source, std::uint32_t number) {
+    ordered_message* found = nullptr;
+    const auto is_meant = [&](const ordered_message& each) { return each.sequence == number; };
+    const match_result result =
+        engine_.take_meant(make_match_key(1, match_policy::rank_only, source, 0), is_meant, found);
+    EXPECT_EQ(result, found != nullptr ? match_result::removed : match_result::none);
+    return found;
+  };
+  EXPECT_EQ(take(2, 5), nullptr);
+  EXPECT_EQ(take(3, 0), nullptr);
+  EXPECT_EQ(take(2, 2), &messages_[2]);
+  EXPECT_EQ(take(2, 2), nullptr);
+  EXPECT_EQ(take(2, 0), &messages_[0]);
+  EXPECT_EQ(count().messages, 3U);
+  match_node first, second;
+  EXPECT_EQ(post(first, match_policy::rank_and_tag, 2, 0), &messages_[1]);
+  EXPECT_EQ(post(second, match_policy::rank_and_tag, 2, 1), &messages_[3]);
+}
+
 TEST_F(ordered_matching_test, a_cancelled_receive_is_not_matched) {
   match_node first;
   match_node second;
