@@ -148,7 +148,7 @@ match_result device_state::ask_back(std::uint64_t ticket) noexcept {
   if (receive == nullptr) {
     return runtime_->receives().find(ticket, step::ready) != nullptr ? match_result::busy : match_result::none;
   }
-  // [receive.cancel] relaxed: as in `take_out`.
+  // [receive.announced_in] relaxed: as in `take_out`.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   // [receive.ask] relaxed <- [receive.announced]: a guess, as above.
   const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
