@@ -55,7 +55,8 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
 }
 
 // Of the fibers that lack the same thing, one tries again and again, in turns with all that run; the others sleep until
-// it has got what it lacked. Fibers that lack something else don't wait for it: they may free it.
+// it has got what it lacked. Fibers that lack something else don't wait for it: they may free it. Those that lack a
+// place for a receive take turns: each is served without one once its message is here.
 status blocking_device::post_again(const erased_post& post, call& me, shortage lacks) {
   status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {
@@ -75,7 +76,7 @@ status blocking_device::post_again(const erased_post& post, call& me, shortage l
     do {
       me.end.yield("what it lacks to post (it is answered retry)");
       answer = post.post(post.what, ended_, &me);
-    } while (answer.is_retry() && answer.reason() == lacks);
+    } while (answer.is_retry() && answer.reason() == lacks && lacks != shortage::receives);
   }
   return answer;
 }

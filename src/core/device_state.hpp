@@ -319,6 +319,10 @@ class device_state final {
   unsigned answer_all_unwanted() noexcept;
   void complete_receive(operation_state& receive, const net::arrival& message) noexcept;
 
+  [[nodiscard]] status receive_late(const receive_request& request) noexcept;
+  [[nodiscard]] status receive_probed(operation_state& receive, unexpected_message& probed,
+                                      const receive_request& request) noexcept;
+
   // Engines whose receivers begin (receiver_first.cpp).
   [[nodiscard]] status post_for_ready(const message_request& request, engine_state& engine);
   [[nodiscard]] status match_ready(operation_state& send, engine_state& engine, bool allow_done, bool allow_retry);

@@ -44,9 +44,10 @@ enum class step : std::uint8_t {
 };
 
 /// Which set an operation is from. Apart, so that what is posted here can't take the place of what answers peers: two
-/// ranks that have posted all they may to each other would wait for each other for ever.
-enum class operation_set : std::uint8_t { posts, arrivals, receives };
-inline constexpr std::size_t operation_sets = 3;
+/// ranks that have posted all they may to each other would wait for each other for ever. So are receives that come
+/// after their message: receives that wait for others can't take their place.
+enum class operation_set : std::uint8_t { posts, arrivals, receives, late_receives };
+inline constexpr std::size_t operation_sets = 4;
 
 struct engine_state;
 

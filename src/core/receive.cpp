@@ -42,7 +42,8 @@ status device_state::post_receive(const receive_request& request) {
 status device_state::try_post_receive(const receive_request& request) {
   operation_state* const receive = runtime_->receives().try_get();
   if (receive == nullptr) {
-    if (request.allow_retry) return status::retry(shortage::receives);
+    const status late = receive_late(request);
+    if (!late.is_retry() || request.allow_retry) return late;
     throw_backlog_full(operation::receive, request.peer, runtime_->receives().count());
   }
   describe(*receive, request);
@@ -59,6 +60,26 @@ status device_state::try_post_receive(const receive_request& request) {
   operation_state::take_back_signal(*request.local);
   runtime_->put_back(*receive);
   return status::retry(shortage::lock);
+}
+
+// There is no place for a receive that waits. One whose message is here gets a place that is kept for such.
+status device_state::receive_late(const receive_request& request) noexcept {
+  operation_state* const receive = runtime_->late_receives().try_get();
+  if (receive == nullptr) return status::retry(shortage::receives);
+  unexpected_message* const found = request.engine->receiver_first ? nullptr : probe(request);
+  if (found == nullptr) {
+    runtime_->put_back(*receive);
+    return status::retry(shortage::receives);
+  }
+  return receive_probed(*receive, *found, request);
+}
+
+status device_state::receive_probed(operation_state& receive, unexpected_message& probed,
+                                    const receive_request& request) noexcept {
+  describe(receive, request);
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [stat] ours alone until then
+  pair_up(receive, probed);
+  return status::posted(ticket);
 }
 
 // The operation of a common receive, all but the step that it has reached.
@@ -101,7 +122,16 @@ inline status device_state::post_plain_receive(detail::message_source from, buff
                                                                void* context) noexcept {
   operation_state* const receive = get_receive();
   if (receive == nullptr) [[unlikely]]
-    return counts_.retried(status::retry(shortage::receives));
+    return counts_.answered(operation::receive, into.bytes(),
+                            receive_late({.engine = &runtime_->default_engine(),
+                                          .peer = from.peer(),
+                                          .tag = tag,
+                                          .policy = policy_of(from.policy()),
+                                          .any_tag = false,
+                                          .into = into,
+                                          .local = &local,
+                                          .context = context,
+                                          .allow_retry = true}));
   static_cast<void>(describe_plain(*receive, from, into, tag, context));
   receive->will_signal(local);
   return insert_plain_receive(*receive, {});
@@ -222,13 +252,10 @@ unexpected_message* device_state::probe(const receive_request& what) noexcept {
 }
 
 status device_state::receive(unexpected_message& probed, const receive_request& request) noexcept {
-  operation_state* const receive = runtime_->receives().try_get();
+  operation_state* receive = runtime_->receives().try_get();
+  if (receive == nullptr) receive = runtime_->late_receives().try_get();
   if (receive == nullptr) return counts_.retried(status::retry(shortage::receives));
-  describe(*receive, request);
-  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours alone until then
-  pair_up(*receive, probed);
-  counts_.posted(operation::receive, request.into.bytes());
-  return status::posted(ticket);
+  return counts_.answered(operation::receive, request.into.bytes(), receive_probed(*receive, probed, request));
 }
 
 // A message that nobody wants: its packet goes back; the sender of a long one gets its buffer back.

@@ -4,10 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "base/config.hpp"
 #include "support/waiting.hpp"
+#include "weft/blocking_device.hpp"
+#include "weft/fiber.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
 
@@ -35,6 +39,104 @@ TEST(receives, can_all_be_posted_beside_devices_that_keep_some_for_nothing) {
     }
     EXPECT_EQ(tickets.size(), wanted);
     for (const std::uint64_t each : tickets) EXPECT_EQ(rt.default_device().cancel(each), cancel_result::cancelled);
+  });
+}
+
+// All places for receives, taken by receives of tags that nobody sends with; taken back at the end.
+class all_places {
+ public:
+  all_places(runtime& rt, counter& local) : through_{rt.default_device()} {
+    for (;;) {
+      const status posted = through_.post_recv(0, std::span{&word_, 1}, local, {.tag = ~std::uint64_t{0}});
+      if (posted.is_retry()) break;
+      tickets_.push_back(posted.ticket());
+    }
+  }
+  ~all_places() {
+    for (const std::uint64_t each : tickets_) EXPECT_EQ(through_.cancel(each), cancel_result::cancelled);
+  }
+  all_places(const all_places&) = delete;
+  all_places& operator=(const all_places&) = delete;
+
+ private:
+  device& through_;
+  std::uint64_t word_ = 0;
+  std::vector<std::uint64_t> tickets_;
+};
+
+TEST(receives, need_no_place_where_their_message_is_here) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter received{rt}, sent{rt}, never{rt};
+    const all_places none_is_left{rt, never};
+    matching_engine ordered{rt, {.id = 5, .ordered = true}};
+    std::uint64_t signals = 0;
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4} << 10, std::size_t{1} << 20}) {
+      for (const std::uint32_t engine : {default_matching_engine, ordered.id()}) {
+        const std::vector<std::byte> out(bytes, std::byte{7});
+        std::vector<std::byte> in(bytes);
+        const auto receive = [&](std::uint64_t tag, bool allow_retry) {
+          return dev.post_recv(0, in, received, {.tag = tag, .engine = engine, .allow_retry = allow_retry});
+        };
+        EXPECT_EQ(receive(bytes, true).reason(), shortage::receives);
+        static_cast<void>(
+            test::post(dev, [&] { return dev.post_send(0, out, sent, {.tag = bytes, .engine = engine}); }));
+        status answer = status::retry(shortage::receives);
+        EXPECT_TRUE(test::eventually(dev, [&] {
+          try {
+            answer = receive(bytes, signals % 2 == 0);
+          } catch (const error& refused) {  // what may not answer retry
+            EXPECT_EQ(refused.code(), errc::backlog_full);
+          }
+          return !answer.is_retry();
+        }));
+        EXPECT_TRUE(answer.is_posted());
+        EXPECT_EQ(dev.cancel(answer.ticket()), cancel_result::too_late);
+        EXPECT_TRUE(test::eventually(dev, [&] { return received.value() == signals + 1; }));
+        ++signals;
+        EXPECT_EQ(in, out);
+        EXPECT_EQ(receive(bytes, true).reason(), shortage::receives);
+      }
+    }
+    std::uint64_t probed = 0;
+    static_cast<void>(test::post(dev, [&] { return dev.post_send(0, std::span{&probed, 1}, sent, {.tag = 1}); }));
+    std::optional<matched_message> found;
+    EXPECT_TRUE(test::eventually(dev, [&] { return (found = dev.probe(0, {.tag = 1})).has_value(); }));
+    EXPECT_TRUE(found->receive(std::span{&probed, 1}, received).is_posted());
+    EXPECT_TRUE(test::eventually(dev, [&] { return received.value() == signals + 1; }));
+    EXPECT_EQ(received.failed(), 0U);
+  });
+}
+
+// The first fiber waits for what the second one sends once it has its own message, and there is a place for neither.
+TEST(receives, of_fibers_that_have_no_place_are_served_as_their_messages_come) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter never{rt}, sent{rt};
+    const all_places none_is_left{rt, never};
+    blocking_device through{dev};
+    std::array<device*, 1> served{&dev};
+    fiber_scheduler fibers{{.devices = served}};
+    const auto receive = [&](std::uint64_t tag) {
+      std::uint64_t word = 0;
+      static_cast<void>(through.recv(0, {&word, sizeof word}, {.tag = tag}));
+      return word;
+    };
+    const auto send = [&](std::uint64_t tag, std::uint64_t word) {
+      through.send(0, {&word, sizeof word}, {.tag = tag});
+    };
+    fiber first = fibers.spawn([&] { EXPECT_EQ(receive(1), 11U); });
+    fiber second = fibers.spawn([&] {
+      EXPECT_EQ(receive(2), 22U);
+      send(1, 11);
+    });
+    fiber third = fibers.spawn([&] {
+      for (int turn = 0; turn < 10; ++turn) this_fiber::yield();
+      send(2, 22);
+    });
+    third.join();
+    second.join();
+    first.join();
   });
 }
 
