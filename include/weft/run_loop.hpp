@@ -140,6 +140,15 @@ class run_loop {
     return watch<bool>(on, false, std::move(stop), std::move(is_done));
   }
 
+  /// `device::flush`, to be awaited: goes on when all that was posted to rank `peer` is through. **Errors**: the same.
+  [[nodiscard]] detail::flush_awaiter flush(std::uint32_t peer);
+  /// The same for all ranks.
+  [[nodiscard]] detail::flush_awaiter flush();
+  /// `runtime::barrier`, to be awaited, by one coroutine or thread of a rank at a time: goes on when every rank has
+  /// come, whichever way. A task that is dropped meanwhile leaves the other ranks waiting. **Errors**: the same, and
+  /// `invalid_argument` where the loop's device is not the runtime's default one, by which barriers go.
+  [[nodiscard]] detail::barrier_awaiter barrier();
+
   /// Starts `what` and waits for its end (`graph::start`).
   [[nodiscard]] auto start(graph& what) {
     const auto post = [&what](completion& local, void* context) {

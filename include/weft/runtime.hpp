@@ -178,6 +178,7 @@ class runtime {
   friend class matching_engine;
   friend class memory_region;
   friend class blocking_device;
+  friend class run_loop;
   friend class wait_descriptor;
   explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options = {});
 

@@ -1,6 +1,7 @@
 // Who says how the calling thread waits (weft/suspender.hpp).
 #pragma once
 
+#include "base/backoff.hpp"
 #include "base/this_wait.hpp"
 #include "weft/suspender.hpp"
 
@@ -17,10 +18,15 @@ inline bool yield_to_fibers() noexcept {
   void* const me = by == nullptr ? nullptr : by->current();
   if (me == nullptr) [[likely]]
     return false;
-  this_wait() = {.what = "device::wait, flush or barrier", .is_poll = true};
+  this_wait() = {.what = "device::wait, flush, barrier or the end of an object", .is_poll = true};
   by->resume(me);
   by->suspend();
   return true;
+}
+
+/// One step of a wait that looks again and again: a fiber lets others run, a thread pauses. As above.
+inline void give_way(backoff& waiting) noexcept {
+  if (!yield_to_fibers()) waiting.pause();
 }
 
 }  // namespace weft::base

@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "base/backoff.hpp"
-#include "base/this_suspender.hpp"
 #include "core/refusals.hpp"
 #include "core/remote_atomic.hpp"
 #include "core/runtime_state.hpp"
@@ -384,32 +382,6 @@ status device::post_comm(direction way, std::uint32_t peer, buffer_ref buffer, c
   out.policy = options.policy;
   out.any_tag = options.any_tag;
   return post_recv(peer, buffer, local, out);
-}
-
-void device::flush(std::uint32_t peer) {
-  core::runtime_state& state = *runtime_->state_;
-  if (peer >= state.size()) refuse_rank("flush", peer, state.size());
-  state.refuse_inside_handler("flush", *state_);
-  base::backoff waiting;
-  while (!state.is_flushed(peer)) {
-    if (state_->progress()) {
-      waiting.reset();
-    } else {
-      state.refuse_if_cut_off("flush", peer);
-      if (!base::yield_to_fibers()) waiting.pause();
-    }
-  }
-  state.refuse_if_cut_off("flush", peer);
-  if (const std::uint32_t failures = state.take_failures(peer); failures != 0) {
-    throw error{errc::region_refused,
-                fmt::format("flush: rank {} refused {} puts or atomics that had answered done: their region was "
-                            "withdrawn, or did not reach that far",
-                            peer, failures)};
-  }
-}
-
-void device::flush() {
-  for (std::uint32_t rank = 0; rank < state_->rank_count(); ++rank) flush(rank);
 }
 
 matching_engine::matching_engine(weft::runtime& owner, const matching_engine_options& options)

@@ -197,6 +197,37 @@ bool watching::abandon(ready_node& of) noexcept {
   return true;
 }
 
+runtime_wait::runtime_wait(core::run_loop_state& loop, core::runtime_state& of)
+    : watching{loop, of.own_object(), false, {}}, of_{of} {}
+
+bool runtime_wait::is_met() noexcept {
+  try {
+    return go_on();
+  } catch (...) {
+    failure_ = std::current_exception();
+    return true;
+  }
+}
+
+bool flush_awaiter::go_on() {
+  while (next_ < end_ && of_.try_flush(next_)) ++next_;
+  return next_ == end_;
+}
+
+// What a rank has sent before it was cut off may not have been polled yet: it has some looks more.
+bool barrier_awaiter::go_on() {
+  constexpr unsigned looks_max = 64;
+  core::barrier::passage at{round_, is_posted_};
+  const bool is_over = of_.barrier().go_on(at, of_.default_state(), of_.rank(), of_.size());
+  if (is_over) return true;
+  if (at.round != round_) looks_in_vain_ = 0;
+  round_ = at.round;
+  is_posted_ = at.is_posted;
+  const std::uint32_t to = at.to(of_.rank(), of_.size());
+  if (is_posted_ && of_.is_cut_off(to) && ++looks_in_vain_ > looks_max) of_.refuse_if_cut_off("barrier", to);
+  return false;
+}
+
 void watching::stirrer::operator()() const noexcept { loop->stir(); }
 
 void schedule_awaiter::begin() noexcept { loop_->make_ready(*this); }

@@ -17,29 +17,35 @@ completion::answer barrier::signal(completion_record&& record) noexcept {
   return answer::taken;
 }
 
-void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size) {
+bool barrier::go_on(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size) {
   const auto rounds = static_cast<std::uint32_t>(std::bit_width(size - 1));
-  base::backoff waiting;
-  for (std::uint32_t round = 0; round < rounds; ++round) {
-    const auto to = static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
-    const net::header what = active_message_to(id, turn_ * rounds_max + round);
-    while (through.post_inline(operation::active_message, {to, 0}, what, {}).is_retry()) {
-      if (!through.progress() && !base::yield_to_fibers()) waiting.pause();
+  for (; at.round < rounds; ++at.round) {
+    if (!at.is_posted) {
+      const net::header what = active_message_to(id, turn_ * rounds_max + at.round);
+      if (through.post_inline(operation::active_message, {at.to(rank, size), 0}, what, {}).is_retry()) return false;
+      at.is_posted = true;
     }
-    std::atomic<std::uint32_t>& mine = arrived_[turn_][round];
+    std::atomic<std::uint32_t>& mine = arrived_[turn_][at.round];
     // [barrier.wait] acquire <- [barrier.arrive]: what the other ranks did before.
-    while (mine.load(std::memory_order_acquire) == 0) {
-      if (through.progress()) {
-        waiting.reset();
-      } else {
-        through.runtime().refuse_if_cut_off("barrier", to);
-        if (!base::yield_to_fibers()) waiting.pause();
-      }
-    }
+    if (mine.load(std::memory_order_acquire) == 0) return false;
     // [barrier.next] relaxed: the same round of the barrier after next counts on from here.
     mine.fetch_sub(1, std::memory_order_relaxed);
+    at.is_posted = false;
   }
   turn_ ^= 1;
+  return true;
+}
+
+void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size) {
+  passage at;
+  for (base::backoff waiting; !go_on(at, through, rank, size);) {
+    if (through.progress()) {
+      waiting.reset();
+      continue;
+    }
+    if (at.is_posted) through.runtime().refuse_if_cut_off("barrier", at.to(rank, size));
+    base::give_way(waiting);
+  }
 }
 
 }  // namespace weft::core

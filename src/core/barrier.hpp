@@ -18,6 +18,19 @@ class barrier final : public completion {
 
   explicit barrier(weft::runtime& owner) noexcept : completion{owner} {}
 
+  /// How far a rank has come that passes it.
+  struct passage {
+    std::uint32_t round = 0;
+    bool is_posted = false;  // this round's message
+
+    /// Whom this round waits for.
+    [[nodiscard]] std::uint32_t to(std::uint32_t rank, std::uint32_t size) const noexcept {
+      return static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
+    }
+  };
+  /// Goes as far as it can without waiting. **Returns**: whether all ranks have come. **Errors**: those of a post.
+  [[nodiscard]] bool go_on(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size);
+
   /// What `runtime::barrier` promises. Posts and polls on `through`.
   void wait(device_state& through, std::uint32_t rank, std::uint32_t size);
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/backoff.hpp"
+#include "base/this_suspender.hpp"
 #include "weft/detail/atomics.hpp"
 #include "weft/detail/thread_slot.hpp"
 
@@ -179,12 +180,12 @@ class alignas(detail::cache_line_bytes) poll_gate {
 
   void wait_until_left() const noexcept {
     const std::uint64_t before = passes();
-    for (base::backoff waiting; !has_left_since(before);) waiting.pause();
+    for (base::backoff waiting; !has_left_since(before);) base::give_way(waiting);
   }
 
   /// For who destroys it, once nobody comes any more.
   void wait_until_free() const noexcept {
-    for (base::backoff waiting; !word_.is_free();) waiting.pause();
+    for (base::backoff waiting; !word_.is_free();) base::give_way(waiting);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "core/refusals.hpp"
 #include "core/run_loop_state.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/runtime.hpp"
@@ -383,6 +384,24 @@ bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& o
     }
   }
   return true;
+}
+
+detail::flush_awaiter run_loop::flush(std::uint32_t peer) {
+  const std::uint32_t size = through_->runtime().size();
+  if (peer >= size) core::refuse_rank("flush", peer, size);
+  return {state(), *through_->runtime().state_, peer, peer + 1};
+}
+
+detail::flush_awaiter run_loop::flush() {
+  return {state(), *through_->runtime().state_, 0, through_->runtime().size()};
+}
+
+detail::barrier_awaiter run_loop::barrier() {
+  if (through_ != &through_->runtime().default_device()) {
+    throw error{errc::invalid_argument,
+                "run_loop::barrier: barriers go by the runtime's default device, and this loop posts on another one"};
+  }
+  return {state(), *through_->runtime().state_};
 }
 
 detail::ready_node* run_loop::take_ready() { return state().take_ready(); }

@@ -16,6 +16,7 @@
 #include "base/last_error.hpp"
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
+#include "base/this_suspender.hpp"
 #include "core/graph_state.hpp"
 #include "net/transports.hpp"
 
@@ -27,6 +28,9 @@ namespace {
 std::uint32_t receives_in_all(const base::settings& settings) noexcept {
   return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
 }
+
+// Receives that are through as soon as their message is copied, and for which there was no other place.
+constexpr std::uint32_t late_receives_max = 64;
 
 constexpr const char* destroyed_with_receives =
     "a matching engine is destroyed while receives are posted in it: cancel them first";
@@ -99,7 +103,8 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
       own_packet_memory_{nullptr, nullptr},
       sets_{operation_pool{operation_set::posts, base::process_settings().operations_max},
             operation_pool{operation_set::arrivals, base::process_settings().operations_max},
-            operation_pool{operation_set::receives, receives_in_all(base::process_settings())}},
+            operation_pool{operation_set::receives, receives_in_all(base::process_settings())},
+            operation_pool{operation_set::late_receives, late_receives_max}},
       awaited_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       failed_{std::make_unique<std::atomic<std::uint32_t>[]>(size_)},
       cut_off_{std::make_unique<std::atomic<const char*>[]>(size_)},
@@ -436,7 +441,7 @@ void runtime_state::wait_for_pollers() noexcept {
     before[index] = device->gate().passes();
     inside |= std::uint64_t{1} << index;
   });
-  for (base::backoff waiting;; waiting.pause()) {
+  for (base::backoff waiting;; base::give_way(waiting)) {
     look([&](std::uint32_t index, device_state* device) {
       if (device == nullptr || device->gate().has_left_since(before[index])) inside &= ~(std::uint64_t{1} << index);
     });
@@ -454,7 +459,7 @@ void runtime_state::object_gone(const completion& object) noexcept {
     misuse("a completion object is destroyed while operations that will signal it are under way");
   }
   // One that has been seen is at its end.
-  for (base::backoff waiting; object.outstanding() != 0;) waiting.pause();
+  for (base::backoff waiting; object.outstanding() != 0;) base::give_way(waiting);
   if (object.registrations_.load(std::memory_order_relaxed) != 0) {  // [stat]
     misuse("a completion object is destroyed before its registration: declare the registration after the object");
   }

@@ -83,6 +83,8 @@ class runtime_state {
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
   [[nodiscard]] device_state& default_state() noexcept { return *devices_[0]; }
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
+  /// Is awaited by who waits for something of the runtime's own, a barrier or a flush.
+  [[nodiscard]] const completion& own_object() const noexcept { return *barrier_; }
   [[nodiscard]] std::uint32_t queue_capacity() const noexcept { return queue_capacity_; }
 
   // Registered completion objects.
@@ -109,6 +111,9 @@ class runtime_state {
   [[nodiscard]] operation_pool& posts() noexcept { return sets_[static_cast<std::size_t>(operation_set::posts)]; }
   [[nodiscard]] operation_pool& arrivals() noexcept { return sets_[static_cast<std::size_t>(operation_set::arrivals)]; }
   [[nodiscard]] operation_pool& receives() noexcept { return sets_[static_cast<std::size_t>(operation_set::receives)]; }
+  [[nodiscard]] operation_pool& late_receives() noexcept {
+    return sets_[static_cast<std::size_t>(operation_set::late_receives)];
+  }
   void put_back(operation_state& done) noexcept {
     forget(done);
     sets_[static_cast<std::size_t>(done.set)].put(done);
@@ -130,8 +135,10 @@ class runtime_state {
   void forget(operation_state& operation) noexcept {
     if (!std::exchange(operation.awaited, false)) return;
     // [flush.through] release -> [flush.wait]: what the operation's answer told.
-    awaited_[operation.peer].fetch_sub(1, std::memory_order_release);
+    if (awaited_[operation.peer].fetch_sub(1, std::memory_order_release) == 1) wake_flushes();
   }
+  /// Whether all that a flush of `peer` waits for is through. **Errors**: those of `device::flush`.
+  [[nodiscard]] bool try_flush(std::uint32_t peer);
   [[nodiscard]] bool is_flushed(std::uint32_t peer) const noexcept {
     // [flush.wait] acquire <- [flush.through]: all that was awaited is through.
     return awaited_[peer].load(std::memory_order_acquire) == 0;
@@ -202,6 +209,7 @@ class runtime_state {
   [[nodiscard]] remote_entry* add_entry(completion& target, std::uint32_t id, buffer_allocator* allocator);
   void remove_entry(std::uint32_t id) noexcept;
   void refuse_posted_in(const engine_state& engine) noexcept;
+  void wake_flushes() noexcept;
   [[noreturn]] static void refuse_object(const char* call);
   void print_counters(device_state& gone) const noexcept;
   [[nodiscard]] bool has_payloads_out() noexcept;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -119,6 +120,42 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
       EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
     });
   }
+}
+
+// What is removed is being run by another thread, which waits for a fiber of the worker that removes it.
+TEST(blocking_device, lets_other_fibers_run_while_one_waits_for_a_call_of_progress_to_end) {
+  test::local_job{1}.run([&](runtime& rt) {
+    device dev{rt};
+    fiber_scheduler fibers{{}};
+    for (const bool is_hook : {true, false}) {
+      std::atomic<bool> is_inside{false}, may_leave{false}, was_late{false};
+      const auto stay = [&] {
+        is_inside.store(true);
+        if (!test::eventually([&] { return may_leave.load(); })) was_late.store(true);
+      };
+      hook runs = dev.add_hook([&] {
+        if (is_hook) stay();
+        return hook_answer::done;
+      });
+      handler handles{rt, [&](completion_record&&) { stay(); }};
+      std::optional<registration> known = rt.register_completion(handles, {.id = is_hook ? 1U : 2U});
+      if (!is_hook) {
+        counter sent{rt};
+        const auto post = [&] { return dev.post_am(0, {2}, {}, sent, {.allow_done = true}); };
+        static_cast<void>(test::post(dev, post));
+      }
+      std::jthread polls{[&] { EXPECT_TRUE(test::eventually(dev, [&] { return is_inside.load(); })); }};
+      EXPECT_TRUE(test::eventually([&] { return is_inside.load(); }));
+      fiber removes = fibers.spawn([&] {
+        if (is_hook) runs.remove();
+        known.reset();
+      });
+      fiber lets_go = fibers.spawn([&] { may_leave.store(true); });
+      removes.join();
+      lets_go.join();
+      EXPECT_FALSE(was_late.load());
+    }
+  });
 }
 
 TEST(blocking_device, serves_many_fibers_of_several_workers) {

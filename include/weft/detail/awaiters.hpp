@@ -25,7 +25,8 @@
 namespace weft {
 namespace core {
 class run_loop_state;
-}
+class runtime_state;
+}  // namespace core
 
 /// What an operation that had its buffer for itself gives back: the record of its completion, and the buffer.
 template <class Buffer>
@@ -256,6 +257,56 @@ class watch_awaiter final : public watching {
  private:
   Ask ask_;
   Result result_{};
+};
+
+/// A flush or a barrier: what the runtime itself waits for.
+class runtime_wait : public watching {
+ public:
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    begin();
+  }
+  void await_resume() {
+    end();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  [[nodiscard]] bool is_met() noexcept final;
+
+ protected:
+  runtime_wait(core::run_loop_state& loop, core::runtime_state& of);
+  ~runtime_wait() = default;
+  /// Whether it is over. **Errors**: those of the wait.
+  [[nodiscard]] virtual bool go_on() = 0;
+
+  core::runtime_state& of_;
+
+ private:
+  std::exception_ptr failure_;
+};
+
+class flush_awaiter final : public runtime_wait {
+ public:
+  /// Of the ranks from `first` on, without `end`.
+  flush_awaiter(core::run_loop_state& loop, core::runtime_state& of, std::uint32_t first, std::uint32_t end)
+      : runtime_wait{loop, of}, next_{first}, end_{end} {}
+
+ private:
+  [[nodiscard]] bool go_on() override;
+  std::uint32_t next_;
+  std::uint32_t end_;
+};
+
+class barrier_awaiter final : public runtime_wait {
+ public:
+  barrier_awaiter(core::run_loop_state& loop, core::runtime_state& of) : runtime_wait{loop, of} {}
+
+ private:
+  [[nodiscard]] bool go_on() override;
+  std::uint32_t round_ = 0;
+  bool is_posted_ = false;
+  unsigned looks_in_vain_ = 0;  // since nothing can be sent to the rank that is waited for
 };
 
 /// Goes behind what is ready in a loop.
