@@ -152,6 +152,9 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 22));
   CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");
+  resources.add_option("--threads", out.threads, "that use a part at a time, 1, 2, 4 … as many as cores unless given")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64));
   CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
   for (CLI::App* each : {&resources, &compare}) {
     add_common(*each, out);
@@ -177,7 +180,8 @@ void set_environment(const texts& text) {
 void check_together(const options& chosen) {
   const bool threaded =
       std::any_of(chosen.threads.begin(), chosen.threads.end(), [](std::uint32_t each) { return each > 1; });
-  const bool has_modes = chosen.command != "attentiveness" && chosen.command != "hooks";
+  const bool has_modes =
+      chosen.command != "attentiveness" && chosen.command != "hooks" && chosen.command != "resources";
   if (threaded && has_modes && chosen.mode == mode::processes) {
     throw CLI::ValidationError("--threads",
                                "several threads need --mode threads-dedicated or threads-shared; several processes "

@@ -1,6 +1,7 @@
 // The subcommand `resources`: the library's parts, against tables and queues of other libraries.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "weft-perf/components.hpp"
 #include "weft-perf/figures.hpp"
 #include "weft-perf/launch.hpp"
+#include "weft-perf/machine.hpp"
 #include "weft-perf/peers.hpp"
 #include "weft/error.hpp"
 
@@ -20,12 +22,21 @@ struct component_point {
   std::uint32_t threads;
 };
 
+// One and two, four and so on, as many as there are cores.
+std::vector<std::uint32_t> all_threads(const options& chosen, bool quick) {
+  if (!chosen.threads.empty()) return chosen.threads;
+  std::vector<std::uint32_t> out{1};
+  const std::uint32_t most = quick ? 2 : std::max(core_count(), 2U);
+  for (std::uint32_t threads = 2; threads <= most; threads *= 2) out.push_back(threads);
+  return out;
+}
+
 std::vector<component_point> points_of(const options& chosen, bool quick) {
   std::vector<component_point> out;
   for (const std::string& name : component_names()) {
     if (quick && name == "array") continue;
     if (!is_wanted(chosen, name)) continue;
-    for (const std::uint32_t threads : {1U, 2U}) out.push_back({name, threads});
+    for (const std::uint32_t threads : all_threads(chosen, quick)) out.push_back({name, threads});
   }
   return out;
 }

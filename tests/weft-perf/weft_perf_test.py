@@ -198,9 +198,13 @@ class Figures(unittest.TestCase):
 
     def test_parts_of_the_library(self):
         got = self.checked(resources())
+        most = max(2, len(os.sched_getaffinity(0)))
+        all_threads = [threads for threads in (1, 2, 4, 8, 16, 32, 64) if threads <= most]
         self.assertEqual({(each["claim"], each["threads"]) for each in got},
-                         {(name, threads) for name in ("pool", "matching", "queue", "array") for threads in (1, 2)})
+                         {(name, threads) for name in ("pool", "matching", "queue", "array") for threads in all_threads})
         self.check_peers(got)
+        got = self.figures("resources", *TINY, "--claims", "pool,queue", "--threads", "3")
+        self.assertEqual([(each["claim"], each["threads"]) for each in got], [("pool", 3), ("queue", 3)])
 
     def test_a_comparison_names_peers_that_are_here_and_those_that_are_not(self):
         got = self.figures("compare", "--quick", *TINY, "--claims", "am_latency,put_latency,mt_rate,bandwidth,queue")
