@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/graph_state.hpp"
+#include "core/inside_node.hpp"
 #include "core/runtime_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -31,11 +32,13 @@ class ready_parts {
     ready_parts mine;
     fill(mine);
     current = &mine;
+    is_inside_node() = true;
     while (graph_part* const next = mine.first_) {
       mine.first_ = next->behind;
       if (mine.first_ == nullptr) mine.end_ = &mine.first_;
       next->whole_->fire(*next);
     }
+    is_inside_node() = false;
     current = nullptr;
   }
   static void run(graph_part& part) noexcept {
@@ -47,8 +50,6 @@ class ready_parts {
     *end_ = &part;
     end_ = &part.behind;
   }
-
-  [[nodiscard]] static bool is_running() noexcept { return current != nullptr; }
 
  private:
   static thread_local constinit ready_parts* current;
@@ -73,8 +74,6 @@ completion::answer graph_part::signal(completion_record&& record) noexcept {
 }
 
 graph_state::graph_state(device& through) : through_{&through}, end_{through.runtime(), *this, graph_part::kind::end} {}
-
-bool graph_state::is_inside_node() noexcept { return ready_parts::is_running(); }
 
 void graph_state::check_idle(const char* call) const {
   if (!is_running()) return;

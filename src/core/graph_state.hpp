@@ -78,8 +78,6 @@ class graph_state {
     return running_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::optional<completion_record> take(graph_node of);
-  /// Whether the calling thread is running a node, of whatever graph: others wait for that.
-  [[nodiscard]] static bool is_inside_node() noexcept;
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(parts_.size()); }
 
  private:

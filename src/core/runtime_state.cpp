@@ -17,7 +17,7 @@
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
 #include "base/this_suspender.hpp"
-#include "core/graph_state.hpp"
+#include "core/inside_node.hpp"
 #include "net/transports.hpp"
 
 namespace weft::core {
@@ -468,7 +468,7 @@ void runtime_state::object_gone(const completion& object) noexcept {
 
 void runtime_state::refuse_inside_handler(const char* call, device_state& through) const {
   if (!through.gate().is_inside() && !devices_[0]->gate().is_inside() && !device_state::is_visiting() &&
-      !graph_state::is_inside_node()) [[likely]] {
+      !is_inside_node()) [[likely]] {
     return;
   }
   throw error{
