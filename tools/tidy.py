@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 # From the ground up: a layer includes itself and those before it.
-LAYERS = ["base", "boot", "net", "core", "coll", "fiber"]
+LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
+# The rooms of core, likewise, but for sources, which may use the headers of all rooms.
+ROOMS = ["memory", "message", "matching", "device", "wait", "runtime", "protocol", "progress", "fast", "api"]
 # The one file above a transport's own folder that may name transports.
 TRANSPORT_TABLE = "src/net/transports.hpp"
 # What stands beside the layers: support for tests, which may use everything.
@@ -88,6 +90,17 @@ def _layer_problem(file, parts, target):
             return f"in net/ only {TRANSPORT_TABLE} names transports"
         if parts[2] != to[1]:
             return f"transport '{parts[2]}' may not use transport '{to[1]}'"
+    return _room_problem(parts, to) if layer == "core" else None
+
+
+def _room_problem(parts, to):
+    room = parts[2] if len(parts) > 3 else None
+    if room not in ROOMS:
+        return f"unknown room '{room}' of core: name it in ROOMS of tools/tidy.py"
+    if to[0] != "core" or not parts[-1].endswith(".hpp") or to[1] not in ROOMS:
+        return None
+    if ROOMS.index(to[1]) > ROOMS.index(room):
+        return f"room '{room}' of core stands below '{to[1]}'"
     return None
 
 

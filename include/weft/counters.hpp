@@ -1,4 +1,4 @@
-// What a device counts, in every build. The cost is told in src/core/device_counts.hpp.
+// What a device counts, in every build. The cost is told in src/core/device/device_counts.hpp.
 #pragma once
 
 #include <array>

@@ -10,8 +10,8 @@
 #include <memory>
 #include <thread>
 
-#include "core/matching_table.hpp"
-#include "core/packet_pool.hpp"
+#include "core/matching/matching_table.hpp"
+#include "core/memory/packet_pool.hpp"
 #include "weft-perf/handover.hpp"
 #include "weft-perf/machine.hpp"
 #include "weft/detail/laned_queue.hpp"

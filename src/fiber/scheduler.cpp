@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "core/runtime_state.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "fiber/watch.hpp"
 #include "fiber/worker.hpp"
 #include "weft/fiber.hpp"

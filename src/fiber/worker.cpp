@@ -8,7 +8,7 @@
 
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
-#include "core/runtime_state.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "weft/detail/zeroed_memory.hpp"
 #include "weft/runtime.hpp"
 

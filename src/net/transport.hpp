@@ -24,7 +24,7 @@ namespace weft::net {
 
 /// What a message carries besides its payload; transports pass it on unread.
 struct header {
-  std::uint32_t kind = 0;      // which protocol step this is (core/wire.hpp); 16 bits travel
+  std::uint32_t kind = 0;      // which protocol step this is (core/message/wire.hpp); 16 bits travel
   std::uint32_t id = 0;        // remote completion, later matching engine
   std::uint32_t sequence = 0;  // number within (source, engine) for ordered engines; 0 elsewhere
   std::uint32_t note = 0;      // the sender's own: does not travel, and comes back with a message that was lost

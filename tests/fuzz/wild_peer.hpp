@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/runtime_state.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "fuzz/input.hpp"
 #include "support/boundaries.hpp"
 #include "weft/test/local_job.hpp"

@@ -1,5 +1,5 @@
 // The backlog and the lock that nobody waits for, under the explorer.
-#include "core/backlog.hpp"
+#include "core/device/backlog.hpp"
 
 #include <gtest/gtest.h>
 

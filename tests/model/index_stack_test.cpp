@@ -1,5 +1,5 @@
 // The stack of indices under the explorer: an index is never with two threads, and what lies under it comes with it.
-#include "core/index_stack.hpp"
+#include "core/memory/index_stack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // The matching table under the explorer: a node is with one thread at a time, what it carries comes with it, and of
 // matching and cancelling exactly one happens. And the numbers of an ordered engine's sender.
-#include "core/matching_table.hpp"
+#include "core/matching/matching_table.hpp"
 
 #include <gtest/gtest.h>
 
 #include <iostream>
 #include <vector>
 
-#include "core/ordered_numbers.hpp"
+#include "core/matching/ordered_numbers.hpp"
 #include "model/atomics.hpp"
 #include "model/kept.hpp"
 #include "model/planting.hpp"

@@ -1,6 +1,6 @@
 // The ordered engine under the explorer: messages come early, receives leave rank and tag open, one is cancelled while
 // it is matched, the engine is withdrawn; and the numbers that its senders give.
-#include "core/ordered_matching.hpp"
+#include "core/matching/ordered_matching.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <vector>
 
-#include "core/ordered_numbers.hpp"
+#include "core/matching/ordered_numbers.hpp"
 #include "model/atomics.hpp"
 #include "model/kept.hpp"
 #include "model/planting.hpp"

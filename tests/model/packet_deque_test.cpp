@@ -1,5 +1,5 @@
 // The deque of packets under the explorer: owner and thieves never lose a packet and never share one.
-#include "core/packet_deque.hpp"
+#include "core/memory/packet_deque.hpp"
 
 #include <gtest/gtest.h>
 

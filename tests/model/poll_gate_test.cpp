@@ -1,6 +1,6 @@
 // The gate of a device under the explorer: one is inside at a time, a turn comes, and who withdraws something knows
 // when nobody uses it any more.
-#include "core/poll_gate.hpp"
+#include "core/device/poll_gate.hpp"
 
 #include <gtest/gtest.h>
 

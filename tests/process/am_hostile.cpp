@@ -1,7 +1,7 @@
 // Rank 1 is no runtime but a program gone wild, that sends what can't be; rank 0 has to stand it, and to count.
 // ranks: 2
-#include "core/peer_bounds.hpp"
-#include "core/regions.hpp"
+#include "core/message/peer_bounds.hpp"
+#include "core/runtime/regions.hpp"
 #include "net/shm/shm_endpoint.hpp"
 #include "process/am_load.hpp"
 #include "support/boundaries.hpp"

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/matching_table.hpp"
-#include "core/ordered_matching.hpp"
-#include "core/ordered_numbers.hpp"
+#include "core/matching/matching_table.hpp"
+#include "core/matching/ordered_matching.hpp"
+#include "core/matching/ordered_numbers.hpp"
 #include "support/random_seed.hpp"
 #include "support/waiting.hpp"
 

@@ -45,13 +45,19 @@ class Checks(unittest.TestCase):
 class Layers(Checks):
     def test_a_layer_may_use_those_before_it_and_public_headers(self):
         text = '#include "weft/error.hpp"\n#include "boot/a.hpp"\n#include "net/link.hpp"\n#include <vector>\n'
-        self.assertEqual(self.findings(src__core__a_cpp=text), [])
+        self.assertEqual(self.findings(src__core__api__a_cpp=text), [])
 
     def test_a_layer_may_not_use_those_after_it(self):
         self.assert_one("src/boot/a.cpp:2: includes net/link.hpp", src__boot__a_cpp='\n#include "net/link.hpp"\n')
 
     def test_an_unknown_layer_is_named(self):
         self.assert_one("unknown layer 'rpc'", src__rpc__a_cpp='#include "net/link.hpp"\n')
+
+    def test_headers_of_a_room_of_core_use_those_before_it_and_sources_all(self):
+        self.assertEqual(self.findings(src__core__wait__a_hpp='#include "core/device/a.hpp"\n'), [])
+        self.assertEqual(self.findings(src__core__wait__a_cpp='#include "core/api/a.hpp"\n'), [])
+        self.assert_one("room 'wait' of core stands below 'api'", src__core__wait__a_hpp='#include "core/api/a.hpp"\n')
+        self.assert_one("unknown room 'attic'", src__core__attic__a_hpp='#include "core/api/a.hpp"\n')
 
     def test_a_transport_may_not_use_another(self):
         self.assert_one("'shm' may not use transport 'ofi'", src__net__shm__a_cpp='#include "net/ofi/a.hpp"\n')
@@ -62,7 +68,7 @@ class Layers(Checks):
     def test_only_the_table_names_transports(self):
         self.assertEqual(self.findings(src__net__transports_hpp='#include "net/shm/a.hpp"\n'), [])
         self.assert_one("only src/net/transports.hpp", src__net__other_cpp='#include "net/shm/a.hpp"\n')
-        self.assert_one("nothing above net/ names a transport", src__core__a_cpp='#include "net/shm/a.hpp"\n')
+        self.assert_one("nothing above net/ names a transport", src__core__api__a_cpp='#include "net/shm/a.hpp"\n')
 
     def test_a_public_header_includes_neither_private_headers_nor_private_libraries(self):
         self.assert_one("a public header may include only", include__weft__a_hpp='#include "boot/a.hpp"\n')
@@ -70,10 +76,10 @@ class Layers(Checks):
 
     def test_support_for_tests_may_use_everything_and_is_used_by_nothing(self):
         self.assertEqual(self.findings(src__test__a_cpp='#include "net/shm/a.hpp"\n#include "core/a.hpp"\n'), [])
-        self.assert_one("only tests may use", src__core__a_cpp='#include "weft/test/local_job.hpp"\n')
+        self.assert_one("only tests may use", src__core__api__a_cpp='#include "weft/test/local_job.hpp"\n')
 
     def test_going_up_by_dots_is_found(self):
-        self.assert_one("not through '../'", src__core__a_cpp='#include "../base/a.hpp"\n')
+        self.assert_one("not through '../'", src__core__api__a_cpp='#include "../base/a.hpp"\n')
 
 
 class Atomics(Checks):

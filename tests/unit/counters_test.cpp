@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/device_counts.hpp"
+#include "core/device/device_counts.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

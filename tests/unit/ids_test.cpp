@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/runtime_state.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime_state.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

@@ -1,6 +1,6 @@
 // The matching table: oldest first, keys that never mix, more keys than a bucket has entries, cancelling, and a long
 // comparison with a plain list.
-#include "core/matching_table.hpp"
+#include "core/matching/matching_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "core/operation_state.hpp"
+#include "core/device/operation_state.hpp"
 
 namespace weft::core {
 namespace {

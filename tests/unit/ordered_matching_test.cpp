@@ -1,5 +1,5 @@
 // The ordered engine: numbers, early arrivals, wildcards, oldest first on both sides, and a long comparison with lists.
-#include "core/ordered_matching.hpp"
+#include "core/matching/ordered_matching.hpp"
 
 #include <gtest/gtest.h>
 

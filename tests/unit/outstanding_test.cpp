@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/operation_state.hpp"
+#include "core/device/operation_state.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

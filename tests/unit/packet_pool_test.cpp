@@ -1,5 +1,5 @@
 // The packet pool: each packet is in one place, and one that is anywhere can be found.
-#include "core/packet_pool.hpp"
+#include "core/memory/packet_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/poll_gate.hpp"
+#include "core/device/poll_gate.hpp"
 #include "support/waiting.hpp"
 
 namespace weft::core {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/attention.hpp"
+#include "core/device/attention.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

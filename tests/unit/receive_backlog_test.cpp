@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "core/runtime_state.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

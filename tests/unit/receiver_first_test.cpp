@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/message_body.hpp"
-#include "core/runtime_state.hpp"
+#include "core/message/message_body.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "support/boundaries.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"

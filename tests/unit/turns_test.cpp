@@ -1,5 +1,5 @@
 // When a thread that waits gives way to others. What that brings is measured, not tested: `weft-perf latency --plain`.
-#include "core/turns.hpp"
+#include "core/wait/turns.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/unexpected.hpp"
+#include "core/matching/unexpected.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

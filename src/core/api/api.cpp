@@ -1,0 +1,187 @@
+// The public classes, joined to what they are made of; wrong calls are found here.
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/completion_queue.hpp"
+#include "weft/counter.hpp"
+#include "weft/runtime.hpp"
+#include "weft/synchronizer.hpp"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse_synchronizer(const char* call, const char* why) {
+  throw error{errc::invalid_state, fmt::format("synchronizer::{}: {}", call, why)};
+}
+
+}  // namespace
+
+completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner.state_->object_made(); }
+
+completion::~completion() { runtime_->state_->object_gone(*this); }
+
+runtime::runtime() : runtime{runtime_options{}} {}
+runtime::runtime(const runtime_options& options) : runtime{boot::process_bootstrap(), options} {}
+
+runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options)
+    : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap), options)} {
+  state_->start();
+}
+
+runtime::~runtime() = default;
+
+std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
+std::uint32_t runtime::size() const noexcept { return state_->size(); }
+device& runtime::default_device() noexcept { return state_->default_device(); }
+const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
+int runtime::wait_fd() { return state_->descriptor().fd(); }
+bool runtime::arm() {
+  state_->refuse_inside_handler("arm", state_->default_state());
+  return state_->descriptor().arm();
+}
+runtime_counters runtime::counters() const noexcept { return state_->counters(); }
+
+registration runtime::register_completion(completion& target, const register_completion_options& options) {
+  if (&target.runtime() != this) {
+    throw error{errc::invalid_argument, "register_completion: the completion object was made from another runtime"};
+  }
+  state_->register_completion(target, options.id, options.allocator);
+  return registration{state_.get(), &target, options.id};
+}
+
+void runtime::barrier() {
+  state_->refuse_inside_handler("barrier", state_->default_state());
+  state_->barrier().wait(state_->default_state(), rank(), size());
+}
+
+registration::registration(registration&& other) noexcept
+    : owner_{std::exchange(other.owner_, nullptr)}, target_{other.target_}, id_{other.id_} {}
+
+registration& registration::operator=(registration&& other) noexcept {
+  if (this != &other) {
+    withdraw();
+    owner_ = std::exchange(other.owner_, nullptr);
+    target_ = other.target_;
+    id_ = other.id_;
+  }
+  return *this;
+}
+
+registration::~registration() { withdraw(); }
+
+void registration::withdraw() noexcept {
+  if (owner_ != nullptr) std::exchange(owner_, nullptr)->withdraw(*target_, id_);
+}
+
+device::device(weft::runtime& owner, const device_options& options)
+    : runtime_{&owner}, state_{&owner.state_->open_device(options)} {}
+
+device::~device() { runtime_->state_->close_device(*state_); }
+
+std::uint32_t device::index() const noexcept { return state_->index(); }
+bool device::is_shared() const noexcept { return state_->is_shared(); }
+device_counters device::counters() const noexcept { return state_->counts().read(); }
+progress_policy device::policy() const noexcept { return state_->policy(); }
+
+bool device::progress() noexcept { return state_->progress(); }
+
+// The library's objects call it themselves, because users may signal them; after what the library signals it comes once
+// more, for objects of the user's own that don't. The second look finds the same line, and mostly nobody asleep.
+void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
+
+void completion::count_first(signal_count& which) noexcept {
+  if (detail::this_thread_slot() < which.by.size()) {
+    count_in_own_word(which);
+  } else {
+    // [completion.count_first] release -> [completion.sum]: the same for threads that share a word.
+    which.by_others.fetch_add(1, std::memory_order_release);
+  }
+}
+
+completion::answer counter::signal(completion_record&& record) noexcept {
+  weft::runtime& owner = runtime();
+  const completion_record consumed{std::move(record)};
+  if (consumed.error() != errc::none) failed_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+  // [counter.signal] release -> [counter.value]: the completed operation's effects.
+  value_.fetch_add(1, std::memory_order_release);
+  signalled(owner, this);
+  return answer::taken;
+}
+
+completion_queue::completion_queue(weft::runtime& owner, const completion_queue_options& options) : completion{owner} {
+  if (options.unbounded) {
+    unbounded_.emplace();
+  } else {
+    bounded_.emplace(options.capacity != 0 ? options.capacity : owner.state_->queue_capacity());
+    queue_ = &*bounded_;
+  }
+}
+
+completion_queue::~completion_queue() {
+  while (pop()) {
+  }
+}
+
+completion::answer completion_queue::signal(completion_record&& record) noexcept {
+  weft::runtime& owner = runtime();
+  if (!(bounded_ ? bounded_->try_push(record.raw()) : unbounded_->try_push(record.raw()))) return answer::full;
+  record.detach();  // the payload is the queue's now
+  signalled(owner, this);
+  return answer::taken;
+}
+
+std::optional<completion_record> completion_queue::pop_among() noexcept {
+  std::optional<completion_record> out{std::in_place};
+  if (!bounded_->try_pop(out->raw())) empty(out);
+  return out;
+}
+
+std::optional<completion_record> completion_queue::pop_unbounded() noexcept {
+  std::optional<completion_record> out{std::in_place};
+  if (!unbounded_->try_pop(out->raw())) empty(out);
+  return out;
+}
+
+synchronizer::synchronizer(weft::runtime& owner, const synchronizer_options& options)
+    : completion{owner}, expected_{options.expected} {
+  if (expected_ == 0) throw error{errc::invalid_argument, "synchronizer: it has to expect at least one signal"};
+  records_ = std::make_unique<std::optional<completion_record>[]>(expected_);
+}
+
+synchronizer::~synchronizer() = default;
+
+std::optional<completion_record> synchronizer::take(std::uint32_t index) {
+  if (!is_ready()) refuse_synchronizer("take", "not all signals have come yet; ask is_ready() first");
+  if (index >= expected_) {
+    throw error{errc::invalid_argument,
+                fmt::format("synchronizer::take: there is no record {}, only {}", index, expected_)};
+  }
+  return std::exchange(records_[index], std::nullopt);
+}
+
+void synchronizer::reset() {
+  if (!is_ready()) refuse_synchronizer("reset", "not all signals have come yet; ask is_ready() first");
+  for (std::uint32_t index = 0; index < expected_; ++index) records_[index].reset();
+  // [synchronizer.rewind] relaxed: published by the store below.
+  arrived_.store(0, std::memory_order_relaxed);
+  // [synchronizer.reset] release -> [synchronizer.claim]: the emptied records.
+  claimed_.store(0, std::memory_order_release);
+}
+
+completion::answer synchronizer::signal(completion_record&& record) noexcept {
+  weft::runtime& owner = runtime();
+  // [synchronizer.look] relaxed: a wrong guess makes the exchange fail.
+  std::uint32_t place = claimed_.load(std::memory_order_relaxed);
+  do {
+    if (place == expected_) return answer::full;
+    // [synchronizer.claim] acquire <- [synchronizer.reset]: the place is empty.
+  } while (!claimed_.compare_exchange_weak(place, place + 1, std::memory_order_acquire, std::memory_order_relaxed));
+  records_[place].emplace(std::move(record));
+  // [synchronizer.arrive] release -> [synchronizer.ready]: the record and what completed before it.
+  arrived_.fetch_add(1, std::memory_order_release);
+  signalled(owner, this);
+  return answer::taken;
+}
+
+}  // namespace weft

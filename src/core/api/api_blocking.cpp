@@ -1,0 +1,157 @@
+// Operations that wait for their end: posted with a note on the caller's stack, which the completion fills in.
+#include <fmt/format.h>
+
+#include "base/waiter.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/blocking_device.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft {
+
+namespace {
+bool names_rank(match_policy policy) noexcept {
+  return policy == match_policy::rank_tag || policy == match_policy::rank_only;
+}
+}  // namespace
+
+struct blocking_device::call {
+  completion_record record;
+  base::waiter end;
+  base::waiter* turn = nullptr;  // to post again
+  call* behind = nullptr;        // in line
+};
+
+struct blocking_device::leaving_line {
+  blocking_device& of;
+  shortage lacked;
+  call& who;
+  ~leaving_line() { of.leave_line(lacked, who); }
+};
+
+completion::answer blocking_device::signals::signal(completion_record&& record) noexcept {
+  call& ended = *static_cast<call*>(record.context());
+  ended.record = std::move(record);
+  ended.end.come();
+  return answer::taken;
+}
+
+completion_record blocking_device::run_erased(const erased_post& post, const named& operation) {
+  const char* const name = operation.name;
+  through_->runtime_->state_->refuse_inside_handler(name, *through_->state_);
+  call me;
+  status answer = post.post(post.what, ended_, &me);
+  if (answer.is_retry()) answer = post_again(post, me, answer.reason());
+  if (answer.is_done()) return std::move(me.record);
+  if (me.end.is_fiber()) {
+    me.end.wait({operation.name, operation.peer, operation.tag});
+  } else {
+    static_cast<void>(through_->wait(ended_, [&] { return me.end.has_come(); }));
+  }
+  if (me.record.error() != errc::none) {
+    throw error{me.record.error(), fmt::format("blocking_device::{}: the operation with rank {} failed: {}", name,
+                                               me.record.peer(), name_of(me.record.error()))};
+  }
+  return std::move(me.record);
+}
+
+// Of the fibers that lack the same thing, one tries again and again, in turns with all that run; the others sleep until
+// it has got what it lacked. Fibers that lack something else don't wait for it: they may free it. Those that lack a
+// place for a receive take turns: each is served without one once its message is here.
+status blocking_device::post_again(const erased_post& post, call& me, shortage lacks) {
+  status answer = status::retry(lacks);
+  if (!me.end.is_fiber()) {
+    do {
+      through_->progress();
+      answer = post.post(post.what, ended_, &me);
+    } while (answer.is_retry());
+    return answer;
+  }
+  while (answer.is_retry()) {
+    lacks = answer.reason();
+    base::waiter turn;
+    me.turn = &turn;
+    me.behind = nullptr;
+    if (!enter_line(lacks, me)) turn.wait({"a turn to post again what was answered retry"});
+    const leaving_line at_end{*this, lacks, me};
+    do {
+      me.end.yield("what it lacks to post (it is answered retry)");
+      answer = post.post(post.what, ended_, &me);
+    } while (answer.is_retry() && answer.reason() == lacks && lacks != shortage::receives);
+  }
+  return answer;
+}
+
+// Whether it is the first.
+bool blocking_device::enter_line(shortage lacks, call& last) {
+  const std::scoped_lock lock{lines_mutex_};
+  line& mine = lines_[static_cast<std::size_t>(lacks)];
+  (mine.last == nullptr ? mine.first : mine.last->behind) = &last;
+  mine.last = &last;
+  return mine.first == &last;
+}
+
+void blocking_device::leave_line(shortage lacked, call& first) noexcept {
+  call* next = nullptr;
+  {
+    const std::scoped_lock lock{lines_mutex_};
+    line& mine = lines_[static_cast<std::size_t>(lacked)];
+    next = mine.first = first.behind;
+    if (next == nullptr) mine.last = nullptr;
+  }
+  if (next != nullptr) next->turn->come();
+}
+
+void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options) {
+  post_send_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_send(peer, bytes, local, mine);
+  };
+  static_cast<void>(run(post, {"send", peer, options.tag}));
+}
+
+completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options) {
+  post_recv_options mine = options;
+  mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_recv(peer, buffer, local, mine);
+  };
+  return run(post, {"recv", names_rank(options.policy) ? peer : base::wait_note::nobody, options.tag});
+}
+
+void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
+                         const post_am_options& options) {
+  post_am_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_am(peer, to, bytes, local, mine);
+  };
+  static_cast<void>(run(post, {"am", peer}));
+}
+
+void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
+                          const post_put_options& options) {
+  post_put_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_put(peer, bytes, to, local, mine);
+  };
+  static_cast<void>(run(post, {"put", peer}));
+}
+
+void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
+                          const post_get_options& options) {
+  post_get_options mine = options;
+  mine.allow_done = mine.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    mine.context = context;
+    return through_->post_get(peer, buffer, from, local, mine);
+  };
+  static_cast<void>(run(post, {"get", peer}));
+}
+
+}  // namespace weft

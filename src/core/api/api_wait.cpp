@@ -1,0 +1,57 @@
+// `device::wait`, for every kind of completion object, and hooks.
+#include "core/runtime/runtime_state.hpp"
+#include "weft/completion_queue.hpp"
+#include "weft/counter.hpp"
+#include "weft/runtime.hpp"
+#include "weft/synchronizer.hpp"
+
+namespace weft {
+
+hook device::add_hook_node(std::unique_ptr<detail::hook_node> made) {
+  auto control = made->control;
+  state_->hooks().add(std::move(made));
+  runtime_->state_->parking().wake_everybody();  // those who sleep have something to do
+  return hook{std::move(control)};
+}
+
+bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+                        const wait_options& options) {
+  for (const completion* each : on) {
+    if (each == nullptr || &each->runtime() != runtime_) [[unlikely]] {
+      throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
+    }
+  }
+  return wait_until_checked(on, is_done, condition, options);
+}
+
+// The objects may be gone by now: nothing but their addresses is looked at.
+bool device::wait_until_checked(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+                                const wait_options& options) {
+  core::runtime_state& runtime = *runtime_->state_;
+  runtime.refuse_inside_handler("device::wait", *state_);
+  return runtime.parking().wait(*state_, runtime.default_state(), on, is_done, condition, options);
+}
+
+std::optional<completion_record> device::wait(completion_queue& from, const wait_options& options) {
+  std::optional<completion_record> out;
+  wait(
+      from,
+      [&] {
+        out = from.pop();
+        return out.has_value();
+      },
+      options);
+  return out;
+}
+
+bool device::wait(const synchronizer& on, const wait_options& options) {
+  return wait(
+      on, [&] { return on.is_ready(); }, options);
+}
+
+bool device::wait(const counter& on, std::uint64_t value, const wait_options& options) {
+  return wait(
+      on, [&] { return on.value() >= value; }, options);
+}
+
+}  // namespace weft

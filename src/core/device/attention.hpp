@@ -1,0 +1,80 @@
+// What the policy `adaptive` knows about other devices: when to look at each of them next.
+//
+// A device counts its calls of progress. Where the count has not changed between two looks, nobody has polled the
+// device meanwhile: it is visited. Where messages were found it is visited again at once, and else more and more
+// seldom. A look takes a line from the core of who polls the device, so those that are polled are looked at seldom,
+// and the more seldom the more devices there are, as each may have a thread that looks.
+// Cost of a call in which nothing is due: a look at the clock.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+#include "core/device/shared_devices.hpp"
+
+namespace weft::core {
+
+/// **Threads**: the one inside the gate of the device that it belongs to.
+class attention {
+ public:
+  using nanoseconds = std::int64_t;
+
+  [[nodiscard]] static nanoseconds now() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  [[nodiscard]] bool is_due(nanoseconds at) const noexcept { return at >= next_; }
+  [[nodiscard]] bool is_due(std::uint32_t device, nanoseconds at) const noexcept { return at >= known_[device].due; }
+
+  /// Whether nobody has polled it since the last look.
+  [[nodiscard]] bool is_neglected(std::uint32_t device, std::uint32_t calls) const noexcept {
+    return known_[device].is_known && known_[device].calls == calls;
+  }
+
+  /// It is not visited: somebody else polls it, or is inside at this moment.
+  void found_attended(std::uint32_t device, std::uint32_t calls, nanoseconds at, unsigned others) noexcept {
+    what& it = known_[device];
+    const nanoseconds longest = std::max(attended_max, others * attended_each);
+    it.patience = it.is_known ? std::clamp(2 * it.patience, patience_min, longest) : patience_min;
+    it.is_known = true;
+    it.calls = calls;
+    it.due = at + it.patience;
+  }
+
+  /// It was visited: `calls` is its count after that.
+  void visited(std::uint32_t device, std::uint32_t calls, bool has_moved, nanoseconds at) noexcept {
+    what& it = known_[device];
+    it.patience = has_moved ? 0 : std::clamp(2 * it.patience, patience_min, neglected_max);
+    it.calls = calls;
+    it.due = at + it.patience;
+  }
+
+  /// After a look at all that were due, of those in the mask.
+  void set_next(std::uint64_t among, nanoseconds at) noexcept {
+    next_ = at + attended_max;  // others may come
+    for (; among != 0; among &= among - 1) {
+      next_ = std::min(next_, known_[static_cast<std::size_t>(__builtin_ctzll(among))].due);
+    }
+  }
+
+ private:
+  static constexpr nanoseconds patience_min = 2'000;
+  static constexpr nanoseconds neglected_max = 16'000;  // while visits find nothing
+  static constexpr nanoseconds attended_max = 16'000;
+  static constexpr nanoseconds attended_each = 4'000;
+
+  struct what {
+    nanoseconds due = 0;
+    nanoseconds patience = 0;
+    std::uint32_t calls = 0;
+    bool is_known = false;
+  };
+
+  nanoseconds next_ = 0;
+  std::array<what, shared_devices::room> known_{};
+};
+
+}  // namespace weft::core

@@ -1,0 +1,105 @@
+#include "core/device/device_counts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace weft::core {
+namespace {
+
+std::uint64_t value_of(const std::atomic<std::uint64_t>& counted) noexcept {
+  return counted.load(std::memory_order_relaxed);  // [stat]
+}
+
+operation_counter& counter_of(path_counters& by, path how) noexcept {
+  switch (how) {
+    case path::one_packet: return by.one_packet;
+    case path::many_packets: return by.many_packets;
+    case path::copied: return by.copied;
+    case path::copied_by_both: break;
+  }
+  return by.copied_by_both;
+}
+
+}  // namespace
+
+void device_counts::put_off() noexcept {
+  const std::uint64_t now = backlog_.fetch_add(1, std::memory_order_relaxed) + 1;  // [stat]
+  std::uint64_t most = value_of(backlog_max_);
+  while (most < now && !backlog_max_.compare_exchange_weak(most, now, std::memory_order_relaxed)) {  // [stat]
+  }
+}
+
+device_counters device_counts::read() const noexcept {
+  device_counters out;
+  const auto add_lane = [&](const lane& from) {
+    operation_counter* const into[kind_count] = {&out.active_messages, &out.sends, &out.receives, &out.puts, &out.gets,
+                                                 &out.atomics};
+    for (std::size_t i = 0; i < kind_count; ++i) {
+      into[i]->operations += value_of(from.kinds[i].operations);
+      into[i]->bytes += value_of(from.kinds[i].bytes);
+    }
+    path_counters* const by[2] = {&out.message_paths, &out.transfer_paths};
+    for (std::size_t i = 0; i < 2 * path_count; ++i) {
+      operation_counter& of = counter_of(*by[i / path_count], static_cast<path>(i % path_count));
+      of.operations += value_of(from.paths[i].operations);
+      of.bytes += value_of(from.paths[i].bytes);
+    }
+    for (std::size_t i = 0; i < shortages; ++i) out.retries[i] += value_of(from.retries[i]);
+    out.progress_busy += value_of(from.busy);
+  };
+  for (const lane& each : lanes_) add_lane(each);
+  add_lane(others_);
+  out.progress_moved = value_of(poller_.moved);
+  out.progress_calls = out.progress_moved + value_of(poller_.quiet);
+  out.messages_arrived = value_of(poller_.arrived);
+  out.bytes_arrived = value_of(poller_.arrived_bytes);
+  out.messages_refused = value_of(poller_.refused);
+  out.backlog = value_of(backlog_);
+  out.backlog_max = value_of(backlog_max_);
+  return out;
+}
+
+std::string to_text(const device_counters& counted) {
+  std::string out;
+  const auto separate = [&] { out += out.empty() ? "" : ", "; };
+  const auto add = [&](const char* name, const operation_counter& what) {
+    if (what.operations == 0) return;
+    separate();
+    fmt::format_to(std::back_inserter(out), "{} {} ({} B)", what.operations, name, what.bytes);
+  };
+  add("active messages", counted.active_messages);
+  add("sends", counted.sends);
+  add("receives", counted.receives);
+  add("puts", counted.puts);
+  add("gets", counted.gets);
+  add("atomics", counted.atomics);
+  const auto add_paths = [&](const char* of, const path_counters& by) {
+    add(fmt::format("{} in a packet", of).c_str(), by.one_packet);
+    add(fmt::format("{} in several packets", of).c_str(), by.many_packets);
+    add(fmt::format("{} copied by one side", of).c_str(), by.copied);
+    add(fmt::format("{} copied by both sides", of).c_str(), by.copied_by_both);
+  };
+  add_paths("messages", counted.message_paths);
+  add_paths("puts and gets", counted.transfer_paths);
+  add("messages arrived", {counted.messages_arrived, counted.bytes_arrived});
+  const auto add_number = [&](const char* name, std::uint64_t number) {
+    if (number == 0) return;
+    separate();
+    fmt::format_to(std::back_inserter(out), "{} {}", number, name);
+  };
+  for (std::size_t i = 0; i < shortages; ++i) {
+    add_number(fmt::format("retries for {}", name_of(static_cast<shortage>(i))).c_str(), counted.retries[i]);
+  }
+  add_number("times no room for a message", counted.messages_refused);
+  separate();
+  fmt::format_to(std::back_inserter(out), "{} of {} calls of progress moved something", counted.progress_moved,
+                 counted.progress_calls);
+  add_number("found another thread at it", counted.progress_busy);
+  add_number("in the backlog now", counted.backlog);
+  add_number("at most in the backlog", counted.backlog_max);
+  return out;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,58 @@
+#include "core/device/device_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/config.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/error.hpp"
+
+namespace weft::core {
+
+device_state::device_state(runtime_state& runtime, std::uint32_t index, bool shared, progress_policy policy)
+    : runtime_{&runtime},
+      index_{index},
+      shared_{shared},
+      policy_{policy},
+      ways_(runtime.size()),
+      routes_(runtime.size()),
+      rank_count_{runtime.size()},
+      gate_{shared},
+      counts_{shared},
+      random_{(index + 1) * 0x9e3779b9},
+      attention_{policy == progress_policy::adaptive ? std::make_unique<attention>() : nullptr},
+      receives_{&runtime.receives()},
+      spare_room_{shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
+  open_endpoints();
+  for (const auto& each : endpoints_) idle_.push_back(each.get());
+  busy_ = idle_.back();
+  idle_.pop_back();
+  for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
+    if (ways_[rank] == nullptr) {
+      throw error{errc::transport_failed,
+                  fmt::format("rank {} has no way to rank {}: they can't share memory (another machine or network "
+                              "namespace), and no network transport is there",
+                              runtime.rank(), rank)};
+    }
+  }
+}
+
+device_state::~device_state() { receives_->put_many(spare_receives_.data(), spare_count_); }
+
+void device_state::adopt(device_state& gone) noexcept {
+  for (const auto& each : endpoints_) each->adopt(gone.index_);
+  operation_state* operation = gone.backlog_.take_all();
+  while (operation != nullptr) {
+    operation_state* const behind = operation->behind;
+    backlog_.add(*operation);
+    counts_.put_off();
+    operation = behind;
+  }
+}
+
+void device_state::release(std::uint32_t index) noexcept {
+  for (const auto& each : endpoints_) each->release(index);
+}
+
+}  // namespace weft::core

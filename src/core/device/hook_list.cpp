@@ -1,0 +1,81 @@
+#include "core/device/hook_list.hpp"
+
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+
+void hook_list::clear() noexcept {
+  // Destroying one may add another one.
+  for (take_in(); first_ != nullptr; take_in()) drop(first_);
+}
+
+void hook_list::add(std::unique_ptr<detail::hook_node> made) noexcept {
+  // [hooks.own] relaxed: handed over with the hook.
+  made->control->list.store(this, std::memory_order_relaxed);
+  // [hooks.add] relaxed: the hook itself is handed over by the stack.
+  count_.fetch_add(1, std::memory_order_relaxed);
+  added_.add(*made.release());
+}
+
+void hook_list::take_in() noexcept {
+  if (added_.is_empty()) return;
+  *end_ = added_.take_all();
+  while (*end_ != nullptr) end_ = &(*end_)->behind;
+}
+
+// Takes the hook at `place` out of the list, and destroys it.
+void hook_list::drop(detail::hook_node*& place) noexcept {
+  const std::unique_ptr<detail::hook_node> gone{place};
+  if (end_ == &gone->behind) end_ = &place;
+  place = gone->behind;
+  // [hook.end] release -> [hook.over], [hook.look]: what the function did.
+  gone->control->list.store(nullptr, std::memory_order_release);
+  // [hooks.drop] relaxed: only a count.
+  count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+unsigned hook_list::run() noexcept {
+  take_in();
+  unsigned moved = 0;
+  for (detail::hook_node** place = &first_; *place != nullptr;) {
+    detail::hook_node& each = **place;
+    hook_answer answer = hook_answer::done;
+    // [hooks.removed] acquire <- [hooks.remove]: whoever removed it may have destroyed what it refers to.
+    if (!each.control->is_removed.load(std::memory_order_acquire)) {
+      try {
+        answer = each.run();
+      } catch (...) {
+        misuse("a hook threw an exception, which progress can hand to nobody: hooks must not throw");
+      }
+      moved += answer != hook_answer::no_progress;
+    }
+    if (answer == hook_answer::done) {
+      drop(*place);
+    } else {
+      place = &each.behind;
+    }
+  }
+  return moved;
+}
+
+void hook_list::remove(detail::hook_control& which) noexcept {
+  // [hooks.remove] release -> [hooks.removed]: what the remover did before.
+  which.is_removed.store(true, std::memory_order_release);
+  // A poller that has not seen it yet may be running the hook: after the fence we see that it is inside.
+  fence_all_threads();
+  gate_->wait_until_left();
+}
+
+}  // namespace weft::core
+
+namespace weft {
+
+void hook::remove() noexcept {
+  const auto control = std::exchange(control_, nullptr);
+  if (control == nullptr) return;
+  // [hook.look] acquire <- [hook.end]: what the function did. It may be over at any moment; its device has to be there.
+  core::hook_list* const list = control->list.load(std::memory_order_acquire);
+  if (list != nullptr) list->remove(*control);
+}
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+// The hooks of a device: added by any thread, run by the one that is inside the device's poll gate.
+//
+// Cost where there are none: one read of a word that nobody writes then. Adding allocates, and is one exchange.
+// Progress: adding is lock-free; removing waits for a call that is under way. New hooks run with the next call of
+// progress, so that one that adds another one never runs inside it. The stack of those that were added is that of the
+// backlog, with its model test (core/device/backlog.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "core/device/backlog.hpp"
+#include "core/device/poll_gate.hpp"
+#include "weft/hook.hpp"
+
+namespace weft::core {
+
+class hook_list {
+ public:
+  explicit hook_list(poll_gate& gate) noexcept : gate_{&gate} {}
+  ~hook_list() { clear(); }
+  hook_list(const hook_list&) = delete;
+  hook_list& operator=(const hook_list&) = delete;
+
+  [[nodiscard]] bool is_empty() const noexcept {
+    // [hooks.count] relaxed: what is missed now is found by the next call.
+    return count_.load(std::memory_order_relaxed) == 0;
+  }
+
+  /// **Threads**: any.
+  void add(std::unique_ptr<detail::hook_node> made) noexcept;
+
+  /// Runs each once; how many have made progress. **Threads**: the one inside the gate.
+  [[nodiscard]] unsigned run() noexcept;
+
+  /// Destroys all without running them. **Threads**: none may be in the device.
+  void clear() noexcept;
+
+  /// `which` belongs to one of these hooks. **Threads**: any.
+  void remove(detail::hook_control& which) noexcept;
+
+ private:
+  void take_in() noexcept;
+  void drop(detail::hook_node*& place) noexcept;
+
+  poll_gate* gate_;
+  std::atomic<std::uint32_t> count_{0};
+  basic_backlog<detail::hook_node> added_;
+  // Inside the gate, in the order in which they were added.
+  detail::hook_node* first_ = nullptr;
+  detail::hook_node** end_ = &first_;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,62 @@
+// Puts and gets that are no more than a copy: short ones, of a peer's memory that is mapped here.
+//
+// Cost of a word: the device's first lines, the handle, a line of the peer's table of regions, the word itself, the
+// line of the counters. No locked operation by the first eight threads, no register saved.
+#include <cstring>
+
+#include "core/device/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/device.hpp"
+
+namespace weft {
+namespace {
+
+using net::word_bytes;
+
+// Null where something else is to be done, or wrong.
+[[gnu::always_inline]] inline std::byte* mapped_here(core::device_state& through, std::uint32_t peer,
+                                                     const remote_buffer& at, std::size_t bytes) {
+  const remote_region& region = at.region;
+  core::runtime_state& state = through.runtime();
+  if (bytes > core::copied_at_once_max || peer >= through.rank_count() || region.rank != peer ||
+      region.job != state.job() || region.name == 0) [[unlikely]] {
+    return nullptr;
+  }
+  return state.regions().mapped_at_once(peer, region.name, at.offset, bytes);
+}
+
+// Apart, so that a word is copied without a register saved.
+[[gnu::noinline]] bool copied(core::device_state& through, operation what, void* to, const void* from,
+                              std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+  through.counts().posted(what, bytes);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool copy_at_once(core::device_state& through, operation what, void* to, const void* from,
+                                                std::size_t bytes) noexcept {
+  if (bytes != word_bytes) return copied(through, what, to, from, bytes);
+  std::memcpy(to, from, word_bytes);
+  through.counts().posted(what, word_bytes);
+  return true;
+}
+
+}  // namespace
+
+bool detail::put_at_once(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
+                         const remote_buffer& to) {
+  std::byte* const there = mapped_here(through, peer, to, bytes.bytes());
+  if (there == nullptr || bytes.address() == nullptr) [[unlikely]]
+    return false;
+  return copy_at_once(through, operation::put, there, bytes.address(), bytes.bytes());
+}
+
+bool detail::get_at_once(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
+                         const remote_buffer& from) {
+  const std::byte* const there = mapped_here(through, peer, from, buffer.bytes());
+  if (there == nullptr || buffer.address() == nullptr) [[unlikely]]
+    return false;
+  return copy_at_once(through, operation::get, buffer.address(), there, buffer.bytes());
+}
+
+}  // namespace weft

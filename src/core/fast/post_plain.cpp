@@ -1,0 +1,111 @@
+// Posting a short message that asks for nothing special, active or for a receive. One of 8 bytes on a device of one
+// thread's own has the shortest way that there is.
+//
+// Cost of that: the device's first lines, the route to the peer, the ring's line, the cell, the word of those who sleep
+// there, the line of the counters. No locked operation, no register saved, nothing written to the stack: all arguments
+// come in registers, so that what is rare, or wrong, is called in the end with all of them, as if nothing had been
+// tried.
+#include "core/api/refusals.hpp"
+#include "core/device/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/device.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse_post(const core::device_state& through, std::uint32_t peer, remote_completion to,
+                              std::uint64_t bytes) {
+  if (peer >= through.rank_count()) core::refuse_rank("post_am", peer, through.rank_count());
+  if (to.id >= remote_completion_ids_max) core::refuse_completion_id("post_am", peer, to.id);
+  core::refuse_buffer("post_am", peer, bytes);
+}
+
+[[nodiscard]] bool is_good(const_buffer_ref bytes) noexcept { return !core::source_payload{bytes}.is_bad(); }
+
+[[gnu::noinline, gnu::cold]] status done_and_woken(net::sleep_word& receiver) noexcept {
+  net::wake_sleepers(receiver);
+  return status::done();
+}
+
+[[gnu::always_inline]] inline status done_by(const net::outgoing& ring) noexcept {
+  return ring.receiver->is_left_asleep() ? done_and_woken(*ring.receiver) : status::done();
+}
+
+// Where it went. Null: it is not so simple, or wrong, and nothing has happened.
+template <operation What>
+[[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
+                                                       const net::header& what, const_buffer_ref bytes) noexcept {
+  if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
+      to.peer() >= through.rank_count()) [[unlikely]] {
+    return nullptr;
+  }
+  net::outgoing* const ring = through.known_way(to);
+  if (ring == nullptr || !ring->sender.has_credit()) [[unlikely]]
+    return nullptr;
+  base::goes_out();
+  ring->sender.push(what, bytes.address(), net::word_bytes, false);
+  through.counts().posted_alone(What, net::word_bytes);
+  return ring;
+}
+
+net::header send_under(match_policy policy, std::uint64_t tag) noexcept {
+  return {.kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(policy)),
+          .id = default_matching_engine,
+          .sequence = 0,
+          .tag = tag};
+}
+
+[[gnu::noinline]] status post_am_otherwise(core::device_state& through, detail::message_target to, remote_completion at,
+                                           const_buffer_ref bytes, std::uint64_t tag) {
+  if (to.peer() >= through.rank_count() || at.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
+    refuse_post(through, to.peer(), at, bytes.bytes());
+  return through.post_inline(operation::active_message, to, core::active_message_to(at.id, tag), bytes);
+}
+
+[[gnu::noinline]] status post_send_otherwise(core::device_state& through, detail::message_target to,
+                                             match_policy policy, const_buffer_ref bytes, std::uint64_t tag) {
+  if (to.peer() >= through.rank_count()) [[unlikely]]
+    core::refuse_rank("post_send", to.peer(), through.rank_count());
+  if (!is_good(bytes)) [[unlikely]]
+    core::refuse_buffer("post_send", to.peer(), bytes.bytes());
+  return through.post_inline(operation::send, to, send_under(policy, tag), bytes);
+}
+
+}  // namespace
+
+status detail::post_plain_am(core::device_state& through, message_target to, remote_completion at,
+                             const_buffer_ref bytes, std::uint64_t tag) {
+  if (at.id < remote_completion_ids_max) [[likely]] {
+    const net::outgoing* const ring =
+        post_word<operation::active_message>(through, to, core::active_message_to(at.id, tag), bytes);
+    if (ring != nullptr) [[likely]]
+      return done_by(*ring);
+  }
+  return post_am_otherwise(through, to, at, bytes, tag);
+}
+
+status device::post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
+                           const post_am_options& options) {
+  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
+    refuse_post(*state_, peer, to, bytes.bytes());
+  return state_->post_long(peer, to.id, bytes, local, options);
+}
+
+status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
+                       const post_am_options& options) {
+  const core::source_payload payload{bytes};
+  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]]
+    refuse_post(*state_, peer, to, bytes.bytes());
+  return state_->post_long(peer, to.id, payload, local, options);
+}
+
+status detail::post_plain_send(core::device_state& through, message_target to, match_policy policy,
+                               const_buffer_ref bytes, std::uint64_t tag) {
+  const net::outgoing* const ring = post_word<operation::send>(through, to, send_under(policy, tag), bytes);
+  if (ring != nullptr) [[likely]]
+    return done_by(*ring);
+  return post_send_otherwise(through, to, policy, bytes, tag);
+}
+
+}  // namespace weft

@@ -1,0 +1,77 @@
+// A short send that has met its receive: into the buffer, and the signal, where both are simple (arrive_send.cpp has
+// the rest). Inlined into the polls.
+//
+// Cost of 8 bytes: one cache line of the matching table, two of the receive, the buffer, and the signal.
+#pragma once
+
+#include <cstring>
+
+#include "core/device/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+
+// Where the receive's completion object is a counter, or a queue that has room: no record lies in memory before.
+// Answers that object; null: nothing has happened.
+[[gnu::always_inline]] inline const completion* device_state::signal_receive_at_once(operation_state& receive,
+                                                                                     std::uint32_t source,
+                                                                                     std::uint64_t tag,
+                                                                                     std::uint32_t bytes) noexcept {
+  completion& object = *receive.target;
+  detail::laned_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
+  if (queue == nullptr) {
+    std::atomic<std::uint64_t>* const count = operation_state::count_of(object);
+    if (count == nullptr) return nullptr;
+    operation_state::begin_signal(object);
+    // [receive.count] release -> [counter.value]: the message in the buffer.
+    count->fetch_add(1, std::memory_order_release);
+    operation_state::end_signal(object);
+    put_receive(receive);
+    return &object;
+  }
+  const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0);
+  operation_state::begin_signal(object);
+  const bool pushed = queue->try_push_at_once([&](auto& slot) {
+    slot.put(0, head);
+    slot.put(1, tag);
+    slot.put(2, reinterpret_cast<std::uintptr_t>(receive.into.address()));  // from here on a raw_record::reference
+    slot.put(3, bytes);
+    slot.put(4, 0);
+    slot.put(5, reinterpret_cast<std::uintptr_t>(receive.context));
+    slot.put(6, bytes);
+  });
+  if (!pushed) [[unlikely]] {
+    const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
+    if (!queue->try_push_parts(head, tag, &data, 5)) {
+      operation_state::put_off_signal(object);
+      return nullptr;
+    }
+  }
+  operation_state::end_signal(object);
+  put_receive(receive);
+  return &object;
+}
+
+// One word for the engine that all share, by rank and tag. Null: nothing has happened.
+[[gnu::always_inline]] inline const void* device_state::take_matched_word(std::uint32_t source, std::uint32_t id,
+                                                                          const std::byte* tag_and_payload) noexcept {
+  if (id != default_matching_engine) [[unlikely]]
+    return nullptr;
+  std::uint64_t tag;
+  std::memcpy(&tag, tag_and_payload, sizeof tag);
+  const std::byte* const payload = tag_and_payload + sizeof tag;
+  const match_key key = make_match_key(default_matching_engine, match_policy::rank_and_tag, source, tag);
+  match_node* found = nullptr;
+  if (runtime_->matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
+    return nullptr;
+  auto& receive = static_cast<operation_state&>(*found);
+  if (net::word_bytes <= receive.into.bytes() && !receive.into.is_list()) [[likely]] {
+    std::memcpy(receive.into.address(), payload, net::word_bytes);
+    if (const completion* const object = signal_receive_at_once(receive, source, tag, net::word_bytes)) [[likely]]
+      return object;
+  }
+  complete_short(receive, source, tag, payload, net::word_bytes);
+  return this;  // for which nobody waits: whoever does has been told
+}
+
+}  // namespace weft::core

@@ -1,0 +1,49 @@
+// A matching engine as the library sees it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/log.hpp"
+#include "core/matching/match_node.hpp"
+#include "core/matching/ordered_matching.hpp"
+#include "core/matching/ordered_numbers.hpp"
+#include "weft/matching_engine.hpp"
+
+namespace weft::core {
+
+struct engine_state {
+  engine_state(std::uint32_t name, const matching_engine_options& options, std::uint32_t rank_count)
+      : id{name}, receiver_first{options.receiver_first}, make_key{options.make_key} {
+    if (!options.ordered && !options.receiver_first) return;
+    ordered = std::make_unique<ordered_matching>(rank_count);
+    numbers = std::make_unique<ordered_numbers>(rank_count);
+  }
+
+  /// Whether what arrives is numbered: sends, or, in a receiver-first engine, receives that are ready.
+  [[nodiscard]] bool is_ordered() const noexcept { return ordered != nullptr; }
+
+  /// What a message from `rank` and a receive that names it have in common.
+  [[nodiscard]] match_key key_of(match_policy policy, std::uint32_t rank, std::uint64_t tag) const noexcept {
+    if (make_key != nullptr) return make_match_key(id, match_policy::user, rank, make_key(rank, tag));
+    return make_match_key(id, policy, rank, tag);
+  }
+
+  std::uint32_t id;
+  bool receiver_first;
+  base::said_once told_of_kind;  // that a peer's engine of this id is of another kind
+  match_key_function make_key;
+  std::unique_ptr<ordered_matching> ordered;  // null: the engine uses the table that all share
+  std::unique_ptr<ordered_numbers> numbers;   // of messages sent; in a receiver-first engine of receives posted
+};
+
+/// A policy as the interface has it.
+[[nodiscard]] constexpr match_policy policy_of(weft::match_policy policy) noexcept {
+  static_assert(static_cast<int>(weft::match_policy::rank_tag) == static_cast<int>(match_policy::rank_and_tag));
+  static_assert(static_cast<int>(weft::match_policy::rank_only) == static_cast<int>(match_policy::rank_only));
+  static_assert(static_cast<int>(weft::match_policy::tag_only) == static_cast<int>(match_policy::tag_only));
+  static_assert(static_cast<int>(weft::match_policy::none) == static_cast<int>(match_policy::none));
+  return static_cast<match_policy>(policy);
+}
+
+}  // namespace weft::core

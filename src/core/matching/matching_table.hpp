@@ -1,0 +1,484 @@
+// The table in which sends and receives find each other (dang2016-millions-of-communicating-threads, 3.1).
+//
+// A bucket is one cache line: a lock, and three entries of a fingerprint and a pointer to the oldest node of a key. The
+// full key is compared in the node. Younger nodes of the key are chained behind it, so there are as many entries as
+// there are keys that somebody waits for. A fourth key of a bucket goes to an overflow bucket out of a fixed set; when
+// there is none left, keys are chained through their nodes. Nothing is allocated after construction and nothing fails.
+//
+// Cost: one exchange and one store, on the bucket's line; beside it the node of the same key, if there is one.
+// Progress: whoever finds a bucket locked looks a bounded number of times and answers busy; nobody waits for anybody.
+// Who calls what: any thread anything, construction and destruction alone. A node is inserted by its owner only.
+// Linearization: all that a call does, it does under the bucket's lock. Order: nodes of one key and side are matched in
+// the order in which they were inserted. Reuse: a node that `remove` names may long be somewhere else; its `place`
+// changes only under the lock of the bucket that it names, so what is read there under that lock stays true.
+// Model test: tests/model/matching_table_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "core/matching/match_node.hpp"
+#include "core/memory/index_stack.hpp"
+#include "weft/detail/atomics.hpp"
+#include "weft/detail/atomics_support.hpp"
+
+namespace weft::core {
+
+/// How many nodes wait, as far as could be seen; `unseen_buckets` were locked by others.
+struct match_counts {
+  std::size_t sends = 0;
+  std::size_t receives = 0;
+  std::size_t overflow_buckets = 0;
+  std::size_t unseen_buckets = 0;
+};
+
+template <class Atomics = detail::std_atomics>
+class basic_matching_table {
+  struct bucket;
+
+ public:
+  using node = basic_match_node<Atomics>;
+
+  /// What `insert_at_once` leaves to be done: the bucket that it has locked, if any.
+  class half_done {
+   public:
+    half_done() noexcept = default;
+
+   private:
+    friend class basic_matching_table;
+    explicit half_done(bucket* entered) noexcept : entered_{entered} {}
+
+    bucket* entered_ = nullptr;
+  };
+
+  static constexpr std::uint32_t default_spins_max = 32;
+
+  /// `bucket_count`: a power of two, at most 2^30. Throws std::bad_alloc.
+  explicit basic_matching_table(std::uint32_t bucket_count)
+      : basic_matching_table(bucket_count, bucket_count / 8 + 1, default_spins_max) {}
+
+  /// `spins_max`: how often a locked bucket is looked at again before the answer is busy.
+  basic_matching_table(std::uint32_t bucket_count, std::uint32_t overflow_count, std::uint32_t spins_max)
+      : free_overflow_{overflow_count},
+        mask_{bucket_count - 1},
+        spins_max_{spins_max},
+        bytes_{(std::size_t{bucket_count} + overflow_count) * sizeof(bucket)},
+        buckets_{static_cast<bucket*>(support::allocate_zeroed(bytes_))} {
+    if (buckets_ == nullptr) throw std::bad_alloc();
+    for (std::uint32_t index = overflow_count; index > 0; --index) free_overflow_.push(index - 1);
+  }
+  basic_matching_table(const basic_matching_table&) = delete;
+  basic_matching_table& operator=(const basic_matching_table&) = delete;
+  ~basic_matching_table() { support::release_zeroed(buckets_, bytes_); }
+
+  /// Takes out the oldest node of the other side with an equal key, or inserts `mine`: one of the two.
+  /// **Returns**: matched (`found` is the caller's, as is `mine`), inserted or busy.
+  [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found) noexcept {
+    const std::uint64_t print = fingerprint(mine.key);
+    bucket& home = home_of(print);
+    if (!enter(home)) return match_result::busy;
+    return insert_inside(home, print, mine, found);
+  }
+
+  /// The same in two steps, of which the first one calls nothing. It inserts `mine`, whose key is `key`, where that is
+  /// simple: true, and `mine` may be gone. False: `rest` has to be handed to `insert_rest`, at once.
+  [[nodiscard]] [[gnu::always_inline]] bool insert_at_once(node& mine, const match_key& key, half_done& rest) noexcept {
+    const std::uint64_t print = fingerprint(key);
+    bucket& home = home_of(print);
+    // [matching.enter] acquire <- [matching.leave]: as below; whoever finds it locked waits in the second step.
+    if (home.lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
+      rest = half_done{nullptr};
+      return false;
+    }
+    for (unsigned slot = 0; slot < 3; ++slot) {
+      node* const head = home.entries[slot].head.get();
+      if (head == nullptr) {
+        begin_key_at(home, {.part = &home, .slot = slot}, print, mine);
+      } else if (home.entries[slot].print.get() != print || !has_key(*head, key)) {
+        continue;
+      } else if (side_of(*head) == mine.side) {
+        append(home, *head, mine);
+      } else {
+        break;
+      }
+      leave(home);
+      return true;
+    }
+    rest = half_done{&home};
+    return false;
+  }
+  [[nodiscard]] [[gnu::always_inline]] match_result insert_rest(half_done rest, node& mine, node*& found) noexcept {
+    if (rest.entered_ == nullptr) return insert(mine, found);
+    return insert_inside(*rest.entered_, fingerprint(mine.key), mine, found);
+  }
+
+  /// Takes out the oldest node of `side` with key `key`.
+  /// **Returns**: matched (`found` is the caller's), none or busy.
+  [[nodiscard]] [[gnu::always_inline]] match_result take(const match_key& key, match_side side, node*& found) noexcept {
+    const std::uint64_t print = fingerprint(key);
+    bucket& home = home_of(print);
+    if (!enter(home)) return match_result::busy;
+    const position at = find(home, print, key);
+    const bool there = at.head != nullptr && side_of(*at.head) == side;
+    if (there) {
+      found = at.head;
+      take_out(home, at, *at.head);
+    }
+    leave(home);
+    return there ? match_result::matched : match_result::none;
+  }
+
+  /// Takes `which` out, wherever it stands among its like. It may have been matched, completed and inserted again for
+  /// another purpose: `is_meant(node&)`, asked under the lock while the node certainly waits, says whether it is still
+  /// the one that the caller has in mind.
+  /// **Returns**: removed (`which` is the caller's), none (somebody has matched it, or will never) or busy.
+  template <class IsMeant>
+  [[nodiscard]] match_result remove(node& which, IsMeant&& is_meant) noexcept {
+    // [matching.where] relaxed: wrong guesses are found out under the lock.
+    const std::uint32_t place = which.place.load(std::memory_order_relaxed);
+    if (place == 0 || place - 1 > mask_) return match_result::none;
+    bucket& home = buckets_[place - 1];
+    if (!enter(home)) return match_result::busy;
+    // [matching.still] relaxed <- [matching.arrived], [matching.gone]: it can only be this value by the last store
+    // under this lock.
+    const bool there = which.place.load(std::memory_order_relaxed) == place && is_meant(which);
+    if (there) {
+      const match_key key = key_of(which);
+      take_out(home, find(home, fingerprint(key), key), which);
+    }
+    leave(home);
+    return there ? match_result::removed : match_result::none;
+  }
+  [[nodiscard]] match_result remove(node& which) noexcept {
+    return remove(which, [](const node&) { return true; });
+  }
+
+  /// Takes out every node for which `is_meant(const node&)`, asked under its bucket's lock: an engine is withdrawn, or
+  /// the table goes. They come in front of `out`, chained by `behind`, in no order. Returns how many buckets were
+  /// locked by others and are left out: call it again. Takes its time.
+  template <class IsMeant>
+  [[nodiscard]] std::size_t extract(IsMeant&& is_meant, node*& out) noexcept {
+    return for_each_bucket([&](bucket& home) {
+      while (node* found = find_meant(home, is_meant)) {
+        const match_key key = key_of(*found);
+        take_out(home, find(home, fingerprint(key), key), *found);
+        found->behind.set(out);
+        out = found;
+      }
+    });
+  }
+
+  /// Calls `visit(const node&)` for every node that waits, under its bucket's lock; returns how many buckets were
+  /// locked by others and are left out. For reports: takes its time.
+  template <class Visit>
+  std::size_t for_each(Visit&& visit) noexcept {
+    return for_each_bucket([&](bucket& home) {
+      for (bucket* part = &home; part != nullptr; part = following(*part)) {
+        for (const entry& each : part->entries) visit_key(each.head.get(), visit);
+      }
+      for (const node* head = home.spilled.get(); head != nullptr; head = head->next_key.get()) visit_key(head, visit);
+    });
+  }
+
+  [[nodiscard]] match_counts count() noexcept {
+    match_counts out;
+    const auto count_node = [&](const node& each) { ++(side_of(each) == match_side::send ? out.sends : out.receives); };
+    out.unseen_buckets = for_each(count_node);
+    for_each_bucket([&](bucket& home) {
+      for (bucket* part = following(home); part != nullptr; part = following(*part)) ++out.overflow_buckets;
+    });
+    return out;
+  }
+
+  [[nodiscard]] std::uint32_t bucket_count() const noexcept { return mask_ + 1; }
+
+ private:
+  using support = detail::atomics_support<Atomics>;
+
+  struct entry {
+    guarded<std::uint64_t, Atomics> print;
+    guarded<node*, Atomics> head;
+  };
+
+  // All zeros: unlocked and empty. Entries are used from the first on without gaps, and so are overflow buckets; keys
+  // are spilled only where all entries are taken.
+  struct alignas(detail::cache_line_bytes) bucket {
+    typename Atomics::template atomic<std::uint32_t> lock;
+    guarded<std::uint32_t, Atomics> next;  // index of an overflow bucket + 1
+    guarded<node*, Atomics> spilled;
+    entry entries[3];
+  };
+  static_assert(sizeof(bucket) == detail::cache_line_bytes && sizeof(entry) == 16);
+
+  // Where a key is; where it is not, `head` is null, and `part` and `slot` are the first free entry, or `slot` is one
+  // too many.
+  struct position {
+    node* head = nullptr;
+    bucket* part = nullptr;  // null: spilled
+    unsigned slot = 0;
+    node* spilled_before = nullptr;
+  };
+
+  bucket& home_of(std::uint64_t print) noexcept { return buckets_[print & mask_]; }
+  bucket* following(const bucket& part) noexcept {
+    const std::uint32_t next = part.next.get();
+    return next == 0 ? nullptr : &buckets_[std::size_t{mask_} + next];
+  }
+  std::uint32_t place_of(const bucket& home) const noexcept { return static_cast<std::uint32_t>(&home - buckets_) + 1; }
+
+  static match_key key_of(const node& of) noexcept {
+    match_key out;
+    Atomics::read_plain(&out, &of.key, sizeof out);
+    return out;
+  }
+  // Word by word: a copy of the whole key would pass through memory.
+  static bool has_key(const node& of, const match_key& key) noexcept {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(&of.key);
+    std::uint64_t who, tag, policy;
+    Atomics::read_plain(&who, words, sizeof who);
+    Atomics::read_plain(&tag, words + 1, sizeof tag);
+    Atomics::read_plain(&policy, words + 2, sizeof policy);
+    return ((who ^ key.who) | (tag ^ key.tag) | (policy ^ static_cast<std::uint64_t>(key.policy))) == 0;
+  }
+  static match_side side_of(const node& of) noexcept {
+    match_side out{};
+    Atomics::read_plain(&out, &of.side, sizeof out);
+    return out;
+  }
+
+  [[nodiscard]] bool enter(bucket& home) noexcept {
+    for (std::uint32_t spins = 0;;) {
+      // [matching.enter] acquire <- [matching.leave]: the bucket and the nodes in it, as the last holder left them.
+      if (home.lock.exchange(1, std::memory_order_acquire) == 0) return true;
+      do {
+        if (spins++ == spins_max_) return false;
+        Atomics::pause();
+        // [matching.look] relaxed: a hint; contenders read the line instead of taking it.
+      } while (home.lock.load(std::memory_order_relaxed) != 0);
+    }
+  }
+
+  static void leave(bucket& home) noexcept {
+    // [matching.leave] release -> [matching.enter]: the bucket, and the nodes that were put into it.
+    home.lock.store(0, std::memory_order_release);
+  }
+
+  // All that follows is under the lock of `home`.
+
+  // The rest of `insert`, which leaves.
+  [[nodiscard]] [[gnu::always_inline]] match_result insert_inside(bucket& home, std::uint64_t print, node& mine,
+                                                                  node*& found) noexcept {
+    const position at = find(home, print, mine.key);
+    match_result out = match_result::inserted;
+    if (at.head == nullptr) {
+      begin_key(home, at, print, mine);
+    } else if (side_of(*at.head) == mine.side) {
+      append(home, *at.head, mine);
+    } else {
+      found = at.head;
+      take_out(home, at, *at.head);
+      out = match_result::matched;
+    }
+    leave(home);
+    return out;
+  }
+
+  position find(bucket& home, std::uint64_t print, const match_key& key) noexcept {
+    position at;
+    for (bucket* part = &home; part != nullptr; part = following(*part)) {
+      at.part = part;
+      for (at.slot = 0; at.slot < 3; ++at.slot) {
+        const entry& seen = part->entries[at.slot];
+        node* head = seen.head.get();
+        if (head == nullptr) return at;
+        if (seen.print.get() != print || !has_key(*head, key)) continue;
+        at.head = head;
+        return at;
+      }
+    }
+    node* before = nullptr;
+    for (node* head = home.spilled.get(); head != nullptr; before = head, head = head->next_key.get()) {
+      if (has_key(*head, key)) return {.head = head, .spilled_before = before};
+    }
+    return at;
+  }
+
+  void arrive(bucket& home, node& mine) noexcept {
+    // [matching.arrived] relaxed -> [matching.still]: under the lock.
+    mine.place.store(place_of(home), std::memory_order_relaxed);
+  }
+
+  void begin_key(bucket& home, position at, std::uint64_t print, node& mine) noexcept {
+    if (at.slot == 3) at = add_overflow(home, *at.part);
+    begin_key_at(home, at, print, mine);
+  }
+  [[gnu::always_inline]] void begin_key_at(bucket& home, const position& at, std::uint64_t print, node& mine) noexcept {
+    arrive(home, mine);
+    mine.behind.set(nullptr);
+    mine.before.set(&mine);
+    if (at.slot == 3) {
+      mine.next_key.set(home.spilled.get());
+      home.spilled.set(&mine);
+    } else {
+      at.part->entries[at.slot].print.set(print);
+      at.part->entries[at.slot].head.set(&mine);
+    }
+  }
+
+  // The first free entry of a new bucket behind `last`, once keys that were spilled have moved into it; or none.
+  [[gnu::noinline]] position add_overflow(bucket& home, bucket& last) noexcept {
+    const std::uint32_t index = free_overflow_.pop();
+    if (index == basic_index_stack<Atomics>::none) return {.slot = 3};
+    last.next.set(index + 1);
+    position at{.part = following(last)};
+    while (at.slot < 3 && move_spilled(home, at.part->entries[at.slot])) ++at.slot;
+    return at;
+  }
+
+  bool move_spilled(bucket& home, entry& to) noexcept {
+    node* spilled = home.spilled.get();
+    if (spilled == nullptr) return false;
+    home.spilled.set(spilled->next_key.get());
+    to.print.set(fingerprint(key_of(*spilled)));
+    to.head.set(spilled);
+    return true;
+  }
+
+  void append(bucket& home, node& head, node& mine) noexcept {
+    arrive(home, mine);
+    node* youngest = head.before.get();
+    mine.behind.set(nullptr);
+    mine.before.set(youngest);
+    youngest->behind.set(&mine);
+    head.before.set(&mine);
+  }
+
+  // `which` is `at.head` or behind it. Most often it is the oldest of its key, in a bucket that has no more than its
+  // line.
+  [[gnu::always_inline]] void take_out(bucket& home, const position& at, node& which) noexcept {
+    node* const behind = which.behind.get();
+    if (&which != at.head || at.part == nullptr) [[unlikely]] {
+      take_out_of_chain(home, at, which);
+    } else if (behind != nullptr) {
+      behind->before.set(which.before.get());
+      at.part->entries[at.slot].head.set(behind);
+    } else if (home.next.get() == 0 && home.spilled.get() == nullptr) [[likely]] {
+      end_key_here(home, at.slot);
+    } else {
+      end_key(home, at);
+    }
+    // [matching.gone] relaxed -> [matching.still]: under the lock.
+    which.place.store(0, std::memory_order_relaxed);
+  }
+
+  // The gap is filled with the last key of the line.
+  static void end_key_here(bucket& home, unsigned slot) noexcept {
+    unsigned last = slot;
+    while (last < 2 && home.entries[last + 1].head.get() != nullptr) ++last;
+    if (last != slot) {
+      home.entries[slot].print.set(home.entries[last].print.get());
+      home.entries[slot].head.set(home.entries[last].head.get());
+    }
+    home.entries[last].head.set(nullptr);
+  }
+
+  [[gnu::noinline]] void take_out_of_chain(bucket& home, const position& at, node& which) noexcept {
+    node* behind = which.behind.get();
+    node* before = which.before.get();
+    if (&which != at.head) {
+      before->behind.set(behind);
+      (behind != nullptr ? behind : at.head)->before.set(before);
+    } else if (behind == nullptr) {
+      end_key(home, at);
+    } else {
+      behind->before.set(before);
+      behind->next_key.set(which.next_key.get());
+      spill_link(home, at).set(behind);
+    }
+  }
+
+  static guarded<node*, Atomics>& spill_link(bucket& home, const position& at) noexcept {
+    return at.spilled_before != nullptr ? at.spilled_before->next_key : home.spilled;
+  }
+
+  // Fills the gap with a spilled key, or with the last one of the last overflow bucket, which may be given back then.
+  [[gnu::noinline]] void end_key(bucket& home, const position& at) noexcept {
+    if (at.part == nullptr) {
+      spill_link(home, at).set(at.head->next_key.get());
+      return;
+    }
+    entry& gap = at.part->entries[at.slot];
+    if (move_spilled(home, gap)) return;
+    bucket* previous = nullptr;
+    bucket* last = at.part;
+    while (bucket* next = following(*last)) {
+      previous = last;
+      last = next;
+    }
+    unsigned slot = at.part == last ? at.slot : 0;
+    while (slot < 2 && last->entries[slot + 1].head.get() != nullptr) ++slot;
+    gap.print.set(last->entries[slot].print.get());
+    gap.head.set(last->entries[slot].head.get());
+    last->entries[slot].head.set(nullptr);
+    if (slot == 0 && last != &home) give_back(home, previous, *last);
+  }
+
+  void give_back(bucket& home, bucket* previous, bucket& empty) noexcept {
+    if (previous == nullptr) {
+      // The gap was in the last bucket itself: look for the one before it from the start.
+      previous = &home;
+      while (following(*previous) != &empty) previous = following(*previous);
+    }
+    const std::uint32_t index = previous->next.get() - 1;
+    previous->next.set(0);
+    free_overflow_.push(index);
+  }
+
+  template <class Visit>
+  std::size_t for_each_bucket(Visit&& visit) noexcept {
+    std::size_t unseen = 0;
+    for (std::uint32_t i = 0; i <= mask_; ++i) {
+      bucket& home = buckets_[i];
+      if (!enter(home)) {
+        ++unseen;
+        continue;
+      }
+      visit(home);
+      leave(home);
+    }
+    return unseen;
+  }
+
+  template <class IsMeant>
+  node* find_meant(bucket& home, IsMeant& is_meant) noexcept {
+    const auto in_key = [&](node* each) {
+      while (each != nullptr && !is_meant(*each)) each = each->behind.get();
+      return each;
+    };
+    for (bucket* part = &home; part != nullptr; part = following(*part)) {
+      for (const entry& each : part->entries) {
+        if (node* found = in_key(each.head.get())) return found;
+      }
+    }
+    for (node* head = home.spilled.get(); head != nullptr; head = head->next_key.get()) {
+      if (node* found = in_key(head)) return found;
+    }
+    return nullptr;
+  }
+
+  template <class Visit>
+  static void visit_key(const node* head, Visit& visit) noexcept {
+    for (const node* each = head; each != nullptr; each = each->behind.get()) visit(*each);
+  }
+
+  basic_index_stack<Atomics> free_overflow_;
+  std::uint32_t mask_;
+  std::uint32_t spins_max_;
+  std::size_t bytes_;
+  bucket* buckets_;  // behind the first `mask_ + 1` the overflow buckets
+};
+
+using matching_table = basic_matching_table<>;
+
+}  // namespace weft::core

@@ -1,0 +1,376 @@
+// The matching engine of kind `ordered`: MPI's rules.
+//
+// A sender numbers its messages to a rank, over all devices and tags of the engine. They may arrive in any order; those
+// that are early wait until all before them are here. Then, one after the other, each takes the oldest posted receive
+// that it fits, or waits for one; a posted receive takes the oldest message that fits it. Receives may leave rank, tag
+// or both open (match_policy rank_only, tag_only, none): the sender does not know of it.
+//
+// Cost: constant. A receive waits in one queue, that of its policy and key. A message waits in four, one for each
+// policy, so that whatever a receive leaves open finds its oldest message at the head of one queue. A message looks at
+// the heads of up to four queues of receives (of one while no wildcard is posted) and takes the oldest by its stamp.
+// Nothing is allocated after construction: nodes are the caller's, and there is no bound here on how many wait.
+// Progress: one try-lock around it all; whoever finds it taken gets the answer busy. Who calls what: any thread
+// anything, construction and destruction alone. Linearization: under the lock.
+// Model test: tests/model/ordered_matching_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/try_lock.hpp"
+#include "core/matching/keyed_queues.hpp"
+#include "core/matching/match_node.hpp"
+
+namespace weft::core {
+
+inline constexpr std::size_t ordered_policy_count = 4;  // all but `user`
+
+/// A message that waits, for those before it or for a receive. Its key has the policy rank_and_tag.
+template <class Atomics = detail::std_atomics>
+struct basic_ordered_message : basic_match_node<Atomics> {
+  struct links {
+    guarded<basic_ordered_message*, Atomics> behind;
+    guarded<basic_ordered_message*, Atomics> before;
+    guarded<basic_ordered_message*, Atomics> next_key;
+  };
+
+  std::uint32_t sequence = 0;                    // the owner's to set
+  basic_match_node<Atomics>* receive = nullptr;  // that it was matched with
+  basic_ordered_message* next = nullptr;         // in a list of matched ones; among early ones
+  std::array<links, ordered_policy_count> waiting;
+};
+
+using ordered_message = basic_ordered_message<>;
+
+// What `keyed_queues` chains them by.
+template <class Atomics>
+[[nodiscard]] basic_match_node<Atomics>& links_of(basic_match_node<Atomics>& receive, match_policy /*by*/) noexcept {
+  return receive;
+}
+template <class Atomics>
+[[nodiscard]] typename basic_ordered_message<Atomics>::links& links_of(basic_ordered_message<Atomics>& message,
+                                                                       match_policy by) noexcept {
+  return message.waiting[static_cast<std::size_t>(by)];
+}
+
+/// Messages that were taken out, chained by `next`; where they were matched each with its receive, the first matched
+/// first. They are the caller's.
+template <class Atomics = detail::std_atomics>
+struct basic_matched_messages {
+  basic_ordered_message<Atomics>* first = nullptr;
+  basic_ordered_message<Atomics>* last = nullptr;
+
+  void add(basic_ordered_message<Atomics>& message) noexcept {
+    message.next = nullptr;
+    (last != nullptr ? last->next : first) = &message;
+    last = &message;
+  }
+};
+
+using matched_messages = basic_matched_messages<>;
+
+struct ordered_counts {
+  std::size_t early = 0;
+  std::size_t messages = 0;
+  std::size_t receives = 0;
+};
+
+/// The `place` of receives that wait in one engine; no two have the same one.
+[[nodiscard]] inline std::uint32_t new_ordered_place() noexcept {
+  constexpr std::uint32_t mark = 0x8000'0000;  // places in the matching table are below
+  static std::atomic<std::uint32_t> made{0};
+  // [ordered.number] relaxed: a number and nothing else.
+  return mark | made.fetch_add(1, std::memory_order_relaxed);
+}
+
+template <class Atomics = detail::std_atomics>
+class basic_ordered_matching {
+ public:
+  using node = basic_match_node<Atomics>;
+  using message_node = basic_ordered_message<Atomics>;
+  using message_list = basic_matched_messages<Atomics>;
+
+  /// Messages come from ranks below `source_count`. `bucket_count`: a power of two, about as many as keys that are
+  /// waited for at a time. `first_sequence`: the number of each source's first message. Throws std::bad_alloc.
+  explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t bucket_count = 256,
+                                  std::uint32_t first_sequence = 0)
+      : place_{new_ordered_place()},
+        source_count_{source_count},
+        mask_{bucket_count - 1},
+        sources_{std::make_unique<source[]>(source_count)},
+        early_{std::make_unique<message_node*[]>(bucket_count)},
+        receives_{make_queues<node>(bucket_count)},
+        messages_{make_queues<message_node>(bucket_count)} {
+    for (std::uint32_t rank = 0; rank < source_count; ++rank) sources_[rank].next_sequence = first_sequence;
+  }
+  basic_ordered_matching(const basic_ordered_matching&) = delete;
+  basic_ordered_matching& operator=(const basic_ordered_matching&) = delete;
+
+  /// What an arriving message tries first: it needs no node if it is next in order and a receive waits for it.
+  /// `key`: source and tag, policy rank_and_tag.
+  /// **Returns**: matched (`receive` is the caller's; `released` has what came early and was matched after it), none
+  /// (it would have to wait: nothing happened, `arrive` it), refused (see `arrive`) or busy.
+  [[nodiscard]] match_result try_match(const match_key& key, std::uint32_t sequence, node*& receive,
+                                       message_list& released) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    switch (turn_of(key, sequence)) {
+      case turn::never: return match_result::refused;
+      case turn::later: return match_result::none;
+      case turn::now: break;
+    }
+    node* found = oldest_receive(key);
+    if (found == nullptr) return match_result::none;
+    take_out(*found);
+    receive = found;
+    ++sources_[key.rank()].next_sequence;
+    deliver_early(key.rank(), released);
+    return match_result::matched;
+  }
+
+  /// **Returns**: matched (`message` is the first in `released`), inserted (it waits; `released` may have others that
+  /// had waited for it), refused (its number was here before, or its source is none of the job: it is the caller's) or
+  /// busy.
+  [[nodiscard]] match_result arrive(message_node& message, message_list& released) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    switch (turn_of(message.key, message.sequence)) {
+      case turn::never: return match_result::refused;
+      case turn::later: return keep_early(message) ? match_result::inserted : match_result::refused;
+      case turn::now: break;
+    }
+    const bool is_matched = deliver(message, released);
+    ++sources_[message.key.rank()].next_sequence;
+    deliver_early(message.key.rank(), released);
+    return is_matched ? match_result::matched : match_result::inserted;
+  }
+
+  /// Takes out the oldest message that `receive` fits, or lets `receive` wait. The policy of its key says what counts.
+  /// **Returns**: matched (`found` is the caller's), inserted or busy.
+  [[nodiscard]] match_result post(node& receive, message_node*& found) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    const std::size_t policy = index_of(receive.key.policy);
+    if (message_node* oldest = messages_[policy].oldest(receive.key); oldest != nullptr) {
+      take_out(*oldest);
+      oldest->receive = &receive;
+      found = oldest;
+      return match_result::matched;
+    }
+    receive.stamp = posted_++;
+    receives_[policy].append(receive);
+    // [ordered.posted] relaxed -> [ordered.still]: under the lock.
+    receive.place.store(place_, std::memory_order_relaxed);
+    return match_result::inserted;
+  }
+
+  /// Takes out the oldest message that fits `pattern` (a matched probe).
+  /// **Returns**: matched (`found` is the caller's), none or busy.
+  [[nodiscard]] match_result take(const match_key& pattern, message_node*& found) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    message_node* oldest = messages_[index_of(pattern.policy)].oldest(pattern);
+    if (oldest == nullptr) return match_result::none;
+    take_out(*oldest);
+    found = oldest;
+    return match_result::matched;
+  }
+
+  /// Takes out the oldest message that fits `pattern` and of which `is_meant(const message_node&)` is true. Cost: a
+  /// look at each that fits.
+  /// **Returns**: removed (`found` is the caller's), none or busy.
+  template <class IsMeant>
+  [[nodiscard]] match_result take_meant(const match_key& pattern, IsMeant&& is_meant, message_node*& found) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    message_node* each = messages_[index_of(pattern.policy)].oldest(pattern);
+    while (each != nullptr && !is_meant(*each)) each = links_of(*each, pattern.policy).behind.get();
+    if (each == nullptr) return match_result::none;
+    take_out(*each);
+    found = each;
+    return match_result::removed;
+  }
+
+  /// Takes a posted receive out. `is_meant(node&)` as for `basic_matching_table::remove`.
+  /// **Returns**: removed (it is the caller's), none (it was matched) or busy.
+  template <class IsMeant>
+  [[nodiscard]] match_result remove(node& receive, IsMeant&& is_meant) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    // [ordered.still] relaxed <- [ordered.posted], [ordered.gone]: it can only be this number by the last store under
+    // this lock.
+    if (receive.place.load(std::memory_order_relaxed) != place_ || !is_meant(receive)) return match_result::none;
+    take_out(receive);
+    return match_result::removed;
+  }
+  [[nodiscard]] match_result remove(node& receive) noexcept {
+    return remove(receive, [](const node&) { return true; });
+  }
+
+  /// Takes out all that waits: the engine is withdrawn, or goes. Messages come in their order of arrival, early ones
+  /// after them in no order, receives one by one chained by `behind`, in no order.
+  /// **Returns**: removed or busy.
+  [[nodiscard]] match_result take_all(message_list& messages, node*& receives) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    auto& all = messages_[index_of(match_policy::none)];
+    while (message_node* message = all.any()) {
+      take_out(*message);
+      messages.add(*message);
+    }
+    for (std::uint32_t bucket = 0; bucket <= mask_ && early_count_ != 0; ++bucket) {
+      while (message_node* message = early_[bucket]) {
+        early_[bucket] = message->next;
+        --sources_[message->key.rank()].early_count;
+        --early_count_;
+        messages.add(*message);
+      }
+    }
+    for (auto& each : receives_) {
+      while (node* receive = each.any()) {
+        take_out(*receive);
+        receive->behind.set(receives);
+        receives = receive;
+      }
+    }
+    return match_result::removed;
+  }
+
+  /// False: busy.
+  [[nodiscard]] bool try_count(ordered_counts& out) noexcept {
+    const entered inside{lock_};
+    if (!inside) return false;
+    out = {.early = early_count_, .messages = messages_[0].size()};
+    for (const auto& each : receives_) out.receives += each.size();
+    return true;
+  }
+
+ private:
+  class entered {
+   public:
+    explicit entered(base::basic_try_lock<Atomics>& lock) noexcept : lock_{lock}, is_inside_{lock.try_enter()} {}
+    ~entered() {
+      if (is_inside_) lock_.leave();
+    }
+    entered(const entered&) = delete;
+    entered& operator=(const entered&) = delete;
+    explicit operator bool() const noexcept { return is_inside_; }
+
+   private:
+    base::basic_try_lock<Atomics>& lock_;
+    bool is_inside_;
+  };
+
+  struct source {
+    std::uint32_t next_sequence = 0;
+    std::uint32_t early_count = 0;
+  };
+
+  enum class turn : std::uint8_t { now, later, never };
+
+  static std::size_t index_of(match_policy policy) noexcept { return static_cast<std::size_t>(policy); }
+
+  template <class Node>
+  static std::array<keyed_queues<Node>, ordered_policy_count> make_queues(std::uint32_t bucket_count) {
+    return {keyed_queues<Node>{match_policy::rank_and_tag, bucket_count},
+            keyed_queues<Node>{match_policy::rank_only, bucket_count},
+            keyed_queues<Node>{match_policy::tag_only, bucket_count}, keyed_queues<Node>{match_policy::none, 1}};
+  }
+
+  // Numbers wrap around: one is early if it is less than half of all numbers ahead.
+  turn turn_of(const match_key& key, std::uint32_t sequence) const noexcept {
+    if (key.rank() >= source_count_) return turn::never;
+    const auto ahead = static_cast<std::int32_t>(sequence - sources_[key.rank()].next_sequence);
+    return ahead == 0 ? turn::now : ahead > 0 ? turn::later : turn::never;
+  }
+
+  node* oldest_receive(const match_key& key) const noexcept {
+    node* oldest = nullptr;
+    for (const auto& each : receives_) {
+      node* candidate = each.oldest(key);
+      if (candidate != nullptr && (oldest == nullptr || candidate->stamp < oldest->stamp)) oldest = candidate;
+    }
+    return oldest;
+  }
+
+  void take_out(node& receive) noexcept {
+    receives_[index_of(receive.key.policy)].remove(receive);
+    // [ordered.gone] relaxed -> [ordered.still]: under the lock.
+    receive.place.store(0, std::memory_order_relaxed);
+  }
+
+  void take_out(message_node& message) noexcept {
+    for (auto& each : messages_) each.remove(message);
+  }
+
+  // True: matched.
+  bool deliver(message_node& message, message_list& released) noexcept {
+    node* receive = oldest_receive(message.key);
+    message.receive = receive;
+    if (receive == nullptr) {
+      for (auto& each : messages_) each.append(message);
+      return false;
+    }
+    take_out(*receive);
+    released.add(message);
+    return true;
+  }
+
+  void deliver_early(std::uint32_t rank, message_list& released) noexcept {
+    source& from = sources_[rank];
+    while (from.early_count != 0) {
+      message_node* next = take_early(rank, from.next_sequence);
+      if (next == nullptr) return;
+      deliver(*next, released);
+      ++from.next_sequence;
+    }
+  }
+
+  // Neighbours in number are neighbours in the table: a source's early messages spread as in a ring.
+  message_node*& early_bucket(std::uint32_t rank, std::uint32_t sequence) const noexcept {
+    constexpr std::uint32_t stride = 0x9e3779b1;
+    return early_[(rank * stride + sequence) & mask_];
+  }
+
+  // False: a message of this number is there.
+  bool keep_early(message_node& message) noexcept {
+    message_node*& bucket = early_bucket(message.key.rank(), message.sequence);
+    for (const message_node* each = bucket; each != nullptr; each = each->next) {
+      if (each->key.rank() == message.key.rank() && each->sequence == message.sequence) return false;
+    }
+    message.next = bucket;
+    bucket = &message;
+    ++sources_[message.key.rank()].early_count;
+    ++early_count_;
+    return true;
+  }
+
+  message_node* take_early(std::uint32_t rank, std::uint32_t sequence) noexcept {
+    message_node** link = &early_bucket(rank, sequence);
+    while (*link != nullptr && ((*link)->key.rank() != rank || (*link)->sequence != sequence)) link = &(*link)->next;
+    message_node* found = *link;
+    if (found == nullptr) return nullptr;
+    *link = found->next;
+    --sources_[rank].early_count;
+    --early_count_;
+    return found;
+  }
+
+  base::basic_try_lock<Atomics> lock_;
+  std::uint32_t place_;  // of receives that wait here; no two objects have the same one
+  std::uint32_t source_count_;
+  std::uint32_t mask_;
+  std::uint64_t posted_ = 0;
+  std::size_t early_count_ = 0;
+  std::unique_ptr<source[]> sources_;
+  std::unique_ptr<message_node*[]> early_;  // by source and number
+  std::array<keyed_queues<node>, ordered_policy_count> receives_;
+  std::array<keyed_queues<message_node>, ordered_policy_count> messages_;
+};
+
+using ordered_matching = basic_ordered_matching<>;
+
+}  // namespace weft::core

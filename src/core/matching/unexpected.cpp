@@ -1,0 +1,125 @@
+#include "core/matching/unexpected.hpp"
+
+#include <cstring>
+#include <iterator>
+#include <new>
+
+#include "core/message/wire.hpp"
+
+namespace weft::core {
+namespace {
+
+struct heap_owner final : detail::payload_owner {
+  void release(void* data, std::size_t /*bytes*/) noexcept override { delete[] static_cast<std::byte*>(data); }
+};
+
+heap_owner& heap() noexcept {
+  static heap_owner instance;
+  return instance;
+}
+
+}  // namespace
+
+bool unexpected_messages::copy(const net::arrival& message, messages& to) noexcept {
+  const std::size_t cost = sizeof(kept_message) + message.bytes;
+  if (bytes_ + cost > bytes_max_) {
+    say_full(message);
+    return false;
+  }
+  // Whole words, as `net::arrival` has it: an empty message too has an address of its own.
+  std::unique_ptr<std::byte[]> payload{new (std::nothrow) std::byte[(std::size_t{message.bytes} / 8 + 1) * 8]};
+  if (!payload) return false;
+  if (message.bytes != 0) std::memcpy(payload.get(), message.payload, message.bytes);
+  try {
+    to.push_back({message, std::move(payload), message.owner != nullptr});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  bytes_ += cost;
+  return true;
+}
+
+// Who waits for an id that nobody will ever register would find nothing to read.
+void unexpected_messages::say_full(const net::arrival& message) noexcept {
+  base::log_once(
+      said_full_, base::log_level::warn,
+      "messages that can't be delivered yet fill the {} bytes of WEFT_UNEXPECTED_BYTES_MAX: one of {} bytes from rank "
+      "{} "
+      "for id {} waits outside, and so does all that comes behind it, until ids are registered that messages have "
+      "come for; of others nothing is said",
+      bytes_max_, message.bytes, message.source, message.header.id);
+}
+
+unexpected_messages::answer unexpected_messages::keep(const net::arrival& message,
+                                                      const detail::id_table<>& known) noexcept {
+  const std::scoped_lock lock{mutex_};
+  if (known.state(message.header.id) != detail::presence::unknown) return answer::no_longer_unexpected;
+  if (!copy(message, waiting_)) return answer::no_room;
+  kept_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+  return answer::kept;
+}
+
+bool unexpected_messages::put_aside(const net::arrival& message) noexcept {
+  const std::scoped_lock lock{mutex_};
+  if (!copy(message, ready_)) return false;
+  count_ready();
+  return true;
+}
+
+void unexpected_messages::put_aside(ordered_message& unwanted) noexcept {
+  const std::scoped_lock lock{mutex_};
+  unwanted_.add(unwanted);
+  unwanted_count_.store(unwanted_count() + 1, std::memory_order_relaxed);  // [stat] under the lock
+  count_ready();
+}
+
+ordered_message* unexpected_messages::take_unwanted() noexcept {
+  const std::scoped_lock lock{mutex_};
+  ordered_message* const out = unwanted_.first;
+  if (out == nullptr) return nullptr;
+  unwanted_.first = out->next;
+  if (unwanted_.first == nullptr) unwanted_.last = nullptr;
+  unwanted_count_.store(unwanted_count() - 1, std::memory_order_relaxed);  // [stat] under the lock
+  count_ready();
+  return out;
+}
+
+void unexpected_messages::registered(std::uint32_t id, bool is_engine) {
+  const std::scoped_lock lock{mutex_};
+  for (auto each = waiting_.begin(); each != waiting_.end();) {
+    const auto next = std::next(each);
+    if (each->what.header.id == id && is_for_engine(each->what.header.kind) == is_engine) {
+      ready_.splice(ready_.end(), waiting_, each);
+    }
+    each = next;
+  }
+  count_ready();
+}
+
+unsigned unexpected_messages::deliver(device_state& to) noexcept {
+  for (unsigned moved = 0;; ++moved) {
+    messages taken;
+    {
+      const std::scoped_lock lock{mutex_};
+      if (ready_.empty()) return moved;
+      taken.splice(taken.begin(), ready_, ready_.begin());
+    }
+    kept_message& next = taken.front();
+    net::arrival out = next.what;
+    out.payload = next.payload.get();
+    out.owner = next.has_owner ? &heap() : nullptr;
+    const bool consumed = hand_over(to, out);
+    const std::scoped_lock lock{mutex_};
+    if (consumed) {
+      if (next.has_owner) static_cast<void>(next.payload.release());
+      bytes_ -= sizeof(kept_message) + out.bytes;
+    } else {
+      // To the end: others may find room where this one did not.
+      ready_.splice(ready_.end(), taken);
+    }
+    count_ready();  // in both cases: while this one was in nobody's list, another thread may have counted none
+    if (!consumed) return moved;
+  }
+}
+
+}  // namespace weft::core

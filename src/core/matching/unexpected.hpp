@@ -1,0 +1,91 @@
+// Messages for ids that nobody has registered yet, and offers that there is no operation for: copied aside, within a
+// budget, until they can be delivered. And offers that nobody wants, until there is an operation to tell their senders.
+//
+// Cost where there are none: one read of a line that nobody writes then. Keeping one allocates and takes a lock: this
+// is a program's start, not its way of life.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "base/log.hpp"
+#include "core/matching/ordered_matching.hpp"
+#include "net/transport.hpp"
+#include "weft/detail/id_table.hpp"
+
+namespace weft::core {
+
+class device_state;
+
+class unexpected_messages {
+ public:
+  explicit unexpected_messages(std::size_t bytes_max) noexcept : bytes_max_{bytes_max} {}
+
+  enum class answer : std::uint8_t { kept, no_room, no_longer_unexpected };
+
+  /// Copies `message`, unless its id has a place in `known` by now. Never takes over its payload.
+  [[nodiscard]] answer keep(const net::arrival& message, const detail::id_table<>& known) noexcept;
+
+  /// Copies `message`, for which something was short, to be delivered later; false where there is no room. So what
+  /// comes after it from the same peer is not held up: that may be what frees the thing that is short.
+  [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
+
+  /// Keeps the description of an offer that nobody wants: it lies in itself, so there is always room.
+  void put_aside(ordered_message& unwanted) noexcept;
+  /// How many of those there are; what is missed now is found by the next look.
+  [[nodiscard]] std::size_t unwanted_count() const noexcept {
+    return unwanted_count_.load(std::memory_order_relaxed);  // [stat] the lock carries them
+  }
+  /// The one of those that was kept for the longest time, or null; the caller's again.
+  [[nodiscard]] ordered_message* take_unwanted() noexcept;
+
+  /// Makes the messages for `id`, of a completion or of an engine, which is in its table by now, ready for delivery.
+  void registered(std::uint32_t id, bool is_engine = false);
+
+  [[nodiscard]] bool has_ready() const noexcept {
+    // [unexpected.has_ready] relaxed <- [unexpected.ready]: what is missed now is found by the next poll.
+    return ready_count_.load(std::memory_order_relaxed) != 0;
+  }
+
+  /// Hands ready messages to `to` until it has no room; returns how many were consumed.
+  unsigned deliver(device_state& to) noexcept;
+
+  /// Messages that were ever kept.
+  [[nodiscard]] std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }  // [stat]
+
+ private:
+  static bool hand_over(device_state& to, const net::arrival& message) noexcept;
+
+  struct kept_message {
+    net::arrival what;
+    std::unique_ptr<std::byte[]> payload;
+    bool has_owner;
+  };
+
+  using messages = std::list<kept_message>;  // moved from list to list without allocating
+
+  // Adds a copy of `message` to `to`, within the budget; false where there is no room.
+  [[nodiscard]] bool copy(const net::arrival& message, messages& to) noexcept;
+  void say_full(const net::arrival& message) noexcept;
+  // After each change of what is ready, under the lock.
+  void count_ready() noexcept {
+    // [unexpected.ready] relaxed -> [unexpected.has_ready]: the lock carries the messages.
+    ready_count_.store(ready_.size() + unwanted_count(), std::memory_order_relaxed);
+  }
+
+  std::mutex mutex_;
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  base::said_once said_full_;
+  messages waiting_;
+  messages ready_;
+  matched_messages unwanted_;
+  std::atomic<std::size_t> unwanted_count_{0};  // changes under the lock
+  std::atomic<std::uint64_t> kept_{0};
+  alignas(detail::cache_line_bytes) std::atomic<std::size_t> ready_count_{0};
+};
+
+}  // namespace weft::core

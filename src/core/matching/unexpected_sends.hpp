@@ -1,0 +1,92 @@
+// Messages for receives that nobody has posted yet: a fixed set of descriptions. The payload stays where it is, in its
+// packet or, for a long one, with its sender; up to 40 bytes are copied.
+//
+// Cost: a pop and a push on a lock-free stack. Where all are in use, the transport keeps what comes, and senders get
+// retry.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "core/matching/engine_state.hpp"
+#include "core/matching/send_budget.hpp"
+#include "core/memory/index_stack.hpp"
+#include "core/message/wire.hpp"
+#include "net/transport.hpp"
+
+namespace weft::core {
+
+struct unexpected_message : ordered_message {
+  net::arrival what;  // its payload points into `inlined` where there is no owner
+  engine_state* engine = nullptr;
+  std::uint64_t bytes = 0;  // of the message, wherever they are
+  errc why = errc::none;    // of an announced receive that is given up
+  alignas(8) std::byte inlined[detail::inline_bytes_max];
+};
+
+class unexpected_sends {
+ public:
+  unexpected_sends(std::uint32_t count, std::uint32_t packets_max, std::uint32_t ranks)
+      : nodes_{static_cast<unexpected_message*>(
+                   std::aligned_alloc(alignof(unexpected_message), sizeof(unexpected_message) * count)),
+               &std::free},
+        count_{count},
+        free_{count},
+        budget_{packets_max, ranks} {
+    if (!nodes_) throw std::bad_alloc();
+  }
+
+  /// A description of `message`, which now has its payload; null where all are in use.
+  [[nodiscard]] unexpected_message* try_keep(const net::arrival& message, engine_state& engine) noexcept {
+    unexpected_message* out = try_get();
+    if (out == nullptr) return nullptr;
+    out->what = message;
+    out->engine = &engine;
+    out->side = match_side::send;
+    out->bytes = message.bytes;
+    if (message.owner == nullptr) {
+      detail::copy_inline(out->inlined, message.payload, message.bytes);
+      out->what.payload = out->inlined;
+    } else {
+      budget_.add(message.source);
+    }
+    if (kind_of(message.header.kind) == wire::send_offer) {
+      offer_body body;
+      std::memcpy(&body, message.payload, sizeof body);
+      out->bytes = body.bytes;
+    }
+    return out;
+  }
+
+  /// Takes a description back; what it described is somebody else's business.
+  void put(unexpected_message& done) noexcept {
+    if (done.what.owner != nullptr) budget_.take(done.what.source);
+    free_.push(static_cast<std::uint32_t>(&done - nodes_.get()));
+  }
+
+  [[nodiscard]] send_budget& budget() noexcept { return budget_; }
+
+ private:
+  [[nodiscard]] unexpected_message* try_get() noexcept {
+    const std::uint32_t used = free_.pop();
+    if (used != index_stack::none) return &nodes_.get()[used];
+    // [unexpected.fresh] relaxed: hands out numbers; pages that were never used take no memory.
+    std::uint32_t next = fresh_.load(std::memory_order_relaxed);
+    while (next < count_) {
+      if (!fresh_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) continue;  // [stat]
+      return new (&nodes_.get()[next]) unexpected_message;
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<unexpected_message, void (*)(void*)> nodes_;
+  std::uint32_t count_;
+  index_stack free_;
+  send_budget budget_;
+  std::atomic<std::uint32_t> fresh_{0};
+};
+
+}  // namespace weft::core

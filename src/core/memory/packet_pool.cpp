@@ -1,0 +1,124 @@
+#include "core/memory/packet_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <span>
+
+namespace weft::core {
+
+packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t packet_bytes)
+    : memory_{memory},
+      stride_{net::packet_stride(packet_bytes)},
+      count_{count},
+      packet_bytes_{packet_bytes},
+      round_{std::min(count / 8, round_max)},
+      strays_{count},
+      hand_count_{std::min(count / 16 / hand_max, detail::thread_slots_max)},
+      hands_{std::make_unique<hand[]>(hand_count_)} {}
+
+packet_pool::~packet_pool() {
+  for (auto& deque : deques_) {
+    // [pool.end] relaxed: nobody uses a pool that is being destroyed.
+    delete deque.load(std::memory_order_relaxed);
+  }
+}
+
+packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {
+  try {
+    auto made = std::make_unique<packet_deque>(std::bit_ceil(count_));
+    // [pool.adopt] release -> [pool.own], [pool.victim]: the deque is made. Only the slot's one thread writes here.
+    deques_[slot].store(made.get(), std::memory_order_release);
+    // [pool.slots] relaxed: thieves that miss the newest deque miss nothing yet.
+    std::uint32_t used = slots_used_.load(std::memory_order_relaxed);
+    while (used <= slot && !slots_used_.compare_exchange_weak(used, slot + 1, std::memory_order_relaxed)) {  // [stat]
+    }
+    return made.release();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+// The warmest packet of the thread's deque; half a hand more comes with it.
+std::uint32_t packet_pool::get_from(packet_deque& own, std::uint32_t slot) noexcept {
+  std::array<std::uint32_t, hand_max / 2> some;
+  const std::size_t taken = own.try_take(std::span{some}.first(slot < hand_count_ ? some.size() : 1));
+  if (taken == 0) return none;
+  for (std::size_t i = 0; i + 1 < taken; ++i) put(some[i]);
+  return some[taken - 1];
+}
+
+std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
+  packet_deque* const own = own_deque(slot);
+  std::uint32_t packet = none;
+  if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
+  if (source_ != nullptr && source_->reclaim_packets() > 0) {
+    if (slot < hand_count_ && hands_[slot].count != 0) return hands_[slot].packets[--hands_[slot].count];
+    if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
+  }
+  if (!strays_.looks_empty() && (packet = strays_.pop()) != none) return packet;
+  if ((packet = take_fresh()) != none) return packet;
+  return steal(own);
+}
+
+// The one that was free for longest, once the round is large enough. What peers have returned is asked for where the
+// deque is empty, here as elsewhere: asked for one by one, the line that tells of it would go to and fro.
+std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
+  const std::uint32_t slot = detail::this_thread_slot();
+  if (slot >= hand_count_) return try_get();
+  std::uint32_t packet = none;
+  std::uint32_t& in_round = hands_[slot].in_round;
+  if (in_round < round_ && in_round * bytes < round_bytes && (packet = take_fresh()) != none) {
+    ++in_round;
+    return packet;
+  }
+  packet_deque* const own = own_deque(slot);
+  return own != nullptr && own->try_take_coldest(packet) ? packet : try_get();
+}
+
+// Where the hand is full, its colder half goes with the deque's. A thief inside doesn't hold us up: then the packet
+// goes where everybody finds it.
+void packet_pool::put_away(std::uint32_t slot, std::uint32_t packet) noexcept {
+  packet_deque* const own = own_deque(slot);
+  if (slot < hand_count_ && own != nullptr) {
+    hand& mine = hands_[slot];
+    if (own->try_put(std::span{mine.packets}.first(hand_max / 2))) {
+      std::copy(mine.packets.begin() + hand_max / 2, mine.packets.end(), mine.packets.begin());
+      mine.count = hand_max / 2;
+      mine.packets[mine.count++] = packet;
+      return;
+    }
+  } else if (own != nullptr && own->try_put({&packet, 1})) {
+    return;
+  }
+  strays_.push(packet);
+}
+
+std::uint32_t packet_pool::take_fresh() noexcept {
+  // [pool.fresh] relaxed: hands out numbers; a packet never used before has nothing to publish.
+  std::uint32_t next = fresh_.load(std::memory_order_relaxed);
+  while (next < count_) {
+    if (fresh_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) return next;  // [stat]
+  }
+  return none;
+}
+
+std::uint32_t packet_pool::steal(packet_deque* own) noexcept {
+  static thread_local std::uint32_t randomness = detail::this_thread_slot() * 2654435761U + 1;
+  randomness = randomness * 1664525U + 1013904223U;
+  const std::uint32_t used = slots_used_.load(std::memory_order_relaxed);  // [stat]
+  std::array<std::uint32_t, 64> loot;
+  for (std::uint32_t i = 0; i < used; ++i) {
+    // [pool.victim] acquire <- [pool.adopt]: the deque is made.
+    packet_deque* victim = deques_[((randomness >> 8) + i) % used].load(std::memory_order_acquire);
+    if (victim == nullptr || victim == own) continue;
+    const std::size_t stolen = victim->try_steal(loot);
+    if (stolen == 0) continue;
+    // The warmest of the loot is used now; the others become ours.
+    for (std::size_t k = 0; k + 1 < stolen; ++k) put(loot[k]);
+    return loot[stolen - 1];
+  }
+  return none;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,33 @@
+// What handlers of arriving messages share: reading a message of the library's own, and giving a payload back.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "core/message/peer_bounds.hpp"
+#include "net/transport.hpp"
+
+namespace weft::core {
+
+/// Reads what the payload of a message begins with; false where it can't be (peer_bounds.hpp).
+template <class Body>
+[[nodiscard]] bool read_head(const net::arrival& message, Body& out) noexcept {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (message.bytes < sizeof out) return false;
+  std::memcpy(&out, message.payload, sizeof out);
+  return can_be(out) && can_be_for(kind_of(message.header.kind), message.header.id);
+}
+
+/// The same for a message of the library's own, which has nothing but its body.
+template <class Body>
+[[nodiscard]] bool read_body(const net::arrival& message, Body& out) noexcept {
+  return message.owner == nullptr && message.bytes == sizeof out && read_head(message, out);
+}
+
+/// The payload of a message that is dealt with goes back to where it came from.
+inline void give_back(const net::arrival& message) noexcept {
+  if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
+}
+
+}  // namespace weft::core

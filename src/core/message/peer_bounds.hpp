@@ -1,0 +1,60 @@
+// The bounds of what peers say: every size, offset, count and id of a message is checked here, before it is used.
+//
+// A peer may be wrong, or hostile: any field may have any of its 2^64 values. Sizes are bounded so that sums and
+// products of them don't wrap around. Whether a region or an operation reaches as far as a message says is asked with
+// `is_within`, against the size that this rank knows.
+#pragma once
+
+#include <cstdint>
+
+#include "core/message/payload.hpp"
+#include "core/message/shared_copy.hpp"
+#include "core/message/wire.hpp"
+#include "weft/completion.hpp"
+
+namespace weft::core {
+
+/// Whether `bytes` bytes from `offset` on lie within `whole` bytes.
+[[nodiscard]] constexpr bool is_within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t whole) noexcept {
+  return offset <= whole && bytes <= whole - offset;
+}
+
+/// Whether `bytes` bytes can lie at `address` in anybody's memory.
+[[nodiscard]] constexpr bool is_memory(std::uint64_t address, std::uint64_t bytes) noexcept {
+  return bytes <= buffer_bytes_max && is_within(address, bytes, ~std::uint64_t{0});
+}
+
+/// Whether a message of this kind may be for `id`. The library's own objects get short active messages and nothing
+/// else: a long message for one would take memory that no allocator of the user's bounds.
+[[nodiscard]] constexpr bool can_be_for(wire kind, std::uint32_t id) noexcept {
+  switch (kind) {
+    case wire::offer:
+    case wire::put_signal:
+    case wire::get_signal: return id < remote_completion_ids_max;
+    case wire::put:
+    case wire::put_offer:
+    case wire::get: return id < remote_completion_ids_max || id == no_signal;
+    default: return true;
+  }
+}
+
+// Whether a body can be what it says, for each that travels. Tickets are looked up among the operations under way, with
+// their peer and step; regions by their names; values, operands and errors may be anything.
+[[nodiscard]] constexpr bool can_be(const offer_body& body) noexcept { return is_memory(body.address, body.bytes); }
+[[nodiscard]] constexpr bool can_be(const finished_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const copy_request_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const share_body& body) noexcept {
+  return body.bytes <= copy_share::bytes_max && is_memory(body.address, body.bytes);
+}
+[[nodiscard]] constexpr bool can_be(const put_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const put_offer_body& body) noexcept {
+  return body.bytes != 0 && body.bytes <= buffer_bytes_max;
+}
+[[nodiscard]] constexpr bool can_be(const signal_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
+[[nodiscard]] constexpr bool can_be(const atomic_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const atomic_result_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const ready_body& body) noexcept { return is_memory(body.address, body.bytes); }
+[[nodiscard]] constexpr bool can_be(const fin_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
+[[nodiscard]] constexpr bool can_be(const take_back_body& /*body*/) noexcept { return true; }
+
+}  // namespace weft::core

@@ -1,0 +1,146 @@
+// What a call of progress does that has moved nothing on its own device: it looks after others, by the device's policy.
+//
+// The own gate is left during a visit, so that other threads may poll this device meanwhile. Visits are not nested: a
+// handler that runs in one and makes progress on some device keeps to that device.
+#include <bit>
+
+#include "core/device/attention.hpp"
+#include "core/device/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool is_visiting_here = false;
+
+// The place of the set bit of `mask` before which `count` others are set.
+std::uint32_t place_of_bit(std::uint64_t mask, std::uint32_t count) noexcept {
+  for (; count != 0; --count) mask &= mask - 1;
+  return static_cast<std::uint32_t>(std::countr_zero(mask));
+}
+
+}  // namespace
+
+bool device_state::is_visiting() noexcept { return is_visiting_here; }
+
+std::uint64_t device_state::others() const noexcept {
+  return runtime_->shared_devices().all() & ~shared_devices::bit_of(index_);
+}
+
+bool device_state::look_elsewhere() noexcept {
+  const bool wants_default = index_ != 0 && ++quiet_calls_ == quiet_calls_max;
+  if (wants_default) quiet_calls_ = 0;
+  if ((!wants_default && policy_ == progress_policy::local) || is_visiting_here) {
+    gate_.leave();
+    return false;
+  }
+  unsigned moved = 0;
+  bool is_back = true;
+  if (wants_default) is_back = visit(0, moved);
+  if (is_back) is_back = look_by_policy(moved);
+  if (is_back) gate_.leave();
+  return moved != 0;
+}
+
+// From inside the gate. False: it was left, and others are inside now; so for all that follow.
+bool device_state::look_by_policy(unsigned& moved) noexcept {
+  std::uint64_t left = policy_ == progress_policy::local ? 0 : others();
+  if (left == 0) return true;
+  switch (policy_) {
+    case progress_policy::local: return true;
+    case progress_policy::random: {
+      // Marsaglia's xorshift of 32 bits.
+      random_ ^= random_ << 13;
+      random_ ^= random_ >> 17;
+      random_ ^= random_ << 5;
+      const auto count = static_cast<std::uint32_t>(std::popcount(left));
+      return visit(place_of_bit(left, random_ % count), moved);
+    }
+    case progress_policy::all:
+      for (; left != 0; left &= left - 1) {
+        if (!visit(place_of_bit(left, 0), moved)) return false;
+      }
+      return true;
+    case progress_policy::adaptive: return visit_neglected(left, moved);
+  }
+  return true;
+}
+
+bool device_state::visit_neglected(std::uint64_t among, unsigned& moved) noexcept {
+  const attention::nanoseconds now = attention::now();
+  if (!attention_->is_due(now)) return true;
+  const auto count = static_cast<unsigned>(std::popcount(among));
+  for (std::uint64_t left = among; left != 0; left &= left - 1) {
+    const std::uint32_t index = place_of_bit(left, 0);
+    if (attention_->is_due(index, now) && !visit_if_neglected(index, now, count, moved)) return false;
+  }
+  attention_->set_next(among, now);
+  return true;
+}
+
+bool device_state::visit_if_neglected(std::uint32_t index, std::int64_t now, unsigned count, unsigned& moved) noexcept {
+  std::uint32_t calls = 0;
+  device_state* const other = enter_other(index, [&](const device_state& it) {
+    calls = static_cast<std::uint32_t>(it.counts_.calls());
+    return attention_->is_neglected(index, calls);
+  });
+  if (other == nullptr) {
+    attention_->found_attended(index, calls, now, count);
+    return true;
+  }
+  gate_.leave();
+  const visit_answer answer = other->be_visited();
+  moved += answer.moved;
+  if (!gate_.try_enter()) return false;
+  attention_->visited(index, answer.calls, answer.moved != 0, now);
+  return true;
+}
+
+bool device_state::visit(std::uint32_t index, unsigned& moved) noexcept {
+  device_state* const other = enter_other(index, [](const device_state&) { return true; });
+  if (other == nullptr) return true;
+  gate_.leave();
+  moved += other->be_visited().moved;
+  return gate_.try_enter();
+}
+
+// Enters the gate of device `index`, if it is there, `wants` it, and nobody is inside; null otherwise.
+template <class Wants>
+device_state* device_state::enter_other(std::uint32_t index, Wants&& wants) noexcept {
+  // [choosing.begin] relaxed: ordered before the look at the table by the fence of whoever closes a device.
+  choosing_.store(true, std::memory_order_relaxed);
+  fence_for_all(kernel_fences_threads());
+  device_state* const other = runtime_->shared_devices().find(index);
+  const bool is_inside = other != nullptr && wants(*other) && other->gate_.try_enter();
+  // [choosing.end] release -> [choosing.wait]: inside, or done with it.
+  choosing_.store(false, std::memory_order_release);
+  return is_inside ? other : nullptr;
+}
+
+void device_state::wait_until_chosen() const noexcept {
+  base::backoff waiting;
+  // [choosing.wait] acquire <- [choosing.end]: whoever had found the device is inside its gate, or done with it.
+  while (choosing_.load(std::memory_order_acquire)) waiting.pause();
+}
+
+// One call of progress, by a thread of another device that has entered the gate.
+device_state::visit_answer device_state::be_visited() noexcept {
+  is_visiting_here = true;
+  unsigned moved = 0;
+  unsigned arrived = 0;
+  if (!backlog_.is_empty() || runtime_->unexpected().has_ready()) moved += advance_kept();
+  for (const auto& each : endpoints_) arrived += each->poll(*this, arrivals_per_peer);
+  if (!hooks_.is_empty()) moved += hooks_.run();
+  moved += arrived;
+  if (moved != 0) {
+    counts_.moved(arrived);
+  } else {
+    counts_.quiet();
+  }
+  const auto calls = static_cast<std::uint32_t>(counts_.calls());
+  gate_.leave();
+  is_visiting_here = false;
+  return {moved, calls};
+}
+
+}  // namespace weft::core

@@ -1,0 +1,123 @@
+// What happens in one call of progress, in order.
+//
+// Cost of a quiet call: the gate, one read each for the backlog, unexpected messages and hooks, one poll of each
+// transport. A call that finds messages does without the hooks and the other transports, 63 times at most.
+#include <utility>
+
+#include "core/device/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+// Of so many calls at least one polls all transports, however busy one of them is.
+constexpr unsigned skips_max = 64;
+
+}  // namespace
+
+bool device_state::progress() noexcept {
+  if (!gate_.try_enter()) [[unlikely]]
+    return found_busy();
+  if (!backlog_.is_empty() || runtime_->unexpected().has_ready()) [[unlikely]]
+    return work_off();
+  // The transport that moved something last comes first, and while it does the others are skipped, for a while.
+  const unsigned arrived = busy_->poll(*this, arrivals_per_peer);
+  if (arrived == 0) return poll_idle();
+  const std::uint64_t number = counts_.next_move();
+  if (number % skips_max == 0) [[unlikely]]
+    return poll_others(arrived, 0);
+  counts_.moved(arrived, number);
+  gate_.leave();
+  return true;
+}
+
+// A call with something to do besides polling.
+bool device_state::work_off() noexcept {
+  const unsigned moved = advance_kept();
+  return poll_others(busy_->poll(*this, arrivals_per_peer), moved);
+}
+
+// What was put off, messages that nobody wants and whose senders are not told yet, and messages that waited for their
+// id to be registered.
+unsigned device_state::advance_kept() noexcept {
+  unsigned moved = advance_backlog();
+  moved += answer_all_unwanted();
+  return moved + runtime_->unexpected().deliver(*this);
+}
+
+// The rest of a call that has found nothing so far. Mostly there is nothing at all: then no more is done than to look.
+bool device_state::poll_idle() noexcept {
+  for (endpoint*& other : idle_) {
+    const unsigned arrived = other->poll(*this, arrivals_per_peer);
+    if (arrived == 0) [[likely]]
+      continue;
+    std::swap(busy_, other);
+    return poll_others(arrived, 0);
+  }
+  // The same as `end_call` and `look_elsewhere` would do, without the registers that they need for more.
+  if (hooks_.is_empty() && policy_ == progress_policy::local && (index_ == 0 || quiet_calls_ + 1 < quiet_calls_max))
+      [[likely]] {
+    ++quiet_calls_;
+    counts_.quiet();
+    gate_.leave();
+    return false;
+  }
+  return end_call(0, 0);
+}
+
+// The rest of a call that may have found something: the other transports, then as below.
+bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
+  for (endpoint*& other : idle_) {
+    const unsigned here = other->poll(*this, arrivals_per_peer);
+    if (here != 0) std::swap(busy_, other);
+    arrived += here;
+  }
+  return end_call(arrived, moved);
+}
+
+// The user's hooks, then, after a quiet call, other devices.
+bool device_state::end_call(unsigned arrived, unsigned moved) noexcept {
+  if (!hooks_.is_empty()) [[unlikely]]
+    moved += hooks_.run();
+  moved += arrived;
+  if (moved == 0) {
+    counts_.quiet();
+    return look_elsewhere();
+  }
+  counts_.moved(arrived);
+  quiet_calls_ = 0;
+  gate_.leave();
+  return true;
+}
+
+stillness device_state::look_before_sleep() noexcept {
+  if (!gate_.try_enter()) return stillness::busy;
+  has_refused_ = false;
+  unsigned moved = 0;
+  for (const auto& each : endpoints_) moved += each->poll(*this, arrivals_per_peer);
+  if (moved != 0) counts_.moved(moved);
+  const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->unexpected().has_ready() || !hooks_.is_empty();
+  const bool has_refused = has_refused_;
+  gate_.leave();
+  if (is_busy) return stillness::busy;
+  return has_refused ? stillness::waiting : stillness::quiet;
+}
+
+unsigned device_state::advance_backlog() noexcept {
+  unsigned moved = 0;
+  for (operation_state* operation = backlog_.take_all(); operation != nullptr;) {
+    operation_state* const behind = operation->behind;
+    const std::uint64_t before = operation->moved.load(std::memory_order_relaxed);  // [stat]
+    if (advance(*operation)) {
+      counts_.worked_off();
+      ++moved;
+    } else {
+      moved += operation->moved.load(std::memory_order_relaxed) != before;  // [stat]
+      backlog_.add(*operation);
+    }
+    operation = behind;
+  }
+  return moved;
+}
+
+}  // namespace weft::core

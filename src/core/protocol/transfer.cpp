@@ -1,0 +1,261 @@
+// Puts, gets and remote atomics at their origin: copied straight from or to the target's memory where that is mapped or
+// the kernel does it, else asked for by messages, which the target's progress answers (yan2025-lci, table 1).
+//
+// Cost of 8 bytes into mapped memory: the peer's region in its table, and the copy.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/device/device_state.hpp"
+#include "core/protocol/remote_atomic.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+// Bytes copied in one call: some tens of microseconds.
+constexpr std::uint64_t copy_bytes_max = std::uint64_t{512} << 10;
+
+void describe(operation_state& operation, const transfer_request& request, const region_place& place) noexcept {
+  operation.what = request.what;
+  operation.peer = request.peer;
+  operation.device = request.device;
+  operation.id = request.signal;
+  operation.tag = request.tag;
+  operation.sequence = request.word;
+  operation.source = request.source;
+  operation.into = request.into;
+  operation.bytes = request.bytes;
+  operation.region = request.at.region.name;
+  operation.region_offset = request.at.offset;
+  operation.operand = request.operand;
+  operation.compare = request.compare;
+  operation.mapped = place.memory;
+  operation.remote_address = place.by == region_place::way::copied ? place.address : 0;
+  operation.acknowledge = request.what != operation::get;  // the last packet of a get is its answer
+  operation.context = request.context;
+}
+
+[[noreturn]] void refuse_region(const transfer_request& request) {
+  throw error{
+      errc::region_refused,
+      fmt::format("{} of {} bytes at offset {} of a region of rank {}: the region has been withdrawn, or does not "
+                  "reach that far",
+                  name_of(request.what), request.bytes, request.at.offset, request.peer)};
+}
+
+// The same word by message is refused by its owner.
+void check_alignment(const transfer_request& request, const region_place& place) {
+  if (request.what != operation::atomic || place.by != region_place::way::mapped ||
+      reinterpret_cast<std::uintptr_t>(place.memory) % request.bytes == 0) [[likely]] {
+    return;
+  }
+  throw error{errc::region_refused,
+              fmt::format("atomic of {} bytes at offset {} of a region of rank {}: the region's memory begins at an "
+                          "address that is not a multiple of {}, so the word is not aligned",
+                          request.bytes, request.at.offset, request.peer, request.bytes)};
+}
+
+}  // namespace
+
+status device_state::post_transfer(const transfer_request& request) {
+  return unless_cut_off(request.what, request.peer,
+                        counts_.answered(request.what, request.bytes, try_post_transfer(request)));
+}
+
+status device_state::try_post_transfer(const transfer_request& request) {
+  const region_place place =
+      runtime_->regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
+  if (place.by == region_place::way::refused) refuse_region(request);
+  check_alignment(request, place);
+  operation_state* const operation = runtime_->posts().try_get();
+  if (operation == nullptr) {
+    if (request.allow_retry) return status::retry(shortage::operations);
+    throw_backlog_full(request.what, request.peer, runtime_->posts().count());
+  }
+  describe(*operation, request, place);
+  operation->will_signal(*request.local);
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  // Done with the first message means: its buffer is free, and only a flush still waits for it.
+  const bool may_leave = request.allow_done && !request.delivered && request.what != operation::get &&
+                         request.into.bytes() == 0 && request.bytes <= put_bytes_max();
+  operation->leaves = may_leave;
+  shortage reason = shortage::ring;
+  switch (begin_transfer(*operation, reason)) {
+    case attempt::finished:
+      if (!request.allow_done || operation->error != errc::none) break;
+      operation_state::take_back_signal(*request.local);
+      runtime_->put_back(*operation);
+      return status::done();
+    case attempt::waiting: return may_leave ? status::done() : status::posted(ticket);
+    case attempt::stuck:
+      if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [stat] ours
+        operation->leaves = false;
+        if (request.what != operation::get) runtime_->await(*operation);  // a flush waits for a copy from here, too
+        put_off(*operation);
+        return status::posted(ticket);
+      }
+      runtime_->forget(*operation);
+      operation_state::take_back_signal(*request.local);
+      runtime_->put_back(*operation);
+      return status::retry(reason);
+  }
+  if (!signal(*operation)) take_up(*operation, step::signal);
+  return status::posted(ticket);
+}
+
+device_state::attempt device_state::begin_transfer(operation_state& operation, shortage& reason) noexcept {
+  // Nothing to move: what is left is the signal.
+  if (operation.bytes == 0) return notify(operation);
+  const bool direct =
+      operation.mapped != nullptr || (operation.remote_address != 0 && operation.what != operation::atomic);
+  operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [stat] ours
+  return direct ? transfer(operation, reason) : ask(operation, reason);
+}
+
+// One copy of at most `bytes` bytes, from `done` on.
+net::copy_result device_state::copy_piece(operation_state& operation, std::uint64_t done, std::size_t bytes) noexcept {
+  const bool is_out = operation.what != operation::get;
+  if (operation.mapped != nullptr) {
+    if (is_out) {
+      operation.source.copy_to(operation.mapped + done, done, bytes);
+    } else {
+      operation.into.copy_from(operation.mapped + done, done, bytes);
+    }
+    return net::copy_result::done;
+  }
+  while (bytes > 0) {
+    net::copy_result result;
+    std::size_t piece;
+    if (is_out) {
+      const auto from = operation.source.piece_at(done);
+      piece = std::min(from.size(), bytes);
+      result = way(operation.peer).write_remote(operation.peer, from.data(), operation.remote_address + done, piece);
+    } else {
+      const auto to = operation.into.piece_at(done);
+      piece = std::min(to.size(), bytes);
+      result = way(operation.peer).read_remote(operation.peer, to.data(), operation.remote_address + done, piece);
+    }
+    if (result != net::copy_result::done) return result;
+    done += piece;
+    bytes -= piece;
+  }
+  return net::copy_result::done;
+}
+
+device_state::attempt device_state::transfer(operation_state& operation, shortage& reason) noexcept {
+  if (operation.what == operation::atomic) {
+    const std::uint64_t old = apply_atomic(operation.mapped, operation.sequence, operation.operand, operation.compare);
+    operation.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
+                             static_cast<std::size_t>(operation.into.bytes()));
+    return attempt::finished;
+  }
+  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [stat] the copying device's alone
+  const std::uint64_t bytes = std::min(operation.bytes - done, copy_bytes_max);
+  switch (bytes == 0 ? net::copy_result::done : copy_piece(operation, done, static_cast<std::size_t>(bytes))) {
+    case net::copy_result::done: break;
+    case net::copy_result::unavailable:
+      operation.remote_address = 0;
+      operation.moved.store(0, std::memory_order_relaxed);         // [stat] begins again by messages
+      operation.next.store(step::ask, std::memory_order_relaxed);  // [stat] ours
+      return ask(operation, reason);
+    case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
+    case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
+  }
+  if (operation.error != errc::none) return attempt::finished;
+  operation.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the copying device's alone
+  if (done + bytes < operation.bytes) return attempt::stuck;
+  if (operation.mapped == nullptr) counts_.went(path::copied, operation.what, operation.bytes);
+  return notify(operation);
+}
+
+// The signal of a put or get whose data has been moved from here.
+device_state::attempt device_state::notify(operation_state& operation) noexcept {
+  if (operation.id == no_signal) return attempt::finished;
+  const wire kind = operation.what == operation::put ? wire::put_signal : wire::get_signal;
+  const net::header what{.kind = static_cast<std::uint32_t>(kind), .id = operation.id, .tag = operation.tag};
+  const signal_body body{operation.region, operation.region_offset, operation.bytes};
+  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return attempt::finished;
+  operation.next.store(step::notify, std::memory_order_relaxed);  // [stat] ours
+  return attempt::stuck;
+}
+
+std::uint64_t device_state::put_bytes_max() const noexcept {
+  return runtime_->packets().packet_bytes() - sizeof(put_body);
+}
+
+// A put that rides with its message; `none` where there is no packet for it.
+std::uint32_t device_state::pack_put(const operation_state& operation, std::uint64_t ticket) noexcept {
+  packet_pool& packets = runtime_->packets();
+  const std::uint32_t packet = packets.try_get_for(operation.bytes);
+  if (packet == packet_pool::none) return packet;
+  const put_body body{operation.region, operation.region_offset, ticket};
+  std::memcpy(packets.data(packet), &body, sizeof body);
+  operation.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
+  return packet;
+}
+
+// The first message of an operation that the target's progress does. What comes back may find the operation at work
+// before this returns: so all of it is set, and what the message needs is read, before it waits for its answer. Where
+// it is stuck, `reason` says what is short.
+device_state::attempt device_state::ask(operation_state& operation, shortage& reason) noexcept {
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const std::uint32_t peer = operation.peer;
+  const std::uint32_t device = operation.device;
+  const bool is_get = operation.what == operation::get;
+  const bool is_atomic = operation.what == operation::atomic;
+  const bool rides = operation.what == operation::put && operation.bytes <= put_bytes_max();
+  net::header what{.id = operation.id,
+                   .sequence = operation.sequence,
+                   .note = operation_pool::note_of(ticket),
+                   .tag = operation.tag};
+  const auto put_bytes = static_cast<std::uint32_t>(rides ? sizeof(put_body) + operation.bytes : 0);
+  const std::uint32_t packet = rides ? pack_put(operation, ticket) : packet_pool::none;
+  const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
+  const put_offer_body offer{operation.region, operation.region_offset, operation.bytes, ticket};
+  const std::uint64_t bytes = operation.bytes;
+  const bool leaves = operation.leaves;
+  completion* const local = operation.target;
+  net::post_result result = net::post_result::full;
+  if (rides && packet == packet_pool::none) {
+    reason = shortage::packets;
+  } else {
+    if (leaves) operation.target = nullptr;
+    if (!is_get) runtime_->await(operation);
+    operation.reach(is_get ? step::wait_for_chunks : step::wait_for_answer);
+    if (is_atomic) {
+      what.kind = static_cast<std::uint32_t>(wire::atomic);
+      result = inject(peer, device, what, atomic);
+    } else if (rides) {
+      what.kind = static_cast<std::uint32_t>(wire::put);
+      result = way(peer).try_send(peer, device, what, packet, put_bytes);
+      if (result == net::post_result::ok) {
+        counts_.went(path::one_packet, operation::put, bytes);
+      } else {
+        runtime_->packets().put(packet);
+      }
+    } else {
+      what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_offer);
+      result = inject(peer, device, what, offer);
+    }
+    reason = shortage_of(result);
+  }
+  if (result == net::post_result::ok) {
+    if (leaves) operation_state::take_back_signal(*local);
+    return attempt::waiting;
+  }
+  operation.target = local;
+  operation.next.store(step::ask, std::memory_order_relaxed);  // [stat] ours again
+  return attempt::stuck;
+}
+
+// In the backlog: true once this device has nothing more to do for it.
+bool device_state::go_on(operation_state& operation, attempt answer) noexcept {
+  if (answer == attempt::stuck) return false;
+  if (answer == attempt::waiting) return true;
+  operation.reach(step::signal);
+  return signal(operation);
+}
+
+}  // namespace weft::core

@@ -1,0 +1,45 @@
+// Threads that look something up outside of any poll, for a few instructions, while another thread may withdraw it. The
+// thread that releases it waits for them, as it does for pollers.
+//
+// Cost to the reader: the stores of a poll gate in a line of the thread's own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/backoff.hpp"
+#include "core/device/poll_gate.hpp"
+#include "weft/detail/thread_slot.hpp"
+
+namespace weft::core {
+
+class brief_readers {
+ public:
+  /// Calls `look`, which calls nothing of the user's and waits for nobody.
+  template <class Look>
+  auto read(const Look& look) noexcept {
+    const std::uint32_t slot = detail::this_thread_slot();
+    poll_gate& gate = slot < own_gates ? gates_[slot].gate : shared_;
+    for (base::backoff waiting; !gate.try_enter();) waiting.pause();
+    const auto out = look();
+    gate.leave();
+    return out;
+  }
+
+  /// Until each thread that is reading now has ended. After `fence_all_threads`.
+  void wait() const noexcept {
+    for (const own& each : gates_) each.gate.wait_until_left();
+    shared_.wait_until_left();
+  }
+
+ private:
+  static constexpr std::uint32_t own_gates = 64;
+  struct own {
+    poll_gate gate{false};
+  };
+
+  std::array<own, own_gates> gates_;  // by the thread's slot
+  poll_gate shared_{true};            // of all threads beyond
+};
+
+}  // namespace weft::core

@@ -1,0 +1,53 @@
+// What a device does in a child of fork(): nothing any more. Its rings, connections and messages are the parent's.
+#include "core/device/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+[[noreturn]] void refuse_to_child() noexcept {
+  misuse(
+      "a child of fork() uses a device of its parent, which has it still: make what communicates after fork(), or let "
+      "the child call exec");
+}
+
+// Where posts of the child go.
+class parents_endpoint final : public device_state::endpoint {
+  net::post_result try_inject(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*what*/,
+                              const void* /*payload*/, std::uint32_t /*bytes*/) noexcept override {
+    refuse_to_child();
+  }
+  net::post_result try_send(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*what*/,
+                            std::uint32_t /*packet*/, std::uint32_t /*bytes*/) noexcept override {
+    refuse_to_child();
+  }
+  unsigned poll(device_state& /*sink*/, unsigned /*budget*/) noexcept override { refuse_to_child(); }
+  net::copy_result read_remote(std::uint32_t /*peer*/, void* /*target*/, std::uint64_t /*remote*/,
+                               std::size_t /*bytes*/) noexcept override {
+    refuse_to_child();
+  }
+  net::copy_result write_remote(std::uint32_t /*peer*/, const void* /*source*/, std::uint64_t /*remote*/,
+                                std::size_t /*bytes*/) noexcept override {
+    refuse_to_child();
+  }
+  void adopt(std::uint32_t /*slot*/) noexcept override {}
+  void release(std::uint32_t /*slot*/) noexcept override {}
+};
+
+parents_endpoint of_the_parent;
+
+}  // namespace
+
+void device_state::inheritance::become_copy() noexcept {
+  of_->gate_.close_for_ever();
+  for (endpoint*& each : of_->ways_) each = &of_the_parent;
+  for (const net::route*& each : of_->routes_) each = nullptr;
+}
+
+[[gnu::cold]] bool device_state::found_busy() noexcept {
+  if (gate_.is_closed()) refuse_to_child();
+  counts_.found_busy();
+  return false;
+}
+
+}  // namespace weft::core

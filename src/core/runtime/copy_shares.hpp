@@ -1,0 +1,51 @@
+// The shares of long copies that a rank has to give to its senders: a page of its shared memory, and those of its
+// peers.
+//
+// Cost: a pop and a push on a lock-free stack for each copy. Where all are in use, or nothing is shared, the receiver
+// copies alone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/memory/index_stack.hpp"
+#include "core/message/shared_copy.hpp"
+#include "core/runtime/regions.hpp"
+
+namespace weft::core {
+
+class copy_shares {
+ public:
+  static constexpr std::uint32_t count = region_table::common_bytes / sizeof(copy_share);
+  static constexpr std::uint32_t none = index_stack::none;
+
+  copy_shares(const region_table& memory, std::uint32_t rank) : memory_{&memory}, rank_{rank}, free_{count} {
+    if (memory.common(rank) == nullptr) return;
+    for (std::uint32_t index = count; index > 0; --index) free_.push(index - 1);
+  }
+
+  /// A share for a new copy, opened; `none` where there is none.
+  [[nodiscard]] std::uint32_t try_open() noexcept {
+    const std::uint32_t index = free_.pop();
+    if (index != none) at(rank_, index)->open(++numbers_[index]);
+    return index;
+  }
+  /// The number of the copy that `try_open` has begun.
+  [[nodiscard]] std::uint32_t number(std::uint32_t index) const noexcept { return numbers_[index]; }
+  void close(copy_share& mine) noexcept { free_.push(static_cast<std::uint32_t>(&mine - at(rank_, 0))); }
+
+  /// Share `index` of `rank`; null where there can be none.
+  [[nodiscard]] copy_share* at(std::uint32_t rank, std::uint32_t index) const noexcept {
+    std::byte* const page = memory_->common(rank);
+    return page == nullptr || index >= count ? nullptr : reinterpret_cast<copy_share*>(page) + index;
+  }
+
+ private:
+  const region_table* memory_;
+  std::uint32_t rank_;
+  index_stack free_;
+  std::array<std::uint32_t, count> numbers_{};
+};
+
+}  // namespace weft::core

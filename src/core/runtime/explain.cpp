@@ -1,0 +1,109 @@
+// Tells people which way a message goes, from what the runtime knows: sizes, transports, what they can copy.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/config.hpp"
+#include "core/api/refusals.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "net/transport.hpp"
+#include "net/transport_list.hpp"
+#include "weft/error.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft {
+namespace {
+
+enum class protocol : std::uint8_t { inject, packet, copied, streamed };
+
+constexpr std::string_view way_of(protocol chosen) noexcept {
+  switch (chosen) {
+    case protocol::inject: return "inject: the bytes ride in the descriptor";
+    case protocol::packet: return "packet: the bytes are copied into a packet of the sender's, which is handed over";
+    case protocol::copied:
+      return "zero-copy: straight from the sender's buffer into the receiver's, by the receiver, or by both";
+    case protocol::streamed: return "streamed: announced, then sent in packets when the receiver asks for them";
+  }
+  return "";
+}
+
+std::string reasons(protocol chosen, std::size_t bytes, const runtime_attributes& sizes, const net::copy_way& copies) {
+  std::string out;
+  const auto not_by = [&](std::string_view way, const std::string& why) {
+    out += fmt::format("  not {}: {}\n", way, why);
+  };
+  if (chosen != protocol::inject) {
+    not_by("inject", fmt::format("a descriptor holds at most {} bytes", sizes.inject_bytes_max));
+  }
+  if (chosen == protocol::inject) not_by("packet", "that is for what no descriptor holds");
+  if (chosen > protocol::packet) {
+    not_by("packet", fmt::format("a packet holds {} bytes (WEFT_PACKET_BYTES)", sizes.packet_bytes));
+  } else {
+    not_by("zero-copy", fmt::format("{} bytes are there before they could be asked for", bytes));
+  }
+  if (chosen == protocol::streamed) not_by("zero-copy", fmt::format("no direct copies: {}", copies.how));
+  if (chosen == protocol::copied) not_by("streamed", fmt::format("direct copies are possible: {}", copies.how));
+  return out;
+}
+
+// Transports that are listed and were not made, for the reasons of `make_transports`.
+std::string not_made(const std::vector<std::unique_ptr<net::transport>>& made, std::uint32_t ranks) {
+  std::string out;
+  for (const net::listed_transport& listed : net::listed_transports(base::process_settings())) {
+    const std::string name = (listed.simulated ? "sim:" : "") + listed.name;
+    // What stands behind the first word of a transport's name are details.
+    const auto is_it = [&](const auto& each) {
+      const std::string_view full = each->name();
+      return full.substr(0, full.find(' ')) == name;
+    };
+    if (std::none_of(made.begin(), made.end(), is_it)) {
+      out += fmt::format("  not {}: not opened, as {}\n", name,
+                         ranks == 1 ? "there is no other rank" : "one before it lets every rank reach every other");
+    }
+  }
+  return out;
+}
+
+// Whether threads of both may meet on one core, where that is known.
+std::string meeting_of(const core::neighbours& here, std::uint32_t self, std::uint32_t peer) {
+  const base::processor_set mine = here.processors_of(self);
+  const base::processor_set theirs = here.processors_of(peer);
+  if (self == peer || mine.count() == 0 || theirs.count() == 0) return {};
+  return fmt::format("processors: {} may run on {}, {} on {}: {}\n", self, mine.to_text(), peer, theirs.to_text(),
+                     mine.meets(theirs)
+                         ? "threads of both may meet on one core, where whoever waits holds the other up; "
+                           "weft-run --bind auto keeps them apart, WEFT_BIND=auto under other launchers"
+                         : "their threads don't meet");
+}
+
+}  // namespace
+
+std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
+  if (peer >= size()) core::refuse_rank("explain", peer, size());
+  const auto& transports = state_->transports();
+  const net::transport* through = nullptr;
+  std::string others;
+  for (const auto& each : transports) {
+    if (through == nullptr && each->reaches(peer)) {
+      through = each.get();
+    } else {
+      others += fmt::format(
+          "  not {}: {}\n", each->name(),
+          each->reaches(peer) ? "it comes later in WEFT_TRANSPORT" : fmt::format("it doesn't reach rank {}", peer));
+    }
+  }
+  if (through == nullptr) return fmt::format("rank {} has no way to rank {}\n", rank(), peer);
+  const runtime_attributes& sizes = attributes();
+  const net::copy_way copies = through->copies(peer);
+  const protocol chosen = bytes <= sizes.inject_bytes_max ? protocol::inject
+                          : bytes <= sizes.packet_bytes   ? protocol::packet
+                          : copies.possible               ? protocol::copied
+                                                          : protocol::streamed;
+  return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
+                     peer, way_of(chosen), reasons(chosen, bytes, sizes, copies), through->name(),
+                     base::process_settings().transport, others + not_made(transports, size()),
+                     meeting_of(state_->neighbours(), rank(), peer));
+}
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+#include "core/runtime/regions.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/error.hpp"
+
+namespace weft::core {
+
+region_table::region_table(std::uint32_t rank, std::uint32_t size,
+                           const std::vector<std::unique_ptr<net::transport>>& transports)
+    : rank_{rank}, own_entries_{std::make_unique<entry[]>(regions_max)}, peers_(size) {
+  for (const auto& transport : transports) {
+    std::byte* const own = transport->shared_memory(rank);
+    if (own == nullptr || transport->shared_bytes() < 2 * reserved_bytes) continue;
+    own_ = own;
+    published_ = reinterpret_cast<entry*>(own);
+    shared_ = own + reserved_bytes;
+    shared_bytes_ = transport->shared_bytes() - reserved_bytes;
+    for (std::uint32_t peer = 0; peer < size; ++peer) {
+      if (peer != rank) peers_[peer] = transport->shared_memory(peer);
+    }
+    free_.emplace(shared_, shared_bytes_);
+    return;
+  }
+}
+
+// What it says is read while the name is there.
+void region_table::fill(entry& out, const facts& what) noexcept {
+  // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
+  out.address.store(what.address, std::memory_order_relaxed);
+  // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
+  out.bytes.store(what.bytes, std::memory_order_relaxed);
+  // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
+  out.shared.store(what.shared, std::memory_order_relaxed);
+  // [region.open] release -> [region.find], [region.find_mapped]: carries where it lies.
+  out.name.store(what.name, std::memory_order_release);
+}
+
+std::uint64_t region_table::open(std::span<std::byte> memory) {
+  const std::scoped_lock lock{mutex_};
+  for (std::uint32_t index = 0; index < regions_max; ++index) {
+    entry& free = own_entries_[index];
+    if (free.name.load(std::memory_order_relaxed) != 0) continue;  // [stat] written under the lock
+    const std::uint64_t name = ++generation_ * regions_max + index;
+    const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
+    const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
+    const facts lies{name, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(), offset};
+    fill(free, lies);
+    if (published_ != nullptr) fill(published_[index], lies);
+    return name;
+  }
+  throw error{errc::invalid_state, fmt::format("rank {} has {} memory regions already, as many as there can be at once",
+                                               rank_, regions_max)};
+}
+
+std::span<std::byte> region_table::allocate(std::size_t bytes) {
+  const std::scoped_lock lock{mutex_};
+  const std::size_t pages = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  if (shared_ == nullptr) {
+    void* const memory =
+        mmap(nullptr, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages < bytes || memory == MAP_FAILED) {
+      throw error{errc::out_of_memory, fmt::format("the system has no {} bytes for a memory region", bytes)};
+    }
+    try {
+      allocated_.emplace(static_cast<std::byte*>(memory), pages);
+    } catch (...) {
+      munmap(memory, pages);
+      throw;
+    }
+    return {static_cast<std::byte*>(memory), bytes};
+  }
+  const auto found = std::find_if(free_.begin(), free_.end(), [&](const auto& each) { return each.second >= pages; });
+  if (pages < bytes || found == free_.end()) {
+    throw error{errc::out_of_memory,
+                fmt::format("no {} bytes in one piece are left of the {} that a rank can share; raise "
+                            "WEFT_SHARED_BYTES, which takes address space only",
+                            bytes, shared_bytes_)};
+  }
+  std::byte* const memory = found->first;
+  allocated_.emplace(memory, pages);  // nothing has happened where that fails
+  auto rest = free_.extract(found);
+  rest.key() += pages;
+  rest.mapped() -= pages;
+  if (rest.mapped() != 0) free_.insert(std::move(rest));
+  return {memory, bytes};
+}
+
+void region_table::close(std::uint64_t name) noexcept {
+  const std::scoped_lock lock{mutex_};
+  const std::uint32_t index = index_of(name);
+  entry& closed = own_entries_[index];
+  auto* const memory = reinterpret_cast<std::byte*>(closed.address.load(std::memory_order_relaxed));  // [stat] ours
+  // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with it before.
+  closed.name.store(0, std::memory_order_release);
+  if (copy_.is_copy()) return;  // the parent has the region still, and peers use it
+  // [region.close] release -> [region.find], [region.find_mapped]: as above, for peers.
+  if (published_ != nullptr) published_[index].name.store(0, std::memory_order_release);
+  const auto found = allocated_.find(memory);
+  if (found == allocated_.end()) return;
+  give_back(allocated_.extract(found));
+}
+
+// Zeroes again, which take no memory until they are written; and one piece with its free neighbours.
+void region_table::give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept {
+  std::byte* const memory = piece.key();
+  const std::size_t bytes = piece.mapped();
+  if (shared_ == nullptr) {
+    munmap(memory, bytes);
+    return;
+  }
+  if (madvise(memory, bytes, MADV_REMOVE) != 0) std::fill_n(memory, bytes, std::byte{});
+  auto here = free_.insert(std::move(piece)).position;  // allocates nothing
+  const auto next = std::next(here);
+  if (next != free_.end() && here->first + here->second == next->first) {
+    here->second += next->second;
+    free_.erase(next);
+  }
+  if (here == free_.begin()) return;
+  const auto previous = std::prev(here);
+  if (previous->first + previous->second != here->first) return;
+  previous->second += here->second;
+  free_.erase(here);
+}
+
+bool region_table::read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
+                        region_place& out, std::uint64_t& shared) noexcept {
+  // [region.find] acquire <- [region.open], [region.close]: where the region of this name lies.
+  if (name == 0 || from.name.load(std::memory_order_acquire) != name) return false;
+  // [region.read] relaxed <- [region.fill]: published by the name.
+  const std::uint64_t size = from.bytes.load(std::memory_order_relaxed);
+  // [region.read] relaxed <- [region.fill]: published by the name.
+  out.address = from.address.load(std::memory_order_relaxed) + offset;
+  // [region.read] relaxed <- [region.fill]: published by the name.
+  shared = from.shared.load(std::memory_order_relaxed);
+  return is_within(offset, bytes, size);
+}
+
+std::byte* region_table::find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  region_place out;
+  std::uint64_t shared = 0;
+  if (!read(own_entries_[index_of(name)], name, offset, bytes, out, shared)) return nullptr;
+  return reinterpret_cast<std::byte*>(out.address);
+}
+
+region_place region_table::locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+                                  std::uint64_t bytes) const noexcept {
+  region_place out;
+  if (rank == rank_) {
+    out.memory = find(name, offset, bytes);
+    if (out.memory != nullptr) out.by = region_place::way::mapped;
+    return out;
+  }
+  const std::byte* const table = peers_[rank];
+  if (table == nullptr) {
+    out.by = region_place::way::asked;
+    return out;
+  }
+  std::uint64_t shared = 0;
+  if (!read(reinterpret_cast<const entry*>(table)[index_of(name)], name, offset, bytes, out, shared)) return out;
+  out.by = region_place::way::copied;
+  if (shared == 0) return out;
+  // The peer wrote this: what lies outside of its memory is not touched.
+  const std::uint64_t all = shared_bytes_ + reserved_bytes;
+  if (shared - 1 > all || !is_within(offset, bytes, all - (shared - 1))) {
+    out.by = region_place::way::refused;
+    return out;
+  }
+  out.by = region_place::way::mapped;
+  out.memory = peers_[rank] + (shared - 1) + offset;
+  return out;
+}
+
+}  // namespace weft::core

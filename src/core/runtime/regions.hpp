@@ -1,0 +1,131 @@
+// The regions of a runtime: a table that peers on the same machine can read, and the memory that they have mapped.
+//
+// Cost of finding a peer's region: one line of its table, which changes only when regions are made and withdrawn.
+// The owner reads a table of its own: the one that peers have mapped may be anything once a peer has gone wild.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/not_inherited.hpp"
+#include "core/message/peer_bounds.hpp"
+#include "net/transport.hpp"
+#include "weft/region.hpp"
+
+namespace weft::core {
+
+/// How a region can be reached from here.
+struct region_place {
+  enum class way : std::uint8_t {
+    refused,  // it is withdrawn, or does not reach that far
+    mapped,   // `memory`
+    copied,   // `address` in the owner's own memory
+    asked,    // by messages only
+  };
+  way by = way::refused;
+  std::byte* memory = nullptr;
+  std::uint64_t address = 0;
+};
+
+class region_table {
+ public:
+  static constexpr std::uint32_t regions_max = 1024;
+  static constexpr std::size_t common_bytes = 4096;
+
+  /// `transports`: in the order of preference; the first that shares memory lends it.
+  region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports);
+  region_table(const region_table&) = delete;
+  region_table& operator=(const region_table&) = delete;
+
+  /// Opens `memory`. **Errors**: invalid_state beyond `regions_max`.
+  [[nodiscard]] std::uint64_t open(std::span<std::byte> memory);
+  /// `bytes` zeroes, mapped by peers where there is something to share. **Errors**: out_of_memory.
+  [[nodiscard]] std::span<std::byte> allocate(std::size_t bytes);
+  /// Whether no region is open.
+  [[nodiscard]] bool is_empty() const noexcept {
+    for (std::uint32_t index = 0; index < regions_max; ++index) {
+      if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [stat] nobody is at work
+    }
+    return true;
+  }
+
+  /// Withdraws the region called `name`, and takes memory of `allocate` back.
+  void close(std::uint64_t name) noexcept;
+
+  /// A page of `rank`'s shared memory for the library's own use, all zeros at first; null where it is not mapped here.
+  [[nodiscard]] std::byte* common(std::uint32_t rank) const noexcept {
+    std::byte* const base = rank == rank_ ? own_ : peers_[rank];
+    return base == nullptr ? nullptr : base + table_bytes;
+  }
+
+  /// Where `bytes` bytes from `offset` of this rank's region `name` lie; null where they don't.
+  [[nodiscard]] std::byte* find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept;
+
+  /// The same for a region of `rank`.
+  [[nodiscard]] region_place locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+                                    std::uint64_t bytes) const noexcept;
+
+  /// The memory of `locate` where that is a peer's and mapped here, for the common put and get; null says nothing.
+  [[nodiscard]] std::byte* mapped_at_once(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+                                          std::uint64_t bytes) const noexcept {
+    std::byte* const table = peers_[rank];
+    if (table == nullptr) return nullptr;
+    const entry& from = reinterpret_cast<const entry*>(table)[index_of(name)];
+    // [region.find_mapped] acquire <- [region.open], [region.close]: where the region of this name lies.
+    if (from.name.load(std::memory_order_acquire) != name) return nullptr;
+    // [region.read_mapped] relaxed <- [region.fill]: published by the name.
+    const std::uint64_t size = from.bytes.load(std::memory_order_relaxed);
+    // [region.read_mapped] relaxed <- [region.fill]: published by the name.
+    const std::uint64_t place = from.shared.load(std::memory_order_relaxed) - 1;
+    // The peer wrote this: what lies outside of its memory is not touched. Without a place, `place` is beyond all.
+    const std::uint64_t all = shared_bytes_ + reserved_bytes;
+    if (!is_within(offset, bytes, size) || place > all || !is_within(offset, bytes, all - place)) return nullptr;
+    return table + place + offset;
+  }
+
+ private:
+  // Owner's line; all zeros: no region. What the name says is valid while the name is there before and after.
+  struct alignas(detail::cache_line_bytes / 2) entry {
+    std::atomic<std::uint64_t> name;
+    std::atomic<std::uint64_t> address;  // in the owner's memory
+    std::atomic<std::uint64_t> bytes;
+    std::atomic<std::uint64_t> shared;  // offset in the shared memory + 1; 0: it lies elsewhere
+  };
+  static_assert(sizeof(entry) == 32 && std::atomic<std::uint64_t>::is_always_lock_free);
+  static constexpr std::size_t table_bytes = sizeof(entry) * regions_max;
+  static constexpr std::size_t reserved_bytes = table_bytes + common_bytes;  // before what is lent
+  static constexpr std::size_t page_bytes = 4096;
+
+  [[nodiscard]] static std::uint32_t index_of(std::uint64_t name) noexcept {
+    return static_cast<std::uint32_t>(name % regions_max);
+  }
+  [[nodiscard]] static bool read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
+                                 region_place& out, std::uint64_t& shared) noexcept;
+  struct facts {
+    std::uint64_t name, address, bytes, shared;
+  };
+  static void fill(entry& out, const facts& what) noexcept;
+  void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
+
+  std::uint32_t rank_;
+  std::byte* own_ = nullptr;     // this rank's shared memory; null where there is none
+  std::byte* shared_ = nullptr;  // what of it is lent
+  std::size_t shared_bytes_ = 0;
+  std::unique_ptr<entry[]> own_entries_;
+  entry* published_ = nullptr;     // a copy for peers, in the shared memory
+  std::vector<std::byte*> peers_;  // by rank: its shared memory as mapped here; null
+  std::mutex mutex_;
+  std::uint64_t generation_ = 0;
+  std::map<std::byte*, std::size_t> free_;       // of the shared memory
+  std::map<std::byte*, std::size_t> allocated_;  // by `allocate`
+  base::copy_mark copy_;
+};
+
+}  // namespace weft::core

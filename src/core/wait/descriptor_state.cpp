@@ -1,0 +1,121 @@
+#include "core/wait/descriptor_state.hpp"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/runtime/runtime_state.hpp"
+#include "weft/runtime.hpp"
+#include "weft/wait_descriptor.hpp"
+
+namespace weft::core {
+namespace {
+
+int open_event() {
+  const int out = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (out >= 0) return out;
+  throw error{errc::transport_failed, fmt::format("wait_descriptor: eventfd failed: {}", std::strerror(errno))};
+}
+
+}  // namespace
+
+descriptor_state::descriptor_state(runtime_state& owner, device_state& through)
+    : owner_{owner}, through_{through}, event_{open_event()} {
+  try {
+    thread_ = std::thread{[this] { run(); }};
+  } catch (...) {
+    ::close(event_);
+    throw;
+  }
+}
+
+descriptor_state::~descriptor_state() {
+  {
+    const std::scoped_lock lock{mutex_};
+    stops_ = true;
+  }
+  changed_.notify_one();
+  owner_.parking().stir(through_.index());
+  thread_.join();
+  ::close(event_);
+}
+
+bool descriptor_state::arm() {
+  owner_.refuse_inside_handler("arm", through_);
+  {
+    const std::scoped_lock lock{mutex_};
+    if (armed_) return true;  // whatever has come since makes it readable
+  }
+  // The thread is at rest, so all of this is the caller's.
+  set_unreadable();
+  device_state& standard = owner_.default_state();
+  if (parking::look(through_, standard) == stillness::busy) return false;
+  bed_.emplace(owner_.parking(), parking::completions{}, through_.index(), true);
+  since_ = owner_.parking().lie_down(through_, standard);
+  if (since_.still == stillness::busy) {
+    bed_.reset();
+    return false;
+  }
+  {
+    const std::scoped_lock lock{mutex_};
+    armed_ = true;
+  }
+  changed_.notify_one();
+  return true;
+}
+
+void descriptor_state::run() noexcept {
+  std::unique_lock lock{mutex_};
+  for (;;) {
+    changed_.wait(lock, [this] { return armed_ || stops_; });
+    while (!stops_ && !has_changed(since_)) {
+      lock.unlock();
+      base::sleep_while(since_.first, since_.second, since_.longest);
+      lock.lock();
+    }
+    bed_.reset();
+    if (stops_) return;
+    // Before it may be armed again, which makes it unreadable.
+    set_readable();
+    armed_ = false;
+  }
+}
+
+bool descriptor_state::has_changed(const parking::last_look& since) noexcept {
+  // [descriptor.look] relaxed: nothing is read on the strength of it; whoever is told looks for himself.
+  const auto changed = [](const base::awaited_word& word) {
+    return word.word != nullptr && word.word->load(std::memory_order_relaxed) != word.expected;
+  };
+  return changed(since.first) || changed(since.second) || std::chrono::steady_clock::now() >= since.longest;
+}
+
+void descriptor_state::set_readable() const noexcept {
+  // Where it fails, it is full, and so readable.
+  [[maybe_unused]] const int done = ::eventfd_write(event_, 1);
+}
+
+void descriptor_state::set_unreadable() const noexcept {
+  // Where it fails, it is empty already.
+  eventfd_t count = 0;
+  [[maybe_unused]] const int done = ::eventfd_read(event_, &count);
+}
+
+}  // namespace weft::core
+
+namespace weft {
+
+wait_descriptor::wait_descriptor(device& through)
+    : state_{std::make_unique<core::descriptor_state>(*through.runtime().state_, *through.state_)} {}
+
+wait_descriptor::~wait_descriptor() {
+  if (state_->is_copy()) static_cast<void>(state_.release());
+}
+
+int wait_descriptor::fd() const noexcept { return state_->fd(); }
+
+bool wait_descriptor::arm() { return state_->arm(); }
+
+}  // namespace weft

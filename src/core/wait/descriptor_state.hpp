@@ -1,0 +1,56 @@
+// A thread that sleeps for a descriptor, in place of the one that is in an event loop.
+//
+// Cost: nothing on the way of a message. To arm is a fence in every core, a last look, and a wake-up of the thread; a
+// message wakes the thread, which writes the descriptor.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/not_inherited.hpp"
+#include "core/device/device_state.hpp"
+#include "core/wait/parking.hpp"
+
+namespace weft::core {
+
+class runtime_state;
+
+class descriptor_state {
+ public:
+  /// **Errors**: transport_failed, std::system_error.
+  descriptor_state(runtime_state& owner, device_state& through);
+  ~descriptor_state();
+
+  descriptor_state(const descriptor_state&) = delete;
+  descriptor_state& operator=(const descriptor_state&) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return event_; }
+  /// In a child of fork(), which has no thread for it. What that waits for can't be destroyed either.
+  [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
+  /// What `wait_descriptor::arm` promises.
+  [[nodiscard]] bool arm();
+
+ private:
+  void run() noexcept;
+  [[nodiscard]] static bool has_changed(const parking::last_look& since) noexcept;
+  void set_readable() const noexcept;
+  void set_unreadable() const noexcept;
+
+  runtime_state& owner_;
+  device_state& through_;
+  int event_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool armed_ = false;
+  bool stops_ = false;
+  parking::last_look since_{};
+  std::optional<parking::bed> bed_;  // while armed
+
+  std::thread thread_;
+  base::copy_mark copy_;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,146 @@
+// How a thread waits: it looks some times, then yields or sleeps.
+#include "core/wait/parking.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/futex.hpp"
+#include "base/this_suspender.hpp"
+#include "core/device/device_state.hpp"
+#include "core/device/poll_gate.hpp"
+
+namespace weft::core {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// Looks at the clock are rarer than looks at the condition.
+constexpr std::uint32_t looks_per_clock = 32;
+
+clock::time_point end_of(std::chrono::nanoseconds timeout) noexcept {
+  const auto now = clock::now();
+  return timeout >= clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+}
+
+}  // namespace
+
+bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+                   const wait_options& options) {
+  if (is_done(what)) return true;
+  const time_point until = end_of(options.timeout);
+  std::uint32_t looks = 0;  // in vain, one after the other
+  turns::given mine;
+  for (std::uint32_t turn = 1;; ++turn) {
+    const bool moved = through.progress();
+    if (is_done(what)) return true;
+    looks = moved ? 0 : looks + 1;
+    const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
+    if ((is_patient || turn % looks_per_clock == 0) && clock::now() >= until) return false;
+    if (moved || base::yield_to_fibers()) continue;
+    if (!is_patient) {
+      if (turns_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]
+        looks = turns_.give_way(looks, mine);
+      else
+        detail::std_atomics::pause();
+    } else if (options.mode == wait_mode::yield) {
+      sched_yield();
+    } else if (park(through, standard, on, is_done, what, until)) {
+      return true;
+    }
+  }
+}
+
+// Sleeps unless there is a reason not to. May return at any time; true if it is done.
+bool parking::park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+                   time_point until) {
+  if (look(through, standard) == stillness::busy) {
+    if (is_done(what)) return true;
+    sched_yield();  // another thread is at it, or something waits for a peer
+    return false;
+  }
+  const bed mine{*this, on, through.index()};
+  const last_look last = lie_down(through, standard);
+  if (is_done(what)) return true;
+  if (last.still == stillness::busy) {
+    sched_yield();
+    return false;
+  }
+  base::sleep_while(last.first, last.second, std::min(until, last.longest));
+  return false;
+}
+
+stillness parking::look(device_state& through, device_state& standard) noexcept {
+  const stillness here = through.look_before_sleep();
+  return &through == &standard ? here : std::min(here, standard.look_before_sleep());
+}
+
+parking::last_look parking::lie_down(device_state& through, device_state& standard) noexcept {
+  net::sleep_word& word = (*words_)[through.index()];
+  net::sleep_word& common = (*words_)[standard.index()];
+  last_look out{};
+  out.first = {&word.value, word.lie_down()};
+  if (&common != &word) out.second = {&common.value, common.lie_down()};
+  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: who published or signalled something before is seen
+  // below; who does so later sees that somebody sleeps.
+  const bool all_see = fence_all_processes();
+  out.still = look(through, standard);
+  // Messages for other devices wake nobody here.
+  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.has_others();
+  out.longest = clock::now() + (is_told ? sleep_max : nap_max);
+  return out;
+}
+
+// Leaves however the wait ends, by an exception of the condition as well.
+parking::bed::bed(parking& lot, completions on, std::uint32_t device, bool on_all) noexcept
+    : lot_{lot}, me_{on, on_all, device} {
+  lot_.enter(me_);
+}
+parking::bed::~bed() { lot_.leave(me_); }
+
+void parking::stir(std::uint32_t device) noexcept {
+  net::sleep_word& word = (*words_)[device];
+  if (word.is_left_asleep()) [[unlikely]]
+    net::wake_sleepers(word);
+}
+
+void parking::enter(sleeper& me) noexcept {
+  // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
+  asleep_.fetch_add(1, std::memory_order_relaxed);
+  // [parking.count_in] relaxed: as above.
+  for (const completion* each : me.on) awaited_[place_of(each)].fetch_add(1, std::memory_order_relaxed);
+  if (me.on_all) {
+    // [parking.count_in] relaxed: as above.
+    for (auto& place : awaited_) place.fetch_add(1, std::memory_order_relaxed);
+  }
+  const std::scoped_lock lock{mutex_};
+  me.next = first_;
+  if (first_ != nullptr) first_->previous = &me;
+  first_ = &me;
+}
+
+void parking::leave(sleeper& me) noexcept {
+  {
+    const std::scoped_lock lock{mutex_};
+    (me.previous != nullptr ? me.previous->next : first_) = me.next;
+    if (me.next != nullptr) me.next->previous = me.previous;
+  }
+  for (const completion* each : me.on) {
+    awaited_[place_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [stat] a wake-up too many does no harm
+  }
+  if (me.on_all) {
+    for (auto& place : awaited_) place.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  }
+  asleep_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+}
+
+// All who sleep at the same device's word wake up with those who are meant.
+[[gnu::cold]] void parking::wake(const completion* object) noexcept {
+  const std::scoped_lock lock{mutex_};
+  for (const sleeper* each = first_; each != nullptr; each = each->next) {
+    if (object == nullptr || each->on_all || std::ranges::find(each->on, object) != each->on.end())
+      net::wake_sleepers((*words_)[each->device]);
+  }
+}
+
+}  // namespace weft::core

@@ -1,0 +1,126 @@
+// Where threads sleep that wait for a completion object, and who wakes them.
+//
+// Cost: a signal looks at one counter, in a line that is written when somebody falls asleep or wakes up. Whoever sleeps
+// pays for the rest: a fence in every core (membarrier), a last look, and the system's sleep.
+//
+// A sleeper is woken by a message for its device (net/sleep_word.hpp) or by another thread of this process that signals
+// what it waits for. Whatever else may make its condition true wakes nobody; therefore, and because a peer may die
+// between its message and the wake-up, no sleep lasts longer than `sleep_max`.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <span>
+
+#include "base/futex.hpp"
+#include "core/device/device_state.hpp"
+#include "core/wait/turns.hpp"
+#include "net/sleep_word.hpp"
+#include "weft/completion.hpp"
+#include "weft/wait.hpp"
+
+namespace weft::core {
+
+class parking {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds sleep_max{100};
+  /// Where a transport wakes nobody, or the kernel knows no fence for all cores.
+  static constexpr std::chrono::milliseconds nap_max{2};
+
+  /// **Threads**: one, before any device is made.
+  void use(net::sleep_words& words, bool wakes_for_all) noexcept {
+    words_ = &words;
+    wakes_for_all_ = wakes_for_all;
+  }
+  /// Whether other ranks may run on the processors of this one. **Threads**: as above.
+  void expect_company(bool others) noexcept { turns_.use(others); }
+
+  /// What is done after each signal, by the object's address: by now it may be gone.
+  [[gnu::always_inline]] void signalled(const completion* object) noexcept {
+    if (is_awaited(object)) [[unlikely]]
+      wake(object);
+  }
+  /// After a signal: whether somebody may be asleep who waits for it. Mostly nobody sleeps at all.
+  [[nodiscard]] [[gnu::always_inline]] bool is_awaited(const completion* object) const noexcept {
+    // [parking.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // [parking.look] relaxed, after the signal: ordered by the fence of whoever counts itself in.
+    if (asleep_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return false;
+    // [parking.look] relaxed: as above.
+    return awaited_[place_of(object)].load(std::memory_order_relaxed) != 0;
+  }
+
+  /// Something besides a signal may let the devices move on: who sleeps looks again.
+  void wake_everybody() noexcept { wake(nullptr); }
+  /// The same for one device, which has something to do that no message tells of.
+  void stir(std::uint32_t device) noexcept;
+
+  /// What somebody waits for: any of them.
+  using completions = std::span<const completion* const>;
+
+  class bed;
+  /// What is known after the last look before a sleep, and where to sleep.
+  struct last_look {
+    base::awaited_word first;
+    base::awaited_word second;
+    stillness still;
+    time_point longest;
+  };
+  /// Lies down at the words of both devices and looks a last time. Whoever is in a bed already misses nothing from now
+  /// on.
+  [[nodiscard]] last_look lie_down(device_state& through, device_state& standard) noexcept;
+  [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
+
+  /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is
+  /// true. What it throws comes out.
+  bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+            const wait_options& options);
+
+ private:
+  // A thread that sleeps or is about to.
+  struct sleeper {
+    completions on;
+    bool on_all;
+    std::uint32_t device;
+    sleeper* next = nullptr;
+    sleeper* previous = nullptr;
+  };
+
+  static constexpr std::size_t places = 64;
+  [[nodiscard]] static std::size_t place_of(const completion* object) noexcept {
+    return reinterpret_cast<std::uintptr_t>(object) / detail::cache_line_bytes % places;
+  }
+
+  void wake(const completion* object) noexcept;
+  void enter(sleeper& me) noexcept;
+  void leave(sleeper& me) noexcept;
+  bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+            time_point until);
+
+  net::sleep_words* words_ = nullptr;
+  bool wakes_for_all_ = false;
+  turns turns_;
+  std::atomic<std::uint32_t> asleep_{0};                      // how many sleep, or are about to
+  std::array<std::atomic<std::uint32_t>, places> awaited_{};  // sleepers, by the address of what they wait for
+  std::mutex mutex_;
+  sleeper* first_ = nullptr;
+};
+
+/// Whoever is in one is woken when one of `on` is signalled, or anything where `on_all`.
+class parking::bed {
+ public:
+  bed(parking& lot, completions on, std::uint32_t device, bool on_all = false) noexcept;
+  ~bed();
+  bed(const bed&) = delete;
+  bed& operator=(const bed&) = delete;
+
+ private:
+  parking& lot_;
+  sleeper me_;
+};
+
+}  // namespace weft::core

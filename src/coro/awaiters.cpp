@@ -1,0 +1,292 @@
+// What coroutines do while they are being suspended and resumed.
+#include "weft/detail/awaiters.hpp"
+
+#include "base/backoff.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "coro/run_loop_state.hpp"
+#include "weft/event.hpp"
+#include "weft/run_loop.hpp"
+
+namespace weft::detail {
+namespace {
+
+// Resumes coroutines one after the other, and has what the one that runs leaves to be run next.
+class succession {
+ public:
+  succession() noexcept : outer_{std::exchange(current, this)} {}
+  ~succession() { current = outer_; }
+  succession(const succession&) = delete;
+  succession& operator=(const succession&) = delete;
+
+  void run(std::coroutine_handle<> what) {
+    for (; what; what = take()) what.resume();
+  }
+  /// False: another one is to follow.
+  [[nodiscard]] bool try_follow(std::coroutine_handle<> next) noexcept {
+    if (next_) return false;
+    next_ = next;
+    return true;
+  }
+  /// Behind what is there already.
+  void add(ready_node* first) noexcept {
+    *end_ = first;
+    while (*end_ != nullptr) end_ = &(*end_)->behind;
+  }
+  [[nodiscard]] std::coroutine_handle<> take() noexcept {
+    if (next_) return std::exchange(next_, nullptr);
+    if (first_ == nullptr) return nullptr;
+    const ready_node& taken = *first_;
+    first_ = taken.behind;
+    if (first_ == nullptr) end_ = &first_;
+    return taken.handle;
+  }
+
+  static thread_local constinit succession* current;  // null where this thread runs no coroutine
+
+ private:
+  succession* outer_;
+  std::coroutine_handle<> next_;
+  ready_node* first_ = nullptr;
+  ready_node** end_ = &first_;
+};
+thread_local constinit succession* succession::current = nullptr;
+
+// A thread that has the lock of an engine's place holds it for some instructions, unless the system takes it off its
+// core.
+void cancel_receive(device& through, std::uint64_t ticket) noexcept {
+  for (base::backoff waiting; through.cancel(ticket) == cancel_result::busy;) waiting.pause();
+}
+
+}  // namespace
+
+void await_misuse(const char* what) noexcept { core::misuse(what); }
+
+void resume(std::coroutine_handle<> what) { succession{}.run(what); }
+
+void transfer(std::coroutine_handle<> next) {
+  if (succession::current == nullptr || !succession::current->try_follow(next)) resume(next);
+}
+
+void transfer_to_all(ready_node* first) {
+  if (succession::current != nullptr) return succession::current->add(first);
+  succession all;
+  all.add(first);
+  all.run(all.take());
+}
+
+posting::posting(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag) noexcept
+    : loop_{&loop} {
+  raw_record& raw = record_.raw();
+  raw.what = what;
+  raw.peer = peer;
+  raw.tag = tag;
+}
+
+bool posting::complete(completion_record&& with) noexcept {
+  record_ = std::move(with);
+  // [await.complete] acq_rel <-> [await.ticket]: the record; the later of both goes on.
+  return !signals_twice || state_.exchange(completed, std::memory_order_acq_rel) != 0;
+}
+
+bool posting::begin() {
+  const bool is_kept = signals_twice;
+  status answer = status::done();
+  try {
+    answer = post(loop_->local(), static_cast<posting*>(this));
+  } catch (...) {
+    resumed();
+    throw;
+  }
+  if (!answer.is_retry()) return settle(answer, is_kept);
+  loop_->post_later(*this);
+  return true;
+}
+
+// Whether the coroutine is suspended. Unless it is kept until here, it may have gone on, in another thread, as soon as
+// the operation was posted: then nothing of it may be touched.
+bool posting::settle(status answer, bool is_kept) noexcept {
+  return answer.is_posted() && (!is_kept || is_under_way(answer.ticket()));
+}
+
+bool posting::post_again() noexcept {
+  core::run_loop_state& in = *loop_;
+  const bool is_kept = signals_twice;
+  if (is_stopped()) {
+    record_.raw().error = errc::cancelled;
+    in.make_ready(*this);
+    return true;
+  }
+  status answer = status::done();
+  try {
+    answer = post(in.local(), static_cast<posting*>(this));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  if (answer.is_retry()) return false;
+  if (!settle(answer, is_kept)) in.make_ready(*this);
+  return true;
+}
+
+completion_record posting::end() {
+  resumed();
+  if (failure_) std::rethrow_exception(failure_);
+  raw_record& raw = record_.raw();
+  if (raw.place == payload_place::borrowed) {
+    raw_record::reference data = raw.referred();
+    data.context = nullptr;  // it was ours
+    raw.refer(data);
+  }
+  return std::move(record_);
+}
+
+receiving::receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept
+    : posting{loop, operation::receive, peer, tag}, stop_{std::move(stop)} {
+  signals_twice = true;
+}
+
+bool receiving::begin() {
+  if (stop_.stop_requested()) {
+    record().raw().error = errc::cancelled;
+    return false;
+  }
+  if (stop_.stop_possible()) on_stop_.emplace(stop_, canceller{this});
+  return posting::begin();
+}
+
+bool receiving::is_under_way(std::uint64_t ticket) noexcept {
+  const std::stop_token stop = stop_;
+  device& through = loop().through();
+  std::uint64_t none = 0;
+  // [await.ticket] acq_rel <-> [await.complete], [await.cancel]: a request that did not see the ticket is seen below.
+  if (!state_.compare_exchange_strong(none, ticket, std::memory_order_acq_rel, std::memory_order_acquire)) return false;
+  if (stop.stop_requested()) cancel_receive(through, ticket);  // by now the coroutine may be gone, or not wait any more
+  return true;
+}
+
+void receiving::cancel() noexcept {
+  // [await.cancel] acq_rel <-> [await.ticket]: an exchange, so that either sees the other.
+  const std::uint64_t ticket = state_.fetch_add(0, std::memory_order_acq_rel);
+  if (ticket != 0 && ticket != completed) cancel_receive(loop().through(), ticket);
+}
+
+bool receiving::abandon(ready_node& of) noexcept {
+  if (!posting::abandon(of)) return false;
+  cancel();
+  return true;
+}
+
+completion_record receiving::end() {
+  on_stop_.reset();
+  return posting::end();
+}
+
+void watching::begin() {
+  core::run_loop_state& in = *loop_;
+  if (stop_.stop_possible()) on_stop_.emplace(stop_, stirrer{loop_});
+  in.watch(*this);
+}
+
+void watching::end() noexcept {
+  on_stop_.reset();
+  resumed();
+}
+
+bool watching::abandon(ready_node& of) noexcept {
+  if (!suspension::abandon(of)) return false;
+  loop_->stir();
+  return true;
+}
+
+runtime_wait::runtime_wait(core::run_loop_state& loop, core::runtime_state& of)
+    : watching{loop, of.own_object(), false, {}}, of_{of} {}
+
+bool runtime_wait::is_met() noexcept {
+  try {
+    return go_on();
+  } catch (...) {
+    failure_ = std::current_exception();
+    return true;
+  }
+}
+
+bool flush_awaiter::go_on() {
+  while (next_ < end_ && of_.try_flush(next_)) ++next_;
+  return next_ == end_;
+}
+
+// What a rank has sent before it was cut off may not have been polled yet: it has some looks more.
+bool barrier_awaiter::go_on() {
+  constexpr unsigned looks_max = 64;
+  core::barrier::passage at{round_, is_posted_};
+  const bool is_over = of_.barrier().go_on(at, of_.default_state(), of_.rank(), of_.size());
+  if (is_over) return true;
+  if (at.round != round_) looks_in_vain_ = 0;
+  round_ = at.round;
+  is_posted_ = at.is_posted;
+  const std::uint32_t to = at.to(of_.rank(), of_.size());
+  if (is_posted_ && of_.is_cut_off(to) && ++looks_in_vain_ > looks_max) of_.refuse_if_cut_off("barrier", to);
+  return false;
+}
+
+void watching::stirrer::operator()() const noexcept { loop->stir(); }
+
+void schedule_awaiter::begin() noexcept { loop_->make_ready(*this); }
+
+}  // namespace weft::detail
+
+namespace weft {
+
+event::event(run_loop& loop) noexcept : loop_{&loop.state()} {
+  loop_->events.fetch_add(1, std::memory_order_relaxed);  // [stat]
+}
+
+event::~event() {
+  // [event.end] acquire <- [event.enter]: alone.
+  void* const waiting = state_.exchange(this, std::memory_order_acquire);
+  loop_->events.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  if (waiting == this) return;
+  for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
+    detail::ready_node& node = *next;
+    next = node.behind;
+    if (!node.is_abandoned) detail::await_misuse("an event is destroyed while coroutines wait for it: set it before");
+    loop_->make_ready(node);
+  }
+}
+
+bool event::is_set() const noexcept {
+  // [event.look] acquire <- [event.set]: what was done before it was set.
+  return state_.load(std::memory_order_acquire) == this;
+}
+
+bool event::enter(detail::ready_node& node) noexcept {
+  // [event.top] acquire <- [event.set]: as in `is_set`.
+  void* top = state_.load(std::memory_order_acquire);
+  do {
+    if (top == this) return false;
+    node.behind = static_cast<detail::ready_node*>(top);
+    // [event.enter] acq_rel -> [event.set], [event.end]: the coroutine and its link. A failure acquires, as above.
+  } while (!state_.compare_exchange_weak(top, &node, std::memory_order_release, std::memory_order_acquire));
+  return true;
+}
+
+void event::set() noexcept {
+  core::run_loop_state& loop = *loop_;
+  // [event.set] acq_rel -> [event.look], [event.top], <- [event.enter]: what was done before, and who waits.
+  void* const waiting = state_.exchange(this, std::memory_order_acq_rel);
+  if (waiting == this) return;
+  detail::ready_node* in_order = nullptr;
+  for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
+    detail::ready_node& node = *next;
+    next = std::exchange(node.behind, in_order);
+    in_order = &node;
+  }
+  loop.make_all_ready(in_order);
+}
+
+void event::reset() noexcept {
+  void* set = this;
+  // [event.reset] relaxed: nothing is read on the strength of it.
+  state_.compare_exchange_strong(set, nullptr, std::memory_order_relaxed, std::memory_order_relaxed);
+}
+
+}  // namespace weft

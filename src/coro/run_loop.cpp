@@ -1,0 +1,415 @@
+// Run loops: looking, running, sleeping.
+#include "weft/run_loop.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+#include "core/api/refusals.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "coro/run_loop_state.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::core {
+namespace {
+
+constexpr const char* still_awaited =
+    "a run loop is destroyed while coroutines wait for something of it: run it until they have ended, or cancel and "
+    "destroy them before";
+
+// Operations that are refused in one look, before it gives up until the next one.
+constexpr unsigned refusals_max = 64;
+
+}  // namespace
+
+// What a thread that sleeps in a loop is to be woken by, and what it knows of.
+struct run_loop_state::sleep {
+  static constexpr std::size_t objects_max = 16;
+  std::array<const completion*, objects_max> objects{};
+  std::size_t object_count = 0;
+  std::uint64_t watched_since = 0;
+  bool is_restless = false;  // there is something to be tried again
+  bool is_crowded = false;   // more is awaited than can wake who sleeps
+};
+
+run_loop_state::~run_loop_state() {
+  if (events.load(std::memory_order_relaxed) != 0) {  // [stat]
+    detail::await_misuse("a run loop is destroyed before an event that was made for it");
+  }
+  if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
+  drop_abandoned(to_post_.first);
+  drop_abandoned(refused_.take_all());
+  drop_abandoned(coming_.take_all());
+  for (const watched& group : watched_) drop_abandoned(group.waiting.first);
+  while (!ready_.is_empty()) drop_abandoned(ready_.take_all());
+}
+
+void run_loop_state::drop_abandoned(ready_node* all) noexcept {
+  while (all != nullptr) {
+    ready_node& node = *all;
+    all = node.behind;
+    if (!node.is_abandoned) detail::await_misuse(still_awaited);
+    node.let_go();
+  }
+}
+
+completion::answer run_loop_state::local_completion::signal(completion_record&& record) noexcept {
+  auto& waiting = *static_cast<detail::posting*>(record.context());
+  if (waiting.complete(std::move(record))) of_->ready_.add(waiting);
+  return answer::taken;
+}
+
+void run_loop_state::make_ready(ready_node& node) noexcept {
+  weft::runtime& rt = through_->runtime();
+  const completion* const local = &local_;
+  ready_.add(node);
+  wake(rt, local);
+}
+
+void run_loop_state::make_all_ready(ready_node* first) noexcept {
+  while (first != nullptr) {
+    ready_node& node = *first;
+    first = node.behind;
+    make_ready(node);
+  }
+}
+
+void run_loop_state::post_later(detail::posting& what) noexcept {
+  weft::runtime& rt = through_->runtime();
+  const completion* const local = &local_;
+  refused_.add(what);
+  wake(rt, local);
+}
+
+void run_loop_state::watch(detail::watching& what) noexcept {
+  weft::runtime& rt = through_->runtime();
+  const completion* const local = &local_;
+  coming_.add(what);
+  wake(rt, local);
+}
+
+void run_loop_state::stir() noexcept {
+  // [run_loop.stir] release -> [run_loop.stirred]: what was given up.
+  stops_.store(true, std::memory_order_release);
+  wake(through_->runtime(), &local_);
+}
+
+void run_loop_state::set(std::atomic<bool>& flag) noexcept {
+  weft::runtime& rt = through_->runtime();
+  const completion* const local = &local_;
+  // [run_loop.end] release -> [run_loop.ended]: what the task did. Both may be gone from here on.
+  flag.store(true, std::memory_order_release);
+  wake(rt, local);
+}
+
+void run_loop_state::spawn(std::coroutine_handle<detail::task_promise<void>> what) {
+  what.promise().start(what, nullptr, this);
+  spawned_.fetch_add(1, std::memory_order_relaxed);  // [stat] the task itself is handed over by the ready queue
+  make_ready(what.promise());
+}
+
+void run_loop_state::ended(detail::task_promise_base& what) noexcept {
+  std::exception_ptr failure = std::move(what.failure);
+  what.handle.destroy();
+  if (failure) {
+    const std::scoped_lock lock{failures_mutex_};
+    failures_.push_back(std::move(failure));
+    has_failures_.store(true, std::memory_order_relaxed);  // [stat] the mutex hands them over
+  }
+  weft::runtime& rt = through_->runtime();
+  const completion* const local = &local_;
+  // [run_loop.over] acq_rel -> [run_loop.spawned]: what the task did. The loop may be gone from here on.
+  if (spawned_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake(rt, local);
+}
+
+void run_loop_state::rethrow() {
+  if (!has_failures_.load(std::memory_order_relaxed)) return;  // [stat]
+  std::exception_ptr first;
+  {
+    const std::scoped_lock lock{failures_mutex_};
+    if (failures_.empty()) return;
+    first = std::move(failures_.front());
+    failures_.erase(failures_.begin());
+    has_failures_.store(!failures_.empty(), std::memory_order_relaxed);  // [stat]
+  }
+  std::rethrow_exception(std::move(first));
+}
+
+bool run_loop_state::look() noexcept {
+  if (!looking_.try_enter()) return false;  // then another thread does it
+  post_all_again();
+  take_in();
+  // [run_loop.stirred] acquire <- [run_loop.stir]: what was given up.
+  const bool stops = stops_.load(std::memory_order_acquire) && stops_.exchange(false, std::memory_order_acquire);
+  for (std::size_t i = 0; i < watched_.size();) {
+    ask(watched_[i], stops);
+    if (watched_[i].waiting.first == nullptr) {
+      watched_[i] = watched_.back();
+      watched_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  looking_.leave();
+  return true;
+}
+
+void run_loop_state::post_all_again() noexcept {
+  for (ready_node* next = refused_.is_empty() ? nullptr : refused_.take_all(); next != nullptr;) {
+    ready_node& node = *next;
+    next = node.behind;
+    to_post_.add(node);
+  }
+  node_list again;
+  for (unsigned refusals = 0; to_post_.first != nullptr && refusals < refusals_max;) {
+    ready_node& node = *to_post_.first;
+    to_post_.remove_behind(nullptr);
+    if (static_cast<detail::posting&>(node).post_again()) continue;
+    again.add(node);
+    ++refusals;
+  }
+  // Behind the others, so that those to another peer have their turn.
+  while (again.first != nullptr) {
+    ready_node& node = *again.first;
+    again.remove_behind(nullptr);
+    to_post_.add(node);
+  }
+  const bool has_to_post = to_post_.first != nullptr;
+  if (has_to_post != has_to_post_.load(std::memory_order_relaxed)) {  // [stat]
+    has_to_post_.store(has_to_post, std::memory_order_relaxed);       // [stat] a hint to who goes to sleep
+  }
+}
+
+void run_loop_state::take_in() {
+  for (ready_node* next = coming_.is_empty() ? nullptr : coming_.take_all(); next != nullptr;) {
+    auto& node = static_cast<detail::watching&>(*next);
+    next = node.behind;
+    const auto same = [&](const watched& group) {
+      return group.on == node.on() && group.is_for_all == node.is_for_all();
+    };
+    auto group = std::ranges::find_if(watched_, same);
+    if (group == watched_.end()) {
+      watched_.push_back({node.on(), node.is_for_all(), {}});
+      group = watched_.end() - 1;
+      watched_since_.fetch_add(1, std::memory_order_relaxed);  // [stat] a hint to who goes to sleep
+    }
+    group->waiting.add(node);
+    // What was given up on its way here may have been looked for in vain.
+    if (node.is_stopped()) stops_.store(true, std::memory_order_relaxed);  // [stat] read below, by this thread
+  }
+}
+
+void run_loop_state::ask(watched& group, bool stops) noexcept {
+  bool is_met_for_none = false;
+  ready_node* before = nullptr;
+  for (ready_node* next = group.waiting.first; next != nullptr && (stops || !is_met_for_none);) {
+    auto& each = static_cast<detail::watching&>(*next);
+    next = each.behind;
+    if (each.is_stopped() || (!is_met_for_none && each.is_met())) {
+      group.waiting.remove_behind(before);
+      make_ready(each);
+    } else {
+      is_met_for_none = group.is_for_all;
+      before = &each;
+    }
+  }
+}
+
+ready_node* run_loop_state::take_ready() noexcept {
+  static_cast<void>(look());
+  return ready_.is_empty() ? nullptr : ready_.take_all();
+}
+
+run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
+  sleep out;
+  out.objects[out.object_count++] = &local_;
+  out.is_restless = true;
+  if (!looking_.try_enter()) return out;
+  out.is_crowded = watched_.size() >= sleep::objects_max;
+  out.is_restless = to_post_.first != nullptr || out.is_crowded;
+  out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [stat]
+  for (const watched& group : watched_) {
+    if (out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
+  }
+  looking_.leave();
+  return out;
+}
+
+bool run_loop_state::has_changed(const sleep& since) noexcept {
+  const bool has_looked = look();
+  if (!ready_.is_empty()) return true;
+  const bool has_to_post = has_to_post_.load(std::memory_order_relaxed);  // [stat]
+  // What was to be tried again may be through: then it can sleep.
+  if (since.is_restless) return has_looked && !since.is_crowded && !has_to_post;
+  // Where another thread looks, it may have asked too early. What is missed otherwise is found when whoever changes it
+  // wakes this thread.
+  return !has_looked || has_to_post || watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [stat]
+}
+
+bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& options) {
+  struct condition {
+    run_loop_state* loop;
+    bool (*is_over)(void*);
+    void* of;
+    sleep now;
+  } what{this, is_over, of, prepare_to_sleep()};
+  wait_options how = options;
+  if (what.now.is_restless && how.mode == wait_mode::park) how.mode = wait_mode::yield;
+  return through_->wait_until_checked(
+      std::span{what.now.objects}.first(what.now.object_count),
+      [](void* it) {
+        auto& asked = *static_cast<condition*>(it);
+        return asked.is_over(asked.of) || asked.loop->has_changed(asked.now);
+      },
+      &what, how);
+}
+
+}  // namespace weft::core
+
+namespace weft {
+namespace {
+
+// The loops of this process, by their addresses. A coroutine that was made for one and begins when that has gone is
+// found out without a look at memory that is no loop any more.
+//
+// Cost of a look: three words of the thread's own, and one that is written where loops are made and destroyed.
+class living_loops {
+ public:
+  void add(const run_loop* loop, core::run_loop_state* state) {
+    const std::scoped_lock lock{mutex_};
+    loops_.emplace(loop, state);
+    note_change();
+  }
+  void remove(const run_loop* loop) noexcept {
+    const std::scoped_lock lock{mutex_};
+    loops_.erase(loop);
+    note_change();
+  }
+
+  [[nodiscard]] core::run_loop_state* find(const run_loop* loop) noexcept {
+    static thread_local seen last;
+    // [loops.changes] acquire <- [loops.change]: the loop that is looked for was made before, or is gone by then.
+    const std::uint64_t changes = changes_.load(std::memory_order_acquire);
+    if (last.loop == loop && last.changes == changes) [[likely]]
+      return last.state;
+    const std::scoped_lock lock{mutex_};
+    const auto found = loops_.find(loop);
+    if (found == loops_.end()) return nullptr;
+    last = {loop, found->second, changes};
+    return last.state;
+  }
+
+ private:
+  struct seen {
+    const run_loop* loop = nullptr;
+    core::run_loop_state* state = nullptr;
+    std::uint64_t changes = 0;
+  };
+
+  // [loops.change] release -> [loops.changes]: under the lock.
+  void note_change() noexcept { changes_.fetch_add(1, std::memory_order_release); }
+
+  std::mutex mutex_;
+  std::unordered_map<const run_loop*, core::run_loop_state*> loops_;
+  std::atomic<std::uint64_t> changes_{1};
+};
+
+// Never destroyed: a loop may be a static object.
+living_loops& loops() {
+  static living_loops& all = *new living_loops;
+  return all;
+}
+
+}  // namespace
+
+core::run_loop_state& run_loop::state_of(const run_loop* loop) noexcept {
+  core::run_loop_state* const found = loops().find(loop);
+  if (found == nullptr) [[unlikely]]
+    detail::await_misuse("a coroutine awaits something of a run loop that was destroyed");
+  return *found;
+}
+
+run_loop::run_loop(device& through) : through_{&through} {
+  auto made = std::make_unique<core::run_loop_state>(through);
+  loops().add(this, made.get());
+  state_ = made.release();
+}
+
+run_loop::~run_loop() {
+  delete state_;
+  loops().remove(this);
+}
+
+void run_loop::spawn(task<> what) {
+  core::run_loop_state& loop = state();
+  if (!what.coroutine_) detail::await_misuse(detail::task_is_empty);
+  loop.spawn(std::exchange(what.coroutine_, nullptr));
+}
+
+std::size_t run_loop::spawned() const noexcept { return state().spawned(); }
+
+std::size_t run_loop::run_ready() {
+  return run_ready([](std::coroutine_handle<> next) { detail::resume(next); });
+}
+
+bool run_loop::poll() {
+  const bool moved = through_->progress();
+  return run_ready() != 0 || moved;
+}
+
+bool run_loop::run(const wait_options& options) {
+  const bool out = run_until([](void* of) { return static_cast<run_loop*>(of)->spawned() == 0; }, this, options);
+  rethrow();  // what an executor has run
+  return out;
+}
+
+bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& options) {
+  using clock = std::chrono::steady_clock;
+  const bool is_patient = options.timeout == wait_options{}.timeout;
+  const clock::time_point begin = is_patient ? clock::time_point{} : clock::now();
+  wait_options left = options;
+  while (!is_over(of)) {
+    const bool has_run = run_ready() != 0;
+    if (!is_patient) left.timeout = std::max(options.timeout - (clock::now() - begin), left.timeout.zero());
+    if (has_run && left.timeout != left.timeout.zero()) {
+      through_->progress();  // coroutines that are always ready don't keep messages away
+    } else if (!state().wait(is_over, of, left) || left.timeout == left.timeout.zero()) {
+      return is_over(of);
+    }
+  }
+  return true;
+}
+
+detail::flush_awaiter run_loop::flush(std::uint32_t peer) {
+  const std::uint32_t size = through_->runtime().size();
+  if (peer >= size) core::refuse_rank("flush", peer, size);
+  return {state(), *through_->runtime().state_, peer, peer + 1};
+}
+
+detail::flush_awaiter run_loop::flush() {
+  return {state(), *through_->runtime().state_, 0, through_->runtime().size()};
+}
+
+detail::barrier_awaiter run_loop::barrier() {
+  if (through_ != &through_->runtime().default_device()) {
+    throw error{errc::invalid_argument,
+                "run_loop::barrier: barriers go by the runtime's default device, and this loop posts on another one"};
+  }
+  return {state(), *through_->runtime().state_};
+}
+
+detail::ready_node* run_loop::take_ready() { return state().take_ready(); }
+
+void run_loop::give_back(detail::ready_node* batch) noexcept { state().make_all_ready(batch); }
+
+void run_loop::rethrow() { state().rethrow(); }
+
+void run_loop::set(std::atomic<bool>& flag) noexcept { state().set(flag); }
+
+}  // namespace weft

@@ -1,0 +1,120 @@
+// The insides of a run loop: what is ready, what is to be posted again, and what is looked at.
+//
+// The lists that other threads add to are the backlog's stacks, with their model test (core/device/backlog.hpp). Who
+// looks holds a lock that nobody waits for: a look that is under way does it for all.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "base/try_lock.hpp"
+#include "core/device/backlog.hpp"
+#include "weft/detail/awaiters.hpp"
+#include "weft/task.hpp"
+
+namespace weft::core {
+
+using detail::ready_node;
+
+class run_loop_state final : public detail::task_owner {
+ public:
+  explicit run_loop_state(device& through) : through_{&through}, local_{through.runtime(), *this} {}
+  /// Ends the process where a coroutine still waits.
+  ~run_loop_state();
+
+  [[nodiscard]] device& through() const noexcept { return *through_; }
+  /// What operations signal that coroutines await; the record's context says which.
+  [[nodiscard]] completion& local() noexcept { return local_; }
+
+  // **Threads**: any, for all but what says otherwise. The caller may be the last one that has kept the loop alive.
+  void make_ready(ready_node& node) noexcept;
+  void make_all_ready(ready_node* first) noexcept;
+  void post_later(detail::posting& what) noexcept;
+  void watch(detail::watching& what) noexcept;
+  /// What is waited for may have been given up: look.
+  void stir() noexcept;
+  void wake() noexcept { wake(through_->runtime(), &local_); }
+  void set(std::atomic<bool>& flag) noexcept;
+
+  void spawn(std::coroutine_handle<detail::task_promise<void>> what);
+  [[nodiscard]] std::size_t spawned() const noexcept {
+    // [run_loop.spawned] acquire <- [run_loop.over]: what the tasks did.
+    return spawned_.load(std::memory_order_acquire);
+  }
+  void ended(detail::task_promise_base& what) noexcept override;
+  void rethrow();
+
+  /// Posts again, and asks what is waited for. False: another thread is at it.
+  [[nodiscard]] bool look() noexcept;
+  [[nodiscard]] ready_node* take_ready() noexcept;
+  /// Sleeps, or makes progress, until something is ready or `is_over(of)`. Returns false after `options.timeout`.
+  bool wait(bool (*is_over)(void*), void* of, const wait_options& options);
+
+  std::atomic<std::uint32_t> events{0};  // that were made for it
+
+ private:
+  class local_completion final : public completion {
+   public:
+    local_completion(weft::runtime& owner, run_loop_state& of) noexcept : completion{owner}, of_{&of} {}
+    answer signal(completion_record&& record) noexcept override;
+    using completion::signalled;
+
+   private:
+    run_loop_state* of_;
+  };
+
+  // In the order in which they came.
+  struct node_list {
+    void add(ready_node& node) noexcept {
+      node.behind = nullptr;
+      (last == nullptr ? first : last->behind) = &node;
+      last = &node;
+    }
+    /// Takes out the node behind `before`; the first one where that is null.
+    void remove_behind(ready_node* before) noexcept {
+      ready_node*& place = before == nullptr ? first : before->behind;
+      if (last == place) last = before;
+      place = place->behind;
+    }
+    ready_node* first = nullptr;
+    ready_node* last = nullptr;
+  };
+  // The coroutines that wait for one object.
+  struct watched {
+    const completion* on;
+    bool is_for_all;
+    node_list waiting;
+  };
+  struct sleep;
+
+  static void wake(weft::runtime& rt, const completion* local) noexcept { local_completion::signalled(rt, local); }
+  void post_all_again() noexcept;
+  void take_in();
+  void ask(watched& group, bool stops) noexcept;
+  static void drop_abandoned(ready_node* all) noexcept;
+  [[nodiscard]] bool has_changed(const sleep& since) noexcept;
+  sleep prepare_to_sleep() noexcept;
+
+  device* through_;
+  local_completion local_;
+  basic_backlog<ready_node> ready_;
+  basic_backlog<ready_node> refused_;  // operations to be posted again
+  basic_backlog<ready_node> coming_;   // what is to be watched
+  std::atomic<bool> stops_{false};
+  std::atomic<std::size_t> spawned_{0};
+
+  // Whoever looks has this lock, and what follows.
+  base::try_lock looking_;
+  std::vector<watched> watched_;
+  node_list to_post_;
+  std::atomic<bool> has_to_post_{false};
+  std::atomic<std::uint64_t> watched_since_{0};  // how many groups there have been
+
+  std::mutex failures_mutex_;
+  std::vector<std::exception_ptr> failures_;
+  std::atomic<bool> has_failures_{false};
+};
+
+}  // namespace weft::core
