@@ -5,7 +5,7 @@
 //
 // Long messages get their memory from the default allocator, for one object, and from one of the user's for the others.
 //
-// The peer is the runtime itself, over a simulated network that denies all direct copies: an offer then leads to a
+// The peer is the runtime itself, over a simulated network that denies all direct copies: an RTS then leads to a
 // request for packets instead of a read of any address.
 #include <array>
 #include <cstdlib>

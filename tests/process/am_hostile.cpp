@@ -31,8 +31,8 @@ class no_packets final : public weft::net::packet_store, private weft::detail::p
 // What the wild rank hears: the ticket under which rank 0 waits for chunks, and its good-bye.
 struct ear {
   bool on_message(weft::net::arrival message) noexcept {
-    weft::core::copy_request_body body;
-    if (message.header.kind == static_cast<std::uint32_t>(wire::copy_request) && message.bytes == sizeof body) {
+    weft::core::rtr_body body;
+    if (message.header.kind == static_cast<std::uint32_t>(wire::rtr) && message.bytes == sizeof body) {
       std::memcpy(&body, message.payload, sizeof body);
       ticket = body.receiver_ticket;
     }
@@ -60,9 +60,9 @@ class wild_rank {
     send_headers_that_can_not_be();
     send_sizes_that_can_not_be();
     send_chunks_that_can_not_be();
-    // An offer beyond all memory blocks the way that it came on, and no other.
-    const weft::core::offer_body vast{8, std::uint64_t{1} << 62, 1, 0};
-    inject(*other_, wire::offer, picky_id, 0, vast, sizeof vast);
+    // an RTS beyond all memory blocks the way that it came on, and no other.
+    const weft::core::rts_body vast{8, std::uint64_t{1} << 62, 1, 0};
+    inject(*other_, wire::rts, picky_id, 0, vast, sizeof vast);
     inject(*endpoint_, wire::active_message, done_id, refused_, refused_, 0);
     wait([&] { return ear_.good_bye; });
   }
@@ -104,11 +104,11 @@ class wild_rank {
   void send_headers_that_can_not_be() {
     for (const std::uint32_t kind : {0U, 15U, 0x7777U, 0xffffU, 0x906U})
       inject_refused(static_cast<wire>(kind), kind, 4);
-    const weft::core::offer_body offer{8, long_bytes, 1, 0};
+    const weft::core::rts_body offer{8, long_bytes, 1, 0};
     for (const std::uint32_t bytes : {0U, 8U, 31U, 33U, 40U}) {
-      inject_refused(wire::offer, offer, bytes);
-      inject_refused(wire::send_offer, offer, bytes);
-      inject_refused(wire::put_offer, offer, bytes);
+      inject_refused(wire::rts, offer, bytes);
+      inject_refused(wire::send_rts, offer, bytes);
+      inject_refused(wire::put_rts, offer, bytes);
       inject_refused(wire::get, offer, bytes);
     }
     for (const std::uint32_t bytes : {0U, 8U, 23U}) {
@@ -119,22 +119,21 @@ class wild_rank {
     }
     const std::uint64_t tickets[] = {0, 1, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}, 0xffff'ffff};
     for (const std::uint64_t ticket : tickets) {
-      inject_refused(wire::finished, weft::core::finished_body{ticket, 0}, sizeof(weft::core::finished_body));
+      inject_refused(wire::fin, weft::core::fin_body{ticket, 0}, sizeof(weft::core::fin_body));
       inject_refused(wire::atomic_result, weft::core::atomic_result_body{ticket, 1, 0},
                      sizeof(weft::core::atomic_result_body));
-      inject_refused(wire::copy_request, weft::core::copy_request_body{ticket, ticket},
-                     sizeof(weft::core::copy_request_body));
+      inject_refused(wire::rtr, weft::core::rtr_body{ticket, ticket}, sizeof(weft::core::rtr_body));
       inject_refused(wire::chunk, ticket, 8, ticket);
       inject_refused(wire::last_chunk, ticket, 8, ticket);
-      inject_refused(wire::fin, weft::core::fin_body{ticket, 0, ticket, 0}, sizeof(weft::core::fin_body));
+      inject_refused(wire::written, weft::core::written_body{ticket, 0, ticket, 0}, sizeof(weft::core::written_body));
     }
-    inject_refused(wire::fin, tickets, 31);
+    inject_refused(wire::written, tickets, 31);
     inject_refused(wire::ready_to_receive, tickets, 25, 0, weft::default_matching_engine);
     inject_refused(wire::take_back_ready, tickets, 8, 0, weft::default_matching_engine);
-    inject_refused(wire::finished, tickets, 15);
-    inject_refused(wire::copy_request, tickets, 17);
-    for (const wire kind : {wire::offer, wire::finished, wire::copy_request, wire::chunk, wire::last_chunk, wire::fin,
-                            wire::ready_to_receive}) {
+    inject_refused(wire::fin, tickets, 15);
+    inject_refused(wire::rtr, tickets, 17);
+    for (const wire kind :
+         {wire::rts, wire::fin, wire::rtr, wire::chunk, wire::last_chunk, wire::written, wire::ready_to_receive}) {
       send_packet(kind, 24, 7, inbox_id);  // none of these comes in a packet, but for chunks of which nobody knows
       ++refused_;
     }
@@ -144,14 +143,14 @@ class wild_rank {
   void send_sizes_that_can_not_be() {
     for (const std::uint64_t bytes : weft::test::boundary_words) {
       if (bytes <= weft::core::buffer_bytes_max) continue;
-      const weft::core::offer_body offer{8, bytes, 1, 0};
-      for (const std::uint32_t id : {inbox_id, picky_id}) inject_refused(wire::offer, offer, sizeof offer, 0, id);
-      inject_refused(wire::send_offer, offer, sizeof offer, 0, weft::default_matching_engine);
+      const weft::core::rts_body offer{8, bytes, 1, 0};
+      for (const std::uint32_t id : {inbox_id, picky_id}) inject_refused(wire::rts, offer, sizeof offer, 0, id);
+      inject_refused(wire::send_rts, offer, sizeof offer, 0, weft::default_matching_engine);
       const weft::core::ready_body ready{8, bytes, 1};
       inject_refused(wire::ready_to_receive, ready, sizeof ready, 0, weft::default_matching_engine);
-      inject_refused(wire::fin, weft::core::fin_body{1, bytes, 0, 0}, sizeof(weft::core::fin_body));
-      const weft::core::put_offer_body region{weft::core::region_table::regions_max, 0, bytes, 1};
-      inject_refused(wire::put_offer, region, sizeof region);
+      inject_refused(wire::written, weft::core::written_body{1, bytes, 0, 0}, sizeof(weft::core::written_body));
+      const weft::core::put_rts_body region{weft::core::region_table::regions_max, 0, bytes, 1};
+      inject_refused(wire::put_rts, region, sizeof region);
       inject_refused(wire::get, region, sizeof region);
       inject_refused(wire::put_signal, weft::core::signal_body{1, 0, bytes}, sizeof(weft::core::signal_body));
     }
@@ -159,8 +158,8 @@ class wild_rank {
 
   // Rank 0 can't read our memory, so it asks for packets; what it gets would write past its buffer.
   void send_chunks_that_can_not_be() {
-    const weft::core::offer_body offer{8, long_bytes, 1, 0};
-    inject(*endpoint_, wire::offer, inbox_id, 5, offer, sizeof offer);
+    const weft::core::rts_body offer{8, long_bytes, 1, 0};
+    inject(*endpoint_, wire::rts, inbox_id, 5, offer, sizeof offer);
     wait([&] { return ear_.ticket != 0; });
     const std::uint64_t word = 1;
     const auto chunk_at = [&](std::uint64_t offset) {

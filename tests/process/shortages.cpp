@@ -46,7 +46,7 @@ void put_without_packets(weft::runtime& rt) {
   require(memory == bytes, "the put is not there");
 }
 
-// An offer that a handler drops while every operation is in use, one of them by what waits for that handler to return.
+// an RTS that a handler drops while every operation is in use, one of them by what waits for that handler to return.
 void drop_in_handler(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
   weft::counter local{rt};

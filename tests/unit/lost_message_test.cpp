@@ -54,9 +54,9 @@ TEST(lost_message, ends_its_operation_once_with_an_error_that_names_the_peer) {
     const std::vector<std::byte> bytes(rt.attributes().packet_bytes + std::size_t{1});
     const status answer = rt.default_device().post_am(1, {3}, bytes, over);
     ASSERT_TRUE(answer.is_posted());
-    lose(state, core::wire::offer, answer.ticket());
+    lose(state, core::wire::rts, answer.ticket());
     expect_failed(over.pop());
-    lose(state, core::wire::offer, answer.ticket());
+    lose(state, core::wire::rts, answer.ticket());
     EXPECT_FALSE(over.pop().has_value());
     EXPECT_EQ(over.outstanding(), 0U);
   });
@@ -85,7 +85,7 @@ TEST(lost_message, ends_no_operation_with_another_rank_and_none_that_has_not_pos
     std::byte byte{};
     const status receive = rt.default_device().post_recv(1, {&byte, 1}, over);
     ASSERT_TRUE(receive.is_posted());
-    lose(state, core::wire::copy_request, receive.ticket());  // it waits for a match
+    lose(state, core::wire::rtr, receive.ticket());  // it waits for a match
     lose(state, core::wire::send, 0);
     lose(state, core::wire::chunk, ~std::uint64_t{0});
     state.on_lost(0, {.kind = 2, .note = static_cast<std::uint32_t>(receive.ticket())}, cause);

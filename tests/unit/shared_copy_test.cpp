@@ -34,7 +34,7 @@ TEST(shared_copy, is_completed_by_the_receiver_whatever_the_sender_does_meanwhil
       } else {
         EXPECT_TRUE(test::eventually([&] { return offered.load(); }));
         static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, std::span{memory}, local); }));
-        for (int i = 0; i < 2; ++i) dev.progress();  // the offer, and the first pieces
+        for (int i = 0; i < 2; ++i) dev.progress();  // the RTS, and the first pieces
         asked.store(true);
         EXPECT_TRUE(test::eventually([&] { return computes.load(); }));
         EXPECT_TRUE(test::eventually(dev, [&] { return local.value() == 1; }));

@@ -48,10 +48,10 @@ TEST(wild_peer, gets_no_bytes_of_an_operation_that_has_none) {
         return dev.post_atomic<std::uint64_t>(1, atomic_op::fetch_add, 1, {there, 0}, done, {.allow_done = false});
       });
       ASSERT_TRUE(answer.is_posted());
-      const core::copy_request_body body{answer.ticket(), 1};
+      const core::rtr_body body{answer.ticket(), 1};
       std::array<std::byte, 40> payload{};
       std::memcpy(payload.data(), &body, sizeof body);
-      const net::header what{.kind = static_cast<std::uint32_t>(core::wire::copy_request)};
+      const net::header what{.kind = static_cast<std::uint32_t>(core::wire::rtr)};
       EXPECT_TRUE(
           test::local_job::state_of(rt).default_state().on_message({1, what, payload.data(), sizeof body, nullptr}));
       EXPECT_EQ(rt.counters().messages_refused, 1U);
@@ -131,7 +131,7 @@ TEST(wild_peer, offers_more_bytes_than_there_can_be_and_gets_no_memory_to_write_
     for (const std::uint64_t bytes : test::boundary_words) {
       if (bytes <= core::buffer_bytes_max) continue;
       for (const std::uint32_t id : {1U, 2U, 3U}) {
-        EXPECT_TRUE(wild.is_refused(core::wire::offer, id, core::offer_body{0, bytes, 1, 0})) << bytes << " for " << id;
+        EXPECT_TRUE(wild.is_refused(core::wire::rts, id, core::rts_body{0, bytes, 1, 0})) << bytes << " for " << id;
         ++refused;
       }
     }
@@ -140,8 +140,8 @@ TEST(wild_peer, offers_more_bytes_than_there_can_be_and_gets_no_memory_to_write_
     under_way.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
     EXPECT_FALSE(inbox.pop().has_value());
     EXPECT_EQ(allocator.largest, 0U);
-    const core::offer_body largest{0, core::buffer_bytes_max, 1, 0};
-    EXPECT_FALSE(wild.is_refused(core::wire::offer, 2, largest));
+    const core::rts_body largest{0, core::buffer_bytes_max, 1, 0};
+    EXPECT_FALSE(wild.is_refused(core::wire::rts, 2, largest));
     EXPECT_EQ(allocator.largest, core::buffer_bytes_max);  // which may be refused for now, and so waits
   });
 }
@@ -168,26 +168,26 @@ TEST(wild_peer, names_sizes_offsets_and_ids_that_can_not_be_in_every_kind_of_mes
     wild_messages wild{rt};
     for (const std::uint64_t bytes : test::boundary_words) {
       if (bytes <= core::buffer_bytes_max) continue;
-      EXPECT_TRUE(wild.is_refused(core::wire::send_offer, default_matching_engine, core::offer_body{0, bytes, 1, 0}));
-      EXPECT_TRUE(wild.is_refused(core::wire::put_offer, 1, core::put_offer_body{name, 0, bytes, 1}));
-      EXPECT_TRUE(wild.is_refused(core::wire::get, 1, core::put_offer_body{name, 0, bytes, 1}));
+      EXPECT_TRUE(wild.is_refused(core::wire::send_rts, default_matching_engine, core::rts_body{0, bytes, 1, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::put_rts, 1, core::put_rts_body{name, 0, bytes, 1}));
+      EXPECT_TRUE(wild.is_refused(core::wire::get, 1, core::put_rts_body{name, 0, bytes, 1}));
       EXPECT_TRUE(wild.is_refused(core::wire::put_signal, 1, core::signal_body{name, 0, bytes}));
       EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, 0, bytes, 0, 0}));
       EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{0, bytes, 1}));
-      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{1, bytes, 0, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{1, bytes, 0, 0}));
     }
     // What would wrap around on its way through memory.
-    EXPECT_TRUE(wild.is_refused(core::wire::offer, 1, core::offer_body{~std::uint64_t{0} - 5, 100, 1, 0}));
+    EXPECT_TRUE(wild.is_refused(core::wire::rts, 1, core::rts_body{~std::uint64_t{0} - 5, 100, 1, 0}));
     EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, ~std::uint64_t{0} - 5, 100'000, 0, 0}));
     EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{~std::uint64_t{0} - 5, 100, 1}));
     // The library's own objects.
     for (const std::uint32_t id : {remote_completion_ids_max, remote_completion_ids_max + 1, ~std::uint32_t{0}}) {
-      EXPECT_TRUE(wild.is_refused(core::wire::offer, id, core::offer_body{0, 100'000, 1, 0})) << id;
+      EXPECT_TRUE(wild.is_refused(core::wire::rts, id, core::rts_body{0, 100'000, 1, 0})) << id;
       EXPECT_TRUE(wild.is_refused(core::wire::put_signal, id, core::signal_body{name, 0, 8})) << id;
       EXPECT_TRUE(wild.is_refused(core::wire::get_signal, id, core::signal_body{name, 0, 8})) << id;
       if (id == core::no_signal) continue;
       EXPECT_TRUE(wild.is_refused(core::wire::put, id, core::put_body{name, 0, 1})) << id;
-      EXPECT_TRUE(wild.is_refused(core::wire::get, id, core::put_offer_body{name, 0, 8, 1})) << id;
+      EXPECT_TRUE(wild.is_refused(core::wire::get, id, core::put_rts_body{name, 0, 8, 1})) << id;
     }
     EXPECT_FALSE(inbox.pop().has_value());
     EXPECT_EQ(memory, (std::array<std::byte, 64>{}));
@@ -221,7 +221,7 @@ TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer)
     ASSERT_TRUE(
         test::post(dev, [&] { return dev.post_recv(0, std::span{memory}.subspan(1000, 1000), received); }).is_posted());
     wild_messages wild{rt};
-    ASSERT_FALSE(wild.is_refused(core::wire::send_offer, default_matching_engine, core::offer_body{0, 1000, 99, 0}));
+    ASSERT_FALSE(wild.is_refused(core::wire::send_rts, default_matching_engine, core::rts_body{0, 1000, 99, 0}));
     for (int i = 0; i < 1000; ++i) dev.progress();  // asks for packets, a network that refuses posts notwithstanding
     std::uint64_t ticket = 0;
     test::local_job::state_of(rt).receives().each([&](core::operation_state& each) { ticket = each.ticket.load(); });
@@ -267,9 +267,9 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
         EXPECT_TRUE(refused(kind, 0, ticket ^ 1));
         EXPECT_TRUE(refused(kind, 0, ticket ^ std::uint64_t{1} << 40));
       }
-      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 1001, 0, 0}));
-      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 1001, 7, 0}));
-      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket ^ 1, 10, 0, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{ticket, 1001, 0, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{ticket, 1001, 7, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{ticket ^ 1, 10, 0, 0}));
       EXPECT_FALSE(is_last_first && refused(core::wire::last_chunk, 800, ticket));
       for (std::uint64_t offset = 0; offset < 800; offset += 8) {
         EXPECT_EQ(received.value(), 0U);
@@ -278,7 +278,7 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
       EXPECT_FALSE(!is_last_first && refused(core::wire::last_chunk, 800, ticket));
       EXPECT_EQ(received.value(), 1U);
       EXPECT_TRUE(refused(core::wire::last_chunk, 0, ticket));  // it is through
-      EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 10, 0, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{ticket, 10, 0, 0}));
       under_way.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
     }
     for (std::size_t i = 0; i < 3000; ++i) {
@@ -289,7 +289,7 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
     const std::uint64_t ticket =
         test::post(dev, [&] { return dev.post_recv(0, std::span{memory}.first(1000), received); }).ticket();
     EXPECT_TRUE(refused(core::wire::last_chunk, 0, ticket));
-    EXPECT_TRUE(wild.is_refused(core::wire::fin, 0, core::fin_body{ticket, 10, 0, 0}));
+    EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{ticket, 10, 0, 0}));
     EXPECT_EQ(dev.cancel(ticket), cancel_result::cancelled);
   });
 }

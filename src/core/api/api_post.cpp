@@ -88,7 +88,7 @@ std::uint32_t signal_of(const char* call, const std::optional<remote_completion>
 core::message_request request_of(std::uint32_t peer, const source_payload& bytes, completion& local,
                                  const post_send_options& options) {
   return {.eager = core::wire::send,
-          .offer = core::wire::send_offer,
+          .rts = core::wire::send_rts,
           .what = operation::send,
           .peer = peer,
           .id = options.engine,

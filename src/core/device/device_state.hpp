@@ -40,7 +40,7 @@ struct unexpected_message;
 /// A message to post, whatever its kind.
 struct message_request {
   wire eager;
-  wire offer;
+  wire rts;
   operation what;
   std::uint32_t peer;
   std::uint32_t id;  // of the completion or engine
@@ -242,7 +242,7 @@ class device_state final {
   [[nodiscard]] status try_post_receive(const receive_request& request);
   [[nodiscard]] status try_post_transfer(const transfer_request& request);
   [[nodiscard]] status try_post(const message_request& request, bool at_once) noexcept;
-  [[nodiscard]] status post_offer(const message_request& request) noexcept;
+  [[nodiscard]] status post_rts(const message_request& request) noexcept;
   [[nodiscard]] status post_and_signal(const message_request& request);
   [[nodiscard]] status post_later(const message_request& request, bool at_once);
   [[nodiscard]] net::post_result post_eager(std::uint32_t peer, std::uint32_t device, const net::header& what,
@@ -261,16 +261,16 @@ class device_state final {
                                      const net::arrival& message) noexcept;
   [[nodiscard]] bool wait_for_memory(operation_state& operation, remote_entry& to,
                                      const net::arrival& message) noexcept;
-  [[nodiscard]] bool on_offer(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_rts(const net::arrival& message) noexcept;
   template <class Body>
   [[nodiscard]] operation_state* answered(const net::arrival& message, Body& body) noexcept;
-  [[nodiscard]] bool on_finished(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_fin(const net::arrival& message) noexcept;
   // Whether a peer may ask for the bytes: of an atomic there are none, and the buffer of a put that is done here may
   // be gone.
   [[nodiscard]] static bool has_bytes_to_send(const operation_state& operation) noexcept {
     return operation.target != nullptr && operation.source.bytes() == operation.bytes;
   }
-  [[nodiscard]] bool on_copy_request(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_rtr(const net::arrival& message) noexcept;
   [[nodiscard]] operation_state* find_shared(std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
                                              bool& is_wrong) noexcept;
   [[nodiscard]] bool on_share(const net::arrival& message) noexcept;
@@ -311,7 +311,7 @@ class device_state final {
   [[nodiscard]] bool try_match(operation_state& receive) noexcept;
   [[nodiscard]] match_result take_out(std::uint64_t ticket, operation_state*& receive) noexcept;
   void tell_budget(std::uint32_t source) noexcept;
-  [[nodiscard]] bool on_wants_offers(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_wants_rts(const net::arrival& message) noexcept;
   void pair_up(operation_state& receive, unexpected_message& with) noexcept;
   void let_go(unexpected_message& done) noexcept;
   [[nodiscard]] operation_state* operation_for_unwanted() noexcept;
@@ -334,12 +334,12 @@ class device_state final {
   [[nodiscard]] bool ready(operation_state& receive) noexcept;
   [[nodiscard]] bool write(operation_state& send) noexcept;
   [[nodiscard]] bool write_piece(operation_state& send) noexcept;
-  [[nodiscard]] bool fin(operation_state& send) noexcept;
+  [[nodiscard]] bool send_written(operation_state& send) noexcept;
   [[nodiscard]] bool is_short(const operation_state& send) const noexcept;
   [[nodiscard]] bool on_ready(const net::arrival& message) noexcept;
   void say_kinds_differ(engine_state& engine, const net::arrival& message) noexcept;
   [[nodiscard]] bool on_written_chunk(const net::arrival& message, std::uint64_t offset) noexcept;
-  [[nodiscard]] bool on_fin(const net::arrival& message) noexcept;
+  [[nodiscard]] bool on_written(const net::arrival& message) noexcept;
   void count_written(operation_state& receive, std::uint64_t bytes) noexcept;
   [[nodiscard]] match_result ask_back(std::uint64_t ticket) noexcept;
   [[nodiscard]] bool on_take_back(const net::arrival& message) noexcept;
@@ -357,8 +357,8 @@ class device_state final {
   [[nodiscard]] net::copy_result copy_piece(operation_state& operation, std::uint64_t done, std::size_t bytes) noexcept;
   [[nodiscard]] bool on_put(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_get(const net::arrival& message) noexcept;
-  [[nodiscard]] bool on_put_offer(const net::arrival& message) noexcept;
-  [[nodiscard]] operation_state* begin_region(const net::arrival& message, const put_offer_body& body, operation what,
+  [[nodiscard]] bool on_put_rts(const net::arrival& message) noexcept;
+  [[nodiscard]] operation_state* begin_region(const net::arrival& message, const put_rts_body& body, operation what,
                                               bool& consumed) noexcept;
   [[nodiscard]] bool on_signal(const net::arrival& message) noexcept;
   [[nodiscard]] bool on_atomic(const net::arrival& message) noexcept;
@@ -369,16 +369,16 @@ class device_state final {
   [[nodiscard]] operation_state* arrival_operation(const net::arrival& message) noexcept;
   [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
-  // Long messages (long_message.cpp). True: done with the operation, or somebody else continues it.
+  // Long messages (rendezvous.cpp). True: done with the operation, or somebody else continues it.
   [[nodiscard]] bool advance(operation_state& operation) noexcept;
   [[nodiscard]] bool post_again(operation_state& operation) noexcept;
   [[nodiscard]] bool stream(operation_state& operation) noexcept;
-  [[nodiscard]] bool request_copy(operation_state& operation) noexcept;
+  [[nodiscard]] bool send_rtr(operation_state& operation) noexcept;
   [[nodiscard]] bool fetch(operation_state& operation) noexcept;
   [[nodiscard]] bool begin_share(operation_state& operation) noexcept;
   [[nodiscard]] bool fetch_share(operation_state& operation) noexcept;
   [[nodiscard]] bool write_share(operation_state& help) noexcept;
-  [[nodiscard]] bool announce(operation_state& operation) noexcept;
+  [[nodiscard]] bool send_fin(operation_state& operation) noexcept;
   [[nodiscard]] bool signal(operation_state& operation) noexcept;
   unsigned advance_backlog() noexcept;
   unsigned advance_kept() noexcept;

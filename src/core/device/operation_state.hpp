@@ -23,7 +23,7 @@ namespace weft::core {
 enum class step : std::uint8_t {
   free = 0,
   wait_for_answer,  // the first message is out
-  wait_for_chunks,  // receiver: the copy request is out
+  wait_for_chunks,  // receiver: the RTR is out
   wait_for_match,   // a receive lies in its engine; a send, in a receiver-first one
   wait_for_sender,  // a receive in a receiver-first engine has announced its buffer
   post,             // poster: the message found no room and may not answer retry
@@ -32,13 +32,13 @@ enum class step : std::uint8_t {
   ask,              // origin: the message that asks the target found no room
   notify,           // origin: tell the target that its memory was written or read
   stream,           // sender: send the bytes in packets
-  request_copy,     // receiver: ask for packets
+  send_rtr,         // receiver: ask for packets
   fetch,            // receiver: copy from the sender's memory
   share,            // sender: write pieces of what the receiver copies
-  announce,         // receiver: tell the sender that its operation is through
+  send_fin,         // receiver: tell the sender that its operation is through
   ready,            // receiver, receiver first: the message that announces the buffer found no room
   write,            // sender, receiver first: send or copy into the receive's buffer
-  fin,              // sender, receiver first: tell the receiver what became of its buffer
+  send_written,     // sender, receiver first: tell the receiver what became of its buffer
   answer_atomic,    // target: send the old word
   signal,           // either: signal the completion object
 };
@@ -61,7 +61,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   operation_set set = operation_set::posts;
   errc error = errc::none;
   bool alone = false;        // receiver: the sender's help has failed
-  bool acknowledge = false;  // `finished` ends it, also after packets
+  bool acknowledge = false;  // FIN ends it, also after packets
   bool awaited = false;      // a flush waits for it
   bool leaves = false;       // answers done once its first message is out
   std::uint32_t generation = 0;

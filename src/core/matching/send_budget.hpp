@@ -1,5 +1,5 @@
 // Packets of short messages that wait here for receives, by sender, and what ranks have told each other about it: who
-// has too many of them here is told to keep the bytes, and sends an offer instead until there are fewer.
+// has too many of them here is told to keep the bytes, and sends an RTS instead until there are fewer.
 //
 // Cost: of a send in a packet, one read of a word that seldom changes; of a message that waits, one fetch-and-add when
 // it comes and one when it goes.
@@ -21,13 +21,13 @@ class send_budget {
 
   // The sender's side.
 
-  /// Whether `peer` wants offers.
+  /// Whether `peer` wants an RTS instead of packets.
   [[nodiscard]] bool wants_offers(std::uint32_t peer) const noexcept {
     return heard_[peer].load(std::memory_order_relaxed) % 2 != 0;  // [stat] a wish; both ways are right at any time
   }
 
-  /// `peer` has said so, or taken it back. Every word has a number, the odd ones ask for offers; one that was overtaken
-  /// by a later one says nothing.
+  /// `peer` has said so, or taken it back. Every word has a number, the odd ones ask for an RTS instead of packets; one
+  /// that was overtaken by a later one says nothing.
   void hear(std::uint32_t peer, std::uint32_t number) noexcept {
     std::uint32_t known = heard_[peer].load(std::memory_order_relaxed);  // [stat]
     while (static_cast<std::int32_t>(number - known) > 0) {

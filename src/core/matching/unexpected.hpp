@@ -1,5 +1,5 @@
-// Messages for ids that nobody has registered yet, and offers that there is no operation for: copied aside, within a
-// budget, until they can be delivered. And offers that nobody wants, until there is an operation to tell their senders.
+// Messages for ids that nobody has registered yet, and RTS that there is no operation for: copied aside, within a
+// budget, until they can be delivered. And RTS that nobody wants, until there is an operation to tell their senders.
 //
 // Cost where there are none: one read of a line that nobody writes then. Keeping one allocates and takes a lock: this
 // is a program's start, not its way of life.
@@ -33,7 +33,7 @@ class unexpected_messages {
   /// comes after it from the same peer is not held up: that may be what frees the thing that is short.
   [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
-  /// Keeps the description of an offer that nobody wants: it lies in itself, so there is always room.
+  /// Keeps the description of an RTS that nobody wants: it lies in itself, so there is always room.
   void put_aside(ordered_message& unwanted) noexcept;
   /// How many of those there are; what is missed now is found by the next look.
   [[nodiscard]] std::size_t unwanted_count() const noexcept {

@@ -53,8 +53,8 @@ class unexpected_sends {
     } else {
       budget_.add(message.source);
     }
-    if (kind_of(message.header.kind) == wire::send_offer) {
-      offer_body body;
+    if (kind_of(message.header.kind) == wire::send_rts) {
+      rts_body body;
       std::memcpy(&body, message.payload, sizeof body);
       out->bytes = body.bytes;
     }

@@ -28,11 +28,11 @@ namespace weft::core {
 /// else: a long message for one would take memory that no allocator of the user's bounds.
 [[nodiscard]] constexpr bool can_be_for(wire kind, std::uint32_t id) noexcept {
   switch (kind) {
-    case wire::offer:
+    case wire::rts:
     case wire::put_signal:
     case wire::get_signal: return id < remote_completion_ids_max;
     case wire::put:
-    case wire::put_offer:
+    case wire::put_rts:
     case wire::get: return id < remote_completion_ids_max || id == no_signal;
     default: return true;
   }
@@ -40,21 +40,21 @@ namespace weft::core {
 
 // Whether a body can be what it says, for each that travels. Tickets are looked up among the operations under way, with
 // their peer and step; regions by their names; values, operands and errors may be anything.
-[[nodiscard]] constexpr bool can_be(const offer_body& body) noexcept { return is_memory(body.address, body.bytes); }
-[[nodiscard]] constexpr bool can_be(const finished_body& /*body*/) noexcept { return true; }
-[[nodiscard]] constexpr bool can_be(const copy_request_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const rts_body& body) noexcept { return is_memory(body.address, body.bytes); }
+[[nodiscard]] constexpr bool can_be(const fin_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const rtr_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const share_body& body) noexcept {
   return body.bytes <= copy_share::bytes_max && is_memory(body.address, body.bytes);
 }
 [[nodiscard]] constexpr bool can_be(const put_body& /*body*/) noexcept { return true; }
-[[nodiscard]] constexpr bool can_be(const put_offer_body& body) noexcept {
+[[nodiscard]] constexpr bool can_be(const put_rts_body& body) noexcept {
   return body.bytes != 0 && body.bytes <= buffer_bytes_max;
 }
 [[nodiscard]] constexpr bool can_be(const signal_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
 [[nodiscard]] constexpr bool can_be(const atomic_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const atomic_result_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const ready_body& body) noexcept { return is_memory(body.address, body.bytes); }
-[[nodiscard]] constexpr bool can_be(const fin_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
+[[nodiscard]] constexpr bool can_be(const written_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
 [[nodiscard]] constexpr bool can_be(const take_back_body& /*body*/) noexcept { return true; }
 
 }  // namespace weft::core

@@ -9,25 +9,25 @@ namespace weft::core {
 /// The low byte of `header::kind`; the high byte is a send's policy. A kind that is not listed is refused and counted.
 enum class wire : std::uint32_t {
   active_message = 1,  // id, tag and payload: inline or in a packet
-  offer,               // id, tag; `offer_body`: a long message waits at its sender
-  finished,            // `finished_body`: the operation is through at its target, the sender's buffer is free
-  copy_request,        // `copy_request_body`: the memory can't be read, send packets
+  rts,                 // RTS (ready to send). id, tag; `rts_body`: a long message waits at its sender
+  fin,                 // FIN. `fin_body`: the operation is through at its target, the sender's buffer is free
+  rtr,                 // RTR (ready to receive). `rtr_body`: the memory can't be read, send packets
   chunk,               // tag: the receiver's ticket; id and sequence: low and high half of the offset; payload
   send,                // id: the engine; sequence: its number there; tag and payload
-  send_offer,          // the same with `offer_body`
+  send_rts,            // the same with `rts_body`
   put,                 // id: whom to signal, or `no_signal`; tag; `put_body` and payload, in a packet
-  put_offer,           // id and tag the same; `put_offer_body`: ask for packets
-  get,                 // id and tag the same; `put_offer_body`: send packets
+  put_rts,             // id and tag the same; `put_rts_body`: ask for packets
+  get,                 // id and tag the same; `put_rts_body`: send packets
   put_signal,          // id, tag; `signal_body`: data has been written into a region
   get_signal,          // id, tag; `signal_body`: data has been read from a region
   atomic,              // sequence: operation and size of the word; `atomic_body`
   atomic_result,       // `atomic_result_body`
   share,               // `share_body`: the receiver copies a long message, and its sender may help
-  wants_offers,        // sequence: the number of this word, odd: send offers instead of packets (send_budget.hpp)
+  wants_rts,           // sequence: the number of this word, odd: send RTS instead of packets (send_budget.hpp)
   // Of receiver-first engines (receiver_first.cpp), where the receiver begins.
   ready_to_receive,  // RTR. id: the engine; sequence: its number there; tag; `ready_body`: a receive waits for its send
   last_chunk,        // as `chunk`, to such a receive: its message ends here
-  fin,               // FIN. `fin_body`: its buffer has been written, or will be by chunks, or why not
+  written,           // FIN. `written_body`: its buffer has been written, or will be by chunks, or why not
   take_back_ready,   // id: the engine; `take_back_body`: unless its send has come, the receive is cancelled
 };
 
@@ -38,25 +38,25 @@ enum class wire : std::uint32_t {
 
 /// Whether the id of such a message names a matching engine.
 [[nodiscard]] constexpr bool is_for_engine(std::uint32_t kind) noexcept {
-  return kind_of(kind) == wire::send || kind_of(kind) == wire::send_offer || kind_of(kind) == wire::ready_to_receive;
+  return kind_of(kind) == wire::send || kind_of(kind) == wire::send_rts || kind_of(kind) == wire::ready_to_receive;
 }
 
 /// The id of a put or get that signals nobody at its target.
 inline constexpr std::uint32_t no_signal = ~std::uint32_t{0};
 
-struct offer_body {
+struct rts_body {
   std::uint64_t address;  // 0: the bytes can't be read at one place, ask for packets
   std::uint64_t bytes;
   std::uint64_t ticket;       // the sender's operation
-  std::uint64_t acknowledge;  // whether the sender waits for `finished` also where it sent packets
+  std::uint64_t acknowledge;  // whether the sender waits for FIN also where it sent packets
 };
 
-struct finished_body {
+struct fin_body {
   std::uint64_t ticket;  // the sender's operation
   std::uint64_t error;   // an errc
 };
 
-struct copy_request_body {
+struct rtr_body {
   std::uint64_t ticket;           // the sender's operation
   std::uint64_t receiver_ticket;  // the receiver's, which every chunk names
 };
@@ -75,7 +75,7 @@ struct put_body {
   std::uint64_t ticket;  // the origin's operation
 };
 
-struct put_offer_body {
+struct put_rts_body {
   std::uint64_t region;
   std::uint64_t offset;
   std::uint64_t bytes;
@@ -108,7 +108,7 @@ struct ready_body {
   std::uint64_t ticket;   // the receiver's operation
 };
 
-struct fin_body {
+struct written_body {
   std::uint64_t ticket;       // the receiver's operation
   std::uint64_t bytes;        // of the message
   std::uint64_t acknowledge;  // the sender's operation, which waits until its chunks are there; 0: none does
@@ -119,10 +119,10 @@ struct take_back_body {
   std::uint64_t ticket;  // the receiver's operation
 };
 
-static_assert(std::is_trivially_copyable_v<offer_body> && sizeof(offer_body) == 32 && sizeof(share_body) == 32);
-static_assert(sizeof(finished_body) == 16 && sizeof(copy_request_body) == 16 && sizeof(put_body) == 24);
-static_assert(sizeof(put_offer_body) == 32 && sizeof(signal_body) == 24);
+static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 && sizeof(share_body) == 32);
+static_assert(sizeof(fin_body) == 16 && sizeof(rtr_body) == 16 && sizeof(put_body) == 24);
+static_assert(sizeof(put_rts_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);
-static_assert(sizeof(ready_body) == 24 && sizeof(fin_body) == 32 && sizeof(take_back_body) == 8);
+static_assert(sizeof(ready_body) == 24 && sizeof(written_body) == 32 && sizeof(take_back_body) == 8);
 
 }  // namespace weft::core

@@ -88,24 +88,24 @@ bool device_state::deliver(remote_entry& to, const net::arrival& message) noexce
 bool device_state::take(const net::arrival& message) noexcept {
   switch (kind_of(message.header.kind)) {
     case wire::active_message: return on_active_message(message);
-    case wire::offer: return on_offer(message);
-    case wire::finished: return on_finished(message);
-    case wire::copy_request: return on_copy_request(message);
+    case wire::rts: return on_rts(message);
+    case wire::fin: return on_fin(message);
+    case wire::rtr: return on_rtr(message);
     case wire::share: return on_share(message);
     case wire::chunk:
     case wire::last_chunk: return on_chunk(message);
     case wire::send:
-    case wire::send_offer: return on_send(message);
+    case wire::send_rts: return on_send(message);
     case wire::put: return on_put(message);
-    case wire::put_offer: return on_put_offer(message);
+    case wire::put_rts: return on_put_rts(message);
     case wire::get: return on_get(message);
     case wire::put_signal:
     case wire::get_signal: return on_signal(message);
     case wire::atomic: return on_atomic(message);
     case wire::atomic_result: return on_atomic_result(message);
-    case wire::wants_offers: return on_wants_offers(message);
+    case wire::wants_rts: return on_wants_rts(message);
     case wire::ready_to_receive: return on_ready(message);
-    case wire::fin: return on_fin(message);
+    case wire::written: return on_written(message);
     case wire::take_back_ready: return on_take_back(message);
   }
   return refuse(message);
@@ -154,7 +154,7 @@ bool device_state::fail_for_memory(operation_state& operation, remote_entry& to,
   operation.bytes = 0;
   operation.error = errc::out_of_memory;
   operation.will_signal(*to.target);
-  take_up(operation, step::announce);
+  take_up(operation, step::send_fin);
   return true;
 }
 
@@ -171,8 +171,8 @@ bool device_state::wait_for_memory(operation_state& operation, remote_entry& to,
   return put_aside(message);
 }
 
-bool device_state::on_offer(const net::arrival& message) noexcept {
-  offer_body body;
+bool device_state::on_rts(const net::arrival& message) noexcept {
+  rts_body body;
   if (!read_body(message, body)) return refuse(message);
   const target to = target_of(message);
   if (to.what == fate::no_room) return false;
@@ -187,7 +187,7 @@ bool device_state::on_offer(const net::arrival& message) noexcept {
     // The sender gets its buffer back, and is told.
     runtime_->count_dropped();
     operation->error = errc::unknown_completion;
-    take_up(*operation, step::announce);
+    take_up(*operation, step::send_fin);
     return true;
   }
   operation->bytes = body.bytes;
@@ -199,7 +199,7 @@ bool device_state::on_offer(const net::arrival& message) noexcept {
     operation->into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
   }
   operation->will_signal(*to.entry->target);
-  take_up(*operation, body.bytes != 0 ? step::fetch : step::announce);
+  take_up(*operation, body.bytes != 0 ? step::fetch : step::send_fin);
   return true;
 }
 
@@ -219,8 +219,8 @@ errc device_state::error_of(std::uint64_t word) noexcept {
   return word > static_cast<std::uint64_t>(errc::region_refused) ? errc::none : static_cast<errc>(word);
 }
 
-bool device_state::on_finished(const net::arrival& message) noexcept {
-  finished_body body;
+bool device_state::on_fin(const net::arrival& message) noexcept {
+  fin_body body;
   if (!read_body(message, body)) return refuse(message);
   operation_state* operation = runtime_->posts().find(body.ticket, message.source, step::wait_for_answer);
   // A get that is refused ends before its first packet.
@@ -233,8 +233,8 @@ bool device_state::on_finished(const net::arrival& message) noexcept {
   return true;
 }
 
-bool device_state::on_copy_request(const net::arrival& message) noexcept {
-  copy_request_body body;
+bool device_state::on_rtr(const net::arrival& message) noexcept {
+  rtr_body body;
   operation_state* const operation = answered(message, body);
   if (operation == nullptr) return true;
   if (!has_bytes_to_send(*operation)) return refuse(message);
@@ -259,7 +259,7 @@ bool device_state::on_chunk(const net::arrival& message) noexcept {
   if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == all) {
     if (operation->acknowledge) {
       // Goes on with whichever step is left: told its sender, it may still find its completion object full.
-      if (!announce(*operation)) put_off(*operation);
+      if (!send_fin(*operation)) put_off(*operation);
     } else if (!signal(*operation)) {
       take_up(*operation, step::signal);
     }

@@ -11,10 +11,10 @@
 namespace weft::core {
 
 bool device_state::on_send(const net::arrival& message) noexcept {
-  const bool is_offer = kind_of(message.header.kind) == wire::send_offer;
-  offer_body body;  // only checked here; the steps that need it read it again
-  if (is_offer ? !read_body(message, body)
-               : message.owner != nullptr && message.bytes > runtime_->packets().packet_bytes()) {
+  const bool is_rts = kind_of(message.header.kind) == wire::send_rts;
+  rts_body body;  // only checked here; the steps that need it read it again
+  if (is_rts ? !read_body(message, body)
+             : message.owner != nullptr && message.bytes > runtime_->packets().packet_bytes()) {
     return refuse(message);
   }
   if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none)) return refuse(message);
@@ -22,7 +22,7 @@ bool device_state::on_send(const net::arrival& message) noexcept {
   if (to.what == fate::no_room) return false;
   if (to.what != fate::deliver) return refuse_send(message, to.what);
   const bool consumed = to.engine->is_ordered() ? match_in_order(*to.engine, message) : match_send(*to.engine, message);
-  if (message.owner != nullptr || is_offer) tell_budget(message.source);
+  if (message.owner != nullptr || is_rts) tell_budget(message.source);
   return consumed;
 }
 
@@ -43,14 +43,14 @@ device_state::engine_target device_state::engine_of(const net::arrival& message)
 // For an engine that is gone, or not made yet. Of a long message that nobody will receive, its sender is told.
 bool device_state::refuse_send(const net::arrival& message, fate why) noexcept {
   if (why == fate::unwanted) {
-    if (kind_of(message.header.kind) == wire::send_offer) {
+    if (kind_of(message.header.kind) == wire::send_rts) {
       operation_state* const answer = arrival_operation(message);
       if (answer == nullptr) return put_aside(message);
-      offer_body body;
+      rts_body body;
       std::memcpy(&body, message.payload, sizeof body);
       answer->remote_ticket = body.ticket;
       answer->error = errc::unknown_completion;
-      take_up(*answer, step::announce);
+      take_up(*answer, step::send_fin);
     }
     runtime_->count_dropped();
   }
@@ -133,19 +133,19 @@ bool device_state::match_in_order(engine_state& engine, const net::arrival& mess
 }
 
 // Whose packets wait here is told when there are too many, and again when there are few. Where there is no room for it
-// now, the next message, offer or receive tries again: a word answers nobody, so it takes no operation from those that
+// now, the next message, RTS or receive tries again: a word answers nobody, so it takes no operation from those that
 // have to. Two threads may send the same word, of which the second says nothing.
 void device_state::tell_budget(std::uint32_t source) noexcept {
   send_budget& budget = runtime_->unexpected_sends().budget();
   const std::uint32_t number = budget.next_word(source);
   if (number == 0) return;
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::wants_offers), .sequence = number};
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::wants_rts), .sequence = number};
   if (way(source).try_inject(source, net::any_device, what, nullptr, 0) == net::post_result::ok) {
     budget.told(source, number);
   }
 }
 
-bool device_state::on_wants_offers(const net::arrival& message) noexcept {
+bool device_state::on_wants_rts(const net::arrival& message) noexcept {
   if (message.owner != nullptr || message.bytes != 0) return refuse(message);
   runtime_->unexpected_sends().budget().hear(message.source, message.header.sequence);
   return true;
@@ -178,8 +178,8 @@ void device_state::meet(operation_state& waited, const net::arrival& message) no
 void device_state::complete_receive(operation_state& receive, const net::arrival& message) noexcept {
   receive.peer = message.source;
   receive.tag = message.header.tag;
-  if (kind_of(message.header.kind) == wire::send_offer) {
-    offer_body body;
+  if (kind_of(message.header.kind) == wire::send_rts) {
+    rts_body body;
     std::memcpy(&body, message.payload, sizeof body);
     receive.message_bytes = body.bytes;
     receive.remote_ticket = body.ticket;
@@ -188,7 +188,7 @@ void device_state::complete_receive(operation_state& receive, const net::arrival
     const bool fits = body.bytes <= receive.into.bytes();
     receive.bytes = fits ? body.bytes : 0;
     if (!fits) receive.error = errc::truncated;
-    take_up(receive, receive.bytes != 0 ? step::fetch : step::announce);
+    take_up(receive, receive.bytes != 0 ? step::fetch : step::send_fin);
     return;
   }
   receive.message_bytes = message.bytes;

@@ -95,13 +95,13 @@ bool device_state::on_put(const net::arrival& message) noexcept {
   }
   give_back(message);
   answer->remote_ticket = body.ticket;
-  if (!announce(*answer)) take_up(*answer, step::announce);
+  if (!send_fin(*answer)) take_up(*answer, step::send_fin);
   return true;
 }
 
 // The operation that goes on with a long put or get, with a place in the region; null where the message is dealt with,
 // and then `consumed` is the answer to the transport.
-operation_state* device_state::begin_region(const net::arrival& message, const put_offer_body& body, operation what,
+operation_state* device_state::begin_region(const net::arrival& message, const put_rts_body& body, operation what,
                                             bool& consumed) noexcept {
   consumed = true;
   target to{fate::unwanted, nullptr};
@@ -121,7 +121,7 @@ operation_state* device_state::begin_region(const net::arrival& message, const p
   std::byte* const data = runtime_->regions().find(body.region, body.offset, body.bytes);
   if (data == nullptr) {
     out->error = errc::region_refused;
-    take_up(*out, step::announce);
+    take_up(*out, step::send_fin);
     return nullptr;
   }
   out->bytes = body.bytes;
@@ -132,19 +132,19 @@ operation_state* device_state::begin_region(const net::arrival& message, const p
   return out;
 }
 
-bool device_state::on_put_offer(const net::arrival& message) noexcept {
-  put_offer_body body;
+bool device_state::on_put_rts(const net::arrival& message) noexcept {
+  put_rts_body body;
   if (!read_body(message, body)) return refuse(message);
   bool consumed = true;
   operation_state* const receiver = begin_region(message, body, operation::put_signal, consumed);
   if (receiver == nullptr) return consumed;
   receiver->acknowledge = true;
-  take_up(*receiver, step::request_copy);
+  take_up(*receiver, step::send_rtr);
   return true;
 }
 
 bool device_state::on_get(const net::arrival& message) noexcept {
-  put_offer_body body;
+  put_rts_body body;
   if (!read_body(message, body)) return refuse(message);
   bool consumed = true;
   operation_state* const sender = begin_region(message, body, operation::get_signal, consumed);

@@ -1,4 +1,4 @@
-// A long message that receiver and sender copy together (shared_copy.hpp): the receiver offers a share, reads pieces
+// A long message that receiver and sender copy together (shared_copy.hpp): the receiver proposes a share, reads pieces
 // and looks when all is there; the sender, if it has time, writes pieces.
 #include "core/message/shared_copy.hpp"
 
@@ -11,7 +11,7 @@
 namespace weft::core {
 namespace {
 
-// Below, the message that offers the share costs more than the sender's help is worth.
+// Below, the message that proposes it costs more than the sender's help is worth.
 constexpr std::uint64_t shared_bytes_min = 2 * copy_share::piece_bytes_min;
 
 // Pieces copied in one call of progress: some tens of microseconds.
@@ -68,7 +68,7 @@ bool device_state::fetch_share(operation_state& operation) noexcept {
   }
   operation.share = nullptr;
   runtime_->shares().close(share);
-  if (!operation.alone) return announce(operation);
+  if (!operation.alone) return send_fin(operation);
   operation.moved.store(0, std::memory_order_relaxed);  // [stat] begins again: the sender could not, or nobody can
   return false;
 }

@@ -28,7 +28,7 @@ void runtime_state::refuse_if_cut_off(std::string_view call, std::uint32_t peer)
 
 void device_state::on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept {
   // Nobody misses the word on the budget; often its peer has ended, and nobody else has a message for it either.
-  const bool is_missed = kind_of(what.kind) != wire::wants_offers;
+  const bool is_missed = kind_of(what.kind) != wire::wants_rts;
   runtime_->cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
   operation_state* const operation = what.note == 0 ? nullptr : runtime_->claim(what.note, peer);
   if (operation == nullptr) return;

@@ -1,4 +1,4 @@
-// Posting a message, active or for a receive: in the descriptor, in a packet, or as an offer that its target fetches.
+// Posting a message, active or for a receive: in the descriptor, in a packet, or as an RTS that its target fetches.
 //
 // Cost of 8 bytes: one virtual call and what the transport does (shared memory: one cache line).
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ status device_state::post_long(std::uint32_t peer, std::uint32_t id, const sourc
                                const post_am_options& options) {
   runtime_->check_object("post_am", local);
   return post_message({.eager = wire::active_message,
-                       .offer = wire::offer,
+                       .rts = wire::rts,
                        .what = operation::active_message,
                        .peer = peer,
                        .id = id,
@@ -76,7 +76,7 @@ status device_state::inject(std::uint32_t peer, std::uint32_t device, std::uint3
                         posted_inline(op, count, way(peer).try_inject(peer, device, what, bytes.address(), count)));
 }
 
-// Whether the bytes go with the message. Otherwise it is an offer: it is long, its arrival is to be confirmed, or too
+// Whether the bytes go with the message. Otherwise it is an RTS: it is long, its arrival is to be confirmed, or too
 // many of this rank's messages wait for receives there.
 bool device_state::goes_at_once(const message_request& request) noexcept {
   const std::uint64_t bytes = request.bytes.bytes();
@@ -128,7 +128,7 @@ status device_state::post_for_ready(const message_request& request, engine_state
 }
 
 status device_state::try_post(const message_request& request, bool at_once) noexcept {
-  if (!at_once) return post_offer(request);
+  if (!at_once) return post_rts(request);
   shortage reason = shortage::none;
   const net::header what = header_of(request.eager, request);
   if (post_eager(request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
@@ -183,16 +183,16 @@ status device_state::post_packet(std::uint32_t peer, std::uint32_t id, std::uint
   return unless_cut_off(operation::active_message, peer, posted_inline(operation::active_message, bytes, result));
 }
 
-status device_state::post_offer(const message_request& request) noexcept {
+status device_state::post_rts(const message_request& request) noexcept {
   operation_state* operation = runtime_->posts().try_get();
   if (operation == nullptr) return status::retry(shortage::operations);
-  describe(*operation, request, request.offer);
+  describe(*operation, request, request.rts);
   if (request.delivered) runtime_->await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
   operation->reach(step::wait_for_answer);
-  const offer_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
-                        request.delivered};
-  net::header what = header_of(request.offer, request);
+  const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
+                      request.delivered};
+  net::header what = header_of(request.rts, request);
   what.note = operation_pool::note_of(ticket);
   const net::post_result result = inject(request.peer, request.device, what, body);
   if (result == net::post_result::ok) return status::posted(ticket);
@@ -230,7 +230,7 @@ status device_state::post_and_signal(const message_request& request) {
 status device_state::post_later(const message_request& request, bool at_once) {
   operation_state* operation = runtime_->posts().try_get();
   if (operation == nullptr) throw_backlog_full(request.what, request.peer, runtime_->posts().count());
-  describe(*operation, request, at_once ? request.eager : request.offer);
+  describe(*operation, request, at_once ? request.eager : request.rts);
   if (request.delivered) runtime_->await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is added
   take_up(*operation, step::post);
@@ -256,8 +256,8 @@ bool device_state::post_again(operation_state& operation) noexcept {
     operation.reach(step::signal);
     return signal(operation);
   }
-  const offer_body body{reinterpret_cast<std::uint64_t>(operation.source.address()), operation.bytes, ticket,
-                        operation.acknowledge};
+  const rts_body body{reinterpret_cast<std::uint64_t>(operation.source.address()), operation.bytes, ticket,
+                      operation.acknowledge};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   what.note = operation_pool::note_of(ticket);

@@ -263,7 +263,7 @@ void device_state::discard(unexpected_message& probed) noexcept {
   if (kind_of(probed.what.header.kind) == wire::ready_to_receive) return give_up(probed, errc::unknown_completion);
   runtime_->count_dropped();
   const net::arrival& message = probed.what;
-  if (kind_of(message.header.kind) == wire::send_offer) {
+  if (kind_of(message.header.kind) == wire::send_rts) {
     if (operation_state* const answer = operation_for_unwanted(); answer != nullptr) {
       answer_unwanted(*answer, probed);
     } else {
@@ -298,11 +298,11 @@ void device_state::answer_unwanted(operation_state& answer, unexpected_message& 
     answer.bytes = 0;
     answer.operand = static_cast<std::uint64_t>(unwanted.why);
   } else {
-    offer_body body;
+    rts_body body;
     std::memcpy(&body, unwanted.what.payload, sizeof body);
     answer.remote_ticket = body.ticket;
   }
-  take_up(answer, is_receive ? step::fin : step::announce);
+  take_up(answer, is_receive ? step::send_written : step::send_fin);
   let_go(unwanted);
 }
 

@@ -113,14 +113,14 @@ void device_state::count_written(operation_state& receive, std::uint64_t bytes) 
   if (runtime_->claim(note, peer) == nullptr) return;  // a peer gone wild has ended it twice
   receive.bytes = receive.message_bytes;
   if (receive.acknowledge) {
-    if (!announce(receive)) put_off(receive);
+    if (!send_fin(receive)) put_off(receive);
   } else if (!signal(receive)) {
     take_up(receive, step::signal);
   }
 }
 
-bool device_state::on_fin(const net::arrival& message) noexcept {
-  fin_body body;
+bool device_state::on_written(const net::arrival& message) noexcept {
+  written_body body;
   if (!read_body(message, body)) return refuse(message);
   operation_state* const receive = runtime_->receives().find(body.ticket, message.source, step::wait_for_sender);
   const errc error = error_of(body.error);
@@ -193,11 +193,11 @@ step device_state::step_with(operation_state& send, const ready_body& ready) con
   send.operand = 0;
   if (send.bytes > ready.bytes) {
     send.operand = static_cast<std::uint64_t>(errc::truncated);  // the receiver's error alone
-    return step::fin;
+    return step::send_written;
   }
   if (!send.acknowledge || (ready.address != 0 && !is_short(send))) return step::write;
   send.remote_address = 0;  // packets, which the receiver confirms: it is told by FIN whom
-  return step::fin;
+  return step::send_written;
 }
 
 status device_state::begin_write(operation_state& send, unexpected_message& with, bool allow_done) noexcept {
@@ -206,7 +206,7 @@ status device_state::begin_write(operation_state& send, unexpected_message& with
   runtime_->unexpected_sends().put(with);
   send.reach(first);
   completion& local = *send.target;
-  const bool may_be_done = allow_done && !send.acknowledge && (first == step::fin || is_short(send));
+  const bool may_be_done = allow_done && !send.acknowledge && (first == step::send_written || is_short(send));
   if (may_be_done) send.target = nullptr;
   if (advance(send)) {
     if (!may_be_done) return status::posted(ticket);
@@ -250,25 +250,25 @@ bool device_state::write_piece(operation_state& send) noexcept {
     case net::copy_result::unavailable:
       send.remote_address = 0;
       send.moved.store(0, std::memory_order_relaxed);  // [stat] begins again by packets
-      send.reach(send.acknowledge ? step::fin : step::stream);
+      send.reach(send.acknowledge ? step::send_written : step::stream);
       return false;
     case net::copy_result::bad_address: send.error = errc::transport_failed; break;
     case net::copy_result::peer_gone: send.error = errc::peer_failed; break;
   }
-  return fin(send);
+  return send_written(send);
 }
 
-bool device_state::fin(operation_state& send) noexcept {
+bool device_state::send_written(operation_state& send) noexcept {
   const std::uint64_t told = send.error != errc::none ? static_cast<std::uint64_t>(send.error) : send.operand;
   const bool sends_packets = send.acknowledge && send.remote_address == 0 && send.bytes != 0 && told == 0;
   // Whom nothing can be told is not waited for.
   if (send.error != errc::peer_failed) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [stat] ours
-    const fin_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::fin),
+    const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
+    const net::header what{.kind = static_cast<std::uint32_t>(wire::written),
                            .note = sends_packets ? operation_pool::note_of(ticket) : 0};
     if (inject(send.peer, send.device, what, body) != net::post_result::ok) {
-      send.reach(step::fin);
+      send.reach(step::send_written);
       return false;
     }
   }
@@ -289,7 +289,7 @@ bool device_state::on_ready(const net::arrival& message) noexcept {
   if (answer == nullptr) return put_aside(message);
   answer->remote_ticket = body.ticket;
   answer->operand = static_cast<std::uint64_t>(errc::unknown_completion);
-  take_up(*answer, step::fin);
+  take_up(*answer, step::send_written);
   return true;
 }
 

@@ -213,7 +213,7 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
   const auto put_bytes = static_cast<std::uint32_t>(rides ? sizeof(put_body) + operation.bytes : 0);
   const std::uint32_t packet = rides ? pack_put(operation, ticket) : packet_pool::none;
   const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
-  const put_offer_body offer{operation.region, operation.region_offset, operation.bytes, ticket};
+  const put_rts_body rts{operation.region, operation.region_offset, operation.bytes, ticket};
   const std::uint64_t bytes = operation.bytes;
   const bool leaves = operation.leaves;
   completion* const local = operation.target;
@@ -236,8 +236,8 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
         runtime_->packets().put(packet);
       }
     } else {
-      what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_offer);
-      result = inject(peer, device, what, offer);
+      what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
+      result = inject(peer, device, what, rts);
     }
     reason = shortage_of(result);
   }

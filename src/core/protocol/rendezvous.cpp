@@ -1,8 +1,8 @@
-// The steps of a long message after its offer is out, and what else waits in a backlog. Each step does a bounded
+// The steps of a long message after its RTS is out, and what else waits in a backlog. Each step does a bounded
 // piece of work and answers true once this device has nothing more to do for the operation.
 //
-// The receiver copies straight from the sender's memory where the transport can (fetch, then announce); otherwise the
-// sender streams packets (request_copy, then stream). yan2025-lci, 5.3: the zero-copy protocol.
+// The receiver copies straight from the sender's memory where the transport can (fetch, then send_fin); otherwise the
+// sender streams packets (send_rtr, then stream). yan2025-lci, 5.3: the zero-copy protocol.
 #include <algorithm>
 #include <cstring>
 
@@ -21,8 +21,8 @@ constexpr unsigned chunks_at_once = 8;
 // Whether a step does nothing but send: it can't be done where nothing can be sent.
 constexpr bool sends_next(step next) noexcept {
   return next == step::post || next == step::ask || next == step::notify || next == step::stream ||
-         next == step::request_copy || next == step::answer_atomic || next == step::ready || next == step::write ||
-         next == step::fin;
+         next == step::send_rtr || next == step::answer_atomic || next == step::ready || next == step::write ||
+         next == step::send_written;
 }
 
 completion_record record_of(const operation_state& operation) noexcept {
@@ -65,13 +65,13 @@ bool device_state::advance(operation_state& operation) noexcept {
     case step::ask: return go_on(operation, ask(operation, reason));
     case step::notify: return go_on(operation, notify(operation));
     case step::answer_atomic: return answer_atomic(operation);
-    case step::request_copy: return request_copy(operation);
+    case step::send_rtr: return send_rtr(operation);
     case step::fetch: return fetch(operation);
     case step::share: return write_share(operation);
-    case step::announce: return announce(operation);
+    case step::send_fin: return send_fin(operation);
     case step::ready: return ready(operation);
     case step::write: return write(operation);
-    case step::fin: return fin(operation);
+    case step::send_written: return send_written(operation);
     case step::signal: return signal(operation);
     case step::free:
     case step::wait_for_answer:
@@ -125,21 +125,20 @@ bool device_state::stream(operation_state& operation) noexcept {
   return signal(operation);
 }
 
-bool device_state::request_copy(operation_state& operation) noexcept {
+bool device_state::send_rtr(operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
-  const copy_request_body body{operation.remote_ticket, ticket};
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::copy_request),
-                         .note = operation_pool::note_of(ticket)};
+  const rtr_body body{operation.remote_ticket, ticket};
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   operation.reach(step::wait_for_chunks);  // nothing of it is looked at from here on
   if (inject(peer, device, what, body) == net::post_result::ok) return true;
-  operation.reach(step::request_copy);
+  operation.reach(step::send_rtr);
   return false;
 }
 
 bool device_state::fetch(operation_state& operation) noexcept {
-  if (operation.remote_address == 0) return request_copy(operation);  // not in one place there
+  if (operation.remote_address == 0) return send_rtr(operation);  // not in one place there
   if (operation.share != nullptr || begin_share(operation)) return fetch_share(operation);
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [stat] the fetching device's alone
   const auto piece = operation.into.piece_at(done);
@@ -154,22 +153,22 @@ bool device_state::fetch(operation_state& operation) noexcept {
       break;
     case net::copy_result::unavailable:
       operation.moved.store(0, std::memory_order_relaxed);  // [stat] no chunk is under way yet
-      return request_copy(operation);
+      return send_rtr(operation);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
   }
-  return announce(operation);
+  return send_fin(operation);
 }
 
-bool device_state::announce(operation_state& operation) noexcept {
+bool device_state::send_fin(operation_state& operation) noexcept {
   // Whom nothing can be told is not waited for: what was received is here.
   if (operation.error != errc::peer_failed && !runtime_->is_cut_off(operation.peer)) {
     // That its message was too long is the receiver's error alone.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
-    const finished_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::finished)};
+    const fin_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};
+    const net::header what{.kind = static_cast<std::uint32_t>(wire::fin)};
     if (inject(operation.peer, operation.device, what, body) != net::post_result::ok) {
-      operation.reach(step::announce);
+      operation.reach(step::send_fin);
       return false;
     }
   }
