@@ -173,7 +173,7 @@ class transport_fixture : public testing::TestWithParam<transport_case> {
       return job().from().packets.free_count() == packet_count && job().to().packets.free_count() == packet_count;
     })) << job().from().packets.free_count()
         << " packets are with the sender, " << job().to().packets.free_count() << " with the target";
-    EXPECT_EQ(job().to().transport.messages_refused(), 0U);
+    EXPECT_EQ(job().to().transport.counted().refused, 0U);
   }
 
   std::unique_ptr<test_job> job_;

@@ -41,9 +41,10 @@ inline constexpr std::uint32_t devices_max = 4;
 /// A pool in which each packet is in exactly one place.
 class packet_pool final : public net::packet_store, private detail::payload_owner {
  public:
-  explicit packet_pool(net::transport& lender) : lender_{lender} {
-    memory_ = lender.packet_memory();
-    if (memory_ == nullptr) {
+  explicit packet_pool(net::transport& lender) : lender_{lender.sharing()} {
+    if (lender_ != nullptr) {
+      memory_ = lender_->packet_memory();
+    } else {
       own_.resize(net::packet_stride(packet_bytes) * packet_count);
       memory_ = own_.data();
     }
@@ -52,7 +53,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   }
 
   [[nodiscard]] std::uint32_t try_get() noexcept override {
-    lender_.reclaim_packets();
+    if (lender_ != nullptr) lender_->reclaim_packets();
     const std::scoped_lock lock{mutex_};
     for (std::uint32_t index = 0; index < packet_count; ++index) {
       if (std::exchange(free_[index], false)) return index;
@@ -81,7 +82,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
 
   /// Packets that are here, those that peers have returned included.
   [[nodiscard]] std::size_t free_count() {
-    lender_.reclaim_packets();
+    if (lender_ != nullptr) lender_->reclaim_packets();
     const std::scoped_lock lock{mutex_};
     return static_cast<std::size_t>(std::count(free_.begin(), free_.end(), true));
   }
@@ -93,7 +94,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     put(static_cast<std::uint32_t>(offset / net::packet_stride(packet_bytes)));
   }
 
-  net::transport& lender_;
+  net::memory_sharing* lender_;  // null: nobody keeps packets
   std::byte* memory_;
   std::vector<std::byte> own_;
   std::mutex mutex_;
@@ -156,7 +157,7 @@ struct side {
       : owned{std::move(made)},
         transport{*owned},
         packets{transport},
-        sleepers{transport.shared_sleep_words() != nullptr ? *transport.shared_sleep_words() : own_sleepers} {
+        sleepers{transport.sharing() != nullptr ? transport.sharing()->shared_sleep_words() : own_sleepers} {
     transport.use_sleep_words(sleepers);
   }
 
@@ -165,7 +166,7 @@ struct side {
   }
 
   /// Payloads that are neither in a message under way nor given back.
-  [[nodiscard]] std::int64_t payloads_out() { return transport.payloads_out() + packets.lent(); }
+  [[nodiscard]] std::int64_t payloads_out() { return transport.counted().payloads_out + packets.lent(); }
 
   net::sleep_words own_sleepers;
   std::unique_ptr<net::transport> owned;

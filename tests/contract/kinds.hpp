@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/config.hpp"
+#include "base/fast_ways.hpp"
 #include "net/transports.hpp"
 
 namespace weft::contract {
@@ -56,7 +57,11 @@ template <class Transport>
 
 [[nodiscard]] inline kind over_shm() {
   return {"shm",
-          {.copies = true, .shares_memory = true, .has_routes = true, .wakes_sleepers = true, .takes_words = true},
+          {.copies = true,
+           .shares_memory = true,
+           .has_routes = true,
+           .wakes_sleepers = true,
+           .takes_words = base::has_fast_ways},
           make<net::shm::shm_transport>};
 }
 

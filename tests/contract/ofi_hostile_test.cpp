@@ -33,7 +33,7 @@ class hostile_fabric : public testing::TestWithParam<kind> {
     return dynamic_cast<net::ofi::ofi_transport&>(job_->from().transport);
   }
 
-  [[nodiscard]] std::uint64_t refused() { return job_->to().transport.messages_refused(); }
+  [[nodiscard]] std::uint64_t refused() { return job_->to().transport.counted().refused; }
 
   template <class Condition>
   [[nodiscard]] bool poll_until(const Condition& done) {

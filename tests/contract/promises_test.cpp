@@ -23,7 +23,7 @@ class promise : public transport_fixture {
       done += answer == copy_result::done;
       unavailable += answer == copy_result::unavailable;
     }
-    const auto denied = static_cast<int>(by.faults().unavailable);
+    const auto denied = static_cast<int>(by.counted().faults.unavailable);
     EXPECT_EQ(done, promised().copies ? tries - denied : 0);
     EXPECT_EQ(done > 0, promised().copies);
     EXPECT_EQ(unavailable, tries - done);
@@ -61,19 +61,42 @@ TEST_P(promise, of_copies_to_the_memory_of_a_peer_is_kept) {
 }
 
 TEST_P(promise, of_shared_memory_is_kept) {
-  std::byte* const own = sending().shared_memory(sender());
-  std::byte* const seen = receiving().shared_memory(sender());
-  ASSERT_EQ(own != nullptr, promised().shares_memory);
-  EXPECT_EQ(sending().shared_bytes() != 0, promised().shares_memory);
-  EXPECT_EQ(sending().shared_bytes(), receiving().shared_bytes());
-  const bool is_denied = receiving().faults().unmapped != 0;
-  ASSERT_EQ(seen != nullptr, promised().shares_memory && !is_denied);
+  net::memory_sharing* const from = sending().sharing();
+  net::memory_sharing* const to = receiving().sharing();
+  ASSERT_EQ(from != nullptr, promised().shares_memory);
+  ASSERT_EQ(to != nullptr, promised().shares_memory);
+  if (from == nullptr) return;
+  std::byte* const own = from->shared_memory(sender());
+  std::byte* const seen = to->shared_memory(sender());
+  ASSERT_NE(own, nullptr);
+  EXPECT_NE(from->shared_bytes(), 0U);
+  EXPECT_EQ(from->shared_bytes(), to->shared_bytes());
+  EXPECT_EQ(seen != nullptr, receiving().counted().faults.unmapped == 0);
   if (seen == nullptr) return;
-  for (const std::size_t offset : {std::size_t{0}, sending().shared_bytes() - 1}) {
+  for (const std::size_t offset : {std::size_t{0}, from->shared_bytes() - 1}) {
     EXPECT_EQ(seen[offset], std::byte{}) << "it begins as zeroes";
     own[offset] = std::byte{7};
     EXPECT_EQ(seen[offset], std::byte{7});
   }
+}
+
+TEST_P(promise, of_what_ranks_learn_by_shared_memory_is_kept) {
+  net::memory_sharing* const sharing = receiving().sharing();
+  if (sharing == nullptr) return;
+  EXPECT_EQ(&sharing->shared_sleep_words(), &job().to().sleepers);
+  for (const std::uint32_t rank : {sender(), target()}) {
+    EXPECT_GT(sharing->processors_of(rank).count(), 0U) << "both are on this machine";
+  }
+  std::byte* const packets = sharing->packet_memory();
+  EXPECT_EQ(packets, job().to().packets.data(0));
+  EXPECT_EQ(sharing->reclaim_packets(), 0U) << "none is out";
+}
+
+TEST_P(promise, of_a_name_and_of_devices_is_kept) {
+  EXPECT_STRNE(sending().name(), "");
+  EXPECT_STREQ(sending().name(), receiving().name());
+  EXPECT_GE(sending().devices_max(), devices_max);
+  EXPECT_EQ(sending().devices_max(), receiving().devices_max());
 }
 
 TEST_P(promise, of_a_route_that_small_messages_may_be_pushed_into_is_kept) {
@@ -122,13 +145,13 @@ TEST_P(promise, to_reach_peers_is_kept_and_told_alike_on_both_sides) {
 }
 
 TEST_P(promise, to_count_what_goes_over_a_fabric_is_kept) {
-  const net::traffic_counts before = sending().traffic();
+  const net::traffic_counts before = sending().counted().traffic;
   for (const std::size_t bytes : {std::size_t{8}, packet_bytes + std::size_t{0}}) {
     ASSERT_TRUE(posted(1, bytes));
     ASSERT_TRUE(arrived(1));
     sink_.messages.clear();
   }
-  const net::traffic_counts after = sending().traffic();
+  const net::traffic_counts after = sending().counted().traffic;
   if (promised().counts_traffic) {
     EXPECT_GE(after.messages, before.messages + 2);
     EXPECT_GE(after.bytes, before.bytes + 8 + packet_bytes);

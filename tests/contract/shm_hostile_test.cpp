@@ -33,12 +33,12 @@ class hostile_peer : public testing::TestWithParam<seen_sink> {
   }
   [[nodiscard]] const net::shm::layout& where() { return shm_of(job_.from()).where(); }
   [[nodiscard]] std::byte* segment_of(std::uint32_t rank) {
-    return (rank == 0 ? job_.from() : job_.to()).transport.packet_memory() - where().packets;
+    return (rank == 0 ? job_.from() : job_.to()).transport.sharing()->packet_memory() - where().packets;
   }
   [[nodiscard]] net::shm::peer& victim() { return shm_of(job_.from()).peer_at(1); }
   [[nodiscard]] ring_control& wild_ring() { return victim().ring_control_at(0, wild_device); }
   [[nodiscard]] std::uint64_t refused(std::uint32_t rank) {
-    return (rank == 0 ? job_.from() : job_.to()).transport.messages_refused();
+    return (rank == 0 ? job_.from() : job_.to()).transport.counted().refused;
   }
 
   // The next cell of the wild ring: `word` is what stands for kind, bytes and flags.
@@ -183,8 +183,8 @@ TEST_P(hostile_peer, claims_to_have_read_what_was_not_written) {
 
 TEST_P(hostile_peer, claims_devices_that_can_not_be) {
   auto& live = reinterpret_cast<segment_header*>(segment_of(1))->live;
-  const std::vector<std::byte> before(job_.to().transport.packet_memory(),
-                                      job_.to().transport.packet_memory() + packet_count * packet_bytes);
+  const std::vector<std::byte> before(job_.to().transport.sharing()->packet_memory(),
+                                      job_.to().transport.sharing()->packet_memory() + packet_count * packet_bytes);
   const std::uint64_t word = ~std::uint64_t{0};
   for (const std::uint64_t bogus : {~0ULL, 1ULL << 63, 1ULL << devices_max, 0ULL, 0xffff'fff0ULL}) {
     live.store(bogus, std::memory_order_release);
@@ -193,7 +193,7 @@ TEST_P(hostile_peer, claims_devices_that_can_not_be) {
     }
     static_cast<void>(out_->try_inject(1, net::any_device, {.kind = 1}, &word, sizeof word));
   }
-  EXPECT_TRUE(std::ranges::equal(before, std::span{job_.to().transport.packet_memory(), before.size()}));
+  EXPECT_TRUE(std::ranges::equal(before, std::span{job_.to().transport.sharing()->packet_memory(), before.size()}));
   live.store(1, std::memory_order_release);
   poll();
   sink_.messages.clear();

@@ -61,7 +61,7 @@ TEST(simulated_network, does_nothing_where_no_fault_is_wanted) {
     for (int i = 0; i < 3; ++i) in->poll(inbox, 16);
     ASSERT_EQ(inbox.messages.size(), tag + 1);
   }
-  const net::fault_counts counts = job.to().transport.faults();
+  const net::fault_counts counts = job.to().transport.counted().faults;
   EXPECT_EQ(counts.delayed + counts.reordered + counts.full + counts.busy + counts.unavailable + counts.unmapped, 0U);
 }
 
@@ -77,8 +77,8 @@ TEST(simulated_network, counts_each_kind_of_fault) {
       static_cast<void>(in->read_remote(0, &copy, &word, sizeof word));
       if (tag % 4 == 0) in->poll(inbox, 64);
     }
-    const bool mapped = job.to().transport.shared_memory(0) != nullptr;
-    const net::fault_counts sent = job.from().transport.faults(), came = job.to().transport.faults();
+    const bool mapped = job.to().transport.sharing()->shared_memory(0) != nullptr;
+    const net::fault_counts sent = job.from().transport.counted().faults, came = job.to().transport.counted().faults;
     EXPECT_EQ(mapped, came.unmapped == 0);
     EXPECT_EQ(sent.delayed + came.full + came.busy + sent.unavailable, 0U);  // each on the side where it happens
     const std::uint64_t counts[] = {came.delayed, came.reordered,   sent.full,
@@ -136,7 +136,7 @@ TEST(simulated_network, fails_the_copy_that_was_chosen_and_no_other) {
         EXPECT_EQ(read, !write && number == 3 ? wanted : copy_result::done) << settings.sim_fail << number;
         EXPECT_EQ(written, write && number == 3 ? wanted : copy_result::done) << settings.sim_fail << number;
       }
-      const net::fault_counts faults = job.from().transport.faults();
+      const net::fault_counts faults = job.from().transport.counted().faults;
       EXPECT_EQ(faults.failed_reads, !write && !gone ? 1U : 0U);
       EXPECT_EQ(faults.failed_writes, write && !gone ? 1U : 0U);
       EXPECT_EQ(faults.gone_reads, !write && gone ? 1U : 0U);

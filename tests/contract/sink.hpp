@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fast_ways.hpp"
 #include "net/transport.hpp"
 
 namespace weft::contract {
@@ -193,7 +194,7 @@ class least_sink {
   sink* to_;
 };
 
-static_assert(net::takes_words<sink> && net::notes_refusals<sink> && net::hears_of_losses<sink>);
+static_assert(net::takes_words<sink> == base::has_fast_ways && net::notes_refusals<sink> && net::hears_of_losses<sink>);
 static_assert(!net::takes_at_once<least_sink> && !net::takes_words<least_sink> && !net::notes_refusals<least_sink>);
 
 }  // namespace weft::contract

@@ -95,13 +95,14 @@ TEST(packet_pool, lets_threads_keep_a_few_at_hand) {
 }
 
 // Peers that give back what they were lent when they are asked.
-class lender final : public net::transport {
+class lender final : public net::memory_sharing {
  public:
   explicit lender(packet_pool& pool) : pool_{pool} { pool.reclaim_from(*this); }
-  [[nodiscard]] const char* name() const noexcept override { return "lender"; }
-  [[nodiscard]] bool reaches(std::uint32_t) const noexcept override { return true; }
-  void use_packets(net::packet_store&) noexcept override {}
-  void close(std::uint32_t) noexcept override {}
+  [[nodiscard]] std::byte* packet_memory() noexcept override { return nullptr; }
+  [[nodiscard]] std::byte* shared_memory(std::uint32_t) noexcept override { return nullptr; }
+  [[nodiscard]] std::size_t shared_bytes() const noexcept override { return 0; }
+  [[nodiscard]] net::sleep_words& shared_sleep_words() noexcept override { return words_; }
+  [[nodiscard]] base::processor_set processors_of(std::uint32_t) const noexcept override { return {}; }
   unsigned reclaim_packets() noexcept override {
     const auto back = static_cast<unsigned>(lent.size());
     for (const std::uint32_t packet : lent) pool_.put(packet);
@@ -112,6 +113,7 @@ class lender final : public net::transport {
 
  private:
   packet_pool& pool_;
+  net::sleep_words words_;
 };
 
 // For many bytes that peers read, a thread goes around many packets; for few it takes the one that it had just now.

@@ -72,8 +72,8 @@ TEST(wild_peer, moves_no_region_of_another_rank) {
     const memory_region users{rt, std::span{memory}}, librarys{rt, std::size_t{4096}};
     rt.barrier();
     for (const auto& transport : state.transports()) {
-      if (std::byte* const shared = transport->shared_memory(rt.rank()); shared != nullptr) {
-        std::memset(shared, 0x5a, core::region_table::regions_max * 32);
+      if (net::memory_sharing* const sharing = transport->sharing(); sharing != nullptr) {
+        std::memset(sharing->shared_memory(rt.rank()), 0x5a, core::region_table::regions_max * 32);
       }
     }
     EXPECT_EQ(state.regions().find(users.handle().name, 8, 8), memory.data() + 8);

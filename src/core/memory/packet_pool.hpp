@@ -33,7 +33,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   ~packet_pool();
 
   /// Whom to ask for packets that come back from peers, when there are none here.
-  void reclaim_from(net::transport& source) noexcept { source_ = &source; }
+  void reclaim_from(net::memory_sharing& source) noexcept { source_ = &source; }
 
   [[nodiscard]] std::uint32_t try_get() noexcept override {
     const std::uint32_t slot = detail::this_thread_slot();
@@ -128,7 +128,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::uint32_t count_;
   std::uint32_t packet_bytes_;
   std::uint32_t round_;  // `round_max`, or an eighth of a small pool
-  net::transport* source_ = nullptr;
+  net::memory_sharing* source_ = nullptr;
   index_stack strays_;
   std::uint32_t hand_count_;  // threads with a slot below it have one
   std::unique_ptr<hand[]> hands_;

@@ -30,6 +30,7 @@ class parents_endpoint final : public device_state::endpoint {
                                 std::size_t /*bytes*/) noexcept override {
     refuse_to_child();
   }
+  [[nodiscard]] const net::route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }
   void adopt(std::uint32_t /*slot*/) noexcept override {}
   void release(std::uint32_t /*slot*/) noexcept override {}
 };

@@ -14,14 +14,15 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
                            const std::vector<std::unique_ptr<net::transport>>& transports)
     : rank_{rank}, own_entries_{std::make_unique<entry[]>(regions_max)}, peers_(size) {
   for (const auto& transport : transports) {
-    std::byte* const own = transport->shared_memory(rank);
-    if (own == nullptr || transport->shared_bytes() < 2 * reserved_bytes) continue;
+    net::memory_sharing* const sharing = transport->sharing();
+    std::byte* const own = sharing != nullptr ? sharing->shared_memory(rank) : nullptr;
+    if (own == nullptr || sharing->shared_bytes() < 2 * reserved_bytes) continue;
     own_ = own;
     published_ = reinterpret_cast<entry*>(own);
     shared_ = own + reserved_bytes;
-    shared_bytes_ = transport->shared_bytes() - reserved_bytes;
+    shared_bytes_ = sharing->shared_bytes() - reserved_bytes;
     for (std::uint32_t peer = 0; peer < size; ++peer) {
-      if (peer != rank) peers_[peer] = transport->shared_memory(peer);
+      if (peer != rank) peers_[peer] = sharing->shared_memory(peer);
     }
     free_.emplace(shared_, shared_bytes_);
     return;

@@ -178,7 +178,7 @@ bool runtime_state::has_payloads_out() noexcept {
   const auto has_all_back = [](const auto& named) { return named.second.owner.has_all_back(); };
   if (!std::ranges::all_of(entries_, has_all_back) || !std::ranges::all_of(leaving_, has_all_back)) return true;
   auto out = static_cast<std::int64_t>(packets_->lent());
-  for (const auto& transport : transports_) out += transport->payloads_out();
+  for (const auto& transport : transports_) out += transport->counted().payloads_out;
   if (out == 0) return false;  // the table is large
   static_cast<void>(matching_.for_each([&](const match_node& node) {
     if (node.side != match_side::send) return;
@@ -299,14 +299,13 @@ void runtime_state::refuse_posted_in(const engine_state& engine) noexcept {
 
 void runtime_state::make_packets(const base::settings& settings) {
   std::byte* memory = nullptr;
-  net::transport* lender = nullptr;
+  net::memory_sharing* lender = nullptr;
   for (const auto& transport : transports_) {
-    if ((memory = transport->packet_memory()) != nullptr) {
-      lender = transport.get();
-      break;
-    }
+    if ((lender = transport->sharing()) != nullptr) break;
   }
-  if (memory == nullptr) {
+  if (lender != nullptr) {
+    memory = lender->packet_memory();
+  } else {
     // Untouched pages cost nothing: a rank that is alone has room for packets that it may never need.
     const std::size_t bytes = net::packet_stride(settings.packet_bytes) * settings.packet_count;
     memory = static_cast<std::byte*>(std::aligned_alloc(detail::cache_line_bytes, bytes));
@@ -326,7 +325,8 @@ void runtime_state::share_sleep_words() noexcept {
   net::sleep_words* words = nullptr;
   bool wakes_for_all = true;
   for (const auto& transport : transports_) {
-    if (words == nullptr) words = transport->shared_sleep_words();
+    net::memory_sharing* const sharing = transport->sharing();
+    if (words == nullptr && sharing != nullptr) words = &sharing->shared_sleep_words();
     wakes_for_all = wakes_for_all && transport->wakes_sleepers();
   }
   if (words == nullptr) words = &own_sleepers_;
@@ -347,15 +347,16 @@ runtime_counters runtime_state::counters() noexcept {
   out.messages_dropped = dropped_.load(std::memory_order_relaxed);  // [stat]
   out.messages_refused = refused_.load(std::memory_order_relaxed);  // [stat]
   for (const auto& transport : transports_) {
-    out.messages_refused += transport->messages_refused();
-    const net::fault_counts faults = transport->faults();
+    const net::transport_counts counted = transport->counted();
+    const net::fault_counts& faults = counted.faults;
+    out.messages_refused += counted.refused;
     out.faults_delayed += faults.delayed;
     out.faults_reordered += faults.reordered;
     out.faults_refused += faults.full + faults.busy;
     out.faults_denied += faults.unavailable + faults.unmapped;
     out.faults_failed += faults.failed_reads + faults.failed_writes + faults.gone_reads + faults.gone_writes;
-    out.fabric_messages += transport->traffic().messages;
-    out.fabric_bytes += transport->traffic().bytes;
+    out.fabric_messages += counted.traffic.messages;
+    out.fabric_bytes += counted.traffic.bytes;
   }
   out.messages_unexpected = unexpected_.kept();
   const match_counts waiting = matching_.count();

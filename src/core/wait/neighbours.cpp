@@ -11,7 +11,9 @@ void neighbours::find(std::span<const std::unique_ptr<net::transport>> transport
   self_ = self;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     for (const auto& each : transports) {
-      const base::processor_set found = each->processors_of(rank);
+      const net::memory_sharing* const sharing = each->sharing();
+      if (sharing == nullptr) continue;
+      const base::processor_set found = sharing->processors_of(rank);
       if (found == base::processor_set{}) continue;
       all_.emplace_back(rank, found);
       break;

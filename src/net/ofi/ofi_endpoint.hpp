@@ -49,6 +49,8 @@ class ofi_endpoint final : public endpoint<Sink> {
     return copy_result::unavailable;
   }
 
+  [[nodiscard]] const route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }
+
   void adopt(std::uint32_t slot) noexcept override { served_.push_back(slot); }
   void release(std::uint32_t slot) noexcept override { std::erase(served_, slot); }
 

@@ -297,17 +297,17 @@ std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
   return slots_[wished].is_made.load(std::memory_order_acquire) ? wished : 0;
 }
 
-std::uint64_t ofi_transport::messages_refused() const noexcept {
-  return refused_.load(std::memory_order_relaxed) + slots_[0].sender->messages_refused();  // [stat]
-}
-
-traffic_counts ofi_transport::traffic() const noexcept {
-  traffic_counts out;
+transport_counts ofi_transport::counted() const noexcept {
+  transport_counts out{.refused = refused_.load(std::memory_order_relaxed)};  // [stat]
+  if (const port* const receiving = slots_[0].sender.get(); receiving != nullptr) {
+    out.refused += receiving->messages_refused();
+    out.payloads_out = receiving->lent();
+  }
   for (const device_slot& each : slots_) {
     // [ofi.count] acquire <- [ofi.made]: the slot's port.
     if (!each.is_made.load(std::memory_order_acquire)) continue;
-    out.messages += each.sender->messages_sent();
-    out.bytes += each.sender->bytes_sent();
+    out.traffic.messages += each.sender->messages_sent();
+    out.traffic.bytes += each.sender->bytes_sent();
   }
   return out;
 }

@@ -46,15 +46,17 @@ class ofi_transport final : public transport {
   [[nodiscard]] const char* name() const noexcept override { return name_.c_str(); }
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return peer != self_; }
   [[nodiscard]] bool reaches_all() const noexcept override { return true; }
+  [[nodiscard]] memory_sharing* sharing() noexcept override { return nullptr; }
+  [[nodiscard]] copy_way copies(std::uint32_t /*peer*/) const noexcept override {
+    return {false, "this transport copies nothing directly"};
+  }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
+  void use_sleep_words(sleep_words& /*nobody is woken*/) noexcept override {}
+  [[nodiscard]] bool wakes_sleepers() const noexcept override { return false; }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return devices_max_; }
-  [[nodiscard]] std::uint64_t messages_refused() const noexcept override;
-  [[nodiscard]] traffic_counts traffic() const noexcept override;
+  [[nodiscard]] transport_counts counted() const noexcept override;
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
-  [[nodiscard]] std::int64_t payloads_out() const noexcept override {
-    return slots_[0].sender != nullptr ? slots_[0].sender->lent() : 0;
-  }
   void close(std::uint32_t slot) noexcept override;
 
   // For endpoints.

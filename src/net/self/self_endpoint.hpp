@@ -46,6 +46,8 @@ class self_endpoint final : public endpoint<Sink> {
     return copy_result::done;
   }
 
+  [[nodiscard]] const route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }
+
   void adopt(std::uint32_t slot) noexcept override { served_.push_back(&owner_->loop_at(slot)); }
   void release(std::uint32_t slot) noexcept override { std::erase(served_, &owner_->loop_at(slot)); }
 

@@ -29,9 +29,12 @@ class self_transport final : public transport {
   [[nodiscard]] copy_way copies(std::uint32_t /*peer*/) const noexcept override {
     return {true, "it is the rank's own memory"};
   }
+  [[nodiscard]] memory_sharing* sharing() noexcept override { return nullptr; }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   void use_sleep_words(sleep_words& words) noexcept override { sleepers_ = &words; }
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return true; }
+  [[nodiscard]] std::uint32_t devices_max() const noexcept override { return devices_unbounded; }
+  [[nodiscard]] transport_counts counted() const noexcept override { return {}; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
   void close(std::uint32_t slot) noexcept override;

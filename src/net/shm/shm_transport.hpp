@@ -18,7 +18,7 @@
 
 namespace weft::net::shm {
 
-class shm_transport final : public transport {
+class shm_transport final : public transport, public memory_sharing {
  public:
   static constexpr std::string_view listed_name = "shm";
   static constexpr std::uint32_t ranks_min = 2;
@@ -41,7 +41,9 @@ class shm_transport final : public transport {
   [[nodiscard]] copy_way copies(std::uint32_t peer) const noexcept override { return peers_[peer]->copies(); }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   unsigned reclaim_packets() noexcept override;
-  [[nodiscard]] sleep_words* shared_sleep_words() noexcept override { return &header().sleepers; }
+  [[nodiscard]] sleep_words& shared_sleep_words() noexcept override { return header().sleepers; }
+  [[nodiscard]] memory_sharing* sharing() noexcept override { return this; }
+  void use_sleep_words(sleep_words& /*its own*/) noexcept override {}
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return true; }
   [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const noexcept override {
     return peers_[rank]->processors();
@@ -49,9 +51,9 @@ class shm_transport final : public transport {
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared);
-  [[nodiscard]] std::int64_t payloads_out() const noexcept override {
-    std::int64_t out = 0;
-    for (const auto& each : peers_) out += each->owed();
+  [[nodiscard]] transport_counts counted() const noexcept override {
+    transport_counts out{.refused = refused_.load(std::memory_order_relaxed)};  // [stat]
+    for (const auto& each : peers_) out.payloads_out += each->owed();
     return out;
   }
   void close(std::uint32_t index) noexcept override;
@@ -73,10 +75,6 @@ class shm_transport final : public transport {
     // [shm.lend] release -> [shm.settle]: what was written into the packet. The peer passes this on as well, but that
     // is neither to be relied on nor seen by a sanitizer of this process.
     lent_to_[packet].store(peer + 1, std::memory_order_release);
-  }
-
-  [[nodiscard]] std::uint64_t messages_refused() const noexcept override {
-    return refused_.load(std::memory_order_relaxed);  // [stat]
   }
 
  private:

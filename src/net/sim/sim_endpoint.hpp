@@ -47,6 +47,8 @@ class sim_endpoint final : public endpoint<Sink> {
     return answer != copy_result::done ? answer : wrapped_->write_remote(peer, source, remote, bytes);
   }
 
+  [[nodiscard]] const route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }
+
   void adopt(std::uint32_t index) noexcept override {
     served_.push_back(&owner_->slot_at(index));
     wrapped_->adopt(index);

@@ -28,7 +28,7 @@ sim_transport::sim_transport(const transport_context& context, std::unique_ptr<t
       seed_{mixed(plan_.seed) ^ mixed(number_of(name_) + rank_)} {}
 
 sim_transport::~sim_transport() {
-  const fault_counts counts = faults();
+  const fault_counts counts = tally_.read();
   base::log_info(
       "{}: seed {}, faults: delayed={} reordered={} full={} busy={} unavailable={} unmapped={} failed_reads={} "
       "failed_writes={} gone_reads={} gone_writes={}",
@@ -36,8 +36,17 @@ sim_transport::~sim_transport() {
       counts.unmapped, counts.failed_reads, counts.failed_writes, counts.gone_reads, counts.gone_writes);
 }
 
+transport_counts sim_transport::counted() const noexcept {
+  transport_counts out = wrapped_->counted();
+  for (const auto& each : slots_) {
+    if (each != nullptr) out.payloads_out -= each->arrivals.payloads_held();
+  }
+  out.faults = tally_.read();
+  return out;
+}
+
 std::byte* sim_transport::shared_memory(std::uint32_t rank) noexcept {
-  std::byte* const there = wrapped_->shared_memory(rank);
+  std::byte* const there = wrapped_->sharing()->shared_memory(rank);
   // Decided for good, since memory does not come and go.
   if (there == nullptr || rank == rank_ || mixed(seed_ + rank) % 100 >= plan_.deny_percent) return there;
   tally::count(tally_.unmapped);

@@ -23,7 +23,7 @@ struct slot {
   inbox arrivals;
 };
 
-class sim_transport final : public transport {
+class sim_transport final : public transport, public memory_sharing {
  public:
   /// Collective: the ranks agree on a seed.
   sim_transport(const transport_context& context, std::unique_ptr<transport> wrapped);
@@ -32,29 +32,26 @@ class sim_transport final : public transport {
   [[nodiscard]] const char* name() const noexcept override { return name_.c_str(); }
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return wrapped_->reaches(peer); }
   [[nodiscard]] bool reaches_all() const noexcept override { return wrapped_->reaches_all(); }
-  [[nodiscard]] std::byte* packet_memory() noexcept override { return wrapped_->packet_memory(); }
+  [[nodiscard]] memory_sharing* sharing() noexcept override { return wrapped_->sharing() != nullptr ? this : nullptr; }
   [[nodiscard]] copy_way copies(std::uint32_t peer) const noexcept override { return wrapped_->copies(peer); }
   void use_packets(packet_store& packets) noexcept override { wrapped_->use_packets(packets); }
-  unsigned reclaim_packets() noexcept override { return wrapped_->reclaim_packets(); }
-  [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override;
-  [[nodiscard]] std::size_t shared_bytes() const noexcept override { return wrapped_->shared_bytes(); }
-  [[nodiscard]] sleep_words* shared_sleep_words() noexcept override { return wrapped_->shared_sleep_words(); }
   void use_sleep_words(sleep_words& words) noexcept override { wrapped_->use_sleep_words(words); }
-  [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const noexcept override {
-    return wrapped_->processors_of(rank);
-  }
+  [[nodiscard]] bool wakes_sleepers() const noexcept override { return false; }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return wrapped_->devices_max(); }
-  [[nodiscard]] std::uint64_t messages_refused() const noexcept override { return wrapped_->messages_refused(); }
-  [[nodiscard]] std::int64_t payloads_out() const noexcept override {
-    std::int64_t out = wrapped_->payloads_out();
-    for (const auto& each : slots_) {
-      if (each != nullptr) out -= each->arrivals.payloads_held();
-    }
-    return out;
-  }
+  [[nodiscard]] transport_counts counted() const noexcept override;
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
-  [[nodiscard]] fault_counts faults() const noexcept override { return tally_.read(); }
-  [[nodiscard]] traffic_counts traffic() const noexcept override { return wrapped_->traffic(); }
+
+  // Of the transport below, where it shares memory.
+  [[nodiscard]] std::byte* packet_memory() noexcept override { return wrapped_->sharing()->packet_memory(); }
+  unsigned reclaim_packets() noexcept override { return wrapped_->sharing()->reclaim_packets(); }
+  [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override;
+  [[nodiscard]] std::size_t shared_bytes() const noexcept override { return wrapped_->sharing()->shared_bytes(); }
+  [[nodiscard]] sleep_words& shared_sleep_words() noexcept override {
+    return wrapped_->sharing()->shared_sleep_words();
+  }
+  [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const noexcept override {
+    return wrapped_->sharing()->processors_of(rank);
+  }
 
   // For endpoints.
   [[nodiscard]] transport& wrapped() noexcept { return *wrapped_; }

@@ -1,0 +1,61 @@
+// One device's share of a transport.
+//
+// Cost: one virtual call for a post and one for a poll.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "net/message.hpp"
+
+namespace weft::net {
+
+/// What became of a direct copy from or to a peer's memory.
+enum class copy_result : std::uint8_t {
+  done,
+  unavailable,  // not possible between these two: send the bytes as messages
+  bad_address,  // the memory is not there
+  peer_gone,
+};
+
+struct route;  // net/cell_way.hpp
+
+/// No particular device of the peer: the one with the sender's own index, modulo how many there are.
+inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
+
+/// One device's share of a transport. Posting is safe from several threads where the endpoint is shared; polling,
+/// adopting and releasing are the device's to serialize.
+template <class Sink>
+class endpoint {
+ public:
+  virtual ~endpoint() = default;
+
+  /// Sends at most `detail::inline_bytes_max` bytes, which may be overwritten on return.
+  [[nodiscard]] virtual post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+                                               const void* payload, std::uint32_t bytes) noexcept = 0;
+
+  /// Sends the first `bytes` bytes of packet `packet`, which belongs to the transport if the answer is ok.
+  [[nodiscard]] virtual post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what,
+                                             std::uint32_t packet, std::uint32_t bytes) noexcept = 0;
+
+  /// Hands arrivals to `sink`, at most about `budget` a peer; returns how many were consumed.
+  virtual unsigned poll(Sink& sink, unsigned budget) noexcept = 0;
+
+  /// Copies `bytes` bytes from `remote` in the memory of `peer`.
+  [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
+                                                std::size_t bytes) noexcept = 0;
+
+  /// Copies `bytes` bytes to `remote` in the memory of `peer`; they are there when this returns.
+  [[nodiscard]] virtual copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
+                                                 std::size_t bytes) noexcept = 0;
+
+  /// The way of small messages to `peer` that name no device, where it is a ring that the poster may push into itself,
+  /// without a virtual call; null elsewhere. Where the way is not known yet, `try_inject` finds it.
+  [[nodiscard]] virtual const route* route_to(std::uint32_t peer) const noexcept = 0;
+
+  /// Serves the arrivals of a device that is gone, from now until `release`.
+  virtual void adopt(std::uint32_t slot) noexcept = 0;
+  virtual void release(std::uint32_t slot) noexcept = 0;
+};
+
+}  // namespace weft::net

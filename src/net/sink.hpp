@@ -1,0 +1,60 @@
+// Where a transport hands its arrivals over: what a sink has, and what it may have.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/fast_ways.hpp"
+#include "net/message.hpp"
+
+namespace weft::net {
+
+/// Where arrivals go: any class with
+///   bool on_message(const arrival& message) noexcept;
+/// True: consumed, and where there is an owner the payload is now the sink's to release. False: no room; the transport
+/// keeps the message, and whatever came after it from the same device of that peer, for a later poll. The class is a
+/// parameter of the endpoints, so that what an arrival does is compiled into the poll.
+///
+/// A sink that also has
+///   bool take_at_once(std::uint32_t source, const header& what, const std::byte* payload, std::uint32_t bytes,
+///                     bool& consumed) noexcept;
+/// may be shown messages without an owner there first; false: they come to `on_message` then.
+template <class Sink>
+concept takes_at_once = base::has_fast_ways &&
+    requires(Sink& sink, const header& what, const std::byte* payload, bool& consumed) {
+  { sink.take_at_once(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
+};
+
+/// A sink that has a shorter way still for messages of one word, one after the other in a loop that calls nothing:
+///   static constexpr std::uint32_t word_kind;  // of such messages
+///   const void* take_word(std::uint32_t source, std::uint32_t id, const std::byte* tag_and_payload) noexcept;
+///   static constexpr std::uint32_t matched_word_kind;  // of such messages that meet a receive
+///   const void* take_matched_word(...) noexcept;       // the same for them
+///   bool is_awaited(const void* signalled) noexcept;
+///   void wake_awaiting(const void* signalled) noexcept;
+///   void took_words(unsigned count) noexcept;
+/// Both answer what it has signalled; null: nothing has happened, and the message comes to the others. True
+/// from `is_awaited`: `wake_awaiting` is to be called with it.
+template <class Sink>
+concept takes_words = takes_at_once<Sink> && requires(Sink& sink) {
+  Sink::word_kind;
+  Sink::matched_word_kind;
+};
+
+/// A sink that wants to know of messages that stay where they are because it had no room.
+template <class Sink>
+concept notes_refusals = requires(Sink& sink) {
+  sink.note_refusal();
+};
+
+/// A sink that is told of messages that will never arrive:
+///   void on_lost(std::uint32_t peer, const header& what, const char* cause) noexcept;
+/// `what` as it was posted, and `cause`, for people, valid for ever. A message whose post answered `full` because its
+/// peer can't be reached any more is told of without its note: nothing has happened to it.
+template <class Sink>
+concept hears_of_losses = requires(Sink& sink, const header& what, const char* cause) {
+  sink.on_lost(std::uint32_t{}, what, cause);
+};
+
+}  // namespace weft::net
