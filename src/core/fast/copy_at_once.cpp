@@ -1,9 +1,11 @@
 // Puts and gets that are no more than a copy: short ones, of a peer's memory that is mapped here.
 //
 // Cost of a word: the device's first lines, the handle, a line of the peer's table of regions, the word itself, the
-// line of the counters. No locked operation by the first eight threads, no register saved.
+// line of the counters. No locked operation by the first eight threads, no register saved. The general twin:
+// protocol/transfer.cpp.
 #include <cstring>
 
+#include "base/fast_ways.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/device.hpp"
@@ -16,6 +18,7 @@ using net::word_bytes;
 // Null where something else is to be done, or wrong.
 [[gnu::always_inline]] inline std::byte* mapped_here(core::device_state& through, std::uint32_t peer,
                                                      const remote_buffer& at, std::size_t bytes) {
+  if constexpr (!base::has_fast_ways) return nullptr;
   const remote_region& region = at.region;
   core::runtime_state& state = through.runtime();
   if (bytes > core::copied_at_once_max || peer >= through.rank_count() || region.rank != peer ||

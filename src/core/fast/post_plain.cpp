@@ -4,7 +4,8 @@
 // Cost of that: the device's first lines, the route to the peer, the ring's line, the cell, the word of those who sleep
 // there, the line of the counters. No locked operation, no register saved, nothing written to the stack: all arguments
 // come in registers, so that what is rare, or wrong, is called in the end with all of them, as if nothing had been
-// tried.
+// tried. The general twin: `device_state::post_inline` (protocol/post_message.cpp).
+#include "base/fast_ways.hpp"
 #include "core/api/refusals.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -36,6 +37,7 @@ namespace {
 template <operation What>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
                                                        const net::header& what, const_buffer_ref bytes) noexcept {
+  if constexpr (!base::has_fast_ways) return nullptr;
   if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;

@@ -4,6 +4,7 @@
 // transport. A call that finds messages does without the hooks and the other transports, 63 times at most.
 #include <utility>
 
+#include "base/fast_ways.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -55,8 +56,8 @@ bool device_state::poll_idle() noexcept {
     return poll_others(arrived, 0);
   }
   // The same as `end_call` and `look_elsewhere` would do, without the registers that they need for more.
-  if (hooks_.is_empty() && policy_ == progress_policy::local && (index_ == 0 || quiet_calls_ + 1 < quiet_calls_max))
-      [[likely]] {
+  if (base::has_fast_ways && hooks_.is_empty() && policy_ == progress_policy::local &&
+      (index_ == 0 || quiet_calls_ + 1 < quiet_calls_max)) [[likely]] {
     ++quiet_calls_;
     counts_.quiet();
     gate_.leave();

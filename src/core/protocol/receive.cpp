@@ -4,6 +4,7 @@
 // here already.
 #include <cstring>
 
+#include "base/fast_ways.hpp"
 #include "core/device/device_state.hpp"
 #include "core/message/message_body.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -338,8 +339,8 @@ namespace {
 
 weft::status weft::detail::post_plain_recv(core::device_state& through, message_source from, buffer_ref buffer,
                                            completion& local, std::uint64_t tag, void* context) {
-  if (from.peer() < through.rank_count() && buffer.address() != nullptr && buffer.bytes() <= core::buffer_bytes_max)
-      [[likely]] {
+  if (base::has_fast_ways && from.peer() < through.rank_count() && buffer.address() != nullptr &&
+      buffer.bytes() <= core::buffer_bytes_max) [[likely]] {
     return through.post_plain_receive(from, buffer, local, tag, context);
   }
   return post_recv_otherwise(through, from, buffer, local, tag, context);
