@@ -15,7 +15,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-COMPONENTS = ("pool", "matching", "queue", "array")
+COMPONENTS = ("pool", "matching", "queue")
 NANO = 1e9
 # A switch, and a signal to a fiber of another worker.
 PAPER_FIBERS_NS = {"yield": 20, "signal to another worker": 10}

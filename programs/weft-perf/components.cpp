@@ -15,7 +15,6 @@
 #include "weft-perf/handover.hpp"
 #include "weft-perf/machine.hpp"
 #include "weft/detail/laned_queue.hpp"
-#include "weft/detail/mpmc_array.hpp"
 #include "weft/detail/raw_record.hpp"
 #include "weft/detail/zeroed_memory.hpp"
 #include "weft/error.hpp"
@@ -98,22 +97,7 @@ step queue_step() {
       };
 }
 
-step array_step() {
-  using array = detail::mpmc_array<std::uint64_t>;
-  auto all = std::make_shared<array>();
-  for (std::uint64_t i = 0; i < 1024; ++i) all->append(i);
-  return [all](std::uint32_t, std::uint64_t first, std::uint64_t count) {
-    std::uint64_t wrong = 0;
-    for (std::uint64_t i = first; i < first + count; ++i) {
-      const std::uint64_t at = i * 7 % 1024;
-      wrong |= all->read(at) ^ at;
-    }
-    return wrong == 0;
-  };
-}
-
-const std::map<std::string, step (*)()> makers{
-    {"pool", pool_step}, {"matching", matching_step}, {"queue", queue_step}, {"array", array_step}};
+const std::map<std::string, step (*)()> makers{{"pool", pool_step}, {"matching", matching_step}, {"queue", queue_step}};
 
 struct worker_result {
   double count = 0;
@@ -143,7 +127,7 @@ worker_result work(const step& all, std::uint32_t thread, std::uint32_t threads,
 }  // namespace
 
 const std::vector<std::string>& component_names() {
-  static const std::vector<std::string> names{"pool", "matching", "queue", "array"};
+  static const std::vector<std::string> names{"pool", "matching", "queue"};
   return names;
 }
 

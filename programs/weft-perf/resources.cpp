@@ -34,7 +34,6 @@ std::vector<std::uint32_t> all_threads(const options& chosen, bool quick) {
 std::vector<component_point> points_of(const options& chosen, bool quick) {
   std::vector<component_point> out;
   for (const std::string& name : component_names()) {
-    if (quick && name == "array") continue;
     if (!is_wanted(chosen, name)) continue;
     for (const std::uint32_t threads : all_threads(chosen, quick)) out.push_back({name, threads});
   }

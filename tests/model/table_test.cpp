@@ -1,4 +1,4 @@
-// The MPMC array and the table of ids under the explorer: readers never see less than what is there, nor anything else.
+// The table of ids under the explorer: readers never see less than what is there, nor anything else.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 #include "model/atomics.hpp"
 #include "model/planting.hpp"
 #include "weft/detail/id_table.hpp"
-#include "weft/detail/mpmc_array.hpp"
 
 namespace {
 
@@ -16,7 +15,6 @@ using weft::detail::presence;
 
 constexpr std::memory_order relaxed = std::memory_order_relaxed;
 
-using array = weft::detail::mpmc_array<atomic<int>*, model_atomics>;
 using table = weft::detail::id_table<model_atomics>;
 
 class model_table : public ::testing::Test {
@@ -27,68 +25,6 @@ class model_table : public ::testing::Test {
 };
 
 const search brief{.executions_max = 4000, .random_executions_max = 2000, .deviations_max = 3};
-
-// What an element refers to was written before it was appended; growth happens at the second, third and fifth.
-void array_grows_under_a_reader() {
-  array shared(1);
-  atomic<int> objects[5] = {0, 0, 0, 0, 0};
-  threads(
-      [&] {
-        for (int i = 0; i < 5; ++i) {
-          objects[i].store(i + 1, relaxed);
-          check(shared.append(&objects[i]) == static_cast<std::size_t>(i), "the wrong index");
-        }
-      },
-      [&] {
-        for (int round = 0; round < 2; ++round) {
-          const std::size_t size = shared.size();
-          for (std::size_t i = 0; i < size; ++i) {
-            const atomic<int>* element = shared.read(i);
-            check(element != nullptr, "an element below the size is not there");
-            check(element->load(relaxed) == static_cast<int>(i) + 1, "what the element refers to is old");
-          }
-        }
-      },
-      // Without asking for the size: there or not yet, but nothing in between.
-      [&] {
-        for (std::size_t i = 0; i < 5; ++i) {
-          const atomic<int>* element = shared.read(i);
-          check(element == nullptr || element->load(relaxed) == static_cast<int>(i) + 1, "an element in between");
-        }
-      });
-}
-
-void array_two_writers() {
-  array shared(1);
-  atomic<int> first{0};
-  atomic<int> second{0};
-  atomic<int> third{0};
-  threads([&] { shared.append(&first); },
-          [&] {
-            const std::size_t index = shared.append(&second);
-            third.store(3, relaxed);
-            shared.write(index, &third);
-            check(shared.read(index) == &third, "a write is lost");
-          },
-          [&] {
-            for (std::size_t i = 0; i < 2; ++i) {
-              const atomic<int>* element = shared.read(i);
-              check(element != &third || element->load(relaxed) == 3, "what the element refers to is old");
-            }
-          });
-  check(shared.size() == 2, "an element is lost");
-  check(
-      (shared.read(0) == &first && shared.read(1) == &third) || (shared.read(0) == &third && shared.read(1) == &first),
-      "an element is lost");
-}
-
-TEST_F(model_table, the_array_holds_and_no_planted_bug_goes_unnoticed) {
-  const std::vector<program> programs{{"grows under a reader", array_grows_under_a_reader, brief},
-                                      {"two writers", array_two_writers, brief}};
-  const planting_report report = plant_bugs(programs, {"/mpmc_array.hpp"});
-  std::cout << report;
-  EXPECT_TRUE(report.right) << report;
-}
 
 // Ids that collide in every small table; it grows for each but the last.
 void ids_come_and_go() {

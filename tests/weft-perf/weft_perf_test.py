@@ -201,7 +201,7 @@ class Figures(unittest.TestCase):
         most = max(2, len(os.sched_getaffinity(0)))
         all_threads = [threads for threads in (1, 2, 4, 8, 16, 32, 64) if threads <= most]
         self.assertEqual({(each["claim"], each["threads"]) for each in got},
-                         {(name, threads) for name in ("pool", "matching", "queue", "array") for threads in all_threads})
+                         {(name, threads) for name in ("pool", "matching", "queue") for threads in all_threads})
         self.check_peers(got)
         got = self.figures("resources", *TINY, "--claims", "pool,queue", "--threads", "3")
         self.assertEqual([(each["claim"], each["threads"]) for each in got], [("pool", 3), ("queue", 3)])
