@@ -1,7 +1,6 @@
 #include "base/this_machine.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -10,9 +9,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/random.hpp"
 #include "weft/error.hpp"
 
 namespace weft::base {
@@ -39,36 +40,26 @@ struct mark_address {
 };
 
 // Datagrams: to connect to such a socket says whether it is there, and its owner needs to do nothing.
-int make_socket() {
-  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) fail("make a Unix socket");
-  return fd;
+descriptor make_socket() {
+  descriptor made{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  if (!made) fail("make a Unix socket");
+  return made;
 }
 
 }  // namespace
 
 machine_mark::machine_mark() {
-  if (::getrandom(name_.data(), name_.size(), 0) != static_cast<ssize_t>(name_.size())) fail("get random numbers");
+  if (!try_fill_random(std::as_writable_bytes(std::span{name_}))) fail("get random numbers");
   const mark_address address{name_};
-  fd_ = make_socket();
-  if (::bind(fd_, address.get(), address.bytes) == 0) return;
-  const int problem = errno;
-  ::close(fd_);
-  errno = problem;
-  fail("name a Unix socket");
+  socket_ = make_socket();
+  if (::bind(socket_.get(), address.get(), address.bytes) != 0) fail("name a Unix socket");
 }
-
-machine_mark::~machine_mark() { ::close(fd_); }
 
 bool is_on_this_machine(const machine_mark::name_type& name) {
   const mark_address address{name};
-  const int fd = make_socket();
-  const bool found = ::connect(fd, address.get(), address.bytes) == 0;
-  const int problem = errno;
-  ::close(fd);
-  if (found) return true;
-  errno = problem;
-  if (problem != ECONNREFUSED) fail("look for a Unix socket");
+  const descriptor socket = make_socket();
+  if (::connect(socket.get(), address.get(), address.bytes) == 0) return true;
+  if (errno != ECONNREFUSED) fail("look for a Unix socket");
   return false;
 }
 

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "base/descriptor.hpp"
+
 namespace weft::base {
 
 /// A socket under a random name that processes of this kernel and network namespace find, and no others. Names that a
@@ -16,13 +18,12 @@ class machine_mark {
   machine_mark();
   machine_mark(const machine_mark&) = delete;
   machine_mark& operator=(const machine_mark&) = delete;
-  ~machine_mark();
 
   [[nodiscard]] const name_type& name() const noexcept { return name_; }
 
  private:
   name_type name_{};
-  int fd_ = -1;
+  descriptor socket_;
 };
 
 /// Whether the mark of this name exists on this machine at this time. **Errors**: transport_failed where the system

@@ -7,7 +7,6 @@
 // newcomer does. The first rank that leaves the first fence draws the line, by a file. Ranks with different keys never
 // form a job.
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/random.hpp"
 #include "boot/backends.hpp"
 #include "boot/file_directory.hpp"
 #include "weft/error.hpp"
@@ -30,7 +30,7 @@ constexpr const char* conflict_text =
 
 std::string make_nonce() {
   std::uint64_t bits = 0;
-  if (::getrandom(&bits, sizeof bits, 0) != sizeof bits) {
+  if (!base::try_fill_random(std::as_writable_bytes(std::span{&bits, 1}))) {
     throw error{errc::boot_failed, "file boot: the system gives no random numbers"};
   }
   return fmt::format("{:016x}", bits);

@@ -41,40 +41,20 @@ bool write_all(int fd, std::string_view contents) noexcept {
 
 }  // namespace
 
-held_file::held_file(held_file&& other) : fd_{std::exchange(other.fd_, -1)} {}
-
-held_file& held_file::operator=(held_file&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-void held_file::become_copy() noexcept {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
-held_file::~held_file() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 private_directory::private_directory(std::string path) : path_{std::move(path)} { open(); }
-
-private_directory::~private_directory() {
-  if (fd_ >= 0) ::close(fd_);
-}
 
 void private_directory::open() {
   const bool made = ::mkdir(path_.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) fail("can't be made");
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd_ < 0) fail("can't be opened");
+  here_ = base::descriptor{::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!here_) fail("can't be opened");
   check();
   if (made) write(made_name, "");
 }
 
 void private_directory::check() const {
   struct stat status {};
-  if (::fstat(fd_, &status) != 0) fail("can't be examined");
+  if (::fstat(here_.get(), &status) != 0) fail("can't be examined");
   if (status.st_uid != ::geteuid()) {
     throw error{errc::boot_failed,
                 fmt::format("file boot: WEFT_BOOT_DIR={} belongs to another user (uid {}); give each job "
@@ -95,13 +75,13 @@ void private_directory::fail(std::string_view what, const std::string& name) con
 
 held_file private_directory::lock(clock::time_point deadline) {
   for (;;) {
-    const int fd = ::openat(fd_, mutex_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd = ::openat(here_.get(), mutex_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno != ENOENT) fail("can't be opened", mutex_name);
     if (fd < 0) {  // the last of an earlier job has just removed the directory
       open();
       continue;
     }
-    held_file mine{fd};
+    held_file mine{base::descriptor{fd}};
     struct stat status {};
     // An unlinked mutex belongs to a directory that has been dissolved; nobody else will meet us there.
     if (try_lock(fd) && ::fstat(fd, &status) == 0 && status.st_nlink > 0) return mine;
@@ -114,18 +94,18 @@ held_file private_directory::lock(clock::time_point deadline) {
 }
 
 held_file private_directory::create_held(const std::string& name, std::string_view contents) {
-  const int fd = ::openat(fd_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int fd = ::openat(here_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) fail("can't be made", name);
-  held_file mine{fd};
+  held_file mine{base::descriptor{fd}};
   if (!try_lock(fd)) fail("can't be locked", name);
   if (!write_all(fd, contents)) fail("can't be written", name);
   return mine;
 }
 
 bool private_directory::is_held(const std::string& name) const {
-  const int fd = ::openat(fd_, name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  const int fd = ::openat(here_.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
-  const held_file closes_it{fd};
+  const base::descriptor closes_it{fd};
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
@@ -135,18 +115,18 @@ bool private_directory::is_held(const std::string& name) const {
 
 void private_directory::write(const std::string& name, std::string_view contents) {
   const std::string part = name + ".part";
-  const int fd = ::openat(fd_, part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int fd = ::openat(here_.get(), part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) fail("can't be made", part);
-  const held_file closes_it{fd};
+  const base::descriptor closes_it{fd};
   if (!write_all(fd, contents)) fail("can't be written", part);
-  if (::renameat(fd_, part.c_str(), fd_, name.c_str()) != 0) fail("can't be given its name", part);
+  if (::renameat(here_.get(), part.c_str(), here_.get(), name.c_str()) != 0) fail("can't be given its name", part);
 }
 
 std::optional<std::string> private_directory::read(const std::string& name) const {
-  const int fd = ::openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  const int fd = ::openat(here_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) return std::nullopt;
   if (fd < 0) fail("can't be opened", name);
-  const held_file closes_it{fd};
+  const base::descriptor closes_it{fd};
   std::string contents;
   std::array<char, 8192> bytes;
   for (;;) {
@@ -160,17 +140,17 @@ std::optional<std::string> private_directory::read(const std::string& name) cons
 }
 
 bool private_directory::exists(const std::string& name) const noexcept {
-  return ::faccessat(fd_, name.c_str(), F_OK, 0) == 0;
+  return ::faccessat(here_.get(), name.c_str(), F_OK, 0) == 0;
 }
 
-void private_directory::remove(const std::string& name) noexcept { ::unlinkat(fd_, name.c_str(), 0); }
+void private_directory::remove(const std::string& name) noexcept { ::unlinkat(here_.get(), name.c_str(), 0); }
 
 std::vector<std::string> private_directory::list() const {
   // A description of its own: the position is not shared with an earlier listing.
-  const int fd = ::openat(fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = ::openat(here_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const directory = fd < 0 ? nullptr : ::fdopendir(fd);
   if (directory == nullptr) {
-    const held_file closes_it{fd};
+    const base::descriptor closes_it{fd};
     fail("can't be listed");
   }
   std::vector<std::string> names;

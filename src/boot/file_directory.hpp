@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/not_inherited.hpp"
 
 namespace weft::boot {
@@ -18,16 +19,18 @@ namespace weft::boot {
 class held_file final : private base::not_inherited {
  public:
   held_file() = default;
-  explicit held_file(int fd) : fd_{fd} {}
-  held_file(held_file&& other);
-  held_file& operator=(held_file&& other) noexcept;
-  ~held_file();
-  [[nodiscard]] bool held() const noexcept { return fd_ >= 0; }
+  explicit held_file(base::descriptor file) : file_{std::move(file)} {}
+  held_file(held_file&& other) : file_{std::move(other.file_)} {}
+  held_file& operator=(held_file&& other) noexcept {
+    file_ = std::move(other.file_);
+    return *this;
+  }
+  [[nodiscard]] bool held() const noexcept { return static_cast<bool>(file_); }
 
  private:
-  void become_copy() noexcept override;
+  void become_copy() noexcept override { file_ = base::descriptor{}; }
 
-  int fd_ = -1;
+  base::descriptor file_;
 };
 
 /// All names are those of files in the directory. **Errors** boot_failed, with path and cause.
@@ -40,7 +43,6 @@ class private_directory {
   explicit private_directory(std::string path);
   private_directory(const private_directory&) = delete;
   private_directory& operator=(const private_directory&) = delete;
-  ~private_directory();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -70,7 +72,7 @@ class private_directory {
   [[noreturn]] void fail(std::string_view what, const std::string& name = {}) const;
 
   std::string path_;
-  int fd_ = -1;
+  base::descriptor here_;
 };
 
 }  // namespace weft::boot

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/descriptor.hpp"
 #include "boot/backends.hpp"
 #include "boot/pmi1_wire.hpp"
 #include "weft/error.hpp"
@@ -29,22 +30,18 @@ constexpr std::size_t line_bytes_max = 1000;
 class pmi1_client final : public bootstrap {
  public:
   explicit pmi1_client(const pmi1_options& options)
-      : fd_{options.fd}, rank_{options.rank}, size_{options.size}, timeout_{options.timeout}, process_{::getpid()} {
+      : rank_{options.rank}, size_{options.size}, timeout_{options.timeout}, process_{::getpid()} {
     struct stat status {};
-    if (::fstat(fd_, &status) != 0 || !S_ISSOCK(status.st_mode)) {
+    if (::fstat(options.fd, &status) != 0 || !S_ISSOCK(status.st_mode)) {
       throw error{
           errc::boot_failed,
           fmt::format("pmi1: rank {} of {}: PMI_FD={} is not an open socket; was the environment inherited from "
                       "a rank by another program? (WEFT_BOOT=single runs it alone)",
-                      rank_, size_, fd_)};
+                      rank_, size_, options.fd)};
     }
-    ::fcntl(fd_, F_SETFD, FD_CLOEXEC);  // the launcher speaks to this process, not to its children
-    try {
-      shake_hands();
-    } catch (...) {
-      ::close(fd_);
-      throw;
-    }
+    server_ = base::descriptor{options.fd};
+    ::fcntl(server_.get(), F_SETFD, FD_CLOEXEC);  // the launcher speaks to this process, not to its children
+    shake_hands();
   }
 
   ~pmi1_client() override {
@@ -54,7 +51,6 @@ class pmi1_client final : public bootstrap {
       if (!broken_) (void)ask("cmd=finalize", "finalize_ack");
     } catch (...) {  // the launcher is gone, and with it whom to tell
     }
-    ::close(fd_);
   }
 
   std::uint32_t rank() const noexcept override { return rank_; }
@@ -183,7 +179,7 @@ class pmi1_client final : public bootstrap {
     const std::string line = request + '\n';
     const auto deadline = clock::now() + timeout_;
     for (std::size_t sent = 0; sent < line.size();) {
-      const ssize_t n = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t n = ::send(server_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n >= 0)
         sent += static_cast<std::size_t>(n);
       else if (errno == EAGAIN) {
@@ -205,7 +201,7 @@ class pmi1_client final : public bootstrap {
       if (lines_.overrun()) fail("answers without end");
       if (!wait_for(POLLIN, deadline)) return std::nullopt;
       std::array<char, 4096> bytes;
-      const ssize_t n = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+      const ssize_t n = ::recv(server_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
       if (n > 0)
         lines_.append({bytes.data(), static_cast<std::size_t>(n)});
       else if (n == 0)
@@ -219,7 +215,7 @@ class pmi1_client final : public bootstrap {
   bool wait_for(short events, clock::time_point deadline) {
     for (;;) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
-      pollfd entry{fd_, events, 0};
+      pollfd entry{server_.get(), events, 0};
       const int n = ::poll(&entry, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
       if (n > 0) return true;
       if (n == 0 && left <= 0) return false;
@@ -248,12 +244,12 @@ class pmi1_client final : public bootstrap {
 
   [[noreturn]] void fail(const std::string& what) {
     broken_ = true;
-    throw error{errc::boot_failed,
-                fmt::format("pmi1: rank {} of {}: the launcher's PMI server (PMI_FD={}) {}", rank_, size_, fd_, what)};
+    throw error{errc::boot_failed, fmt::format("pmi1: rank {} of {}: the launcher's PMI server (PMI_FD={}) {}", rank_,
+                                               size_, server_.get(), what)};
   }
 
   std::mutex mutex_;
-  int fd_;
+  base::descriptor server_;
   std::uint32_t rank_;
   std::uint32_t size_;
   std::chrono::milliseconds timeout_;

@@ -53,9 +53,9 @@ void read_invitation_of(fuzz::input& in) {
 }
 
 // What a visitor brings: mostly a segment as it should be, but for one thing.
-unique_fd make_segment(fuzz::input& in, bool& fits) {
+base::descriptor make_segment(fuzz::input& in, bool& fits) {
   const auto how = in.take<std::uint8_t>();
-  unique_fd out{::memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  base::descriptor out{::memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   const std::uint64_t bytes =
       how % 4 == 0 ? test::boundary_words[in.take<std::uint8_t>() % test::boundary_words.size()] : where.bytes;
   const bool has_size = ::ftruncate(out.get(), static_cast<off_t>(bytes)) == 0 && bytes == where.bytes;
@@ -98,9 +98,9 @@ void send(int socket, std::span<const std::uint8_t> bytes, const std::vector<int
 void welcome_visitor(fuzz::input& in) {
   std::array<int, 2> ends{-1, -1};
   require(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0, "no sockets");
-  unique_fd mine{ends[0]}, visitors{ends[1]};
+  base::descriptor mine{ends[0]}, visitors{ends[1]};
   bool fits = false;
-  const unique_fd file = make_segment(in, fits);
+  const base::descriptor file = make_segment(in, fits);
   const auto how = in.take<std::uint8_t>();
   const std::size_t count = how % 8 < 5 ? 1 : how % 8 - 5 + (how % 8 > 5 ? 1U : 0U);  // 0, 2 or 3
   greeting said{how % 16 < 8 ? password : secret{1}, how / 16 % 8 < 6 ? how / 16 % 4U : in.take<std::uint32_t>()};
@@ -108,13 +108,13 @@ void welcome_visitor(fuzz::input& in) {
   std::memcpy(bytes.data(), &said, sizeof said);
   const std::size_t size = how < 200 ? sizeof said : 1U + in.take<std::uint8_t>() % bytes.size();
   send(visitors.get(), std::span{bytes}.first(size), std::vector<int>(count, file.get()));
-  if (how % 32 == 31) visitors = unique_fd{};
+  if (how % 32 == 31) visitors = base::descriptor{};
   peer guest{host, 1, where};
   const bool is_due = size == sizeof said && count == 1 && how % 16 < 8 && said.rank == 1;
   try {
     const std::uint32_t process = process_behind(mine);
     greeting heard;
-    const unique_fd got = receive_with_descriptor(mine, heard, soon());
+    const base::descriptor got = receive_with_descriptor(mine, heard, soon());
     require(size == sizeof said && count == 1 && heard.rank == said.rank, "another greeting");
     const bool expected = is_awaited(heard, password, host, job_shape.ranks);
     require(expected == (heard.password == password && (heard.rank == 1 || heard.rank == 2)), "another visitor");

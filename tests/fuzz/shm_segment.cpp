@@ -161,7 +161,7 @@ void meet_with_header(job& all, fuzz::input& in) {
   const bool fits =
       seen.magic == net::shm::segment_magic && seen.rank == 0 && seen.shape == all.ranks[1]->where().shape;
   try {
-    met.attach(page.data(), net::shm::segment{}, net::shm::unique_fd{}, true, 0);
+    met.attach(page.data(), net::shm::segment{}, base::descriptor{}, true, 0);
     require(fits, "a header was believed");
   } catch (const error&) {
     require(!fits && !met.is_attached(), "a header was not believed");

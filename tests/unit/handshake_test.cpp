@@ -70,7 +70,7 @@ struct owned_segment {
   }
   layout where{job_shape};
   segment memory;
-  unique_fd file;
+  base::descriptor file;
 };
 
 // The rank under test, in a thread of its own.
@@ -101,7 +101,7 @@ class meeting_rank {
   }
   [[nodiscard]] bool is_one_machine() const { return is_one_machine_; }
   [[nodiscard]] bool is_attached(std::uint32_t rank) const { return peers_[rank]->is_attached(); }
-  [[nodiscard]] unique_fd visit() const { return connect_to(socket_name(boot.mine.segment), soon()); }
+  [[nodiscard]] base::descriptor visit() const { return connect_to(socket_name(boot.mine.segment), soon()); }
 
   scripted boot;
 
@@ -114,7 +114,7 @@ class meeting_rank {
   bool is_one_machine_ = false;
 };
 
-bool hung_up(const unique_fd& socket) {
+bool hung_up(const base::descriptor& socket) {
   static_cast<void>(wait_for_any(std::array{socket.get()}, soon()));
   char byte;
   const ssize_t got = ::recv(socket.get(), &byte, 1, 0);
@@ -123,10 +123,10 @@ bool hung_up(const unique_fd& socket) {
 
 void introduce_rightly(const meeting_rank& host) {
   const owned_segment mine{1};
-  const unique_fd socket = host.visit();
+  const base::descriptor socket = host.visit();
   send_with_descriptor(socket, greeting{host.boot.mine.password, 1}, mine.file, soon());
   greeting answer{};
-  const unique_fd theirs = receive_with_descriptor(socket, answer, soon());
+  const base::descriptor theirs = receive_with_descriptor(socket, answer, soon());
   EXPECT_EQ(answer.rank, 0U);
   EXPECT_EQ(answer.password, others_password);
   EXPECT_TRUE(theirs);
@@ -137,26 +137,26 @@ TEST(handshake, sends_strangers_away_and_lets_the_rank_in_that_comes_after_them)
   host.start();
   const owned_segment good{1};
   const secret password = host.boot.mine.password;
-  { const unique_fd leaves_at_once = host.visit(); }
+  { const base::descriptor leaves_at_once = host.visit(); }
   {
-    const unique_fd babbles = host.visit();
+    const base::descriptor babbles = host.visit();
     ASSERT_EQ(::send(babbles.get(), "hello", 5, MSG_NOSIGNAL), 5);
     EXPECT_TRUE(hung_up(babbles));
   }
   {
-    const unique_fd has_no_segment = host.visit();
+    const base::descriptor has_no_segment = host.visit();
     const greeting said{password, 1};
     ASSERT_EQ(::send(has_no_segment.get(), &said, sizeof said, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof said));
     EXPECT_TRUE(hung_up(has_no_segment));
   }
   {
-    const unique_fd says_too_much = host.visit();
+    const base::descriptor says_too_much = host.visit();
     send_with_descriptor(says_too_much, std::array<greeting, 3>{}, good.file, soon());
     EXPECT_TRUE(hung_up(says_too_much));
   }
   for (const greeting& wrong : {greeting{{}, 1}, greeting{others_password, 1}, greeting{password, 0},
                                 greeting{password, 2}, greeting{password, ~0U}}) {
-    const unique_fd stranger = host.visit();
+    const base::descriptor stranger = host.visit();
     send_with_descriptor(stranger, wrong, good.file, soon());
     EXPECT_TRUE(hung_up(stranger)) << "rank " << wrong.rank;
   }
@@ -173,8 +173,8 @@ TEST(rendezvous_socket, keeps_no_descriptor_of_a_message_that_has_another_number
     std::array<int, 2> sockets{-1, -1}, pipes{-1, -1};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
     ASSERT_EQ(::pipe2(pipes.data(), O_CLOEXEC), 0);
-    const unique_fd mine{sockets[0]}, others{sockets[1]}, reader{pipes[0]};
-    unique_fd writer{pipes[1]};
+    const base::descriptor mine{sockets[0]}, others{sockets[1]}, reader{pipes[0]};
+    base::descriptor writer{pipes[1]};
     greeting said{others_password, 1};
     iovec part{&said, sizeof said};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(8 * sizeof(int))> control{};
@@ -192,7 +192,7 @@ TEST(rendezvous_socket, keeps_no_descriptor_of_a_message_that_has_another_number
     ASSERT_EQ(::sendmsg(others.get(), &message, 0), static_cast<ssize_t>(sizeof said));
     greeting heard{};
     EXPECT_THROW(static_cast<void>(receive_with_descriptor(mine, heard, soon())), error);
-    writer = unique_fd{};
+    writer = base::descriptor{};
     static_cast<void>(wait_for_any(std::array{reader.get()}, soon()));  // throws where a writer is left
     char byte = 0;
     EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << count;
@@ -204,7 +204,7 @@ class files_left {
  public:
   explicit files_left(std::size_t count) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
-    std::vector<unique_fd> lowest;  // free numbers, and the first that is beyond the limit
+    std::vector<base::descriptor> lowest;  // free numbers, and the first that is beyond the limit
     while (lowest.size() <= count) lowest.emplace_back(::dup(STDERR_FILENO));
     const rlimit now{static_cast<rlim_t>(lowest.back().get()), before_.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &now);
@@ -220,7 +220,7 @@ class files_left {
 TEST(rendezvous_socket, says_that_this_process_has_no_descriptor_left_for_the_one_that_came) {
   std::array<int, 2> sockets{-1, -1};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
-  const unique_fd mine{sockets[0]}, others{sockets[1]};
+  const base::descriptor mine{sockets[0]}, others{sockets[1]};
   const owned_segment good{1};
   send_with_descriptor(others, greeting{others_password, 1}, good.file, soon());
   const files_left none{0};
@@ -240,7 +240,7 @@ TEST(handshake, of_a_host_with_no_descriptor_left_ends_at_once_on_both_sides) {
   host.start();
   const owned_segment good{1};
   const files_left for_both_sockets{2};
-  const unique_fd visitor = host.visit();
+  const base::descriptor visitor = host.visit();
   send_with_descriptor(visitor, greeting{host.boot.mine.password, 1}, good.file, soon());
   EXPECT_TRUE(hung_up(visitor));
   EXPECT_THAT(host.end(), HasSubstr("no descriptor left"));
@@ -250,7 +250,7 @@ TEST(handshake, of_a_host_with_no_descriptor_left_ends_at_once_on_both_sides) {
 TEST(handshake, does_not_wait_for_strangers_who_say_nothing) {
   meeting_rank host{0};
   host.start();
-  std::vector<unique_fd> silent;
+  std::vector<base::descriptor> silent;
   for (int i = 0; i < 100; ++i) silent.push_back(host.visit());
   introduce_rightly(host);
   EXPECT_EQ(host.end(), "");
@@ -260,7 +260,7 @@ TEST(handshake, does_not_wait_for_strangers_who_say_nothing) {
 TEST(handshake, refuses_segments_that_could_shrink_or_are_not_what_was_agreed_on) {
   meeting_rank host{0};
   host.start();
-  std::vector<unique_fd> bad;
+  std::vector<base::descriptor> bad;
   bad.emplace_back(memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   bad.emplace_back(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(bad.back().get(), static_cast<off_t>(layout{job_shape}.bytes)), 0);
@@ -270,8 +270,8 @@ TEST(handshake, refuses_segments_that_could_shrink_or_are_not_what_was_agreed_on
   bad.push_back(std::move(other_rank.file));
   bad.push_back(std::move(no_magic.file));
   bad.push_back(std::move(other_shape.file));
-  for (const unique_fd& file : bad) {
-    const unique_fd socket = host.visit();
+  for (const base::descriptor& file : bad) {
+    const base::descriptor socket = host.visit();
     send_with_descriptor(socket, greeting{host.boot.mine.password, 1}, file, soon());
     greeting answer{};
     static_cast<void>(receive_with_descriptor(socket, answer, soon()));
@@ -285,7 +285,7 @@ TEST(handshake, refuses_segments_that_could_shrink_or_are_not_what_was_agreed_on
 TEST(handshake, says_whom_it_waited_for_in_vain) {
   meeting_rank host{0, 3};
   host.start();
-  const unique_fd silent = host.visit();
+  const base::descriptor silent = host.visit();
   EXPECT_THAT(host.end(), HasSubstr("rank 0 waited in vain for 1 of the ranks on its machine"));
 }
 
@@ -303,11 +303,11 @@ class visited_host {
     EXPECT_EQ(said.password, others_password);
   }
 
-  void answer(const greeting& what, const unique_fd& file) { send_with_descriptor(socket_, what, file, soon()); }
-  void hang_up() { socket_ = unique_fd{}; }
+  void answer(const greeting& what, const base::descriptor& file) { send_with_descriptor(socket_, what, file, soon()); }
+  void hang_up() { socket_ = base::descriptor{}; }
 
  private:
-  unique_fd listener_, socket_;
+  base::descriptor listener_, socket_;
 };
 
 // Whichever of the two would have to visit: neither waits, and nothing fails.

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t segment_bytes = 64 * 4096;
 
-std::string refusal(const unique_fd& file, std::size_t size) {
+std::string refusal(const base::descriptor& file, std::size_t size) {
   try {
     static_cast<void>(segment::map(file, size));
   } catch (const error& thrown) {
@@ -72,7 +72,7 @@ TEST(segment, of_another_size_is_refused) {
 }
 
 TEST(segment, that_could_shrink_is_refused) {
-  const unique_fd file{memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  const base::descriptor file{memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   ASSERT_EQ(ftruncate(file.get(), segment_bytes), 0);
   EXPECT_THAT(refusal(file, segment_bytes), HasSubstr("not sealed against shrinking"));
   ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW), 0);
@@ -82,18 +82,18 @@ TEST(segment, that_could_shrink_is_refused) {
 }
 
 TEST(segment, is_no_file_of_another_kind) {
-  EXPECT_NE(refusal(unique_fd{}, segment_bytes), "");
+  EXPECT_NE(refusal(base::descriptor{}, segment_bytes), "");
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const unique_fd in{ends[0]}, out{ends[1]};
+  const base::descriptor in{ends[0]}, out{ends[1]};
   EXPECT_NE(refusal(in, segment_bytes), "");
 }
 
-TEST(unique_fd, closes_what_it_owns_once) {
+TEST(descriptor, closes_what_it_owns_once) {
   const int raw = memfd_create("weft-test", MFD_CLOEXEC);
   {
-    unique_fd first{raw};
-    unique_fd second{std::move(first)};
+    base::descriptor first{raw};
+    base::descriptor second{std::move(first)};
     EXPECT_FALSE(first);
     EXPECT_EQ(second.get(), raw);
     EXPECT_NE(fcntl(raw, F_GETFD), -1);

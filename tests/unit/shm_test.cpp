@@ -84,7 +84,7 @@ TEST(peer, is_refused_where_its_segment_is_not_what_was_agreed_on) {
     spoil(there.header());
     peer other{0, 1, there.where};
     try {
-      other.attach(there.base(), segment{}, unique_fd{}, true, 1);
+      other.attach(there.base(), segment{}, base::descriptor{}, true, 1);
     } catch (const error& thrown) {
       EXPECT_EQ(thrown.code(), errc::transport_failed);
       EXPECT_THAT(thrown.what(), testing::HasSubstr("rank 0 finds a segment of rank 1"));
@@ -105,7 +105,7 @@ TEST(peer, is_refused_where_its_segment_is_not_what_was_agreed_on) {
 TEST(peer, gives_packets_back_in_the_order_of_their_release_round_and_round) {
   fake_segment there;
   peer other{2, 1, there.where};
-  other.attach(there.base(), segment{}, unique_fd{}, true, 1);
+  other.attach(there.base(), segment{}, base::descriptor{}, true, 1);
   auto* entries = reinterpret_cast<return_ring::entry*>(there.base() + there.where.return_ring(2));
   for (std::uint32_t i = 0; i < 100; ++i) {
     const std::uint32_t index = i * 3 % small.packet_count;
@@ -127,7 +127,7 @@ TEST(peer, can_be_read_only_after_a_probe_that_went_well) {
   for (const auto& [wanted, value] : {std::pair{true, word}, {true, word + 1}, {false, word}}) {
     there.header().probe_value = value;
     peer other{0, 1, there.where};
-    other.attach(there.base(), segment{}, unique_fd{}, true, 1);
+    other.attach(there.base(), segment{}, base::descriptor{}, true, 1);
     EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::unavailable);
     other.probe(wanted);
     const bool good = wanted && value == word;
@@ -145,9 +145,9 @@ TEST(peer, whose_connection_has_hung_up_is_neither_read_nor_written) {
   there.header().probe_value = word;
   std::array<int, 2> sockets{-1, -1};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()), 0);
-  unique_fd theirs{sockets[1]};
+  base::descriptor theirs{sockets[1]};
   peer other{0, 1, there.where};
-  other.attach(there.base(), segment{}, unique_fd{sockets[0]}, false, static_cast<std::uint32_t>(::getpid()));
+  other.attach(there.base(), segment{}, base::descriptor{sockets[0]}, false, static_cast<std::uint32_t>(::getpid()));
   other.probe(true);
   if (!other.can_read()) GTEST_SKIP() << "process_vm_readv is forbidden here";
   const std::uint64_t from = 9;
@@ -155,7 +155,7 @@ TEST(peer, whose_connection_has_hung_up_is_neither_read_nor_written) {
   EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::done);
   EXPECT_EQ(std::exchange(seen, 0U), 9U);
   word = 7;
-  theirs = unique_fd{};
+  theirs = base::descriptor{};
   EXPECT_EQ(other.write(&from, there.header().probe_address, sizeof from), copy_result::peer_gone);
   EXPECT_EQ(word, 7U);
   EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::peer_gone);

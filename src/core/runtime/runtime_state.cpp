@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "base/last_error.hpp"
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
+#include "base/random.hpp"
 #include "base/this_suspender.hpp"
 #include "core/device/inside_node.hpp"
 #include "net/transports.hpp"
@@ -191,7 +191,7 @@ bool runtime_state::has_payloads_out() noexcept {
 // A number that tells this runtime's job from all others: what remote handles are checked against.
 void runtime_state::propose_job(const std::string& name) {
   job_key_ = name + ".job";
-  if (getrandom(&job_, sizeof job_, 0) != sizeof job_) job_ = static_cast<std::uint64_t>(getpid()) << 32 | 1;
+  job_ = base::random_word();
   if (rank_ == 0 && size_ > 1) bootstrap_->put(job_key_, {reinterpret_cast<const char*>(&job_), sizeof job_});
 }
 

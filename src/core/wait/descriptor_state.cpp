@@ -14,9 +14,9 @@
 namespace weft::core {
 namespace {
 
-int open_event() {
-  const int out = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (out >= 0) return out;
+base::descriptor open_event() {
+  base::descriptor out{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  if (out) return out;
   throw error{errc::transport_failed, fmt::format("wait_descriptor: eventfd failed: {}", std::strerror(errno))};
 }
 
@@ -24,12 +24,7 @@ int open_event() {
 
 descriptor_state::descriptor_state(runtime_state& owner, device_state& through)
     : owner_{owner}, through_{through}, event_{open_event()} {
-  try {
-    thread_ = std::thread{[this] { run(); }};
-  } catch (...) {
-    ::close(event_);
-    throw;
-  }
+  thread_ = std::thread{[this] { run(); }};
 }
 
 descriptor_state::~descriptor_state() {
@@ -40,7 +35,6 @@ descriptor_state::~descriptor_state() {
   changed_.notify_one();
   owner_.parking().stir(through_.index());
   thread_.join();
-  ::close(event_);
 }
 
 bool descriptor_state::arm() {
@@ -94,13 +88,13 @@ bool descriptor_state::has_changed(const parking::last_look& since) noexcept {
 
 void descriptor_state::set_readable() const noexcept {
   // Where it fails, it is full, and so readable.
-  [[maybe_unused]] const int done = ::eventfd_write(event_, 1);
+  [[maybe_unused]] const int done = ::eventfd_write(event_.get(), 1);
 }
 
 void descriptor_state::set_unreadable() const noexcept {
   // Where it fails, it is empty already.
   eventfd_t count = 0;
-  [[maybe_unused]] const int done = ::eventfd_read(event_, &count);
+  [[maybe_unused]] const int done = ::eventfd_read(event_.get(), &count);
 }
 
 }  // namespace weft::core

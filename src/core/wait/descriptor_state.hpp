@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/descriptor.hpp"
 #include "base/not_inherited.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/parking.hpp"
@@ -26,7 +27,7 @@ class descriptor_state {
   descriptor_state(const descriptor_state&) = delete;
   descriptor_state& operator=(const descriptor_state&) = delete;
 
-  [[nodiscard]] int fd() const noexcept { return event_; }
+  [[nodiscard]] int fd() const noexcept { return event_.get(); }
   /// In a child of fork(), which has no thread for it. What that waits for can't be destroyed either.
   [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
   /// What `wait_descriptor::arm` promises.
@@ -40,7 +41,7 @@ class descriptor_state {
 
   runtime_state& owner_;
   device_state& through_;
-  int event_;
+  base::descriptor event_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

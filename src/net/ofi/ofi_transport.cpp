@@ -1,7 +1,6 @@
 #include "net/ofi/ofi_transport.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "net/ofi/choice.hpp"
 #include "weft/error.hpp"
 
@@ -36,14 +36,6 @@ port_shape shape_of(const base::settings& settings) {
   const auto fit = static_cast<std::uint32_t>(buffer_space / packet_stride(out.message_bytes));
   out.sends = std::clamp(std::min(settings.ring_cells, fit), buffers_least, buffers_most);
   out.receives = out.sends;
-  return out;
-}
-
-std::uint64_t random_word() noexcept {
-  std::uint64_t out = 0;
-  if (getrandom(&out, sizeof out, 0) != sizeof out) {
-    out = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  }
   return out;
 }
 
@@ -100,7 +92,7 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
   if (self_ == 0) {
     try {
       out = wanted.empty() ? fastest_provider() : provider_named(wanted);
-      job_ = random_word();
+      job_ = base::random_word();
       std::memcpy(said.data(), &job_, sizeof job_);
       said += name_of(*out);
       base::log_info("libfabric: the provider is {}{}", name_of(*out), wanted.empty() ? ", the fastest" : "");

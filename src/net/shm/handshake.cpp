@@ -1,7 +1,6 @@
 #include "net/shm/handshake.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "net/shm/invitation.hpp"
 #include "net/shm/rendezvous_socket.hpp"
 #include "weft/error.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 secret random_secret() {
   secret out;
-  if (getrandom(out.data(), out.size(), 0) != static_cast<ssize_t>(out.size())) {
+  if (!base::try_fill_random(std::as_writable_bytes(std::span{out}))) {
     throw error{errc::transport_failed, "the system has no random numbers to name a segment with (getrandom)"};
   }
   return out;
@@ -45,7 +45,7 @@ const secret& this_process() {
 
 class meeting {
  public:
-  meeting(const transport_context& context, std::byte* own, const unique_fd& own_file, std::size_t bytes,
+  meeting(const transport_context& context, std::byte* own, const base::descriptor& own_file, std::size_t bytes,
           std::vector<std::unique_ptr<peer>>& peers)
       : context_{context},
         own_file_{own_file},
@@ -109,16 +109,16 @@ class meeting {
       throw error{errc::transport_failed,
                   fmt::format("the segment of rank {}, a thread of this process, is gone", rank)};
     }
-    peers_[rank]->attach(found->second, segment{}, unique_fd{}, true, static_cast<std::uint32_t>(getpid()));
+    peers_[rank]->attach(found->second, segment{}, base::descriptor{}, true, static_cast<std::uint32_t>(getpid()));
   }
 
   void visit(std::uint32_t rank) {
     try {
-      unique_fd socket = connect_to(socket_name(theirs_[rank].segment), deadline_);
+      base::descriptor socket = connect_to(socket_name(theirs_[rank].segment), deadline_);
       const std::uint32_t process = process_behind(socket);
       send_with_descriptor(socket, greeting{theirs_[rank].password, context_.boot.rank()}, own_file_, deadline_);
       greeting answer;
-      const unique_fd file = receive_with_descriptor(socket, answer, deadline_);
+      const base::descriptor file = receive_with_descriptor(socket, answer, deadline_);
       if (answer.rank != rank || answer.password != mine_.password) {
         throw error{errc::transport_failed, "somebody else answered"};
       }
@@ -131,14 +131,14 @@ class meeting {
 
   // Takes visitors in until all have come. One that says nothing, or leaves, holds nobody up.
   void receive_all() {
-    std::vector<unique_fd> visitors;
+    std::vector<base::descriptor> visitors;
     while (expected_ > 0) {
       std::vector<int> sockets{listener_.get()};
-      for (const unique_fd& each : visitors) sockets.push_back(each.get());
+      for (const base::descriptor& each : visitors) sockets.push_back(each.get());
       const std::vector<std::size_t> ready = wait_for_visitors(sockets);
       // From the back, so that places stay what they were.
       for (auto place = ready.rbegin(); place != ready.rend() && *place > 0; ++place) {
-        unique_fd socket = std::move(visitors[*place - 1]);
+        base::descriptor socket = std::move(visitors[*place - 1]);
         visitors.erase(visitors.begin() + static_cast<std::ptrdiff_t>(*place) - 1);
         welcome(std::move(socket));
       }
@@ -158,11 +158,11 @@ class meeting {
   }
 
   // Takes a visitor in who has said something, or sends a stranger away.
-  void welcome(unique_fd socket) {
+  void welcome(base::descriptor socket) {
     try {
       const std::uint32_t process = process_behind(socket);
       greeting said;
-      const unique_fd file = receive_with_descriptor(socket, said, deadline_);
+      const base::descriptor file = receive_with_descriptor(socket, said, deadline_);
       const std::uint32_t rank = said.rank;
       if (!is_awaited(said, mine_.password, context_.boot.rank(), context_.boot.size()) ||
           peers_[rank]->is_attached() || !is_here_[rank]) {
@@ -178,14 +178,14 @@ class meeting {
     }
   }
 
-  void admit(std::uint32_t rank, const unique_fd& file, unique_fd socket, std::uint32_t process) {
+  void admit(std::uint32_t rank, const base::descriptor& file, base::descriptor socket, std::uint32_t process) {
     segment mapped = segment::map(file, bytes_);
     std::byte* base = mapped.memory();
     peers_[rank]->attach(base, std::move(mapped), std::move(socket), false, process);
   }
 
   const transport_context& context_;
-  const unique_fd& own_file_;
+  const base::descriptor& own_file_;
   std::size_t bytes_;
   std::vector<std::unique_ptr<peer>>& peers_;
   deadline deadline_;
@@ -193,13 +193,13 @@ class meeting {
   invitation mine_;
   std::vector<invitation> theirs_;
   std::vector<bool> is_here_;
-  unique_fd listener_;
+  base::descriptor listener_;
   std::size_t expected_ = 0;
 };
 
 }  // namespace
 
-bool meet_peers(const transport_context& context, std::byte* own, const unique_fd& own_file, std::size_t bytes,
+bool meet_peers(const transport_context& context, std::byte* own, const base::descriptor& own_file, std::size_t bytes,
                 std::vector<std::unique_ptr<peer>>& peers) {
   meeting all{context, own, own_file, bytes, peers};
   all.hold();

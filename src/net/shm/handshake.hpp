@@ -15,7 +15,7 @@ namespace weft::net::shm {
 ///
 /// **Returns** whether all ranks are on one machine: the same answer everywhere.
 /// **Blocking**: until all ranks have come, at most WEFT_BOOT_TIMEOUT_S. **Errors**: transport_failed naming the rank.
-bool meet_peers(const transport_context& context, std::byte* own, const unique_fd& own_file, std::size_t bytes,
+bool meet_peers(const transport_context& context, std::byte* own, const base::descriptor& own_file, std::size_t bytes,
                 std::vector<std::unique_ptr<peer>>& peers);
 
 /// Ranks of this process can't find the segment any more.

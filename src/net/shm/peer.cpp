@@ -11,7 +11,8 @@
 
 namespace weft::net::shm {
 
-void peer::attach(std::byte* base, segment mapped, unique_fd connection, bool same_process, std::uint32_t process_id) {
+void peer::attach(std::byte* base, segment mapped, base::descriptor connection, bool same_process,
+                  std::uint32_t process_id) {
   segment_header seen;
   std::memcpy(static_cast<void*>(&seen), base, offsetof(segment_header, live));
   if (seen.magic != segment_magic || seen.rank != rank_ || seen.shape != layout_->shape) {
@@ -38,7 +39,7 @@ void peer::release(void* data, std::size_t /*bytes*/) noexcept {
 
 void peer::become_copy() noexcept {
   is_copy_ = true;
-  connection_ = unique_fd{};  // an open copy would keep the end of this process from the peer
+  connection_ = base::descriptor{};  // an open copy would keep the end of this process from the peer
 }
 
 copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept {

@@ -24,7 +24,8 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   /// Sees the peer through its segment. `mapped` is empty for a rank of this process, whose own mapping is used.
   /// **Errors**: transport_failed where the segment's header is not what all ranks agreed on.
-  void attach(std::byte* base, segment mapped, unique_fd connection, bool same_process, std::uint32_t process_id);
+  void attach(std::byte* base, segment mapped, base::descriptor connection, bool same_process,
+              std::uint32_t process_id);
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   /// The processors that the rank says it may run on, where it runs on this machine; known before it is attached.
@@ -94,7 +95,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   bool can_read_ = false;
   bool is_copy_ = false;  // in a child of fork(): its parent has the packets
   segment mapped_;
-  unique_fd connection_;  // its hang-up announces the peer's end
+  base::descriptor connection_;  // its hang-up announces the peer's end
   base::processor_set processors_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> taken_{0};
   std::atomic<std::uint32_t> returned_{0};  // also the position of the next return

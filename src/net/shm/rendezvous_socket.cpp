@@ -46,8 +46,8 @@ void wait_for(int fd, short events, deadline until) {
 
 // All descriptors that came with a message: they are this process's now, wanted or not. What is due is one; the padding
 // behind it has room for a second.
-std::vector<unique_fd> descriptors_of(msghdr& message) {
-  std::vector<unique_fd> out;
+std::vector<base::descriptor> descriptors_of(msghdr& message) {
+  std::vector<base::descriptor> out;
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
     if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
     for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= each->cmsg_len; at += sizeof(int)) {
@@ -59,16 +59,16 @@ std::vector<unique_fd> descriptors_of(msghdr& message) {
   return out;
 }
 
-unique_fd new_socket() {
-  unique_fd out{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+base::descriptor new_socket() {
+  base::descriptor out{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (!out) fail("making a Unix socket");
   return out;
 }
 
 }  // namespace
 
-unique_fd listen_at(const std::string& name, int visitors_max) {
-  unique_fd out = new_socket();
+base::descriptor listen_at(const std::string& name, int visitors_max) {
+  base::descriptor out = new_socket();
   socklen_t length = 0;
   const sockaddr_un address = address_of(name, length);
   if (::bind(out.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) fail("naming a Unix socket");
@@ -76,10 +76,10 @@ unique_fd listen_at(const std::string& name, int visitors_max) {
   return out;
 }
 
-unique_fd accept_at(const unique_fd& listener, deadline until) {
+base::descriptor accept_at(const base::descriptor& listener, deadline until) {
   for (;;) {
     wait_for(listener.get(), POLLIN, until);
-    unique_fd out{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    base::descriptor out{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (out) return out;
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) fail("accepting on a Unix socket");
   }
@@ -96,8 +96,8 @@ std::vector<std::size_t> wait_for_any(std::span<const int> sockets, deadline unt
   return out;
 }
 
-unique_fd connect_to(const std::string& name, deadline until) {
-  unique_fd out = new_socket();
+base::descriptor connect_to(const std::string& name, deadline until) {
+  base::descriptor out = new_socket();
   socklen_t length = 0;
   const sockaddr_un address = address_of(name, length);
   while (::connect(out.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
@@ -109,7 +109,7 @@ unique_fd connect_to(const std::string& name, deadline until) {
   return out;
 }
 
-std::uint32_t process_behind(const unique_fd& socket) {
+std::uint32_t process_behind(const base::descriptor& socket) {
   ucred who{};
   socklen_t length = sizeof who;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) fail("asking who is at the other end");
@@ -119,7 +119,8 @@ std::uint32_t process_behind(const unique_fd& socket) {
   return static_cast<std::uint32_t>(who.pid);
 }
 
-void send_bytes(const unique_fd& socket, const void* bytes, std::size_t count, const unique_fd& file, deadline until) {
+void send_bytes(const base::descriptor& socket, const void* bytes, std::size_t count, const base::descriptor& file,
+                deadline until) {
   iovec part{const_cast<void*>(bytes), count};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -141,7 +142,7 @@ void send_bytes(const unique_fd& socket, const void* bytes, std::size_t count, c
   }
 }
 
-unique_fd receive_bytes(const unique_fd& socket, void* bytes, std::size_t count, deadline until) {
+base::descriptor receive_bytes(const base::descriptor& socket, void* bytes, std::size_t count, deadline until) {
   iovec part{bytes, count};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -154,9 +155,9 @@ unique_fd receive_bytes(const unique_fd& socket, void* bytes, std::size_t count,
     wait_for(socket.get(), POLLIN, until);
     got = ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && (errno == EAGAIN || errno == EINTR));
-  std::vector<unique_fd> files;
+  std::vector<base::descriptor> files;
   if (got >= 0) files = descriptors_of(message);
-  if (got >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && files.empty() && !unique_fd{::dup(socket.get())}) {
+  if (got >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && files.empty() && !base::descriptor{::dup(socket.get())}) {
     throw error{errc::out_of_memory,
                 fmt::format("this process has no descriptor left for a segment: {}; raise the limit on open files "
                             "(ulimit -n)",

@@ -19,28 +19,31 @@ using deadline = std::chrono::steady_clock::time_point;
 // where it is this process that lacks something.
 
 /// A socket that visitors connect to; its name disappears with it.
-[[nodiscard]] unique_fd listen_at(const std::string& name, int visitors_max);
-[[nodiscard]] unique_fd accept_at(const unique_fd& listener, deadline until);
+[[nodiscard]] base::descriptor listen_at(const std::string& name, int visitors_max);
+[[nodiscard]] base::descriptor accept_at(const base::descriptor& listener, deadline until);
 /// Which of these have something to read, or have hung up; at least one has.
 [[nodiscard]] std::vector<std::size_t> wait_for_any(std::span<const int> sockets, deadline until);
-[[nodiscard]] unique_fd connect_to(const std::string& name, deadline until);
+[[nodiscard]] base::descriptor connect_to(const std::string& name, deadline until);
 
 /// The process at the other end, as this one's process namespace numbers it. Refuses one of another user.
-[[nodiscard]] std::uint32_t process_behind(const unique_fd& socket);
+[[nodiscard]] std::uint32_t process_behind(const base::descriptor& socket);
 
-void send_bytes(const unique_fd& socket, const void* bytes, std::size_t count, const unique_fd& file, deadline until);
-[[nodiscard]] unique_fd receive_bytes(const unique_fd& socket, void* bytes, std::size_t count, deadline until);
+void send_bytes(const base::descriptor& socket, const void* bytes, std::size_t count, const base::descriptor& file,
+                deadline until);
+[[nodiscard]] base::descriptor receive_bytes(const base::descriptor& socket, void* bytes, std::size_t count,
+                                             deadline until);
 
 /// Sends a small value together with a descriptor.
 template <class Value>
-void send_with_descriptor(const unique_fd& socket, const Value& value, const unique_fd& file, deadline until) {
+void send_with_descriptor(const base::descriptor& socket, const Value& value, const base::descriptor& file,
+                          deadline until) {
   static_assert(std::is_trivially_copyable_v<Value>);
   send_bytes(socket, &value, sizeof value, file, until);
 }
 
 /// Receives a value of exactly this size and the descriptor that came with it.
 template <class Value>
-[[nodiscard]] unique_fd receive_with_descriptor(const unique_fd& socket, Value& value, deadline until) {
+[[nodiscard]] base::descriptor receive_with_descriptor(const base::descriptor& socket, Value& value, deadline until) {
   static_assert(std::is_trivially_copyable_v<Value>);
   return receive_bytes(socket, &value, sizeof value, until);
 }

@@ -40,17 +40,13 @@ void check_file_limit(std::size_t bytes) {
 
 }  // namespace
 
-unique_fd::~unique_fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 segment::~segment() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
-std::pair<segment, unique_fd> segment::create(std::size_t bytes) {
+std::pair<segment, base::descriptor> segment::create(std::size_t bytes) {
   check_file_limit(bytes);
-  unique_fd file{memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  base::descriptor file{memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!file || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     throw error{errc::out_of_memory,
@@ -60,7 +56,7 @@ std::pair<segment, unique_fd> segment::create(std::size_t bytes) {
   return {std::move(made), std::move(file)};
 }
 
-segment segment::map(const unique_fd& file, std::size_t bytes) {
+segment segment::map(const base::descriptor& file, std::size_t bytes) {
   struct stat facts {};
   const int seals = fcntl(file.get(), F_GET_SEALS);
   if (fstat(file.get(), &facts) != 0 || static_cast<std::size_t>(facts.st_size) != bytes) {

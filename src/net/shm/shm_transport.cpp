@@ -1,11 +1,11 @@
 #include "net/shm/shm_transport.hpp"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/config.hpp"
+#include "base/random.hpp"
 #include "net/shm/cross_memory.hpp"
 #include "net/shm/handshake.hpp"
 
@@ -26,22 +26,16 @@ shape shape_of(const transport_context& context) {
   return out;
 }
 
-std::uint64_t random_word() noexcept {
-  std::uint64_t out = 0;
-  if (getrandom(&out, sizeof out, 0) != sizeof out) out = static_cast<std::uint64_t>(getpid()) * 0x9e37'79b9'7f4a'7c15;
-  return out;
-}
-
 }  // namespace
 
 shm_transport::shm_transport(const transport_context& context)
     : self_{context.boot.rank()},
       layout_{shape_of(context)},
-      probe_word_{random_word()},
+      probe_word_{base::random_word()},
       foreign_packets_max_{context.settings.foreign_packets_max},
       lent_to_{std::make_unique<std::atomic<std::uint32_t>[]>(layout_.shape.packet_count)},
       reclaimed_(context.boot.size()) {
-  unique_fd file;
+  base::descriptor file;
   std::tie(segment_, file) = segment::create(layout_.bytes);
   segment_header& own = header();
   own.magic = segment_magic;
