@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "net/message.hpp"
+#include "weft/post_options.hpp"
 
 namespace weft::net {
 
@@ -20,8 +21,8 @@ enum class copy_result : std::uint8_t {
 
 struct route;  // net/cell_way.hpp
 
-/// No particular device of the peer: the one with the sender's own index, modulo how many there are.
-inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
+// The device with the sender's own index, modulo how many there are.
+using weft::any_device;
 
 /// One device's share of a transport. Posting is safe from several threads where the endpoint is shared; polling,
 /// adopting and releasing are the device's to serialize.
