@@ -12,6 +12,7 @@
 
 #include "core/matching/matching_table.hpp"
 #include "core/memory/packet_pool.hpp"
+#include "net/packet_stride.hpp"
 #include "weft-perf/handover.hpp"
 #include "weft-perf/machine.hpp"
 #include "weft/detail/laned_queue.hpp"

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/detail/atomics.hpp"
 #include "weft/detail/raw_record.hpp"
 
 namespace weft::net {
@@ -27,11 +26,5 @@ class packet_store {
  protected:
   ~packet_store() = default;
 };
-
-/// The distance from one packet to the next: an odd number of cache lines, so that packets don't share cache sets.
-[[nodiscard]] constexpr std::size_t packet_stride(std::size_t packet_bytes) noexcept {
-  const std::size_t lines = (packet_bytes + detail::cache_line_bytes - 1) / detail::cache_line_bytes;
-  return (lines | 1) * detail::cache_line_bytes;
-}
 
 }  // namespace weft::net

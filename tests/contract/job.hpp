@@ -18,6 +18,7 @@
 #include "boot/bootstrap.hpp"
 #include "contract/kinds.hpp"
 #include "contract/sink.hpp"
+#include "net/packet_stride.hpp"
 #include "net/transports.hpp"
 
 namespace weft::contract {

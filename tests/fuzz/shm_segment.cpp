@@ -9,6 +9,7 @@
 #include "base/config.hpp"
 #include "boot/bootstrap.hpp"
 #include "fuzz/input.hpp"
+#include "net/packet_stride.hpp"
 #include "net/shm/shm_endpoint.hpp"
 #include "weft/error.hpp"
 

@@ -1,5 +1,6 @@
 // The packet pool: each packet is in one place, and one that is anywhere can be found.
 #include "core/memory/packet_pool.hpp"
+#include "net/packet_stride.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/packet_stride.hpp"
 #include "net/shm/peer.hpp"
 #include "weft/error.hpp"
 

@@ -1,4 +1,5 @@
 #include "core/memory/packet_pool.hpp"
+#include "net/packet_stride.hpp"
 
 #include <algorithm>
 #include <bit>

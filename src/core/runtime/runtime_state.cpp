@@ -18,6 +18,7 @@
 #include "base/random.hpp"
 #include "base/this_suspender.hpp"
 #include "core/device/inside_node.hpp"
+#include "net/packet_stride.hpp"
 #include "net/transports.hpp"
 
 namespace weft::core {

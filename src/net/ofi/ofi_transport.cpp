@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "net/ofi/choice.hpp"
+#include "net/packet_stride.hpp"
 #include "weft/error.hpp"
 
 namespace weft::net::ofi {

@@ -1,4 +1,5 @@
 #include "net/ofi/port.hpp"
+#include "net/packet_stride.hpp"
 
 #include <fmt/format.h>
 

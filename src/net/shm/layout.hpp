@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "net/cell_ring.hpp"
+#include "net/packet_stride.hpp"
 #include "net/shm/return_ring.hpp"
 #include "net/transport.hpp"
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "net/packet_stride.hpp"
 #include "net/shm/cross_memory.hpp"
 #include "weft/error.hpp"
 

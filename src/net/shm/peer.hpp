@@ -11,6 +11,7 @@
 
 #include "base/not_inherited.hpp"
 #include "base/processors.hpp"
+#include "net/packet_stride.hpp"
 #include "net/shm/layout.hpp"
 #include "net/shm/segment.hpp"
 
