@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/assertion.hpp"
 #include "core/matching/match_node.hpp"
 #include "core/memory/index_stack.hpp"
 #include "core/message/payload.hpp"
@@ -204,6 +205,7 @@ class operation_pool {
   [[nodiscard]] [[gnu::always_inline]] std::uint32_t unname(operation_state& done) noexcept {
     // The ticket has it, so that nothing has to be divided.
     const std::uint64_t ticket = done.ticket.load(std::memory_order_relaxed);  // [stat] the caller's alone
+    WEFT_ASSERT_CHECKED(set_of(ticket) == static_cast<std::size_t>(set_) && (ticket & index_mask) - 1 < count_);
     done.reach(step::free);
     // [operation.unname] relaxed: late messages that still name it find another ticket.
     done.ticket.store(0, std::memory_order_relaxed);

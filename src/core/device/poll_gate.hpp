@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/assertion.hpp"
 #include "base/backoff.hpp"
 #include "base/this_suspender.hpp"
 #include "weft/detail/atomics.hpp"
@@ -150,7 +151,10 @@ class alignas(detail::cache_line_bytes) poll_gate {
     return try_enter_otherwise();
   }
 
-  void leave() noexcept { word_.leave(); }
+  void leave() noexcept {
+    WEFT_ASSERT_CHECKED(is_inside() || is_closed());
+    word_.leave();
+  }
 
   /// In a child of fork(), whose parent polls.
   void close_for_ever() noexcept { word_.close_for_ever(); }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/assertion.hpp"
 #include "core/memory/index_stack.hpp"
 #include "core/memory/packet_deque.hpp"
 #include "net/transport.hpp"
@@ -47,6 +48,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   }
 
   void put(std::uint32_t packet) noexcept override {
+    WEFT_ASSERT_CHECKED(packet < count_);
     const std::uint32_t slot = detail::this_thread_slot();
     if (slot < hand_count_ && hands_[slot].count != hand_max) {
       hands_[slot].packets[hands_[slot].count++] = packet;

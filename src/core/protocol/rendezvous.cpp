@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assertion.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -79,6 +80,7 @@ bool device_state::advance(operation_state& operation) noexcept {
     case step::wait_for_match:
     case step::wait_for_sender: break;
   }
+  WEFT_ASSERT_CHECKED(next >= step::post);  // only those lie in a backlog
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/assertion.hpp"
 #include "base/backoff.hpp"
 #include "base/config.hpp"
 #include "base/last_error.hpp"
@@ -282,6 +283,9 @@ void runtime_state::withdraw_engine(engine_state& engine) noexcept {
     default_state().discard(static_cast<unexpected_message&>(*each));
     each = next;
   }
+  ordered_counts left;
+  WEFT_ASSERT(!engine.is_ordered() || !engine.ordered->try_count(left) ||
+              left.early + left.messages + left.receives == 0);
   const std::scoped_lock lock{registering_};
   engine_states_.erase(engine.id);
 }

@@ -1,0 +1,21 @@
+// Assertions: what can only fail by a bug of Weft's own. What a wrong call of the user's can bring about is an error
+// (weft/error.hpp) or misuse (core/runtime/runtime_state.hpp), and what a peer can, is refused.
+#pragma once
+
+namespace weft::base {
+
+/// Ends the process with a line that says where.
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
+
+}  // namespace weft::base
+
+/// In all builds: for places where it costs nothing that can be measured.
+#define WEFT_ASSERT(condition) \
+  ((condition) ? static_cast<void>(0) : ::weft::base::assertion_failed(#condition, __FILE__, __LINE__))
+
+/// In debug builds and under sanitizers; elsewhere the condition is not evaluated.
+#ifdef WEFT_CHECKED
+#define WEFT_ASSERT_CHECKED(condition) WEFT_ASSERT(condition)
+#else
+#define WEFT_ASSERT_CHECKED(condition) static_cast<void>(sizeof(!(condition)))
+#endif
