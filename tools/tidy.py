@@ -332,6 +332,39 @@ def readmes(root, files):
     return findings
 
 
+# ---------------------------------------------------------------------------------------------- files that are named
+
+MENTION = re.compile(r"(?<![\w.*<-])((?:[\w-]+/)*[\w-]+\.(?:cpp|hpp|py|cmake))\b")
+
+
+def mentions(file, text, known):
+    """A file that a comment names is there; `known`: all, and their ends (`b.hpp` of `a/b.hpp`)."""
+    findings = []
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = line.find("//")
+        if comment < 0:
+            continue
+        for name in MENTION.findall(line[comment:]):
+            if name not in known and not name.startswith("file."):
+                findings.append(Finding(file, number, f"there is no {name}"))
+    return findings
+
+
+# ---------------------------------------------------------------------------------------------- the whole
+
+CONTRACT = [f"src/net/{name}.hpp" for name in ("message", "sink", "packet_store", "endpoint", "transport")]
+CONTRACT_LINES_MAX = 180
+
+
+def contract(root, files):
+    """What a transport has to know is short: so many lines of code, comments not counted."""
+    lines = [line.strip() for file in CONTRACT if file in files for line in (root / file).read_text().splitlines()]
+    code = sum(1 for line in lines if line and not line.startswith("//"))
+    if code <= CONTRACT_LINES_MAX:
+        return []
+    return [Finding(CONTRACT[-1], 1, f"the contract has {code} lines of code; at most {CONTRACT_LINES_MAX}")]
+
+
 def project_files(root):
     """What git knows or would add; everything but build folders where there is no git."""
     try:
@@ -365,8 +398,9 @@ def format_findings(root, files, fix):
 def check(root, files=None):
     """Everything but the format."""
     files = project_files(root) if files is None else files
-    findings = readmes(root, files)
+    findings = readmes(root, files) + contract(root, files)
     labels = {}
+    known = {"/".join(file.split("/")[i:]) for file in files for i in range(file.count("/") + 1)}
     for file in files:
         if not file.endswith((".cpp", ".hpp", ".py")):
             continue
@@ -374,7 +408,7 @@ def check(root, files=None):
         findings += lengths(file, text)
         if file.endswith(".py"):
             continue
-        findings += layering(file, text)
+        findings += layering(file, text) + mentions(file, text, known)
         if file.startswith(("include/", "src/")):
             findings += accesses(file, text)
             for name, definitions in labels_of(file, text).items():

@@ -1,4 +1,4 @@
-// What a transport may be unable to do, and promises.hpp says that it can: it does that, and does not say otherwise.
+// What a transport may be unable to do, and kinds.hpp says that it can: it does that, and does not say otherwise.
 #include "contract/fixture.hpp"
 #include "net/cell_way.hpp"
 

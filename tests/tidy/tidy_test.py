@@ -42,6 +42,17 @@ class Checks(unittest.TestCase):
         self.assertIn(expected, found[0])
 
 
+class Mentions(Checks):
+    def test_a_file_that_a_comment_names_is_there(self):
+        self.assertEqual(self.findings(src__base__a_hpp="// As in base/b.hpp and b.hpp.\n", src__base__b_hpp=""), [])
+        self.assert_one("src/base/a.hpp:2: there is no c.hpp", src__base__a_hpp="\n// As in c.hpp.\n")
+
+    def test_the_contract_is_short(self):
+        line = "int a;\n"
+        self.assertEqual(self.findings(src__net__sink_hpp=180 * line + "// a comment\n"), [])
+        self.assert_one("the contract has 181 lines", src__net__sink_hpp=100 * line, src__net__message_hpp=81 * line)
+
+
 class Layers(Checks):
     def test_a_layer_may_use_those_before_it_and_public_headers(self):
         text = '#include "weft/error.hpp"\n#include "boot/a.hpp"\n#include "net/link.hpp"\n#include <vector>\n'
