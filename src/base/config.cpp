@@ -168,7 +168,7 @@ constexpr std::array table{
     number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
                                      "memory for messages that nobody has asked for yet"),
     number<&s::operations_max>("WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,
-                               "operations of a device that may be under way at a time"),
+                               "long operations of a rank that may be under way at a time"),
     number<&s::receives_max>("WEFT_RECEIVES_MAX", "count", 1, 1U << 24, "receives that may be posted at a time"),
     number<&s::unexpected_sends_max>("WEFT_UNEXPECTED_SENDS_MAX", "count", 1, 1U << 24,
                                      "messages that may wait for their receives before senders are held back"),
