@@ -1,6 +1,6 @@
 // Operations that return when they are complete, for fibers, and for threads that have nothing else to do.
 //
-// Cost: the operation's, and where it isn't done at once, a wait: a fiber's is two switches and one atomic `or`.
+// Cost: the operation's; if it is not *done* by its post, a wait: a fiber's is two switches and one atomic `or`.
 #pragma once
 
 #include <array>
@@ -13,33 +13,35 @@
 
 namespace weft {
 
-/// A device whose operations wait: the calling fiber is suspended meanwhile (weft/fiber.hpp, or another scheduler by
-/// weft/suspender.hpp); a thread makes progress on the device, and sleeps as `device::wait` does. While fibers are
-/// suspended, somebody has to make progress: idle workers, or a `progress_thread`.
+/// A device whose operations wait, as `MPI_Send` does. A calling fiber is suspended meanwhile (weft/fiber.hpp, or
+/// another scheduler by weft/suspender.hpp). A calling thread makes progress on the device, and sleeps as
+/// `device::wait` does. While fibers are suspended, idle workers or a `progress_thread` have to make progress.
 ///
-/// What is answered *retry* is posted again, after others have run. **Threads**: any fiber or thread that may post on
-/// the device. **Blocking**: until the operation is complete as its options say. **Errors**: those of the post, and
-/// what the operation ends with, as `weft::error`; `invalid_state` inside a handler, a hook or a node of a graph.
-/// **Buffer**: the caller's again on return. The options' `.context`, `.allow_done` and `.allow_retry` are not looked
-/// at.
+/// If a post answers *retry*, the call posts again, after other fibers have run. The call ignores the options
+/// `.context`, `.allow_done` and `.allow_retry`.
+///
+/// All functions, unless one says otherwise: **Blocking**: until the operation is complete at the level that
+/// `.complete_at` names. **Threads**: any fiber or thread that may post on the device. **Buffer**: the caller's again
+/// on return. **Errors**: those of the post; the error with which the operation completes, as `weft::error`;
+/// `invalid_state` inside a handler, a hook or a node of a graph.
 ///
 /// **Source**: dang2016, 2.2.
 class blocking_device {
  public:
-  /// Both `through` and its runtime outlive it. **Blocking**: never.
+  /// `through` and its runtime must outlive this object. **Blocking**: never. **Errors**: none.
   explicit blocking_device(device& through) : through_{&through}, ended_{through.runtime()} {}
 
-  /// Sends to the receive of rank `peer` that has the same tag.
+  /// Sends `bytes` to the matching receive of rank `peer`, as `device::post_send` does.
   void send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {});
-  /// Receives. **Returns**: the record of what came: `bytes()`, `source()`, `tag()`.
+  /// Receives one message, as `device::post_recv` does. **Returns**: its record: `bytes()`, `source()`, `tag()`.
   completion_record recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {});
-  /// Sends an active message to what rank `peer` has registered as `to`.
+  /// Sends an active message to the completion object that rank `peer` registered under id `to`.
   void am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const post_am_options& options = {});
-  /// Writes to a region of rank `peer`.
+  /// Writes `bytes` into a region of rank `peer`.
   void put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, const post_put_options& options = {});
-  /// Reads from a region of rank `peer`.
+  /// Reads `buffer` from a region of rank `peer`.
   void get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, const post_get_options& options = {});
-  /// Changes a word of a region of rank `peer`. **Returns**: the old word.
+  /// Combines a word of a region of rank `peer` with `operand`. **Returns**: the old word.
   template <class Word>
   Word atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,
               post_atomic_options<Word> options = {}) {
@@ -54,7 +56,7 @@ class blocking_device {
     return old;
   }
 
-  /// The device.
+  /// The device that it posts on. **Blocking**: never. **Errors**: none.
   [[nodiscard]] device& through() const noexcept { return *through_; }
 
  private:
@@ -86,7 +88,7 @@ class blocking_device {
   void leave_line(shortage lacked, call& first) noexcept;
   struct leaving_line;
 
-  // Fibers that were told *retry*, by what they lack.
+  // Fibers whose post was answered *retry*, by the resource that was short.
   struct line {
     call* first = nullptr;
     call* last = nullptr;

@@ -18,7 +18,7 @@ namespace detail {
 template <class Container>
 using element_of = std::remove_pointer_t<decltype(std::data(std::declval<Container&>()))>;
 
-/// What has bytes of its own to send or receive: not a container of references to other bytes, which is a list.
+/// A container that has bytes of its own to send or receive. A container of references to other bytes is a list.
 template <class Container>
 concept byte_container =
     std::is_trivially_copyable_v<element_of<Container>> && !std::is_pointer_v<std::remove_reference_t<Container>> &&
@@ -28,9 +28,10 @@ concept byte_container =
 }  // namespace detail
 
 /// Memory that an operation only reads. Implicit from a span of bytes and from any contiguous container of trivially
-/// copyable elements (a vector, an array, a string_view), whose elements it then sends as they lie in memory.
+/// copyable elements (a vector, an array, a string_view), whose elements are sent as they lie in memory.
 ///
-/// **Buffer**: refers to memory, doesn't own it. Who may touch that memory when is the operation's rule.
+/// **Buffer**: refers to memory, doesn't own it; the operation says when the caller may touch that memory.
+/// All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 class const_buffer_ref {
  public:
   constexpr const_buffer_ref() noexcept = default;
@@ -38,14 +39,14 @@ class const_buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr const_buffer_ref(const void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
-  /// All elements of `container`, which goes no earlier than the operation.
+  /// All elements of `container`, which must live until the operation is complete.
   template <detail::byte_container Container>
   constexpr const_buffer_ref(const Container& container) noexcept
       : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<const Container>)} {}
 
-  /// Null where there is nothing.
+  /// The first byte; null if there is none.
   [[nodiscard]] constexpr const void* address() const noexcept { return address_; }
-  /// The size.
+  /// The size in bytes.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -56,7 +57,8 @@ class const_buffer_ref {
 /// Memory that an operation writes. Implicit from a span of bytes and from any contiguous container of trivially
 /// copyable elements that can be written.
 ///
-/// **Buffer**: refers to memory, doesn't own it. Who may touch that memory when is the operation's rule.
+/// **Buffer**: refers to memory, doesn't own it; the operation says when the caller may touch that memory.
+/// All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 class buffer_ref {
  public:
   constexpr buffer_ref() noexcept = default;
@@ -64,18 +66,18 @@ class buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr buffer_ref(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
-  /// All elements of `container`, which goes no earlier than the operation.
+  /// All elements of `container`, which must live until the operation is complete.
   template <class Container>
   requires(detail::byte_container<Container> && !std::is_const_v<detail::element_of<Container>>)  //
       constexpr buffer_ref(Container&& container) noexcept
       : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {}
 
-  /// The same memory, to be read.
+  /// A reference to this memory that only reads.
   constexpr operator const_buffer_ref() const noexcept { return {address_, bytes_}; }
 
-  /// Null where there is nothing.
+  /// The first byte; null if there is none.
   [[nodiscard]] constexpr void* address() const noexcept { return address_; }
-  /// The size.
+  /// The size in bytes.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -85,18 +87,19 @@ class buffer_ref {
 
 /// Several buffers that make up one message, in their order.
 ///
-/// **Buffer**: refers to an array of references. That array, like the memory it refers to, stays as it is until the
-/// operation is complete.
+/// **Buffer**: refers to an array of references. Keep that array, and the memory that it refers to, until the operation
+/// is complete.
+/// All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 template <class Buffer>
 class basic_buffer_list {
  public:
   /// Refers to `buffers`, which is not copied.
   constexpr basic_buffer_list(std::span<const Buffer> buffers) noexcept : buffers_{buffers} {}
 
-  /// What it was made of.
+  /// The array that it refers to.
   [[nodiscard]] constexpr std::span<const Buffer> buffers() const noexcept { return buffers_; }
 
-  /// All of them together; where the sum is too large to tell, the largest number.
+  /// The sum of all sizes; if the sum overflows, the largest `std::size_t`.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept {
     std::size_t sum = 0;
     for (const Buffer& each : buffers_) {
@@ -110,24 +113,30 @@ class basic_buffer_list {
   std::span<const Buffer> buffers_;
 };
 
-/// What a message is gathered from.
+/// Buffers from which a message is gathered.
 using const_buffer_list = basic_buffer_list<const_buffer_ref>;
-/// What a message is scattered to.
+/// Buffers into which a message is scattered.
 using buffer_list = basic_buffer_list<buffer_ref>;
 
-/// Where the bytes of a large active message are to lie at their target: named by the completion object's
-/// registration, asked once for each such message.
+/// Decides where a received active message that is longer than a packet lies. The receiver names the allocator when it
+/// registers the completion object; the library asks it for memory for each such message.
+///
+/// The allocator must outlive every record whose memory it gave.
 class buffer_allocator {
  public:
   virtual ~buffer_allocator() = default;
 
-  /// Memory for a message of `bytes` bytes from rank `source` with tag `tag`, or null for "not now": then the message
-  /// waits, and this is asked again. What comes behind it goes on, as long as there is room to put such messages aside.
+  /// Gives memory for a message of `bytes` bytes from rank `source` with tag `tag`, or null for "not now". After null
+  /// the message waits, and the library asks again. Messages behind it arrive meanwhile, as long as the library has
+  /// room to set waiting messages aside.
   ///
-  /// **Blocking**: may not block. **Threads**: called by any thread that makes progress. **Errors**: may not throw.
+  /// **Blocking**: may not block. **Threads**: called by any thread that makes progress, several at once. **Buffer**:
+  /// the library's until it calls `deallocate`. **Errors**: may not throw.
   [[nodiscard]] virtual void* allocate(std::size_t bytes, std::uint32_t source, std::uint64_t tag) noexcept = 0;
 
-  /// Takes memory of `allocate` back, when the record that owned it goes. **Threads**: called by any thread.
+  /// Takes memory of `allocate` back. The library calls it when the record that owns the memory is destroyed.
+  ///
+  /// **Blocking**: may not block. **Threads**: called by any thread, several at once. **Errors**: may not throw.
   virtual void deallocate(void* memory, std::size_t bytes) noexcept = 0;
 };
 

@@ -1,6 +1,6 @@
-// Completion objects and the records that they are signalled with (yan2025-lci, 4.2.6 and 5.1.4).
+// Completion objects, and the completion records with which the library signals them (yan2025-lci, 4.2.6 and 5.1.4).
 //
-// Cost: a record is one cache line, moved by copying it; a signal is one virtual call and what the object does.
+// Cost: a record is one cache line, moved by copying it; a signal is one virtual call and the work of the object.
 #pragma once
 
 #include <array>
@@ -27,22 +27,22 @@ class runtime_state;
 struct operation_state;
 }  // namespace core
 
-/// What completed: operation, peer, tag, bytes, context and error. A record of an arrived message owns its payload,
-/// which is given back when the record is destroyed, by any thread.
+/// Describes a completed operation, or an arrived message: operation, peer, tag, bytes, context and error. The record
+/// of an arrived message owns the payload, and gives it back when it is destroyed.
 ///
-/// **Threads**: one at a time for one record. **Blocking**: never. The runtime outlives it: otherwise the
-/// process ends with a message.
+/// The runtime must outlive the record; otherwise the process ends with a message.
+/// All functions: **Blocking**: never. **Threads**: any, one at a time for one record. **Errors**: none.
 class [[nodiscard]] completion_record {
  public:
-  /// A record of nothing.
-  completion_record() noexcept {}  // not defaulted: what is behind the record's head would be zeroed
+  /// An empty record.
+  completion_record() noexcept {}  // not defaulted: that would zero the bytes behind the head
 
-  /// For transports and protocols: takes over what `raw` refers to.
+  /// For transports and protocols: takes over the payload that `raw` refers to.
   explicit completion_record(const detail::raw_record& raw) noexcept : raw_{raw} {}
 
-  /// Takes the payload over; `other` has none then.
+  /// Takes the payload over; `other` has none afterwards.
   completion_record(completion_record&& other) noexcept : raw_{other.raw_} { other.detach(); }
-  /// The same, after its own payload has been given back.
+  /// Gives back its own payload, then takes over that of `other`.
   completion_record& operator=(completion_record&& other) noexcept {
     if (this != &other) {
       release();
@@ -55,7 +55,7 @@ class [[nodiscard]] completion_record {
   completion_record& operator=(const completion_record&) = delete;
   ~completion_record() { release(); }
 
-  /// Which operation this is the completion of.
+  /// The operation that completed.
   [[nodiscard]] weft::operation operation() const noexcept { return raw_.what; }
   /// The rank at the other end: a message's source, a post's target.
   [[nodiscard]] std::uint32_t peer() const noexcept { return raw_.peer; }
@@ -64,8 +64,8 @@ class [[nodiscard]] completion_record {
   /// The message's tag, or the post's.
   [[nodiscard]] std::uint64_t tag() const noexcept { return raw_.tag; }
 
-  /// The payload of a message, what was received, the part of the region that a signal tells of, or the buffer of a
-  /// completed post (empty where that was a list of several).
+  /// Of an active message: its payload. Of a receive: the part of the buffer that was written. Of a put's or get's
+  /// signal: the part of the region. Of another post: its buffer (empty for a list of several).
   ///
   /// **Buffer**: valid until the record is moved from or destroyed; up to 40 bytes lie in the record itself.
   [[nodiscard]] std::span<const std::byte> data() const noexcept {
@@ -76,7 +76,7 @@ class [[nodiscard]] completion_record {
   /// The size of `data()`.
   [[nodiscard]] std::size_t bytes() const noexcept { return data().size(); }
 
-  /// The same bytes, writable: a message's payload belongs to its record alone. Empty for the buffer of a post.
+  /// The payload, writable: it belongs to this record alone. Empty for the buffer of a post.
   [[nodiscard]] std::span<std::byte> mutable_data() noexcept {
     if (raw_.place == detail::payload_place::in_record) return {raw_.payload, raw_.inline_bytes};
     const auto where = raw_.referred();
@@ -84,12 +84,12 @@ class [[nodiscard]] completion_record {
     return {static_cast<std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
   }
 
-  /// Of a receive: the size of the message that was sent, also where it did not fit into the buffer.
+  /// Of a receive: the size of the message that was sent, also if it did not fit into the buffer.
   [[nodiscard]] std::uint64_t message_bytes() const noexcept {
     return raw_.place == detail::payload_place::in_record ? raw_.inline_bytes : raw_.referred().message_bytes;
   }
 
-  /// What the poster gave as `.context`; null for messages.
+  /// The `.context` of the post; null for arrived messages.
   [[nodiscard]] void* context() const noexcept {
     return raw_.place == detail::payload_place::borrowed ? raw_.referred().context : nullptr;
   }
@@ -97,9 +97,10 @@ class [[nodiscard]] completion_record {
   /// `errc::none`, or why the operation failed.
   [[nodiscard]] errc error() const noexcept { return raw_.error; }
 
-  /// For those who store and fill records: the bytes. Whoever copies them takes over the payload and detaches it here.
+  /// For code that stores and fills records: the record's bytes. Code that copies them owns the payload from then on,
+  /// and must call `detach()` here.
   [[nodiscard]] detail::raw_record& raw() noexcept { return raw_; }
-  /// Forgets the payload, which stays where it was.
+  /// Forgets the payload without giving it back.
   void detach() noexcept {
     raw_.place = detail::payload_place::in_record;
     raw_.inline_bytes = 0;
@@ -117,16 +118,18 @@ class [[nodiscard]] completion_record {
 };
 static_assert(sizeof(completion_record) == 56);
 
-/// The base of everything that can be signalled: handler, queue, counter, synchronizer, and the user's own.
+/// The base of all completion objects: handler, queue, counter, synchronizer, and classes of the user's. The library
+/// signals an object when an operation that names it completes, and when a message for its id arrives.
 ///
-/// Completion objects neither copy nor move. One that is destroyed while operations or registrations still name it
-/// ends the process with a message. The runtime that it was made with outlives it.
+/// Completion objects neither copy nor move. If one is destroyed while an operation or a registration still names it,
+/// the process ends with a message. The runtime must outlive it.
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none.
 class completion {
  public:
-  /// What a signal is answered with.
+  /// The answer to a signal.
   enum class answer : std::uint8_t {
-    taken,  ///< the record has been consumed
-    full,   ///< no room: the record is untouched and the caller keeps it and comes back
+    taken,  ///< the object has taken the record
+    full,   ///< no room: the record is untouched; the device keeps it and signals again later
   };
 
   completion(const completion&) = delete;
@@ -134,28 +137,28 @@ class completion {
   completion(completion&&) = delete;
   completion& operator=(completion&&) = delete;
 
-  /// Takes `record`, or answers `full` and leaves it as it was: then the device stops consuming what comes after it
-  /// from the same peer until there is room, so that nothing is lost and nothing grows.
+  /// Takes `record`, or answers `full` and leaves it untouched. After `full` the device takes no further messages from
+  /// that peer's device until there is room: no message is lost, and no buffer grows.
   ///
   /// **Blocking**: may not block. **Threads**: called by any thread in progress or in a post, several at once.
   /// **Errors**: may not throw.
   [[nodiscard]] virtual answer signal(completion_record&& record) noexcept = 0;
 
-  /// How many posted operations have yet to signal this object, or are about it; exact while nobody posts or makes
-  /// progress. Zero: there was a moment with none, all signals were given, and their functions had returned.
-  /// **Blocking**: never. **Threads**: any.
+  /// How many posted operations have yet to signal this object, or are signalling it now. The number is exact while no
+  /// thread posts or makes progress. Zero says: at some moment during the call all signals had been given, and their
+  /// functions had returned.
   [[nodiscard]] std::uint32_t outstanding() const noexcept { return promised_beyond(ended_); }
 
-  /// What it was made from.
+  /// The runtime that it was made from.
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  protected:
-  /// The runtime counts its objects: it ends the process if it goes before one of them.
+  /// The runtime counts its objects: if it is destroyed before one of them, the process ends with a message.
   explicit completion(weft::runtime& owner) noexcept;
   virtual ~completion();
 
-  /// Wakes threads that wait for `object`, which has been signalled and may be gone. The library does that for what it
-  /// signals itself.
+  /// Wakes threads that wait for `object`, which has been signalled and may be destroyed by now. The library calls this
+  /// for signals that it gives itself.
   static void signalled(weft::runtime& owner, const completion* object) noexcept;
 
  private:
@@ -187,7 +190,7 @@ class completion {
     // [completion.count] release -> [completion.sum]: the promise, which comes before, and what the signal did.
     mine.store(mine.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  // For a thread whose slot is not known yet, or that is none of the first.
+  // For a thread whose slot is not known yet, or that is not among the first.
   static void count_first(signal_count& which) noexcept;
 
   [[nodiscard]] static std::uint32_t sum(const signal_count& which) noexcept {
@@ -212,9 +215,9 @@ class completion {
   std::atomic<std::uint64_t>* count_ = nullptr;
 };
 
-/// The name by which peers address a registered completion object.
+/// Names a registered completion object of another rank.
 struct remote_completion {
-  std::uint32_t id = 0;  ///< what it was registered with
+  std::uint32_t id = 0;  ///< the id under which it was registered
 };
 
 /// Ids from here on are the library's own.

@@ -1,4 +1,4 @@
-// A queue of completion records: what most programs receive their messages in.
+// A queue of completion records. Most programs receive their messages in one.
 //
 // Cost: a signal is one cache line, a pop one cache line and one atomic read-modify-write (detail/laned_queue.hpp).
 #pragma once
@@ -13,33 +13,36 @@ namespace weft {
 
 /// How large a queue may grow.
 struct completion_queue_options {
-  /// Records that fit before the queue answers *full*; 0 stands for `WEFT_QUEUE_CAPACITY`. Each of the first eight
-  /// threads that signal has that room for itself, in a lane of its own; the others share one more.
+  /// Records that fit into a lane; a signal to a full lane answers *full*. 0 stands for `WEFT_QUEUE_CAPACITY`. Each of
+  /// the first eight threads that signal has a lane of its own; all other threads use one more together.
   std::size_t capacity = 0;
   /// Grows instead of answering *full*: for programs that bound what is under way by other means.
   bool unbounded = false;
 };
 
-/// Records in roughly the order of their completion, for any number of threads on both sides.
+/// Holds records in roughly the order of their completion, for any number of producing and consuming threads.
 ///
-/// **Order**: records that one thread signalled come out in the order of their signals, up to its end (what it signals
-/// from destructors of thread-locals may overtake); nothing else is promised.
-/// **Threads**: those that signal write into lanes of their own, and a pop looks into its thread's lane first: threads
-/// that make progress and pop what they found are not in each other's way. **Source**: yan2025-lci, 5.1.4 and 6.2.3.
+/// **Order**: records that one thread signalled come out in the order of their signals, until the thread ends (signals
+/// from destructors of its thread-locals may overtake). Nothing else is promised.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any, concurrently with each other and
+/// with progress. **Errors**: none. A signal writes into the lane of its thread, and a pop looks into the lane of its
+/// thread first: threads that make progress and pop the records that they found do not slow each other down.
+/// **Source**: yan2025-lci, 5.1.4 and 6.2.3.
 class completion_queue final : public completion {
  public:
-  /// **Blocking**: briefly, for memory. **Threads**: any. **Errors**: `std::bad_alloc`.
+  /// An empty queue. **Blocking**: briefly, for memory. **Errors**: `std::bad_alloc`.
   explicit completion_queue(weft::runtime& owner, const completion_queue_options& options = {});
   ~completion_queue() override;
 
-  /// The next record, or nothing where none is ready. Of several threads' records it takes its own first, and every
-  /// so often another one's.
+  /// Takes the next record; nothing if none is ready. It prefers records that the calling thread has signalled, and
+  /// from time to time takes one of another thread.
   ///
-  /// **Blocking**: never. **Threads**: any number, concurrently with each other and with progress.
-  /// **Buffer**: an arrived message owns its packet, given back when the record goes; records that are kept for long
-  /// make the pool short (`WEFT_FOREIGN_PACKETS_MAX` bounds it, then delivery copies).
+  /// **Blocking**: never; makes no progress. **Buffer**: the record of an arrived message owns its packet, and gives it
+  /// back when it is destroyed. A program that keeps many records leaves the sender short of packets; beyond
+  /// `WEFT_FOREIGN_PACKETS_MAX` of them delivery copies.
   [[nodiscard]] std::optional<completion_record> pop() noexcept {
-    // Whoever waits looks more often in vain than not, and that is to take as little as possible.
+    // A thread that waits mostly looks in vain; that has to cost as little as possible.
     if (!bounded_) [[unlikely]]
       return pop_unbounded();
     if (!bounded_->has_one_lane()) [[unlikely]]
@@ -49,16 +52,15 @@ class completion_queue final : public completion {
     return pop_at(found);
   }
 
-  /// Whether there is nothing to pop: a hint, as others may signal and pop meanwhile. Where it is true, each lane had
-  /// nothing ready at some moment during the call.
+  /// Whether there is nothing to pop: a hint, as other threads may signal and pop meanwhile. True says: at some moment
+  /// during the call each lane had nothing ready.
   ///
-  /// **Blocking**: never; makes no progress, takes nothing and writes nothing. **Threads**: any. **Source**: zhou2024,
-  /// 3.4.
+  /// **Blocking**: never; makes no progress, takes nothing and writes nothing. **Source**: zhou2024, 3.4.
   [[nodiscard]] bool is_empty() const noexcept { return bounded_ ? bounded_->is_empty() : unbounded_->is_empty(); }
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 
-  /// The capacity of a lane in records; 0 for an unbounded queue. For this and the next: **Threads**: any.
+  /// The capacity of a lane in records; 0 for an unbounded queue.
   [[nodiscard]] std::size_t capacity() const noexcept { return bounded_ ? bounded_->capacity() : 0; }
   /// Whether it grows instead of answering *full*.
   [[nodiscard]] bool is_unbounded() const noexcept { return !bounded_; }
@@ -75,7 +77,8 @@ class completion_queue final : public completion {
   }
   [[nodiscard]] std::optional<completion_record> pop_among() noexcept;
   [[nodiscard]] std::optional<completion_record> pop_unbounded() noexcept;
-  // A failed pop leaves the bytes of a record that is another thread's. Apart, as destroying a record takes registers.
+  // A failed pop leaves the bytes of a record that another thread owns. Not inlined, as destroying a record takes
+  // registers.
   [[gnu::noinline]] static void empty(std::optional<completion_record>& failed) noexcept {
     failed->detach();
     failed.reset();

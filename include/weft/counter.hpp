@@ -7,22 +7,25 @@
 
 namespace weft {
 
-/// Counts completions; payloads of messages are given back unread. **Source**: yan2025-lci, 5.1.4.
+/// Counts completions, and gives payloads of messages back unread.
+///
+/// All functions: **Blocking**: never. **Threads**: any. **Errors**: none. **Source**: yan2025-lci, 5.1.4.
 class counter final : public completion {
  public:
   /// Begins at zero.
   explicit counter(weft::runtime& owner) noexcept : completion{owner} { count_ = &value_; }
 
-  /// Signals so far, failed ones included. What was written before a signal may be read by whoever sees it counted.
+  /// Signals so far, also of failed operations. A thread that sees a signal counted may read all that was written
+  /// before the signal.
   ///
-  /// **Blocking**: never; makes no progress. **Threads**: any. **Source**: zhou2024, 3.4.
+  /// **Blocking**: never; makes no progress. **Source**: zhou2024, 3.4.
   [[nodiscard]] std::uint64_t value() const noexcept {
     // [counter.value] acquire <- [counter.signal], [receive.count]: what completed before the count is visible to who
     // sees the count.
     return value_.load(std::memory_order_acquire);
   }
 
-  /// Signals so far that carried an error. **Blocking**: never. **Threads**: any.
+  /// Signals so far that carried an error.
   [[nodiscard]] std::uint64_t failed() const noexcept {
     return failed_.load(std::memory_order_relaxed);  // [stat]
   }

@@ -1,7 +1,6 @@
-// Something that happens inside a process, to be awaited by any number of coroutines.
+// An event inside a process, which any number of coroutines may await.
 //
-// Cost: 48 bytes in the frame of each coroutine that waits; an exchange for each that comes, one for all when it is
-// set.
+// Cost: 48 bytes in the frame of each coroutine that waits; one exchange for each await, one for the set.
 #pragma once
 
 #include <atomic>
@@ -16,40 +15,40 @@ namespace core {
 class run_loop_state;
 }
 
-/// Is set or not. `co_await` goes on at once where it is; otherwise, when it is set, through the ready queue of its
-/// loop, in the order in which the coroutines came.
+/// Is set or not. If it is set, a coroutine that awaits it goes on at once. Otherwise the coroutine is suspended;
+/// `set()` puts all waiting coroutines into the ready queue of the loop, in the order of their awaits.
 ///
-/// **Threads**: any, for everything. **Lifetime**: not while coroutines wait for it, which ends the process with a
-/// message, and not longer than its loop.
+/// All functions: **Blocking**: never; an await suspends the coroutine. **Threads**: any. **Errors**: none.
+/// **Lifetime**: if it is destroyed while coroutines wait for it, or after its loop, the process ends with a message.
 class event {
  public:
-  /// Not set; whoever waits for it goes on in `loop`.
+  /// Not set. Coroutines that wait for it go on in `loop`.
   explicit event(run_loop& loop) noexcept;
   ~event();
   event(const event&) = delete;
   event& operator=(const event&) = delete;
 
-  /// Lets all that wait go on. **Blocking**: never.
+  /// Sets it: all coroutines that wait for it become ready.
   void set() noexcept;
-  /// Lets those that come from now on wait.
+  /// Unsets it: later awaits suspend.
   void reset() noexcept;
-  /// Whether it is set now. **Blocking**: never.
+  /// Whether it is set now.
   [[nodiscard]] bool is_set() const noexcept;
 
-  /// What `co_await` makes of it.
+  /// The awaiter of `co_await`.
   class awaiter final : public detail::suspension {
    public:
     /// Waits for `of`.
     explicit awaiter(event& of) noexcept : of_{&of} {}
-    /// Goes on at once where it is set.
+    /// Whether the event is set: then the coroutine goes on at once.
     [[nodiscard]] bool await_ready() const noexcept { return of_->is_set(); }
-    /// False: it was set just now, and the coroutine goes on.
+    /// Suspends the coroutine. False: the event was set just now, and the coroutine goes on.
     template <class Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) noexcept {
       suspend(by);
       return of_->enter(*this);
     }
-    /// Gives back nothing.
+    /// Returns nothing.
     void await_resume() noexcept { resumed(); }
 
    private:
@@ -62,7 +61,7 @@ class event {
   [[nodiscard]] bool enter(detail::ready_node& node) noexcept;
 
   core::run_loop_state* loop_;
-  // Null: not set. This event itself: set. Else the coroutine that came last.
+  // Null: not set. The address of this event: set. Otherwise the coroutine that awaited last.
   std::atomic<void*> state_{nullptr};
 };
 

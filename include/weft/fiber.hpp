@@ -1,6 +1,6 @@
-// Fibers: user-level threads, by the million, that communicate (dang2016).
+// Fibers: user-level threads that communicate, up to millions (dang2016).
 //
-// Cost of a switch: some nanoseconds. Of a fiber: its stack, of which only the pages that it has written are memory.
+// Cost of a switch: some nanoseconds. Cost of a fiber: its stack, of which only pages that it has written take memory.
 #pragma once
 
 #include <chrono>
@@ -30,37 +30,39 @@ struct fiber_scheduler_options {
   std::uint32_t workers = 1;
   /// Fibers that a worker can have at a time, at most 2^24. Costs address space and 3 bits each.
   std::uint32_t fibers_per_worker = 1U << 20;
-  /// Of a fiber that asks for none: rounded up to whole pages; at least 16 KiB.
+  /// Size of each fiber's stack, rounded up to whole pages; at least 16 KiB, at most 1 GiB.
   std::size_t stack_bytes = std::size_t{64} << 10;
-  /// Stacks of a worker that have a page below which nobody may touch: who overruns one ends with SIGSEGV at once. Each
-  /// takes two of the mappings that a process may have (65530 mostly). The others are checked at each switch.
+  /// Stacks of a worker with a guard page below them: a fiber that overruns one ends the process with SIGSEGV at once.
+  /// Each takes two of the mappings that a process may have (mostly 65530). Other stacks are checked at each switch.
   std::uint32_t guarded_stacks = 1024;
-  /// What idle workers make progress on, the i-th on the i-th of them, modulo their number; empty: others make
-  /// progress, as a `progress_thread` does. They outlive the scheduler. One that is not shared has one worker alone.
+  /// Devices on which the workers make progress: worker i uses device i, modulo their number. If empty, another thread
+  /// has to make progress, such as a `progress_thread`. Devices must outlive the scheduler. A device that is not shared
+  /// can have one worker only.
   std::span<device* const> devices = {};
-  /// After so long with fibers that all wait and none that moves, a line of the log says once what they wait for; the
-  /// same where a worker's thread sleeps so long inside a fiber, as in a `std::mutex` that a suspended fiber holds.
-  /// Zero: nobody looks. A thread looks eight times in it.
+  /// If all fibers wait for this long and none moves, a line of the log says once for what they wait. The log also
+  /// tells if a worker's thread sleeps for this long inside a fiber, as in a `std::mutex` that a suspended fiber holds.
+  /// Zero: no check. Otherwise a thread of its own checks, eight times in this period.
   std::chrono::milliseconds report_stuck_after{0};
-  /// Whether a worker that has nothing to run begins fibers that were spawned for any worker and that another has not
-  /// begun yet. They stay where they begin. Devices are shared then.
+  /// Whether workers steal: a worker that has nothing to run begins fibers that were spawned for any worker and that no
+  /// other worker has begun yet. A fiber stays with the worker that began it. Devices have to be shared then.
   bool steal = false;
 };
 
 /// Options of `fiber_scheduler::spawn`.
 struct fiber_options {
-  static constexpr std::uint32_t any_worker = ~std::uint32_t{0};  ///< one after the other
-  /// The worker that runs it; any: in turns, or who steals it.
+  static constexpr std::uint32_t any_worker = ~std::uint32_t{0};  ///< round robin
+  /// The worker that runs it. `any_worker`: the workers in turn, or the one that steals it.
   std::uint32_t worker = any_worker;
 };
 
-/// A name for a fiber, to signal it. Copied freely; valid as long as the scheduler is, also when the fiber has ended.
+/// Names a fiber, to signal it. Copies are cheap. It is valid as long as the scheduler, also after the fiber has ended.
 class fiber_ref {
  public:
   fiber_ref() = default;
 
-  /// Makes the fiber go on that is, or next will be, in `this_fiber::wait()`. Several before it goes on are one.
-  /// **Threads**: any, in handlers, too. **Blocking**: never.
+  /// Ends the `this_fiber::wait()` in which the fiber is, or the next one that it calls. Several signals before the
+  /// fiber goes on count as one. An empty reference does nothing.
+  /// **Blocking**: never. **Threads**: any, also inside handlers. **Errors**: none.
   void signal() const noexcept;
 
   friend bool operator==(const fiber_ref&, const fiber_ref&) = default;
@@ -71,25 +73,29 @@ class fiber_ref {
   std::uint32_t slot_ = 0;
 };
 
-/// A fiber that was spawned. Its owner joins it, or lets it go on alone.
+/// Owns a spawned fiber, as `std::thread` owns a thread: join it or detach it.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any, one at a time for one object;
+/// fibers as well. **Errors**: none.
 class [[nodiscard]] fiber {
  public:
   fiber() noexcept = default;
-  /// Takes the other's fiber over.
+  /// Takes the fiber of `other` over.
   fiber(fiber&& other) noexcept : state_{std::exchange(other.state_, nullptr)} {}
-  /// The same, after its own was joined.
+  /// Takes the fiber of `other` over, then joins its own, as the destructor does. **Blocking**: as `join`.
   fiber& operator=(fiber&& other) noexcept;
-  /// Joins it where nobody has; what it threw is lost then, but for a line in the log.
+  /// Joins the fiber if it is joinable. The log tells if the fiber's function threw; the exception is lost.
+  /// **Blocking**: as `join`.
   ~fiber();
 
-  /// Waits until it has ended. **Blocking**: a fiber suspends, a thread sleeps. **Errors**: what the fiber's function
-  /// threw. **Threads**: one, once.
+  /// Waits until the fiber has ended. **Blocking**: until then; a calling fiber is suspended, a calling thread sleeps.
+  /// Not inside a handler. **Errors**: the exception of the fiber's function; `invalid_state` if it is not joinable.
   void join();
-  /// Lets it go on with nobody to join it. What its function throws then ends the process.
+  /// Lets the fiber run on without a join. If its function throws, the process ends with a message.
   void detach() noexcept;
   /// Whether there is a fiber to join.
   [[nodiscard]] bool is_joinable() const noexcept { return state_ != nullptr; }
-  /// Its name. Only while it is joinable.
+  /// A reference to the fiber; an empty one if it is not joinable.
   [[nodiscard]] fiber_ref ref() const noexcept;
 
  private:
@@ -98,26 +104,29 @@ class [[nodiscard]] fiber {
   fibers::fiber_state* state_ = nullptr;
 };
 
-/// Threads ("workers") that run fibers. A fiber stays with one worker unless it moves itself (`this_fiber::move_to`):
-/// what is thread-local to that is the same before and after each wait, and is shared with the other fibers of the
-/// worker.
+/// Threads ("workers") that run fibers. A fiber stays with one worker unless it moves itself (`this_fiber::move_to`).
+/// So it sees one set of thread-local variables before and after each wait, which all fibers of the worker use.
 ///
-/// A worker runs what is ready, in turns, and makes progress when nothing is and at least after each 64 rounds. An
-/// idle one sleeps as `device::wait` does.
+/// A worker runs its ready fibers in turn. It makes progress if none is ready, otherwise at the end of the round in which
+/// it has made 64 switches. An idle worker sleeps as `device::wait` does.
 ///
-/// **Source**: dang2016, 3.2.
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any; fibers and handlers as well.
+/// **Errors**: none. **Source**: dang2016, 3.2.
 class fiber_scheduler {
  public:
-  /// **Blocking**: briefly, for the threads. **Errors**: `invalid_argument`; std::system_error where there is no
-  /// thread; `invalid_state` for a processor that has no switch (x86-64 and ARM64 have one).
+  /// Starts the workers. **Blocking**: briefly, for the threads. **Errors**: `invalid_argument` for an option out of
+  /// range; `std::system_error` if the system gives no thread; `std::bad_alloc`; `invalid_state` on a processor for
+  /// which the switch of stacks is not written (it is for x86-64 and ARM64).
   explicit fiber_scheduler(const fiber_scheduler_options& options = {});
-  /// **Blocking**: until the workers have stopped. All fibers have ended, otherwise the process ends with a message.
+  /// Stops the workers. If a fiber has not ended, the process ends with a message. **Blocking**: until the workers have
+  /// stopped. **Threads**: one thread, which is no worker; no other may be using it.
   ~fiber_scheduler();
   fiber_scheduler(const fiber_scheduler&) = delete;
   fiber_scheduler& operator=(const fiber_scheduler&) = delete;
 
-  /// A fiber that calls `function`, which is moved to its stack. **Threads**: any, fibers and handlers, too.
-  /// **Blocking**: never. **Errors**: `out_of_memory` where there is no stack, or no slot, to be had.
+  /// Starts a fiber that calls `function`, which is moved to its stack. **Errors**: `out_of_memory` if the system gives
+  /// no stack, or if the worker has `.fibers_per_worker` fibers; `invalid_argument` for a worker that does not exist;
+  /// `std::bad_alloc`, and exceptions of the copy of `function`.
   template <class Function>
   fiber spawn(Function&& function, const fiber_options& options = {}) {
     using stored = std::decay_t<Function>;
@@ -137,9 +146,9 @@ class fiber_scheduler {
     });
   }
 
-  /// How many fibers there are that have not ended.
+  /// How many fibers have not ended.
   [[nodiscard]] std::uint64_t alive() const noexcept;
-  /// How many workers.
+  /// How many workers there are.
   [[nodiscard]] std::uint32_t workers() const noexcept;
 
  private:
@@ -155,25 +164,29 @@ class fiber_scheduler {
   std::unique_ptr<fibers::scheduler> state_;
 };
 
-/// What the fiber that runs now does.
+/// Functions of the calling fiber.
 namespace this_fiber {
 
-/// Whether the caller is a fiber of Weft's. For this and the next: **Blocking**: never. **Threads**: any.
+/// Whether the caller is a fiber of a `fiber_scheduler`. **Blocking**: never. **Threads**: any. **Errors**: none.
 [[nodiscard]] bool is_one() noexcept;
-/// Its name, for others to signal it; of none where the caller isn't a fiber.
+/// A reference to the calling fiber, for others to signal it; an empty one if the caller is no fiber. **Blocking**:
+/// never. **Threads**: any. **Errors**: none.
 [[nodiscard]] fiber_ref self() noexcept;
 
-/// Lets the others run that are ready (ThreadYield). In a thread: the system's yield.
+/// Lets other ready fibers of the worker run (ThreadYield). A thread that is no fiber calls the system's yield.
+/// **Blocking**: while those run. **Threads**: any. **Errors**: none.
 void yield() noexcept;
-/// Suspends it until it is signalled, or has been while it ran (ThreadWait). It may return for no reason, and a signal
-/// that comes while it is about to begin, or yields, is one with that: so set a condition before you signal, and call
-/// this in a loop that looks at it first. **Errors**: `invalid_state` in a thread that is no fiber, and inside a
-/// handler.
+/// Suspends the calling fiber until it is signalled, or returns at once if it was signalled while it ran (ThreadWait).
+/// It may return without a signal; and a signal that comes while the fiber is about to begin, or yields, may be lost.
+/// So set a condition before you signal, and call this in a loop that tests the condition first.
+/// **Blocking**: until then; not inside handlers. **Threads**: fibers. **Errors**: `invalid_state` in a thread that is
+/// no fiber.
 void wait();
-/// Goes on at another worker, the `worker`-th: what is thread-local is another's afterwards. References to it stay
-/// right; a signal by one of them goes by way of its first worker, so it waits while that one runs something long.
-/// **Errors**: `invalid_argument` where there is no such worker; `out_of_memory` where that has as many fibers as it
-/// can; `invalid_state` as for `wait`.
+/// Moves the calling fiber to worker `worker`: thread-local variables are those of that worker afterwards. References
+/// to the fiber stay valid; a signal goes by way of its first worker, so it waits while that worker runs a long fiber.
+/// **Blocking**: until that worker runs the fiber; not inside handlers. **Threads**: fibers. **Errors**:
+/// `invalid_argument` for a worker that does not exist; `out_of_memory` if it has as many fibers as it can;
+/// `invalid_state` in a thread that is no fiber.
 void move_to(std::uint32_t worker);
 
 }  // namespace this_fiber

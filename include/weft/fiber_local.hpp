@@ -1,6 +1,6 @@
-// A variable of which each fiber has one of its own, as `thread_local` gives one to each thread.
+// A variable of which each fiber has its own value, as each thread has of a `thread_local` one.
 //
-// Cost of a look: what the fiber has is looked through, one after the other: a few are fast.
+// Cost of an access: a search through the fiber's variables, one after the other. A few are fast.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,19 @@ namespace weft {
 
 namespace fibers {
 
-/// Where the running fiber, or thread, keeps its value of `key`: null until it has one. What is there when it ends is
-/// given to `end`. **Errors**: std::bad_alloc.
+/// The pointer that the running fiber, or thread, keeps for `key`: null at first. When the fiber or thread ends, a
+/// pointer that is not null is given to `end`. **Errors**: std::bad_alloc.
 [[nodiscard]] void*& local_place(std::uint64_t key, void (*end)(void*) noexcept);
-/// One that nobody has had.
+/// A key that was never used before.
 [[nodiscard]] std::uint64_t next_local_key() noexcept;
 
 }  // namespace fibers
 
-/// Each fiber that looks has a `Type`, made at its first look and destroyed when the fiber ends; so has each thread
-/// where no fiber runs. The variable may end before those who looked: their values stay until they end. **Threads**:
-/// any. **Blocking**: never.
+/// Gives each fiber a `Type` of its own, made at the first access and destroyed when the fiber ends; outside of fibers,
+/// each thread. A `fiber_local` may be destroyed before the fibers that used it: their values live until they end.
+///
+/// All functions: **Blocking**: never, but for `Type`'s constructor. **Threads**: any. **Errors**: accesses throw
+/// `std::bad_alloc`, and exceptions of `Type`'s constructor.
 template <class Type>
 class fiber_local {
  public:
@@ -29,16 +31,16 @@ class fiber_local {
   fiber_local(const fiber_local&) = delete;
   fiber_local& operator=(const fiber_local&) = delete;
 
-  /// The caller's own. **Errors**: std::bad_alloc, and what `Type`'s constructor throws.
+  /// The value of the calling fiber or thread.
   [[nodiscard]] Type& get() {
     if (void* const mine = place(); mine != nullptr) return *static_cast<Type*>(mine);
-    auto made = std::make_unique<Type>();  // it may look at others, which moves places
+    auto made = std::make_unique<Type>();  // its constructor may use others, which moves pointers
     place() = made.get();
     return *made.release();
   }
-  /// The same.
+  /// The value of the calling fiber or thread.
   Type& operator*() { return get(); }
-  /// The same, to look at a member.
+  /// Its members.
   Type* operator->() { return &get(); }
 
  private:

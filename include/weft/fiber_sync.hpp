@@ -1,7 +1,6 @@
-// What fibers wait for each other with: mutex, condition, barrier, event, future. Threads may use them, too.
+// Synchronization of fibers: mutex, condition, barrier, event, future. Threads may use them, too.
 //
-// Cost: a lock that nobody else holds for longer than a few instructions, on both ways; a wait suspends the fiber, or
-// lets the thread sleep.
+// Cost of a call: a lock that is held for a few instructions only. A wait suspends the fiber, or lets the thread sleep.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ namespace fibers {
 
 struct waiting_node;
 
-/// Who waits, in the order in which they came. Under the lock of what it belongs to.
+/// Waiting fibers and threads, in the order of their calls. Guarded by the lock of the object that has it.
 struct waiting_line {
   waiting_node* first = nullptr;
   waiting_node* last = nullptr;
@@ -29,21 +28,23 @@ struct waiting_line {
 
 }  // namespace fibers
 
-/// A mutex that may be held over a wait: who doesn't get it is suspended, and gets it in its turn. A std::mutex would
-/// block the worker, and with it the fiber that would unlock it.
+/// A mutex that a fiber may hold while it waits. A fiber that does not get it is suspended, and gets it in first-come
+/// order. (A `std::mutex` would block the worker, and with it the fiber that has to unlock.) Works with
+/// `std::unique_lock`. Not recursive.
 ///
-/// Not recursive, and not for handlers. **Threads**: any; who locked it unlocks it. Fits std::unique_lock.
+/// All functions: **Threads**: any fiber or thread, not inside handlers; the one that locked it unlocks it. **Errors**:
+/// none.
 class fiber_mutex {
  public:
   fiber_mutex() = default;
   fiber_mutex(const fiber_mutex&) = delete;
   fiber_mutex& operator=(const fiber_mutex&) = delete;
 
-  /// **Blocking**: until it is the caller's.
+  /// Locks it. **Blocking**: until the caller has it.
   void lock();
-  /// **Blocking**: never. **Returns**: whether it is the caller's now.
+  /// Locks it if it is free. **Blocking**: never. **Returns**: whether the caller has it now.
   [[nodiscard]] bool try_lock();
-  /// Hands it to who has waited longest. **Blocking**: never.
+  /// Passes it to the fiber or thread that has waited longest. **Blocking**: never.
   void unlock();
 
  private:
@@ -52,24 +53,25 @@ class fiber_mutex {
   fibers::waiting_line line_;
 };
 
-/// A condition variable for `fiber_mutex`.
+/// A condition variable for `fiber_mutex`. All functions: **Threads**: any fiber or thread. **Errors**: none.
 class fiber_condition {
  public:
   fiber_condition() = default;
   fiber_condition(const fiber_condition&) = delete;
   fiber_condition& operator=(const fiber_condition&) = delete;
 
-  /// Unlocks, waits for a notification, and locks again. It doesn't return for no reason, but others may have been
-  /// there first. **Blocking**: until then. **Threads**: any.
+  /// Unlocks, waits for a notification, and locks again. It returns only after a notification, but another fiber may
+  /// have had the lock in between. **Blocking**: until then; not inside handlers.
   void wait(std::unique_lock<fiber_mutex>& lock);
-  /// The same until `is_done()`.
+  /// Waits until `is_done()`, which it calls under the lock. **Blocking**: until then; not inside handlers. **Errors**:
+  /// exceptions of `is_done`.
   template <class Condition>
   void wait(std::unique_lock<fiber_mutex>& lock, Condition is_done) {
     while (!is_done()) wait(lock);
   }
-  /// Wakes who has waited longest. For this and the next: **Blocking**: never. **Threads**: any.
+  /// Wakes the fiber or thread that has waited longest. **Blocking**: never.
   void notify_one();
-  /// Wakes all who wait now.
+  /// Wakes all that wait now. **Blocking**: never.
   void notify_all();
 
  private:
@@ -77,15 +79,17 @@ class fiber_condition {
   fibers::waiting_line line_;
 };
 
-/// Lets `count` fibers or threads go on when all have come; again and again.
+/// A barrier of `count` fibers or threads, which can be used again and again. All functions: **Threads**: any fiber or
+/// thread.
 class fiber_barrier {
  public:
-  /// **Errors**: `invalid_argument` for none.
+  /// For `count` fibers or threads. **Blocking**: never. **Errors**: `invalid_argument` for 0.
   explicit fiber_barrier(std::uint32_t count);
   fiber_barrier(const fiber_barrier&) = delete;
   fiber_barrier& operator=(const fiber_barrier&) = delete;
 
-  /// **Blocking**: until all have come. **Threads**: any. What they did before is visible to all after it.
+  /// Waits until `count` have called it. What they did before is visible to all of them afterwards. **Blocking**: until
+  /// then; not inside handlers. **Errors**: none.
   void arrive_and_wait();
 
  private:
@@ -95,18 +99,19 @@ class fiber_barrier {
   fibers::waiting_line line_;
 };
 
-/// Something that happens once.
+/// An event that happens once. All functions: **Threads**: any fiber or thread. **Errors**: none.
 class fiber_event {
  public:
   fiber_event() = default;
   fiber_event(const fiber_event&) = delete;
   fiber_event& operator=(const fiber_event&) = delete;
 
-  /// It has happened: all who wait go on. Again does nothing. **Blocking**: never. **Threads**: any, handlers, too.
+  /// Lets all that wait go on, now and later. A second call does nothing. **Blocking**: never; also inside handlers.
   void set();
-  /// **Blocking**: never. **Threads**: any.
+  /// Whether it is set. **Blocking**: never.
   [[nodiscard]] bool is_set();
-  /// **Blocking**: until it has happened. **Threads**: any. What was done before `set` is visible after it.
+  /// Waits until it is set. What was done before `set` is visible afterwards. **Blocking**: until then; not inside
+  /// handlers.
   void wait();
 
  private:
@@ -127,16 +132,19 @@ struct shared_result {
 
 }  // namespace fibers
 
-/// What `fiber_promise` will have. **Threads**: one.
+/// The receiving end of a `fiber_promise`. All functions: **Threads**: any fiber or thread, one at a time for one
+/// object.
 template <class Value>
 class [[nodiscard]] fiber_future {
  public:
   fiber_future() = default;
 
-  /// **Blocking**: never. **Returns**: whether `get` would return at once.
+  /// Whether `get` would return at once. **Blocking**: never. **Errors**: `invalid_state` after `get`, and for a future
+  /// of no promise.
   [[nodiscard]] bool is_ready() const { return of().ready.is_set(); }
-  /// Takes the result. **Blocking**: until it is there. **Errors**: what the promise was given instead; `invalid_state`
-  /// a second time, and where the promise went without a result.
+  /// Takes the result. **Blocking**: until it is there; not inside handlers. **Errors**: the exception that the promise
+  /// was given; `invalid_state` a second time, for a future of no promise, and if the promise was destroyed without a
+  /// result.
   Value get() {
     const auto from = std::exchange(of_, nullptr);
     if (!from) throw error{errc::invalid_state, "fiber_future: there is no result, or it was taken before"};
@@ -156,12 +164,14 @@ class [[nodiscard]] fiber_future {
   std::shared_ptr<fibers::shared_result<Value>> of_;
 };
 
-/// A result that somebody waits for. **Threads**: one. **Blocking**: never.
+/// The giving end: it sets the result for which a `fiber_future` waits. All functions: **Blocking**: never.
+/// **Threads**: any, one at a time for one object; also inside handlers. **Errors**: `std::bad_alloc`, and exceptions
+/// of `Value`'s constructor.
 template <class Value>
 class fiber_promise {
  public:
   fiber_promise() : to_{std::make_shared<fibers::shared_result<Value>>()} {}
-  /// Takes over who waits.
+  /// Takes the future of the other promise over.
   fiber_promise(fiber_promise&&) noexcept = default;
   fiber_promise& operator=(fiber_promise&&) = delete;
   ~fiber_promise() {
@@ -170,15 +180,15 @@ class fiber_promise {
     to_->ready.set();
   }
 
-  /// Once.
+  /// The future of this promise; call it once.
   fiber_future<Value> future() const { return fiber_future<Value>{to_}; }
-  /// For this and the next: one of them, once.
+  /// Sets the result. Call either this or `set_exception`, once.
   template <class... Result>
   void set_value(Result&&... result) {
     to_->value.emplace(std::forward<Result>(result)...);
     to_->ready.set();
   }
-  /// Instead of a result.
+  /// Sets an exception, which `get` throws.
   void set_exception(std::exception_ptr thrown) {
     to_->thrown = std::move(thrown);
     to_->ready.set();

@@ -1,9 +1,9 @@
 // The completion graph: operations and functions in a partial order, started together (yan2025-lci, 4.2.6).
 //
-// Cost: making one allocates, and so does the first start after an edge was added, and each where there are graphs
-// inside; starting is one pass over the nodes; each edge is one atomic read-modify-write, each node one, and two more
-// for an operation that is posted. Between start and end a hook is made where something has to be tried again: a post,
-// an inner graph that somebody else runs, an end that finds its object full.
+// Cost: making a graph allocates, and so does the first start after an edge was added, and each start of a graph that
+// has inner graphs. A start is one pass over the nodes. Each edge is one atomic read-modify-write, each node one, and
+// each posted operation two more. A run adds a hook if something has to be tried again: a post that answered *retry*,
+// an inner graph that is running already, an end whose completion object is full.
 #pragma once
 
 #include <cstdint>
@@ -21,73 +21,76 @@ namespace core {
 class graph_state;
 }
 
-/// A node of a graph, by its number: the order in which they were added.
+/// Names a node of a graph.
 struct graph_node {
-  std::uint32_t number = 0;  ///< from 0 on
+  std::uint32_t number = 0;  ///< in the order in which the nodes were added, from 0 on
 };
 
-/// Nodes that are functions, operations or other graphs, and edges that say what has to be complete before what.
+/// Nodes that are functions, operations or other graphs, and edges: the node before has to be complete when the node
+/// after runs.
 ///
-/// A node whose predecessors are complete runs at once: in `start`, or in the thread that made progress and saw the
-/// last of them complete, as a handler does. It may post and must not wait; long chains of nodes are run one after the
-/// other, not one inside the other. A post that answers *retry* is tried again by progress on the graph's device, until
-/// it goes through. An operation that fails is complete, too: the end tells the first error. Where a receive comes
-/// before a post, the post is made by whichever thread has taken the message, on any device: it has to be on a shared
-/// one.
+/// A node whose predecessors are complete runs at once: in `start`, or, as a handler does, in the thread whose progress
+/// completed the last predecessor. A node may post and must not wait. Nodes run one after the other, not nested: a long
+/// chain needs no stack. If a post answers *retry*, progress on the graph's device tries it again until it succeeds. An
+/// operation that fails is complete, too: the record at the end has the first error. A post behind a receive is made by
+/// the thread that took the message, on any device: it needs a shared device.
 ///
-/// **Lifetime**: not while it runs; that ends the process with a message. The runtime outlives it. **Source**:
-/// yan2025-lci, 4.2.6 and 5.1.4.
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: one at a time for one graph. **Errors**:
+/// functions that build the graph throw `invalid_state` while it runs, and `std::bad_alloc`; others throw none.
+/// **Lifetime**: if a graph is destroyed while it runs, the process ends with a message. The runtime must outlive it.
+/// **Source**: yan2025-lci, 4.2.6 and 5.1.4.
 class graph {
  public:
-  /// `through` makes the progress that tries posts again, and outlives the graph. **Blocking**: never; allocates.
+  /// Progress on `through` tries posts again; it must outlive the graph. **Blocking**: never; allocates.
   explicit graph(device& through);
-  /// Takes the nodes over; the other may then only be assigned to or go.
+  /// Takes the nodes over; afterwards the other graph may only be assigned to or destroyed.
   graph(graph&&) noexcept;
-  /// The same. The graph that was here must not be running.
+  /// Takes the nodes over. This graph must not be running.
   graph& operator=(graph&&) noexcept;
   ~graph();
 
-  /// A node that calls `function`, and is complete when that returns. It must not throw: that ends the process.
+  /// Adds a node that calls `function`, and is complete when `function` returns. It must not throw: that ends the
+  /// process.
   ///
-  /// **Threads**: one at a time, for this and for what follows up to `start`. **Errors**: `invalid_state` while the
-  /// graph runs.
+  /// **Errors**: `invalid_state` while the graph runs; `invalid_argument` for an empty function; `std::bad_alloc`.
   graph_node add(std::function<void()> function);
 
-  /// A node that posts: `post(local)` makes one post with `local` as its completion object, and answers what that
-  /// answered, and nothing else with `local`. The node is complete when the operation is: at once where it is *done*,
-  /// with its signal where it is *posted*; *retry* means that `post` is called again later.
+  /// Adds a node that posts. `post(local)` makes one post with `local` as its completion object, returns the answer of
+  /// that post, and does nothing else with `local`. The node is complete with its operation: at once after *done*, with
+  /// the signal after *posted*. After *retry* the graph calls `post` again later. **Errors**: as for `add`.
   graph_node add_post(std::function<status(completion& local)> post);
 
-  /// A node that starts `inner`, and is complete when that has ended. Where somebody else has started `inner`, the node
-  /// waits until that is over. **Errors**: `invalid_argument` where `inner` is this graph or contains it, or is another
-  /// runtime's.
+  /// Adds a node that starts `inner`, and is complete when `inner` has ended. If `inner` is running already, the node
+  /// waits for that end first. **Errors**: `invalid_state` while this graph runs; `invalid_argument` if `inner` is this
+  /// graph, contains it, or is of another runtime; `std::bad_alloc`.
   graph_node add_graph(graph& inner);
 
-  /// `after` runs when `before` is complete. **Errors**: `invalid_argument` for nodes that are not there or the same.
+  /// Adds an edge: `after` runs when `before` is complete. **Errors**: `invalid_state` while the graph runs;
+  /// `invalid_argument` for a node that does not exist, and for an edge from a node to itself; `std::bad_alloc`.
   void add_edge(graph_node before, graph_node after);
 
-  /// Runs the graph once; `done` is signalled when all nodes are complete, with a record of `operation::graph` that has
-  /// `context` and the first error of a node's. It may be started again from then on.
+  /// Runs the graph once. When all nodes are complete, `done` is signalled with a record of `operation::graph` that has
+  /// `context` and the first error of a node. From then on the graph may be started again.
   ///
-  /// **Blocking**: never. **Threads**: one at a time; inside a handler or hook as well. **Errors**: `invalid_state`
-  /// while it runs; `invalid_argument` where edges make a circle, here or in a graph inside, and for an object of
-  /// another runtime.
+  /// **Blocking**: never; runs nodes that are ready. **Threads**: one at a time; also inside a handler or hook.
+  /// **Errors**: `invalid_state` while it runs; `invalid_argument` if edges form a cycle, here or in an inner graph,
+  /// and for an object of another runtime; `std::bad_alloc`.
   void start(completion& done, void* context = nullptr);
 
-  /// Whether it has been started and has not ended. Its object may still be about to be signalled then: only that
-  /// signal says that the object may go. **Blocking**: never. **Threads**: any.
+  /// Whether it has been started and has not ended. After the end, the signal of `done` may be yet to come: destroy
+  /// that object only after its signal. **Threads**: any.
   [[nodiscard]] bool is_running() const noexcept;
 
-  /// The record that the operation of `of` completed with in the last run, once: the message of a receive, say. Nothing
-  /// for functions and for posts that were *done*. **Threads**: one at a time, between runs, or in a node behind `of`.
-  /// **Errors**: `invalid_argument` for a node that is not there.
+  /// Takes the record with which the operation of node `of` completed in the last run, such as the message of a
+  /// receive. Nothing for functions, for posts that were *done*, and if it was taken before. **Threads**: one at a
+  /// time, between runs, or in a node behind `of`. **Errors**: `invalid_argument` for a node that does not exist.
   [[nodiscard]] std::optional<completion_record> take(graph_node of);
 
-  /// How many nodes it has.
+  /// The number of nodes.
   [[nodiscard]] std::uint32_t size() const noexcept;
 
  private:
-  std::shared_ptr<core::graph_state> state_;  // shared with graphs that it is inside of
+  std::shared_ptr<core::graph_state> state_;  // shared with graphs of which it is a node
 };
 
 }  // namespace weft

@@ -9,18 +9,19 @@
 
 namespace weft {
 
-/// Calls `function(completion_record&&)` for each record, state included: `weft::handler on_arrival{rt, [&](auto&& m) {
-/// … }};`
+/// Calls `function(completion_record&&)` for each record: `weft::handler on_arrival{rt, [&](auto&& m) { … }};`
 ///
-/// The function runs inside progress, on the thread that called it. It may post (and get *retry*) on any device and
-/// may keep the record by moving from it; it may not block and must not throw. No lock of the library is held while
-/// it runs; the device that delivers answers other threads' `progress()` with false meanwhile. A function that returns
-/// `completion::answer` may answer *full*, having left the record untouched.
-/// **Threads**: called by any thread in progress, several at once. **Source**: yan2025-lci, 4.2.6.
+/// The function runs inside `progress()`, or inside a post, in the thread that called it. It may post on any device
+/// (and get *retry*), and may keep the record by moving from it. It may not block. It must not throw: that ends the
+/// process. The library holds no lock while the function runs; meanwhile other threads' `progress()` on the delivering
+/// device returns false. A function that returns `completion::answer` may answer *full*; it must leave the record
+/// untouched then.
+/// **Blocking**: may not block. **Threads**: any thread calls it, several at once. **Errors**: may not throw.
+/// **Source**: yan2025-lci, 4.2.6.
 template <class Function>
 class handler final : public completion {
  public:
-  /// Keeps `function`, by value.
+  /// Keeps a copy of `function`. **Blocking**: never. **Threads**: any. **Errors**: exceptions of the copy.
   handler(weft::runtime& owner, Function function) : completion{owner}, function_{std::move(function)} {}
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override {

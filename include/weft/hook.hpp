@@ -1,4 +1,4 @@
-// Functions of the user's that progress calls (zhou2024, 3.3).
+// Hooks: functions of the user that `progress()` calls (zhou2024, 3.3).
 //
 // Cost: progress on a device without hooks reads one word; each hook is one virtual call.
 #pragma once
@@ -16,19 +16,19 @@ namespace core {
 class hook_list;
 }
 
-/// What a hook answers.
+/// The answer of a hook.
 enum class hook_answer : std::uint8_t {
-  no_progress,  ///< nothing to do yet: ask again
-  progress,     ///< something was done, and more is to come: ask again
-  done,         ///< don't ask again
+  no_progress,  ///< it did nothing: call it again
+  progress,     ///< it did something: call it again
+  done,         ///< don't call it again
 };
 
 namespace detail {
 
-/// What a hook and its handle share.
+/// Shared by a hook and its handle.
 struct hook_control {
   std::atomic<bool> is_removed{false};
-  std::atomic<core::hook_list*> list{nullptr};  // null: it is done, or its device is gone
+  std::atomic<core::hook_list*> list{nullptr};  // null: it is done, or its device was destroyed
 };
 
 class hook_node {
@@ -39,7 +39,7 @@ class hook_node {
   virtual ~hook_node() = default;
   virtual hook_answer run() = 0;
 
-  hook_node* behind = nullptr;  // in the list that it is in
+  hook_node* behind = nullptr;  // the next one in its list
   std::shared_ptr<hook_control> control = std::make_shared<hook_control>();
 };
 
@@ -62,14 +62,17 @@ class hook_function final : public hook_node {
 
 }  // namespace detail
 
-/// Keeps a function in its device; removes it when it goes.
+/// The handle of a hook, made by `device::add_hook`; its destructor removes the hook.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any, one at a time for one handle.
+/// **Errors**: none. The device must live while a function of its handles runs; after its end all of them do nothing.
 class [[nodiscard]] hook {
  public:
-  /// Of no function.
+  /// Of no hook.
   hook() noexcept = default;
-  /// Takes the function over; the other has none then.
+  /// Takes the hook over; the other handle has none afterwards.
   hook(hook&&) noexcept = default;
-  /// The same, after `remove()` of its own.
+  /// Calls `remove()`, then takes the hook of `other` over. **Blocking**: as `remove`.
   hook& operator=(hook&& other) noexcept {
     if (this != &other) {
       remove();
@@ -79,23 +82,23 @@ class [[nodiscard]] hook {
   }
   hook(const hook&) = delete;
   hook& operator=(const hook&) = delete;
+  /// Calls `remove()`. **Blocking**: as `remove`.
   ~hook() { remove(); }
 
-  /// Once this returns, the function does not run and never will. What it holds goes with one of the next calls of
-  /// progress. **Blocking**: until a call of progress on the device that another thread has begun is over; inside a
-  /// hook or handler of the same device, never. Not inside one of another device: two that do so may wait for each
-  /// other.
-  /// **Threads**: any, one at a time for one handle, while the device lives; after that it does nothing.
+  /// Removes the hook: after the return its function does not run any more. One of the next calls of `progress()`
+  /// destroys the function. **Blocking**: until a call of `progress()` returns that another thread has begun on the
+  /// device; never inside a hook or handler of the same device. Do not call it inside a hook or handler of another
+  /// device: two threads that do so may wait for each other for ever.
   void remove() noexcept;
 
-  /// Whether it is done, removed, or gone with its device; what it holds may still be about to go. **Blocking**: never.
-  /// **Threads**: as for `remove`.
+  /// Whether the hook has answered `done`, was removed, or was destroyed with its device. Its function may be destroyed
+  /// a little later.
   [[nodiscard]] bool is_over() const noexcept {
     // [hook.over] acquire <- [hook.end]: what the function did.
     return control_ == nullptr || control_->list.load(std::memory_order_acquire) == nullptr;
   }
 
-  /// Leaves it to the device, which keeps it until it is done or the device goes.
+  /// Leaves the hook to the device, which keeps it until it answers `done` or the device is destroyed.
   void detach() noexcept { control_.reset(); }
 
  private:

@@ -1,4 +1,4 @@
-// A message that a probe has found: it belongs to whoever probed.
+// A message that `device::probe` has found and taken: no other receive can match it.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct receive_options {
   void* context = nullptr;  ///< found again in the completion record
 };
 
-/// Knows who sent how much under which tag, before there is a buffer for it. Dropped unreceived, the message is gone,
-/// and counted; the sender of a long one is told that its buffer is free. It has to go before its device does.
+/// Knows rank, tag and size of a message before there is a buffer for it, as `MPI_Message` does. If it is destroyed
+/// without a receive, the message is dropped and counted. The sender of a long message gets a FIN then, as its buffer
+/// is free; if this rank has no free operation for that, progress sends it later. Destroy it before its device.
 ///
-/// **Threads**: one at a time, as for posting on the device that probed; it may be dropped inside handlers.
-/// **Blocking**: never. The sender of a long message that is dropped is told by an operation; where none is free, by
-/// progress, once one is.
+/// All functions: **Blocking**: never. **Threads**: one at a time, as for posting on the device that probed; also
+/// inside handlers. **Errors**: none, unless a function says otherwise.
 class [[nodiscard]] matched_message {
  public:
-  /// `other` is empty then.
+  /// Takes the message over; `other` is empty afterwards.
   matched_message(matched_message&& other) noexcept
       : device_{other.device_}, message_{std::exchange(other.message_, nullptr)} {}
-  /// `other` has what this one had.
+  /// Exchanges the messages of both.
   matched_message& operator=(matched_message&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(message_, other.message_);
@@ -41,20 +41,19 @@ class [[nodiscard]] matched_message {
   matched_message& operator=(const matched_message&) = delete;
   ~matched_message();
 
-  /// The rank that it came from. For this and the next two: once it has been received or moved from, they end the
+  /// The rank that sent it. If this object is empty (received or moved from), this and the next two functions end the
   /// process with a message.
   [[nodiscard]] std::uint32_t source() const noexcept;
   /// Its tag.
   [[nodiscard]] std::uint64_t tag() const noexcept;
-  /// Its size, wherever the bytes are.
+  /// Its size in bytes.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
   /// Receives it, as `device::post_recv` would have.
   ///
-  /// **Blocking**: never. **Threads**: as for posting on the device that probed. **Buffer**: the library's until
-  /// `local` is signalled. **Returns**: *posted*, and this object is empty then; or *retry*: still the caller's.
-  /// **Errors**: `invalid_state` when it was received before; `invalid_argument` for a null buffer with a size and for
-  /// a `local` of another runtime; the message is still the caller's then.
+  /// **Buffer**: the library's until `local` is signalled. **Returns**: *posted*, and this object is empty afterwards;
+  /// or *retry*, and it keeps the message. **Errors**: `invalid_state` if this object is empty; `invalid_argument` for
+  /// a null buffer with a size and for a `local` of another runtime. After an error it keeps the message.
   status receive(buffer_ref buffer, completion& local, const receive_options& options = {});
 
  private:

@@ -1,4 +1,4 @@
-// Matching engines: where sends meet receives (dang2016, 3.1; yan2025-lci, 4.2.8).
+// Matching engines, in which sends meet receives (dang2016, 3.1; yan2025-lci, 4.3.2).
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,39 @@ class runtime_state;
 struct engine_state;
 }  // namespace core
 
-/// By what a send and a receive find each other; both say so, and one policy never meets another. Not for ordered
-/// engines, where the receive alone leaves rank or tag open, by `any_rank` and `.any_tag`.
+/// Which of rank and tag a send and a receive compare. Both name a policy, and a send of one policy never matches a
+/// receive of another. Ordered engines take `rank_tag` only: there the receive alone leaves rank or tag open, by
+/// `any_rank` and `.any_tag`.
 enum class match_policy : std::uint8_t {
-  rank_tag,   ///< the same tag, and the receive names the sender's rank
-  rank_only,  ///< the receive names the sender's rank; whatever the tag
-  tag_only,   ///< the same tag; whoever sends it
-  none,       ///< any send of this policy and any receive of this policy
+  rank_tag,   ///< the receive names the sender's rank and the message's tag
+  rank_only,  ///< the receive names the sender's rank; any tag matches
+  tag_only,   ///< the receive names the message's tag; any rank matches
+  none,       ///< any send of this policy matches any receive of this policy
 };
 
-/// What a message and a receive have in common, for an engine with a key of its own. Called for messages with their
-/// source and tag, for receives with the rank and tag that they name, at the receiving rank.
+/// Makes the key by which messages and receives match, for an engine with a key of its own. The receiving rank calls it
+/// for messages with their source and tag, and for receives with the rank and tag that they name.
 ///
 /// **Blocking**: may not block. **Threads**: called by any thread. **Errors**: may not throw.
 using match_key_function = std::uint64_t (*)(std::uint32_t rank, std::uint64_t tag) noexcept;
 
-/// What kind of engine it is; all ranks say the same.
+/// The kind of an engine. All ranks must give one kind to an engine of one id.
 struct matching_engine_options {
-  /// The name that all ranks give it, below `matching_engine_ids_max`, never used before in this runtime. Without one
-  /// the engine gets the next number; then all ranks make their engines in the same order.
+  /// Its id on all ranks: below `matching_engine_ids_max`, and never used before in this runtime. Without it the engine
+  /// gets the next free number; then all ranks have to make their engines in one order.
   std::optional<std::uint32_t> id = std::nullopt;
-  /// Messages of one rank are matched in the order in which they were posted, whatever devices they took, and a
-  /// receive may leave rank or tag open (`any_rank`, `.any_tag`). All ranks must say the same.
+  /// Messages of one rank are matched in the order in which they were posted, on any device, as in MPI. A receive may
+  /// leave rank or tag open (`any_rank`, `.any_tag`).
   bool ordered = false;
   /// Matches by this key instead of by policy. Not for ordered engines.
   match_key_function make_key = nullptr;
-  /// Receives announce their buffers to the ranks that they name, and each send waits at its own rank for its receive,
-  /// then writes into the buffer. For messages longer than a packet whose receives are posted before their sends: they
-  /// wait for no answer, and where they go in packets there is one message less. What that is worth, and what it costs
-  /// shorter ones: docs/decisions/receiver-first.md.
+  /// The receiver begins: each receive sends an RTR with its buffer's address to the rank that it names. Each send
+  /// waits at its own rank for that RTR, then writes into the buffer and sends FIN. This saves an RTS for messages that
+  /// are longer than a packet and whose receives are posted before their sends. Gains, and costs for shorter messages:
+  /// docs/decisions/receiver-first.md.
   ///
-  /// Receives name rank and tag; those of one rank and tag meet the sends of one rank and tag in the order of the posts
-  /// on both sides. Not for `.ordered` engines, nor with a key. All ranks must say the same.
+  /// Receives name rank and tag. Receives and sends of one rank and tag match in the order of the posts on both sides.
+  /// Not together with `.ordered` or `.make_key`.
   /// **Source**: dang2016, 2.3.2.
   bool receiver_first = false;
 };
@@ -53,36 +54,42 @@ struct matching_engine_options {
 /// Ids from here on are the library's own.
 inline constexpr std::uint32_t matching_engine_ids_max = 0x8000'0000;
 
-/// The engine that every runtime has: unordered, by policy. **Source**: yan2025-lci, 4.3.2.
+/// The engine that every runtime has: unordered, matches by policy. **Source**: yan2025-lci, 4.3.2.
 inline constexpr std::uint32_t default_matching_engine = 0xffff'ff00;
 
-/// For receives of ordered engines: whoever sends it.
+/// For receives of ordered engines: matches messages of every rank, as `MPI_ANY_SOURCE` does.
 inline constexpr std::uint32_t any_rank = ~std::uint32_t{0};
 
-/// A space of messages of its own. All ranks that send or receive in it make one with the same id and kind; a message
-/// that comes before its engine is made waits for it.
+/// A matching space of its own, as an MPI communicator's context is: sends of one engine never match receives of
+/// another. All ranks that send or receive in it make one with one id and kind. A message that arrives before its
+/// engine is made waits for it.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none.
 class matching_engine {
  public:
-  /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved or was used,
-  /// for an ordered engine with a key, and for a receiver-first one that is ordered or has a key.
+  /// Makes an engine. **Blocking**: briefly, for memory and a lock. **Errors**: `invalid_argument` for an id that is
+  /// reserved or was used, for an ordered engine with a key, and for a receiver-first engine that is ordered or has a
+  /// key; `std::bad_alloc`.
   explicit matching_engine(weft::runtime& owner, const matching_engine_options& options = {});
 
-  /// Receives that are still posted in it end the process with a message: cancel them first; so do sends that wait in a
-  /// receiver-first one. Messages that nobody has asked for are dropped and counted; receives that no send has met
-  /// end with `unknown_completion`. **Blocking**: until calls of progress that other threads have begun are over;
-  /// not inside a handler. **Threads**: none may be using it.
+  /// Withdraws the engine. If receives are still posted in it, the process ends with a message: cancel them first. This
+  /// also holds for sends that wait in a receiver-first engine. Unexpected messages are dropped and counted. Receives
+  /// of other ranks whose RTR has met no send end with `unknown_completion`.
+  ///
+  /// **Blocking**: until calls of `progress()` return that other threads have begun; not inside a handler. **Threads**:
+  /// none may be using it.
   ~matching_engine();
 
   matching_engine(const matching_engine&) = delete;
   matching_engine& operator=(const matching_engine&) = delete;
 
-  /// The name that posts give it as `.engine`.
+  /// The id that posts name as `.engine`.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
-  /// Whether it was made with `.ordered = true`. For this and the next two: **Blocking**: never. **Threads**: any.
+  /// Whether it was made with `.ordered = true`.
   [[nodiscard]] bool is_ordered() const noexcept;
   /// Whether it was made with `.receiver_first = true`.
   [[nodiscard]] bool is_receiver_first() const noexcept;
-  /// The `.make_key` that it was made with; null where it matches by policy.
+  /// The `.make_key` that it was made with; null if it matches by policy.
   [[nodiscard]] match_key_function make_key() const noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// Messages that are written where they are sent from (yan2025-lci, 4.2.3 and 5.1.2).
+// Packets in the hands of the user: messages that are written in the memory from which they are sent
+// (yan2025-lci, 4.2.3 and 5.1.2).
 #pragma once
 
 #include <cstddef>
@@ -14,21 +15,23 @@ class packet_pool;
 
 /// Options of `device::post_am` with a packet.
 struct post_packet_options {
-  /// Carried to the target as it is.
+  /// The tag of the message.
   std::uint64_t tag = 0;
-  /// The target's device that is to receive the message; taken modulo their number.
+  /// The index of the target's device that receives the message, modulo the number of its devices.
   std::uint32_t device = ~std::uint32_t{0};
 };
 
-/// Memory of the library's to write a message into, which is then posted without being copied. From
-/// `runtime::try_take_packet`; given back when it is posted or goes. **Blocking**: never. **Threads**: one at a time;
-/// any may give it back. It has to go before its runtime does.
+/// Memory from the library's packet pool: write a message into it and post it without a copy.
+/// `runtime::try_take_packet` makes one; its destructor gives the memory back, unless the packet was posted. Destroy it
+/// before its runtime.
+///
+/// All functions: **Blocking**: never. **Threads**: any, one at a time for one packet. **Errors**: none.
 class [[nodiscard]] packet {
  public:
-  /// `other` counts as posted then.
+  /// Takes the memory over; `other` counts as posted afterwards.
   packet(packet&& other) noexcept
       : pool_{std::exchange(other.pool_, nullptr)}, memory_{other.memory_}, index_{other.index_} {}
-  /// The same, after its own has been given back.
+  /// Gives its own memory back, then takes that of `other` over.
   packet& operator=(packet&& other) noexcept {
     if (this != &other) {
       if (pool_ != nullptr) give_back();
@@ -44,11 +47,11 @@ class [[nodiscard]] packet {
     if (pool_ != nullptr) give_back();
   }
 
-  /// `WEFT_PACKET_BYTES` bytes to write into; none once it has been posted.
+  /// `WEFT_PACKET_BYTES` bytes to write into; empty once it has been posted. **Buffer**: the caller's until the post.
   [[nodiscard]] std::span<std::byte> memory() const noexcept {
     return pool_ != nullptr ? memory_ : std::span<std::byte>{};
   }
-  /// Posted, or moved from.
+  /// Whether it was posted or moved from.
   [[nodiscard]] bool is_posted() const noexcept { return pool_ == nullptr; }
 
  private:

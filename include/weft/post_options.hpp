@@ -1,5 +1,5 @@
-// What can be said about a post beyond its arguments: one type for each posting function, filled by designated
-// initializers, every default written here.
+// Options of the posting functions: one type for each function, filled by designated initializers; all defaults are
+// here.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,38 @@
 
 namespace weft {
 
-/// Any remote device will do: the one with this device's index, modulo how many there are.
+/// The target's device with the index of the posting device, modulo the number of the target's devices.
 inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
 
 /// When a post is complete.
 enum class completion_level : std::uint8_t {
-  local,      ///< its buffer may be used again
-  delivered,  ///< the data is at the target: written into its region, or with the receive or completion that it is for
+  local,      ///< the caller may use its buffer again
+  delivered,  ///< the data is at the target: in its region, with its receive, or with the rank of its completion object
 };
 
 /// Options of `device::post_am`.
 struct post_am_options {
-  /// Carried to the target as it is.
+  /// The tag of the message; the target finds it in the record.
   std::uint64_t tag = 0;
-  /// The target's device that is to receive the message; taken modulo their number.
+  /// The index of the target's device that receives the message, modulo the number of its devices.
   std::uint32_t device = any_device;
   /// When the post is complete.
   completion_level complete_at = completion_level::local;
-  /// Found again in the completion record.
+  /// Copied into the completion record.
   void* context = nullptr;
-  /// False: never `done`; the completion object is signalled even when the operation is complete at once.
+  /// False: never `done`; the completion object is signalled even if the operation is complete at once.
   bool allow_done = true;
-  /// False: never `retry`; what can't be posted now waits in a bounded backlog.
+  /// False: never `retry`; an operation that cannot be posted now waits in a bounded backlog.
   bool allow_retry = true;
 };
 
 /// Options of `device::post_send`.
 struct post_send_options {
-  std::uint64_t tag = 0;  ///< by which it meets its receive
-  /// The engine's id; both ranks have made it.
+  std::uint64_t tag = 0;  ///< compared with the receive's
+  /// The id of an engine that both ranks have made.
   std::uint32_t engine = default_matching_engine;
-  match_policy policy = match_policy::rank_tag;            ///< what of rank and tag counts
-  completion_level complete_at = completion_level::local;  ///< delivered: it has met its receive
+  match_policy policy = match_policy::rank_tag;            ///< which of rank and tag are compared
+  completion_level complete_at = completion_level::local;  ///< delivered: a receive has matched it
   std::uint32_t device = any_device;                       ///< as in `post_am_options`
   void* context = nullptr;                                 ///< as in `post_am_options`
   bool allow_done = true;                                  ///< as in `post_am_options`
@@ -53,16 +53,16 @@ struct post_send_options {
 
 /// Options of `device::post_recv`.
 struct post_recv_options {
-  std::uint64_t tag = 0;                           ///< by which it meets its message
+  std::uint64_t tag = 0;                           ///< compared with the message's
   std::uint32_t engine = default_matching_engine;  ///< the engine's id
-  match_policy policy = match_policy::rank_tag;    ///< what of rank and tag counts
-  /// In an ordered engine: whatever the tag.
+  match_policy policy = match_policy::rank_tag;    ///< which of rank and tag are compared
+  /// In an ordered engine: matches any tag, as `MPI_ANY_TAG` does.
   bool any_tag = false;
-  void* context = nullptr;  ///< found again in the completion record
+  void* context = nullptr;  ///< copied into the completion record
   bool allow_retry = true;  ///< false: never `retry`
 };
 
-/// Options of `device::probe`: those of the receive that is asked about.
+/// Options of `device::probe`: those of a receive that would match the message.
 struct probe_options {
   std::uint64_t tag = 0;                           ///< as in `post_recv_options`
   std::uint32_t engine = default_matching_engine;  ///< as in `post_recv_options`
@@ -72,7 +72,7 @@ struct probe_options {
 
 /// Options of `device::post_put`.
 struct post_put_options {
-  /// Whom to tell at the target, after the data is there, and with which tag.
+  /// The completion object that is signalled at the target, after the data is there.
   std::optional<remote_completion> signal = std::nullopt;
   std::uint64_t tag = 0;                                   ///< of the signal
   completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
@@ -84,7 +84,7 @@ struct post_put_options {
 
 /// Options of `device::post_get`.
 struct post_get_options {
-  /// Whom to tell at the target, after the data has been read, and with which tag.
+  /// The completion object that is signalled at the target, after the data has been read.
   std::optional<remote_completion> signal = std::nullopt;
   std::uint64_t tag = 0;              ///< of the signal
   std::uint32_t device = any_device;  ///< as in `post_am_options`
@@ -93,7 +93,7 @@ struct post_get_options {
   bool allow_retry = true;            ///< as in `post_am_options`
 };
 
-/// What a remote atomic does to the word `old` at its target.
+/// The operation of a remote atomic: the new value of the word `old` at the target.
 enum class atomic_op : std::uint8_t {
   fetch_add,         ///< old + operand
   fetch_and,         ///< old & operand
@@ -106,7 +106,7 @@ enum class atomic_op : std::uint8_t {
 /// Options of `device::post_atomic`.
 template <class Word>
 struct post_atomic_options {
-  /// Where to put the old word; null: it isn't wanted.
+  /// The library writes the old word here; null: the caller does not want it.
   Word* result = nullptr;
   Word compare = 0;                                        ///< of `compare_and_swap`
   completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
@@ -116,13 +116,13 @@ struct post_atomic_options {
   bool allow_retry = true;                                 ///< as in `post_am_options`
 };
 
-/// Which way the data goes, for `post_comm`.
+/// The direction of the data, for `post_comm`.
 enum class direction : std::uint8_t {
   out,  ///< from here to the peer: a send, active message or put
   in,   ///< from the peer to here: a receive or get
 };
 
-/// Options of `device::post_comm`: those of the operation that it comes to.
+/// Options of `device::post_comm`: those of the operation that it selects.
 struct post_comm_options {
   std::optional<remote_buffer> remote = std::nullopt;      ///< makes it a put or get
   std::optional<remote_completion> notify = std::nullopt;  ///< makes it an active message, or adds a signal
@@ -137,16 +137,16 @@ struct post_comm_options {
   bool allow_retry = true;                                 ///< as in `post_am_options`
 };
 
-/// What became of a receive that was to be cancelled.
+/// The answer of `device::cancel`.
 enum class cancel_result : std::uint8_t {
-  cancelled,  ///< its completion is signalled with the error `cancelled`
-  too_late,   ///< it is complete, or has its message
-  busy,       ///< make progress, and ask again
+  cancelled,  ///< the completion of the receive is signalled with the error `cancelled`
+  too_late,   ///< the receive is complete, or has its message
+  busy,       ///< not known yet: make progress, and cancel again
 };
 
 namespace detail {
 
-/// Where a message goes, put together in one register.
+/// Rank and device of a message's target, in one register.
 class message_target {
  public:
   constexpr message_target(std::uint32_t peer, std::uint32_t device) noexcept
@@ -158,7 +158,7 @@ class message_target {
   std::uint64_t both_;
 };
 
-/// Whose message a receive takes, in one register.
+/// Rank and policy of a receive, in one register.
 class message_source {
  public:
   constexpr message_source(std::uint32_t peer, match_policy policy) noexcept
@@ -170,21 +170,21 @@ class message_source {
   std::uint64_t both_;
 };
 
-/// The same options, made anew: where a call that is inlined has two ways, only the one that needs them in memory
-/// writes them there.
+/// A copy of the options: if an inlined call has two branches, only the branch that needs the options in memory writes
+/// them there.
 template <class Options>
 [[nodiscard]] constexpr Options anew(const Options& in) noexcept {
   return in;
 }
 
-/// Whether a message with these options rides in its descriptor, and then is done or not posted at all.
+/// Whether a message with these options goes inline, in its cell: it is *done* or *retry* then.
 template <class Options>
 [[nodiscard]] constexpr bool is_plain(const_buffer_ref bytes, const Options& options) noexcept {
   return bytes.bytes() <= inline_bytes_max && options.allow_done && options.allow_retry &&
          options.complete_at == completion_level::local;
 }
 
-/// A remote atomic, whatever its type.
+/// A remote atomic on a word of either size.
 struct atomic_request {
   atomic_op op;
   std::uint32_t bytes;  // 4 or 8

@@ -1,23 +1,24 @@
-// Which devices a thread polls besides its own: the answer to the attentiveness problem (yan2025-mpi-extensions, 5.2).
+// Which other devices a thread polls: the answer to the attentiveness problem (yan2025-mpi-extensions, 5.2).
 //
-// With a device for each thread, messages for a device whose thread computes wait until it is done, though other
-// threads may be idle. Under every policy but `local`, those look after it meanwhile.
+// If each thread has a device of its own, messages for a thread that computes wait until it polls again, though other
+// threads may be idle. Under every policy but `local` idle threads poll that device, too.
 #pragma once
 
 #include <cstdint>
 
 namespace weft {
 
-/// What a call of progress that has moved nothing on its own device polls besides. Only devices that are shared are
-/// polled for others, and only where nobody else is at it; nothing is polled besides while the own device is busy.
+/// Which other devices a call of `progress()` polls if it has moved nothing on its own device. It polls only shared
+/// devices, and only if no other thread polls them at that moment.
 enum class progress_policy : std::uint8_t {
-  local,     ///< no other; once in 64 such calls the default device, as under every policy
-  random,    ///< one other, drawn at random
-  all,       ///< every other
-  adaptive,  ///< those that nobody has polled for some microseconds, and at every call those where it found something
+  local,     ///< none; but one of 64 such calls polls the default device, as under every policy
+  random,    ///< one, drawn at random
+  all,       ///< all
+  adaptive,  ///< devices that no thread has polled for some microseconds, and devices where its last poll found
+             ///< something
 };
 
-/// As `WEFT_PROGRESS_POLICY` calls it.
+/// The policy's name in `WEFT_PROGRESS_POLICY`. **Blocking**: never. **Threads**: any. **Errors**: none.
 [[nodiscard]] constexpr const char* name_of(progress_policy policy) noexcept {
   switch (policy) {
     case progress_policy::local: return "local";

@@ -1,4 +1,4 @@
-// A thread that makes progress for those who don't.
+// A thread that makes progress.
 #pragma once
 
 #include <atomic>
@@ -9,24 +9,29 @@
 
 namespace weft {
 
-/// Makes progress on a device until it is destroyed, and sleeps while there is nothing to do. Programs that compute for
-/// long between two calls of `progress()` stay responsive with it; those that poll anyway are quicker without.
+/// Makes progress on a device in a thread of its own until it is destroyed, and sleeps while there is nothing to do. A
+/// program that computes for long between two calls of `progress()` stays responsive with it; a program that polls
+/// often is faster without.
 ///
-/// Handlers and hooks of the device run in this thread, too. While the device has hooks it yields instead of sleeping.
+/// Handlers and hooks of the device run in this thread, too. While the device has hooks the thread yields instead of
+/// sleeping.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none.
 /// **Source**: yan2025-lci, 4.2.7; zhou2024, 2.4.
 class progress_thread {
  public:
-  /// `through` outlives it; `options` say how it waits. **Blocking**: briefly. **Errors**: `invalid_argument` for a
-  /// device that isn't shared; `std::system_error` where there is no thread.
+  /// Starts the thread; `options` say how it waits. `through` must outlive this object. **Blocking**: briefly.
+  /// **Errors**: `invalid_argument` for a device that is not shared; `std::system_error` if the system gives no thread.
   explicit progress_thread(device& through, const wait_options& options = {});
 
-  /// **Blocking**: until a call of progress that is under way is over. Not inside a handler.
+  /// Stops the thread. **Blocking**: until the thread's call of `progress()` returns; not inside a handler.
+  /// **Threads**: none may be using it.
   ~progress_thread();
 
   progress_thread(const progress_thread&) = delete;
   progress_thread& operator=(const progress_thread&) = delete;
 
-  /// How it waits. For this and the next: **Threads**: any.
+  /// How it waits.
   [[nodiscard]] const wait_options& options() const noexcept { return options_; }
   /// The device on which it makes progress.
   [[nodiscard]] device& through() const noexcept { return *through_; }
@@ -34,7 +39,7 @@ class progress_thread {
  private:
   device* through_;
   wait_options options_;
-  int process_;  // that has the thread: a child of fork() has not
+  int process_;  // the one that has the thread; a child of fork() has none
   std::atomic<bool> stops_{false};
   counter stopped_;
   std::thread thread_;

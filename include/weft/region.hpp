@@ -1,4 +1,4 @@
-// Memory that peers can put into and get from, and the handles by which they name it.
+// Memory regions, which peers can put into and get from, and the handles that name them.
 #pragma once
 
 #include <cstddef>
@@ -15,50 +15,54 @@ namespace core {
 class runtime_state;
 }
 
-/// Names a region of some rank. Travels by any means, byte for byte; refused where it does not fit.
+/// The handle of a rank's region. Send it to peers by any means, byte for byte. A handle of another job or rank is
+/// refused.
 struct remote_region {
-  std::uint64_t job = 0;       ///< of the runtime that it was made in
-  std::uint64_t name = 0;      ///< which region of that rank; never used again
+  std::uint64_t job = 0;       ///< number of the job in which it was made
+  std::uint64_t name = 0;      ///< number of the region at its rank; never used again
   std::uint64_t bytes = 0;     ///< size of the region
-  std::uint32_t rank = 0;      ///< whose memory it is
+  std::uint32_t rank = 0;      ///< the rank that owns the memory
   std::uint32_t reserved = 0;  ///< zero
 };
 static_assert(std::is_trivially_copyable_v<remote_region> && sizeof(remote_region) == 32);
 
-/// A place in a region.
+/// An offset in a region.
 struct remote_buffer {
-  remote_region region;      ///< which
+  remote_region region;      ///< the region
   std::uint64_t offset = 0;  ///< in bytes
 };
 
-/// Keeps memory open to peers for as long as it lives.
+/// Keeps memory open to puts, gets and atomics of peers for as long as it lives.
 ///
-/// Memory that the library allocates is mapped by all ranks of the same machine: a put or get is a plain copy there.
-/// Memory of the user's is written by the kernel or by this rank's progress.
+/// All ranks of one machine map memory that the library allocates: a put or get is one copy there. The kernel or this
+/// rank's progress copies into and out of memory that the user allocates.
 ///
-/// **Buffer**: what peers do to the memory is visible to this rank once it has heard of it: by a put's signal, or by a
-/// message that was posted after a flush.
+/// **Buffer**: this rank sees a peer's put after the signal of the put, or after a message that the peer posted after a
+/// flush.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none.
 class memory_region {
  public:
-  /// Allocates `bytes` zeroes, at a page's start. **Blocking**: briefly. **Threads**: any.
-  /// **Errors**: `invalid_argument` for no bytes, `out_of_memory` beyond `WEFT_SHARED_BYTES`, `invalid_state` beyond
-  /// 1024 regions at once.
+  /// Allocates `bytes` zero bytes, aligned to a page. **Blocking**: briefly, for memory and a lock. **Errors**:
+  /// `invalid_argument` for 0 bytes; `out_of_memory` if no piece of that size is left of `WEFT_SHARED_BYTES`;
+  /// `invalid_state` beyond 1024 regions at once.
   memory_region(weft::runtime& owner, std::size_t bytes);
 
-  /// Opens `memory`, which stays the caller's and has to outlive the region. **Blocking**, **Threads** and **Errors**:
-  /// as above.
+  /// Opens `memory`. **Blocking**: briefly, for a lock. **Buffer**: `memory` stays the caller's and must outlive the
+  /// region.
+  /// **Errors**: `invalid_argument` for empty memory or a null pointer; `invalid_state` beyond 1024 regions at once.
   memory_region(weft::runtime& owner, std::span<std::byte> memory);
 
-  /// Withdraws it: what peers ask for from now on is refused. Those that may be writing at this moment have to be
-  /// known to be through, by a barrier for example. **Blocking**: briefly. **Threads**: any.
+  /// Withdraws the region: later puts, gets and atomics of peers are refused. Make sure that no peer is accessing the
+  /// memory at that moment, for example by a barrier. **Blocking**: briefly, for a lock.
   ~memory_region();
 
   memory_region(const memory_region&) = delete;
   memory_region& operator=(const memory_region&) = delete;
 
-  /// This rank's own way to it.
+  /// The memory, for this rank.
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return memory_; }
-  /// Its size.
+  /// The size in bytes.
   [[nodiscard]] std::size_t bytes() const noexcept { return memory_.size(); }
   /// The memory as an array of `Element`.
   template <class Element>
@@ -67,9 +71,9 @@ class memory_region {
     return {reinterpret_cast<Element*>(memory_.data()), memory_.size() / sizeof(Element)};
   }
 
-  /// The name by which peers reach it.
+  /// The handle, for peers.
   [[nodiscard]] const remote_region& handle() const noexcept { return handle_; }
-  /// The place `offset` bytes into it, as peers name it.
+  /// The handle with an offset of `offset` bytes, for posts of peers.
   [[nodiscard]] remote_buffer at(std::uint64_t offset) const noexcept { return {handle_, offset}; }
 
  private:

@@ -1,7 +1,7 @@
-// The run loop: awaits operations and completion objects, and runs the coroutines that are ready.
+// The run loop: coroutines await operations and completion objects in it, and it runs the coroutines that are ready.
 //
-// Cost: detail/awaiters.hpp. A call of `run_ready` that finds nothing reads four words, takes a lock that nobody waits
-// for, and looks at each completion object that is awaited.
+// Cost: detail/awaiters.hpp. A call of `run_ready` that finds nothing reads four words, takes a lock without waiting
+// for it, and looks at each completion object that is awaited.
 #pragma once
 
 #include <atomic>
@@ -23,45 +23,51 @@
 
 namespace weft {
 
-/// Completions put coroutines into its ready queue; they run when the program calls it, never inside progress.
+/// A completion puts its coroutine into the loop's ready queue. Coroutines run when the program calls `run_ready`,
+/// `poll` or `run`, never inside `progress()`.
 ///
-/// What it has of posting functions are those of `device`, with the same arguments but for the completion object, to be
-/// awaited: `completion_record r = co_await loop.post_recv(peer, buffer, {.tag = 7});`. They give back the completion's
-/// record, or, where the post was *done* and the coroutine went on at once, one that has operation, peer and tag. What
-/// answers *retry* is posted again by the loop, until it goes through. `.context`, `.allow_done` and `.allow_retry` are
-/// the loop's own.
-/// **Buffer**: must not be touched, and live, until the await is over; what is given as an rvalue of a container that
-/// owns its memory is kept with the operation (`std::move(vector)`), and receives and gets give it back; a record's
-/// `data()` is that buffer, and of use as long as it lives and is not moved. An abandoned coroutine's frame lives until
-/// its operation is complete (`task`).
-/// **Errors**: those of the posting function are thrown by the await; an operation that fails later says so in the
-/// record's `error()`.
+/// Offers `device`'s posting functions as awaitables, without the completion object:
+/// `completion_record r = co_await loop.post_recv(peer, buffer, {.tag = 7});`. The await returns the record of the
+/// completion. If the post was *done*, the coroutine goes on at once, with a record that has operation, peer and tag.
+/// If the post answers *retry*, the loop posts again until it succeeds. The loop sets `.context`, `.allow_done` and
+/// `.allow_retry` itself.
 ///
-/// **Threads**: any may call any of this, at once too, where the device is shared: then several run coroutines.
-/// **Lifetime**: coroutines that wait for something of a loop must have gone on before it goes, and none may await it
-/// any more: either ends the process with a message. The device outlives it. **Source**: yan2025-lci, 4.2.6, for
-/// completion by the user's own object; dang2016, 4.2, for user-level threads.
+/// **Buffer**: must live, and not be touched, until the await ends. A container that owns its memory can be given as an
+/// rvalue (`std::move(vector)`): the operation keeps it, and receives and gets return it. Then the record's `data()` is
+/// that buffer, valid while the buffer lives and is not moved. The frame of an abandoned coroutine lives until its
+/// operation is complete (`task`).
+/// **Errors**: an await throws the errors of the posting function; if the operation fails later, the record's `error()`
+/// says so. Functions that only ask throw none.
+/// **Blocking**: never, but for `run`; an await suspends the coroutine. **Threads**: any, concurrently if the device is
+/// shared: then several threads run coroutines.
+/// **Lifetime**: if the loop is destroyed while coroutines wait for something of it, or if one awaits it afterwards,
+/// the process ends with a message. The device must outlive the loop. **Source**: yan2025-lci, 4.2.6, for completion by
+/// the user's own object; dang2016, 4.2, for user-level threads.
 class run_loop {
  public:
-  /// `through` posts, and makes progress in `poll` and `run`.
+  /// Posts on `through`, and makes progress on it in `poll` and `run`. **Errors**: `std::bad_alloc`.
   explicit run_loop(device& through);
   ~run_loop();
   run_loop(const run_loop&) = delete;
   run_loop& operator=(const run_loop&) = delete;
 
-  /// Starts `what`, with the next call of `run_ready`, and keeps it until its end. What it throws comes out of one of
-  /// the calls that follow of `run_ready`, `poll` or `run`. **Blocking**: never. **Threads**: any, on any device.
+  /// Makes `what` ready, so that the next `run_ready` starts it, and keeps it until its end. A later call of
+  /// `run_ready`, `poll` or `run` throws its exception. An empty task ends the process. **Threads**: any, with any kind
+  /// of device.
   void spawn(task<> what);
 
-  /// Spawned tasks that have not ended. **Threads**: any.
+  /// The number of spawned tasks that have not ended.
   [[nodiscard]] std::size_t spawned() const noexcept;
 
-  /// Looks at what is awaited, posts again what was to be, and runs each coroutine that is ready by now, once.
-  /// **Blocking**: never; as long as the coroutines run. Makes no progress. **Returns**: how many it has run.
+  /// Looks at awaited completion objects, repeats posts that were answered *retry*, and runs each coroutine that is
+  /// ready by now, once. Makes no progress. **Blocking**: never, but while coroutines run. **Returns**: how many it has
+  /// run.
+  /// **Errors**: the exception of a spawned task.
   std::size_t run_ready();
 
-  /// The same, but has `executor(std::coroutine_handle<>)` resume them: at once, later, or in another thread. From then
-  /// on they are the executor's; what they post needs a device that is shared.
+  /// As above, but `executor(std::coroutine_handle<>)` resumes the coroutines: at once, later, or in another thread.
+  /// The executor owns the handles from then on. If it resumes them in another thread, the device has to be shared.
+  /// **Errors**: as above, and those of `executor`, which keeps the handle of that call.
   template <std::invocable<std::coroutine_handle<>> Executor>
   std::size_t run_ready(Executor&& executor) {
     std::size_t count = 0;
@@ -84,17 +90,19 @@ class run_loop {
     return count;
   }
 
-  /// Makes progress, then runs what is ready. **Blocking**: never. **Returns**: whether either has done something.
+  /// Makes progress, then calls `run_ready`. **Returns**: whether either has done something. **Errors**: as
+  /// `run_ready`.
   bool poll();
 
-  /// Makes progress and runs what is ready until no spawned task is left; sleeps as `device::wait` does while there is
-  /// nothing to do. **Blocking**: until then. Not inside a handler. **Returns**: false after `options.timeout`.
-  /// **Errors**: `invalid_state` inside a handler; what a spawned task throws.
+  /// Makes progress and runs ready coroutines until no spawned task is left; sleeps as `device::wait` does while there
+  /// is nothing to do. **Blocking**: until then, or until `options.timeout`. **Returns**: false after the timeout.
+  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; the exception of a spawned task.
   bool run(const wait_options& options = {});
 
-  /// The same until `what` has ended, which starts at once. **Returns**: what it gives back, or throws. What a spawned
-  /// task throws ends it as well, and `what` is destroyed then: spawn tasks that throw only where no other thread runs
-  /// the loop, and no executor its coroutines.
+  /// Starts `what` at once, makes progress and runs ready coroutines until it has ended. **Blocking**: until then.
+  /// **Returns**: the result of `what`. **Errors**: the exception of `what`; `invalid_state` inside a handler, a hook
+  /// or a node of a graph; the exception of a spawned task, which ends the call, and destroys `what`. So spawn tasks
+  /// that throw only if no other thread runs the loop, and no executor its coroutines.
   template <class T>
   T run(task<T> what) {
     class end_of_task final : public detail::task_owner {
@@ -116,40 +124,44 @@ class run_loop {
     return task_itself.promise().result();
   }
 
-  /// Behind what is ready now; also the way from another loop, or from a thread of one's own, to this one.
+  /// An await puts the coroutine at the end of this loop's ready queue; also to move it here from another loop or
+  /// thread.
   [[nodiscard]] detail::schedule_awaiter schedule() noexcept { return detail::schedule_awaiter{state()}; }
 
-  /// The next record of `from`; nothing once `stop` is requested.
-  /// **Order**: coroutines get records in the order in which they came to wait.
+  /// Awaits the next record of `from`; nothing once `stop` is requested.
+  /// **Order**: coroutines get records in the order of their awaits.
   [[nodiscard]] auto wait(completion_queue& from, std::stop_token stop = {}) {
     return watch<std::optional<completion_record>>(from, true, std::move(stop), [&from] { return from.pop(); });
   }
-  /// Whether it has counted at least `value` signals; false once `stop` is requested. Looks at each coroutine that
-  /// waits for the counter.
+  /// Awaits that `on` has counted at least `value` signals; false once `stop` is requested. The loop asks for each
+  /// coroutine that waits for the counter.
   [[nodiscard]] auto wait(const counter& on, std::uint64_t value, std::stop_token stop = {}) {
     return watch<bool>(on, false, std::move(stop), [&on, value] { return on.value() >= value; });
   }
-  /// Whether it is ready; false once `stop` is requested.
+  /// Awaits that `on` is ready; false once `stop` is requested.
   [[nodiscard]] auto wait(const synchronizer& on, std::stop_token stop = {}) {
     return watch<bool>(on, true, std::move(stop), [&on] { return on.is_ready(); });
   }
-  /// Whether `is_done()`, which is asked in each call of `run_ready`, where `on`, of any kind, may make it true. It
-  /// must not throw, nor call the loop.
+  /// Awaits that `is_done()` is true, for an object of any kind whose signals may make it true; false once `stop` is
+  /// requested. Each call of `run_ready` asks it. It must not throw, nor call the loop.
   template <std::predicate Condition>
   [[nodiscard]] auto wait(const completion& on, Condition is_done, std::stop_token stop = {}) {
     return watch<bool>(on, false, std::move(stop), std::move(is_done));
   }
 
-  /// `device::flush`, to be awaited: goes on when all that was posted to rank `peer` is through. **Errors**: the same.
+  /// Awaits `device::flush(peer)`. **Errors**: `invalid_argument` for an unknown rank; the await throws those of a
+  /// flush.
   [[nodiscard]] detail::flush_awaiter flush(std::uint32_t peer);
-  /// The same for all ranks.
+  /// Awaits a flush to all ranks.
   [[nodiscard]] detail::flush_awaiter flush();
-  /// `runtime::barrier`, to be awaited, by one coroutine or thread of a rank at a time: goes on when every rank has
-  /// come, whichever way. A task that is dropped meanwhile leaves the other ranks waiting. **Errors**: the same, and
-  /// `invalid_argument` where the loop's device is not the runtime's default one, by which barriers go.
+  /// Awaits `runtime::barrier`: goes on when every rank has entered the barrier, by this function or that one. If the
+  /// task is destroyed meanwhile, the other ranks wait for ever. **Threads**: one coroutine or thread of a rank at a
+  /// time.
+  /// **Errors**: `invalid_argument` if the loop's device is not the default device; the await throws those of a
+  /// barrier.
   [[nodiscard]] detail::barrier_awaiter barrier();
 
-  /// Starts `what` and waits for its end (`graph::start`).
+  /// Starts `what`, and awaits its end (`graph::start`).
   [[nodiscard]] auto start(graph& what) {
     const auto post = [&what](completion& local, void* context) {
       what.start(local, context);
@@ -158,23 +170,23 @@ class run_loop {
     return detail::operation_awaiter<decltype(post)>{state(), operation::graph, 0, 0, post};
   }
 
-  // From here on as in `device`.
+  // From here on: the posting functions of `device`.
 
-  /// `device::post_am`, to be awaited.
+  /// Awaits `device::post_am`.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
                              const post_am_options& options = {}) {
     return post_of(operation::active_message, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_am(peer, to, bytes, local, how);
     });
   }
-  /// `device::post_am`, of a list of buffers.
+  /// Awaits `device::post_am`, of a list of buffers.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes,
                              const post_am_options& options = {}) {
     return post_of(operation::active_message, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_am(peer, to, bytes, local, how);
     });
   }
-  /// `device::post_am`, of a buffer that is kept with the operation.
+  /// Awaits `device::post_am`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, Buffer&& bytes,
                              const post_am_options& options = {}) {
@@ -183,7 +195,7 @@ class run_loop {
                        return dev.post_am(peer, to, own, local, how);
                      });
   }
-  /// The packet is empty afterwards.
+  /// Awaits `device::post_am` of a packet, which is empty afterwards.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, packet& filled, std::size_t bytes,
                              const post_packet_options& options = {}) {
     const auto post = [=, dev = through_, &filled](completion& /*local*/, void* /*context*/) {
@@ -192,19 +204,19 @@ class run_loop {
     return detail::operation_awaiter<decltype(post)>{state(), operation::active_message, peer, options.tag, post};
   }
 
-  /// `device::post_send`, to be awaited.
+  /// Awaits `device::post_send`.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {}) {
     return post_of(operation::send, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_send(peer, bytes, local, how);
     });
   }
-  /// `device::post_send`, of a list of buffers.
+  /// Awaits `device::post_send`, of a list of buffers.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_list bytes, const post_send_options& options = {}) {
     return post_of(operation::send, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_send(peer, bytes, local, how);
     });
   }
-  /// `device::post_send`, of a buffer that is kept with the operation.
+  /// Awaits `device::post_send`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_send(std::uint32_t peer, Buffer&& bytes, const post_send_options& options = {}) {
     return post_with(operation::send, peer, std::move(bytes), options,
@@ -213,21 +225,23 @@ class run_loop {
                      });
   }
 
-  /// A request of `stop` takes it back where nothing has matched it: the record has the error `cancelled` then.
+  /// Awaits `device::post_recv`. A request of `stop` cancels the receive; if no message has matched it, the record has
+  /// the error `cancelled`.
   [[nodiscard]] auto post_recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
     return receive_of(peer, options, std::move(stop), [=](device& dev, completion& local, const auto& how) {
       return dev.post_recv(peer, buffer, local, how);
     });
   }
-  /// `device::post_recv`, of a list of buffers.
+  /// Awaits `device::post_recv`, of a list of buffers.
   [[nodiscard]] auto post_recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
     return receive_of(peer, options, std::move(stop), [=](device& dev, completion& local, const auto& how) {
       return dev.post_recv(peer, buffer, local, how);
     });
   }
-  /// Gives back `received<Buffer>`: the record and the buffer.
+  /// Awaits `device::post_recv`, into a container that the operation keeps. The await returns `received<Buffer>`: the
+  /// record and the container.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_recv(std::uint32_t peer, Buffer&& buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
@@ -238,7 +252,7 @@ class run_loop {
     return detail::owning_awaiter<detail::receive_awaiter<post>, Buffer>{
         state(), peer, options.tag, std::move(stop), post{through_, options, call, std::move(buffer)}};
   }
-  /// Receives a message that `device::probe` has found; it is empty afterwards.
+  /// Awaits the receive of a message that `device::probe` has found; `message` is empty afterwards.
   [[nodiscard]] auto receive(matched_message& message, buffer_ref buffer) {
     return post_of(operation::receive, message.source(), receive_options{},
                    [=, &message](device& /*dev*/, completion& local, const auto& how) {
@@ -246,21 +260,21 @@ class run_loop {
                    });
   }
 
-  /// `device::post_put`, to be awaited.
+  /// Awaits `device::post_put`.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
     return post_of(operation::put, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_put(peer, bytes, to, local, how);
     });
   }
-  /// `device::post_put`, of a list of buffers.
+  /// Awaits `device::post_put`, of a list of buffers.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
     return post_of(operation::put, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_put(peer, bytes, to, local, how);
     });
   }
-  /// `device::post_put`, of a buffer that is kept with the operation.
+  /// Awaits `device::post_put`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_put(std::uint32_t peer, Buffer&& bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
@@ -270,14 +284,14 @@ class run_loop {
                      });
   }
 
-  /// `device::post_get`, to be awaited.
+  /// Awaits `device::post_get`.
   [[nodiscard]] auto post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
                               const post_get_options& options = {}) {
     return post_of(operation::get, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_get(peer, buffer, from, local, how);
     });
   }
-  /// Gives back `received<Buffer>`.
+  /// Awaits `device::post_get`, into a container that the operation keeps. The await returns `received<Buffer>`.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_get(std::uint32_t peer, Buffer&& buffer, const remote_buffer& from,
                               const post_get_options& options = {}) {
@@ -289,7 +303,7 @@ class run_loop {
         state(), operation::get, peer, options.tag, post{through_, options, call, std::move(buffer)}};
   }
 
-  /// `device::post_atomic`, to be awaited.
+  /// Awaits `device::post_atomic`.
   template <class Word>
   [[nodiscard]] auto post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,
                                  const post_atomic_options<Word>& options = {}) {
@@ -334,7 +348,7 @@ class run_loop {
   }
 
   [[nodiscard]] core::run_loop_state& state() const noexcept { return state_of(this); }
-  // Of a loop that may have gone: nothing of its memory is read. Ends the process then, unless another loop lies there.
+  // The loop may have been destroyed, so its memory is not read. Ends the process then, unless a new loop lies there.
   static core::run_loop_state& state_of(const run_loop* loop) noexcept;
   detail::ready_node* take_ready();
   void give_back(detail::ready_node* batch) noexcept;

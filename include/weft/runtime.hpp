@@ -1,4 +1,5 @@
-// The runtime: who am I, how many are we, and what everything else is made from (yan2025-lci, 4.2.2).
+// The runtime: the rank, the number of ranks, and the resources from which all other objects are made (yan2025-lci,
+// 4.2.2).
 #pragma once
 
 #include <cstddef>
@@ -22,39 +23,43 @@ class local_job;
 
 /// Options of `runtime`.
 struct runtime_options {
-  /// Whether ranks that a launcher has left on the same processors of one machine share the cores out among themselves,
-  /// as `weft-run` does: whole cores next to each other, and nothing where ranks outnumber cores. It moves the calling
-  /// thread and those that it starts from then on; ranks that are bound already stay where they are, and other jobs of
-  /// the machine are not looked for. All ranks say the same. Unset: what `WEFT_BIND` says.
+  /// Whether ranks that a launcher left on one set of processors divide the cores among themselves, as `weft-run` does:
+  /// each rank gets whole cores next to each other. Nothing happens if there are more ranks than cores. It binds the
+  /// calling thread and threads that it starts later. Ranks that are bound already stay where they are; other jobs of
+  /// the machine are not considered. All ranks must give one value. Unset: `WEFT_BIND` decides.
   std::optional<bool> bind;
 };
 
 /// Options of `runtime::register_completion`.
 struct register_completion_options {
-  /// The name that peers use; below `remote_completion_ids_max`, never used before in this runtime. Ids that were
-  /// withdrawn take no memory where they follow one another.
+  /// The id that peers name; below `remote_completion_ids_max`, never used before in this runtime. Withdrawn ids take
+  /// no memory if they are consecutive.
   std::uint32_t id = 0;
-  /// Where the bytes of messages longer than a packet are put; null: memory of the library's own.
+  /// Gives the memory of arriving messages that are longer than a packet; null: the library allocates it.
   buffer_allocator* allocator = nullptr;
 };
 
-/// Keeps a completion object registered; peers' messages for its id are counted and dropped once it is gone.
+/// Keeps a completion object registered. After its end messages for the id are counted and dropped.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any, one at a time for one registration.
+/// **Errors**: none.
 class [[nodiscard]] registration {
  public:
-  /// Of nothing.
+  /// Of no object.
   registration() noexcept = default;
-  /// `other` is of nothing then.
+  /// Takes the registration over; `other` is of no object afterwards.
   registration(registration&& other) noexcept;
-  /// The same, after its own id has been withdrawn: **Blocking** as its end.
+  /// Withdraws its own id, then takes the registration of `other` over. **Blocking**: as the destructor.
   registration& operator=(registration&& other) noexcept;
   registration(const registration&) = delete;
   registration& operator=(const registration&) = delete;
 
-  /// Withdraws the id. **Blocking**: until no thread is signalling the object (not from inside a handler that another
-  /// thread waits for).
+  /// Withdraws the id. **Blocking**: until calls of `progress()` return that other threads have begun on any device, as
+  /// they may be signalling the object. Two handlers on different devices that do this may wait for each other for
+  /// ever.
   ~registration();
 
-  /// The name that peers give it.
+  /// The id that peers name.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
 
  private:
@@ -68,33 +73,33 @@ class [[nodiscard]] registration {
   std::uint32_t id_ = 0;
 };
 
-/// What is fixed when a runtime is made; readable afterwards. Each is the variable `WEFT_…` of its name
-/// (docs/configuration.md), unless something else is said.
+/// Sizes and bounds of a runtime, fixed when it is made. Each is the variable `WEFT_…` of its name
+/// (docs/configuration.md), unless its line says otherwise.
 struct runtime_attributes {
   std::uint32_t packet_count;             ///< packets in the pool
-  std::uint32_t packet_bytes;             ///< payload of a packet: longer messages are fetched by their target
-  std::uint32_t inject_bytes_max;         ///< messages up to this size ride in their descriptor; no variable
-  std::uint32_t ring_cells;               ///< messages on the way from one device to another
+  std::uint32_t packet_bytes;             ///< payload of a packet; longer messages go by rendezvous
+  std::uint32_t inject_bytes_max;         ///< messages up to this size go inline, in a cell; no variable
+  std::uint32_t ring_cells;               ///< cells of a ring: messages on the way from one device to another
   std::uint32_t operations_max;           ///< long operations under way at once
   std::uint32_t receives_max;             ///< receives posted at once
-  std::uint32_t devices_max;              ///< devices at once: fewer than the variable says where ranks are many
-  std::uint32_t matching_buckets;         ///< of the table in which sends and receives meet
+  std::uint32_t devices_max;              ///< devices at once; fewer than the variable if the job has many ranks
+  std::uint32_t matching_buckets;         ///< buckets of the table in which sends and receives match
   std::uint32_t queue_capacity;           ///< records in a lane of a completion queue that is given no capacity
-  std::uint32_t unexpected_sends_max;     ///< messages that wait for their receives
-  std::uint32_t unexpected_packets_max;   ///< packets that hold them, before senders keep the bytes
-  std::uint32_t foreign_packets_max;      ///< packets of peers that are kept before delivery copies
-  std::size_t unexpected_bytes_max;       ///< memory for messages whose id nobody has registered yet
+  std::uint32_t unexpected_sends_max;     ///< unexpected messages at once: they wait for their receives
+  std::uint32_t unexpected_packets_max;   ///< packets of unexpected messages; beyond it senders send RTS instead
+  std::uint32_t foreign_packets_max;      ///< packets of a peer in records; beyond it delivery copies
+  std::size_t unexpected_bytes_max;       ///< memory for messages whose id is not registered yet
   std::size_t shared_bytes;               ///< memory for regions that peers map
-  weft::progress_policy progress_policy;  ///< of devices that are given none
+  weft::progress_policy progress_policy;  ///< of devices that name none
 };
 
-/// What a runtime has counted since it was made. Statistics: each figure is exact, together they are no snapshot.
+/// Counters of a runtime since it was made. Each figure is exact; together they are no snapshot.
 struct runtime_counters {
-  std::uint64_t messages_dropped = 0;     ///< for a completion that had been withdrawn
-  std::uint64_t messages_refused = 0;     ///< malformed headers
-  std::uint64_t messages_unexpected = 0;  ///< waited for their id to be registered
-  std::uint64_t receives_waiting = 0;     ///< now, for a message, in the engines that are not ordered
-  std::uint64_t sends_waiting = 0;        ///< now, for a receive, in the engines that are not ordered
+  std::uint64_t messages_dropped = 0;     ///< messages for an id that had been withdrawn
+  std::uint64_t messages_refused = 0;     ///< messages with malformed headers
+  std::uint64_t messages_unexpected = 0;  ///< messages that waited for their id to be registered
+  std::uint64_t receives_waiting = 0;     ///< receives that wait now for a message, in engines that are not ordered
+  std::uint64_t sends_waiting = 0;        ///< messages that wait now for a receive, in engines that are not ordered
   std::uint64_t faults_delayed = 0;       ///< by a simulated network: messages held back
   std::uint64_t faults_reordered = 0;     ///< messages that overtook others
   std::uint64_t faults_refused = 0;       ///< posts refused though there was room
@@ -104,70 +109,73 @@ struct runtime_counters {
   std::uint64_t fabric_bytes = 0;         ///< of these messages, headers included
 };
 
-/// One of the processes (or threads of a `test::local_job`) that communicate. Several runtimes may live in one
-/// process; all ranks make theirs in the same order.
+/// One rank of a job: a process, or a thread of a `test::local_job`. A process may have several runtimes; all ranks
+/// must make them in one order.
 ///
-/// It outlives every object made from it, and the records of messages that came to it: destroying it earlier ends the
-/// process with a message that says so.
+/// It must outlive all objects that are made from it, and the records of messages that it received. Otherwise the
+/// process ends with a message that names the rule.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none.
 class runtime {
  public:
-  /// Reads the launcher's environment; alone it is rank 0 of 1. Collective over the ranks of the job.
+  /// Reads the launcher's environment; without a launcher it is rank 0 of 1. Collective over the ranks of the job.
   ///
-  /// **Blocking**: until all ranks have come; each step takes at most `WEFT_BOOT_TIMEOUT_S`. **Threads**: one
-  /// at a time.
-  /// **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`, each with what to do about it.
+  /// **Blocking**: until all ranks have called it; each step takes at most `WEFT_BOOT_TIMEOUT_S`. **Threads**: one at a
+  /// time. **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`; each text says what to do.
   runtime();
-  /// The same, with what is to be otherwise: `weft::runtime rt{weft::runtime_options{.bind = true}};`.
+  /// With options: `weft::runtime rt{weft::runtime_options{.bind = true}};`. **Blocking**, **Threads** and **Errors**:
+  /// as above.
   explicit runtime(const runtime_options& options);
 
-  /// Not collective: a rank that goes is no longer there for what others want of it. **Blocking**: over libfabric for
-  /// up to two seconds, until what it has sent has left. **Threads**: none may be using it.
+  /// Ends communication. Not collective: afterwards other ranks can no longer communicate with this one. **Blocking**:
+  /// over libfabric up to two seconds, until its messages have left. **Threads**: none may be using it.
   ~runtime();
 
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
-  /// This one's number among the ranks, from 0 on. For this and what follows up to `try_take_packet`: **Blocking**:
-  /// never. **Threads**: any.
+  /// The number of this rank, from 0 on.
   [[nodiscard]] std::uint32_t rank() const noexcept;
-  /// How many ranks there are.
+  /// The number of ranks in the job.
   [[nodiscard]] std::uint32_t size() const noexcept;
 
-  /// Device 0, shared by all threads; it lives as long as the runtime.
+  /// Device 0, a shared one; it lives as long as the runtime.
   [[nodiscard]] device& default_device() noexcept;
 
-  /// A packet to write a message into, and to post without a copy; nothing while all are in use, which progress
-  /// changes. **Buffer**: the caller's until it is posted.
+  /// Takes a packet from the pool, to write a message into it and post it without a copy. Nothing while all packets are
+  /// in use: make progress then. **Buffer**: the packet's memory is the caller's until the post.
   [[nodiscard]] std::optional<packet> try_take_packet() noexcept;
 
-  /// Lets peers name `target` by `options.id`. Messages that came for that id before are delivered by progress.
+  /// Registers `target`: peers' messages to `options.id` signal it from now on. Progress delivers messages that came
+  /// for that id before.
   ///
-  /// **Blocking**: briefly. **Threads**: any. **Errors**: `invalid_argument` for an id that is reserved, in use, or
-  /// was used before, and for an object of another runtime. **Source**: yan2025-lci, 4.2.3.
+  /// **Blocking**: briefly, for a lock. **Errors**: `invalid_argument` for an id that is reserved, in use, or was used
+  /// before, and for an object of another runtime; `std::bad_alloc`. **Source**: yan2025-lci, 4.2.3.
   [[nodiscard]] registration register_completion(completion& target, const register_completion_options& options);
 
-  /// Returns once every rank has called it; makes progress on the default device meanwhile.
+  /// Returns once every rank has called it.
   ///
-  /// **Blocking**: until all ranks have come. **Threads**: one thread of a rank at a time, not inside a handler.
-  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` where nothing can be
-  /// sent to a rank that this one meets on the way.
+  /// **Blocking**: until then; makes progress on the default device. **Threads**: one thread of a rank at a time.
+  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` if nothing
+  /// can be sent to a rank to which the barrier sends.
   void barrier();
 
-  /// What this runtime was made with. For this and the next: **Blocking**: never. **Threads**: any.
+  /// The sizes and bounds of this runtime.
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;
-  /// What it has counted up to now; devices have counters of their own. Looks through the matching table, which takes
-  /// some microseconds, and leaves out what another thread is at there.
+  /// Its counters up to now; devices have counters of their own. A call reads the whole matching table, which takes
+  /// some microseconds, and leaves out buckets that another thread has locked.
   [[nodiscard]] runtime_counters counters() const noexcept;
 
-  /// The descriptor of a `wait_descriptor` (wait_descriptor.hpp) of the default device, which the first call of either
-  /// makes; and its `arm()`. **Threads**: any for `wait_fd`. What else is said there holds here.
+  /// The descriptor of a `wait_descriptor` for the default device, which the first call of this or `arm` makes.
+  /// **Blocking**: briefly the first time, for a thread. **Errors**: those of `wait_descriptor`'s constructor.
   [[nodiscard]] int wait_fd();
-  /// Arms it: `wait_descriptor::arm`.
+  /// Arms that descriptor, as `wait_descriptor::arm` does. **Blocking**: as `wait_fd`. **Threads**: one at a time.
+  /// **Returns** and **Errors**: as `wait_descriptor::arm` and `wait_fd`.
   [[nodiscard]] bool arm();
 
-  /// For people: which way a message of `bytes` bytes to rank `peer` goes here and now, and why not another; some
-  /// lines of text. **Blocking**: never; allocates. **Threads**: any. **Errors**: `invalid_argument` for an unknown
-  /// rank.
+  /// For people: some lines of text that say by which transport and protocol a message of `bytes` bytes goes to rank
+  /// `peer`, and why not by another. **Blocking**: never; allocates. **Errors**: `invalid_argument` for an unknown
+  /// rank; `std::bad_alloc`.
   [[nodiscard]] std::string explain(std::uint32_t peer, std::size_t bytes) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a posting function answers.
+// The answer of a posting function.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,20 @@
 
 namespace weft {
 
-/// Which resource was short when a post answered `retry`. Nothing happened then; the same call may go through later.
+/// The resource that was short when a post answered `retry`. Nothing happened then; the caller may post again.
 enum class shortage : std::uint8_t {
   none = 0,
-  ring,        ///< the way to the peer is full: its progress has to catch up
-  lock,        ///< another thread was posting to the same peer on this device at this moment
+  ring,        ///< the ring to the peer is full: the peer has to make progress
+  lock,        ///< another thread held a lock at this moment: of the ring to this peer, or in matching
   packets,     ///< the packet pool is empty: packets are under way or held by received messages
   operations,  ///< too many long operations are under way (`WEFT_OPERATIONS_MAX`)
   receives,    ///< too many receives are posted (`WEFT_RECEIVES_MAX`)
 };
 
-/// How many shortages there are, `none` included.
+/// The number of shortages, with `none`.
 inline constexpr std::size_t shortages = 6;
 
-/// The name of a shortage, as in `ring`.
+/// The name of a shortage, as in `ring`. **Blocking**: never. **Threads**: any. **Errors**: none.
 [[nodiscard]] constexpr const char* name_of(shortage reason) noexcept {
   switch (reason) {
     case shortage::none: return "none";
@@ -32,12 +32,13 @@ inline constexpr std::size_t shortages = 6;
   return "unknown";
 }
 
-/// The answer of a posting function (yan2025-lci, 4.2.5). The fourth outcome, a wrong call, is thrown.
+/// The answer of a posting function: *done*, *posted* or *retry* (yan2025-lci, 4.2.5). A wrong call throws instead.
+/// All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 class [[nodiscard]] status {
  public:
-  /// Complete: the buffer is free and the completion object is not signalled.
+  /// Complete: the caller may use its buffer again, and the completion object is not signalled.
   [[nodiscard]] static constexpr status done() noexcept { return status{state::done, shortage::none, 0}; }
-  /// Under way: the completion object will be signalled, exactly once.
+  /// Under way: the completion object will be signalled exactly once.
   [[nodiscard]] static constexpr status posted(std::uint64_t ticket) noexcept {
     return status{state::posted, shortage::none, ticket};
   }
@@ -57,10 +58,10 @@ class [[nodiscard]] status {
     return (code_ & 0xff) == static_cast<std::uint64_t>(state::retry);
   }
 
-  /// Why it is `retry`.
+  /// Which resource was short; `none` unless the answer is *retry*.
   [[nodiscard]] constexpr shortage reason() const noexcept { return static_cast<shortage>(code_ >> 8); }
 
-  /// The name of a posted operation, unique among those under way on this rank; 0 where nothing is under way.
+  /// The number of a posted operation, unique among those under way on this rank; 0 unless the answer is *posted*.
   [[nodiscard]] constexpr std::uint64_t ticket() const noexcept { return ticket_; }
 
  private:

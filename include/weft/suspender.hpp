@@ -1,12 +1,13 @@
-// How what runs on a thread waits, where that is not the thread itself: user-level threads and their schedulers.
+// How user-level threads wait: the interface between Weft and their scheduler.
 #pragma once
 
 namespace weft {
 
-/// What a scheduler of user-level threads ("fibers") tells Weft, so that calls that wait suspend the fiber and leave
-/// its thread to others. Weft's own `fiber_scheduler` has one for each of its threads; for another scheduler, derive
-/// from this and call `use_suspender` in each of its threads.
+/// A scheduler of user-level threads ("fibers") implements this class. Then Weft's calls that wait suspend the calling
+/// fiber, and leave its thread to other fibers. Weft's `fiber_scheduler` has one for each of its threads. For another
+/// scheduler, derive from this class and call `use_suspender` in each of its threads.
 ///
+/// All functions: **Errors**: may not throw.
 /// **Source**: dang2016, 2.2 (ThreadWait and ThreadSignal).
 class suspender {
  public:
@@ -14,25 +15,28 @@ class suspender {
   suspender(const suspender&) = delete;
   suspender& operator=(const suspender&) = delete;
 
-  /// Names the fiber that runs on the calling thread now, for `resume`; null where none does: then the thread waits.
+  /// Names the fiber that the calling thread runs now, for `resume`. Null if it runs none: then the thread itself
+  /// waits.
+  /// **Blocking**: may not block. **Threads**: Weft calls it in the thread that uses this suspender.
   [[nodiscard]] virtual void* current() noexcept = 0;
 
-  /// Suspends the fiber that runs now until it is resumed. A `resume` that came before counts, but others get a turn
-  /// even then: who looks for something again and again resumes itself and suspends. It may return for no reason, as
-  /// its caller looks again. The fiber must go on in the same thread, or in one that uses this suspender's
-  /// scheduler too.
+  /// Suspends the running fiber until it is resumed. If `resume` came before, other ready fibers run first, and then
+  /// this fiber goes on: a fiber that polls calls `resume` for itself and then `suspend`. It may return without a
+  /// `resume`, as its caller tests its condition again. The fiber must go on in this thread, or in another thread of
+  /// this scheduler.
+  /// **Blocking**: until then. **Threads**: as for `current`.
   virtual void suspend() noexcept = 0;
 
-  /// Makes a fiber that `current` has named go on. It may be running, be resumed already, or have ended.
-  /// **Threads**: any, inside progress, too. **Blocking**: may not block.
+  /// Makes a fiber that `current` has named go on. The fiber may be running, be resumed already, or have ended.
+  /// **Blocking**: may not block. **Threads**: Weft calls it in any thread, also inside `progress()`.
   virtual void resume(void* which) noexcept = 0;
 
  protected:
   ~suspender() = default;
 };
 
-/// From now on calls of the calling thread wait by `how`; null: the thread itself waits, as at first. **Returns**: what
-/// it was.
+/// Sets the suspender by which calls of the calling thread wait; null, as at first: the thread itself waits.
+/// **Returns**: the one before. **Blocking**: never. **Threads**: any, each for itself. **Errors**: none.
 suspender* use_suspender(suspender* how) noexcept;
 
 }  // namespace weft

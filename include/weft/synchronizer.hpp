@@ -10,39 +10,43 @@
 
 namespace weft {
 
-/// How many signals it takes.
+/// Options of `synchronizer`.
 struct synchronizer_options {
   /// Signals until it is ready; at least 1.
   std::uint32_t expected = 1;
 };
 
-/// Like an MPI request that several operations may share. A signal beyond `expected` is answered *full* and waits for
-/// `reset()`. **Source**: yan2025-lci, 5.1.4.
+/// Like an MPI request, but for `expected` operations. It answers a signal beyond `expected` with *full*; that signal
+/// is given after `reset()`.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none. **Source**:
+/// yan2025-lci, 5.1.4.
 class synchronizer final : public completion {
  public:
-  /// **Blocking**: never; allocates. **Errors**: `invalid_argument` where it is to expect none.
+  /// Not ready. **Blocking**: never; allocates. **Errors**: `invalid_argument` for `.expected = 0`; `std::bad_alloc`.
   explicit synchronizer(weft::runtime& owner, const synchronizer_options& options = {});
   ~synchronizer() override;
 
-  /// True once all expected signals have come; stays so until `reset()`. **Blocking**: never; makes no progress.
-  /// **Threads**: any. **Source**: zhou2024, 3.4.
+  /// True once all expected signals have come, until `reset()`. **Blocking**: never; makes no progress. **Source**:
+  /// zhou2024, 3.4.
   [[nodiscard]] bool is_ready() const noexcept {
     // [synchronizer.ready] acquire <- [synchronizer.arrive]: all records and what completed before them.
     return arrived_.load(std::memory_order_acquire) == expected_;
   }
 
-  /// How many signals it takes.
+  /// The number of signals that make it ready.
   [[nodiscard]] std::uint32_t expected() const noexcept { return expected_; }
 
-  /// The record of signal `index` (below `expected()`, in the order of arrival), once; nothing if already taken.
+  /// Takes the record of signal `index` (below `expected()`, in the order of arrival); nothing if it was taken before.
   ///
-  /// **Blocking**: never. **Threads**: one thread at a time, after `is_ready()`. **Errors**: `invalid_state` before,
+  /// **Threads**: one thread at a time, once it is ready. **Errors**: `invalid_state` if it is not ready;
   /// `invalid_argument` for an index out of range.
   [[nodiscard]] std::optional<completion_record> take(std::uint32_t index = 0);
 
-  /// Makes it ready for the next `expected()` signals; records not taken are given back.
+  /// Waits for the next `expected()` signals from now on: it is not ready, and destroys records that were not taken.
   ///
-  /// **Blocking**: never. **Threads**: one thread, after `is_ready()`. **Errors**: `invalid_state` before.
+  /// **Blocking**: never. **Threads**: one thread at a time, once it is ready. **Errors**: `invalid_state` if it is not
+  /// ready.
   void reset();
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;

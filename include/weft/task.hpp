@@ -1,4 +1,4 @@
-// The coroutine that Weft's users write: a function that may await (C++20, [dcl.fct.def.coroutine]).
+// The coroutine type for users: a function that may await (C++20, [dcl.fct.def.coroutine]).
 //
 // Cost: one allocation for its frame, and a few dozen instructions for each start and end. A chain of tasks of any
 // length needs no stack, at any level of optimization (detail/suspension.hpp).
@@ -24,10 +24,10 @@ class joint;
 
 inline constexpr const char* task_is_empty = "an empty task is awaited or started";
 
-/// Who is told that a task which nobody awaits has ended.
+/// Is told that a task has ended which no coroutine awaits.
 class task_owner {
  public:
-  /// The task is suspended for good; it may be destroyed here.
+  /// The task has ended; it may be destroyed here.
   virtual void ended(task_promise_base& what) noexcept = 0;
 
  protected:
@@ -50,7 +50,7 @@ class task_promise_base : public ready_node, public suspendable {
   [[nodiscard]] last_suspension final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { failure = std::current_exception(); }
 
-  /// The only start that there is: `then` goes on afterwards, or `owner_` is told.
+  /// Starts the task, once. At its end `then` goes on, or, if that is null, `whose` is told.
   void start(std::coroutine_handle<> self, std::coroutine_handle<> then, task_owner* whose) {
     if (is_started) await_misuse("a task is awaited or started a second time");
     is_started = true;
@@ -101,26 +101,29 @@ class task_promise<void> final : public task_promise_base {
 
 }  // namespace detail
 
-/// A coroutine that begins when it is awaited, or when a `run_loop` starts it, and gives back a `T`. What it throws
-/// comes out of the `co_await`.
+/// A coroutine that begins when it is awaited, or when a `run_loop` starts it, and returns a `T`. The `co_await` throws
+/// the coroutine's exception.
 ///
-/// Let it take its parameters by value: they lie in its frame then; what it refers to has to live until its end. A
-/// lambda that is a coroutine must outlive it, captures and all.
+/// Let a coroutine take its parameters by value: then they lie in its frame. Objects to which it refers must live until
+/// its end. A lambda that is a coroutine must outlive the task, with its captures.
 ///
-/// **Threads**: one at a time, the one that resumes it. **Lifetime**: a task that is destroyed before its end takes
-/// back the receive that it waits for; its frame, and all buffers in it, go when nothing refers to them any more: at
-/// once, or when its loop would have resumed it.
+/// All functions: **Blocking**: never; an await runs the coroutine, and suspends its caller. **Threads**: one at a
+/// time, the thread that resumes the coroutine. **Errors**: an await throws the exception of the coroutine; others
+/// none. An await of an empty task, or a second await, ends the process.
+/// **Lifetime**: a task that is destroyed before its end cancels the receive for which it waits. Its frame, with all
+/// buffers in it, is destroyed when no operation refers to it any more: at once, or when its loop would have resumed
+/// it.
 template <class T = void>
 class [[nodiscard]] task {
  public:
   static_assert(!std::is_reference_v<T>, "give back a pointer or a value");
-  /// What the compiler looks for.
+  /// The promise type that the compiler looks up.
   using promise_type = detail::task_promise<T>;
 
   task() noexcept = default;
-  /// Takes the coroutine over; `other` is empty then, and so is one that is assigned from.
+  /// Takes the coroutine over; `other` is empty afterwards.
   task(task&& other) noexcept : coroutine_{std::exchange(other.coroutine_, nullptr)} {}
-  /// The same; the coroutine that was here goes as in the destructor.
+  /// Drops its own coroutine, as the destructor does, then takes that of `other` over; `other` is empty afterwards.
   task& operator=(task&& other) noexcept {
     if (this != &other) {
       drop();
@@ -130,16 +133,16 @@ class [[nodiscard]] task {
   }
   ~task() { drop(); }
 
-  /// Runs it; the awaiting coroutine goes on when it has ended, in the thread in which it has.
+  /// Runs the coroutine. The awaiting coroutine goes on when it has ended, in the thread in which it ended.
   class awaiter final : public detail::waiting_point {
    public:
-    /// Of the coroutine that is to run.
+    /// For the coroutine `callee`.
     explicit awaiter(std::coroutine_handle<promise_type> callee) noexcept : callee_{callee} {
       if (!callee_) detail::await_misuse(detail::task_is_empty);
     }
-    /// Never: it begins now.
+    /// False: the coroutine has not begun.
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    /// Starts it.
+    /// Starts the coroutine.
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> caller) {
       hold(caller);
@@ -147,12 +150,12 @@ class [[nodiscard]] task {
       callee.promise().start(callee, caller, nullptr);
       detail::transfer(callee);
     }
-    /// What it has given back, or thrown.
+    /// Returns the coroutine's result, or throws its exception.
     T await_resume() {
       release();
       return callee_.promise().result();
     }
-    /// Passes on that nobody waits any more to what it waits for.
+    /// Tells the operation for which the coroutine waits that no coroutine waits any more.
     bool abandon(detail::ready_node& root) noexcept override {
       waiting_point* const at = callee_.promise().at;
       return at != nullptr && at->abandon(root);
@@ -161,7 +164,7 @@ class [[nodiscard]] task {
    private:
     std::coroutine_handle<promise_type> callee_;
   };
-  /// Runs it and gives back what it does.
+  /// Runs the coroutine and returns its result.
   [[nodiscard]] awaiter operator co_await() && noexcept { return awaiter{coroutine_}; }
 
  private:
@@ -175,7 +178,8 @@ class [[nodiscard]] task {
     const auto gone = std::exchange(coroutine_, nullptr);
     promise_type& promise = gone.promise();
     if (promise.at == nullptr) return gone.destroy();
-    promise.holders.store(1, std::memory_order_relaxed);  // [stat] this: what is abandoned may be let go of meanwhile
+    promise.holders.store(1,
+                          std::memory_order_relaxed);  // [stat] held by this call: abandoned parts may let go meanwhile
     promise.at->abandon(promise);
     promise.drop_holder();
   }

@@ -6,19 +6,19 @@
 
 namespace weft {
 
-/// What a thread does that waits in vain.
+/// How a thread waits.
 enum class wait_mode : std::uint8_t {
-  spin,   ///< makes progress and looks again: the quickest where each thread has a core of its own
-  yield,  ///< the same, and lets other threads run in between once it has looked `.spins` times
-  park,   ///< sleeps once it has looked `.spins` times: costs no core, and a wake-up takes some microseconds
+  spin,   ///< makes progress and polls again: fastest if each thread has a core of its own
+  yield,  ///< as `spin`, but lets other threads run after `.spins` polls in vain
+  park,   ///< sleeps after `.spins` polls in vain: needs no core then; a wake-up takes some microseconds
 };
 
 /// Options of `device::wait`.
 struct wait_options {
-  /// How long to wait at most.
+  /// The longest time to wait.
   std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
-  wait_mode mode = wait_mode::park;  ///< what it does in vain
-  /// Looks, each with a call of progress, before the first time that it yields or sleeps; some 60 ns each.
+  wait_mode mode = wait_mode::park;  ///< how it waits
+  /// Polls in vain, each a call of `progress()` and some 60 ns, before the thread yields or sleeps.
   std::uint32_t spins = 256;
 };
 

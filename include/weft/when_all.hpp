@@ -1,7 +1,7 @@
-// Tasks that run at the same time, and are awaited together.
+// Runs several tasks concurrently and awaits them together.
 //
-// Cost: nothing is allocated but the vector of results; one atomic operation for each task that ends, and none of them
-// is started inside another one.
+// Cost: only the vector of results is allocated; one atomic operation for each task that ends. Tasks are started one
+// after the other, not nested.
 #pragma once
 
 #include <atomic>
@@ -20,20 +20,20 @@
 namespace weft {
 namespace detail {
 
-/// What a coroutine waits in for several tasks.
+/// The awaiter of several tasks.
 class joint : public waiting_point, public task_owner {
  public:
   joint(const joint&) = delete;
   joint& operator=(const joint&) = delete;
 
   void ended(task_promise_base& /*what*/) noexcept final {
-    // [when_all.ended] acq_rel -> [when_all.ended]: what each task did. All of this may be gone from here on, but for
-    // the last one.
+    // [when_all.ended] acq_rel -> [when_all.ended]: what each task did. Unless this task is the last one, this object
+    // may be destroyed from here on.
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) transfer(then_);
   }
 
  protected:
-  /// What a task that gives back nothing gives back here.
+  /// The result of a task here: `std::monostate` for void.
   template <class T>
   using result_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
@@ -82,7 +82,7 @@ class joint : public waiting_point, public task_owner {
   ready_node** end_ = &first_;
 };
 
-/// Of a number of tasks that the program's text has.
+/// The awaiter of a fixed number of tasks.
 template <class... T>
 class joint_of final : public joint {
  public:
@@ -97,7 +97,7 @@ class joint_of final : public joint {
   }
   [[nodiscard]] std::tuple<result_of<T>...> await_resume() {
     release();
-    // In braces: in the order of the tasks, so that the first one that has thrown throws.
+    // Braces evaluate in the order of the tasks: the first exception in that order is thrown.
     return std::apply([](task<T>&... each) { return std::tuple<result_of<T>...>{take(each)...}; }, tasks_);
   }
   bool abandon(ready_node& root) noexcept override {
@@ -110,7 +110,7 @@ class joint_of final : public joint {
   std::tuple<task<T>...> tasks_;
 };
 
-/// Of any number.
+/// The awaiter of a vector of tasks.
 template <class T>
 class joint_of_many final : public joint {
  public:
@@ -142,22 +142,24 @@ class joint_of_many final : public joint {
 
 }  // namespace detail
 
-/// `auto [a, b] = co_await when_all(first(), second());` starts all tasks, in their order, each when the one before is
-/// suspended for the first time or has ended, and goes on once when all have ended, in the thread in which the last one
-/// has. **Returns**: to the await, a tuple of what they give back, `std::monostate` for nothing. **Errors**: what the
-/// first of those that throw, in the order of the arguments, has thrown, after all have ended; what others have thrown
-/// is lost. A task that is empty or was started ends the process.
+/// `auto [a, b] = co_await when_all(first(), second());` starts all tasks and goes on when all have ended, in the
+/// thread in which the last one ended. It starts them in their order, each when the one before has suspended for the
+/// first time or has ended. **Returns**: the await returns a tuple of their results, `std::monostate` for void.
+/// **Errors**: the await throws, after all have ended, the first exception in the order of the arguments; other
+/// exceptions are lost. A task that is empty or was started before ends the process.
 ///
-/// **Blocking**: never. **Threads**: where several run the loop, the tasks go on in any of them, at the same time.
-/// **Lifetime**: a task that is destroyed while it waits here stays until nothing refers to any of these (`task`). So
-/// an `event` in its own frame that only one of these sets would keep it for ever: let it be outside, or set it from
-/// there. To stop all of them, give all the same `std::stop_token`.
+/// **Blocking**: never. **Threads**: any; if several threads run the loop, the tasks may run in any of them,
+/// concurrently.
+/// **Lifetime**: a task that is destroyed while it waits here stays until nothing refers to any of these tasks
+/// (`task`). So do not put into its frame an `event` that only one of these tasks sets: such a frame would stay for
+/// ever. To stop all tasks, give them one `std::stop_token`.
 template <class... T>
 [[nodiscard]] auto when_all(task<T>... tasks) noexcept {
   return detail::joint_of<T...>{std::move(tasks)...};
 }
 
-/// The same for any number of tasks. **Returns**: to the await, a vector of what they give back.
+/// Awaits a vector of tasks. **Returns**: the await returns a vector of their results. **Blocking**, **Threads** and
+/// **Errors**: as above, and `std::bad_alloc`.
 template <class T>
 [[nodiscard]] auto when_all(std::vector<task<T>> tasks) noexcept {
   return detail::joint_of_many<T>{std::move(tasks)};

@@ -1,4 +1,4 @@
-// What lock-free parts need beside atomics: memory, the lock of their slow paths, and a word to the explorer.
+// Helpers of lock-free parts: memory, the lock of their slow paths, and notes to the explorer.
 //
 // The policy of atomics chooses it: this is the real machine's, and the model tests specialize it for theirs.
 #pragma once
@@ -19,7 +19,7 @@ struct atomics_support {
   /// Zero bytes, aligned to a cache line, no page of them touched where they are many; nullptr if there are none left.
   [[nodiscard]] static void* allocate_zeroed(std::size_t bytes) noexcept { return detail::allocate_zeroed(bytes); }
 
-  /// Gives back what `allocate_zeroed` gave, with the same size; nullptr is ignored.
+  /// Gives memory of `allocate_zeroed` back, with its size; nullptr is ignored.
   static void release_zeroed(void* memory, std::size_t bytes) noexcept { detail::release_zeroed(memory, bytes); }
 
   /// Says that another thread made this object known, so that it can't be null. The explorer checks it, as it plants

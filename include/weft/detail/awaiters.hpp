@@ -1,8 +1,8 @@
-// What `co_await` waits in: a posted operation, a receive that can be taken back, a condition. They lie in the frame of
-// the coroutine that awaits; the functions of `run_loop` make them.
+// Awaiters: for a posted operation, for a receive that can be cancelled, for a condition. An awaiter lies in the frame
+// of the awaiting coroutine; the functions of `run_loop` make it.
 //
 // Cost of an operation: the post, and the completion's virtual call, which moves the record here and puts the coroutine
-// into the ready queue. A receive has two atomic exchanges more, since its ticket has to be known to who cancels it.
+// into the ready queue. A receive needs two atomic exchanges more, as a thread that cancels it needs its ticket.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class run_loop_state;
 class runtime_state;
 }  // namespace core
 
-/// What an operation that had its buffer for itself gives back: the record of its completion, and the buffer.
+/// The result of a receive or get that kept its buffer: the record of its completion, and the buffer.
 template <class Buffer>
 struct received {
   completion_record record;
@@ -37,7 +37,7 @@ struct received {
 
 namespace detail {
 
-/// A container that would go with the call, and goes with the operation instead.
+/// A container given as an rvalue: the operation keeps it.
 template <class Buffer>
 concept owned_buffer = !std::is_reference_v<Buffer> && !std::is_const_v<Buffer> && byte_container<Buffer> &&
                        !std::ranges::enable_borrowed_range<Buffer> && std::move_constructible<Buffer>;
@@ -45,19 +45,19 @@ concept owned_buffer = !std::is_reference_v<Buffer> && !std::is_const_v<Buffer> 
 /// An operation and the coroutine that awaits it.
 class posting : public suspension {
  public:
-  /// How the operation is called as long as there is no record from its completion.
+  /// `what`, `peer` and `tag` are in the record if the post is *done*.
   posting(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag) noexcept;
 
   /// It is complete. **Threads**: the one that signals the completion. **Returns**: whether the coroutine is ready.
   [[nodiscard]] bool complete(completion_record&& with) noexcept;
-  /// What was answered with *retry* is posted again. **Returns**: false where it is still to be; true when it is none
-  /// of the loop's business any more, or has put the coroutine into the ready queue.
+  /// Posts again after *retry*. **Returns**: false if that answered *retry*, too; true if the operation is under way,
+  /// or the coroutine is in the ready queue.
   [[nodiscard]] bool post_again() noexcept;
 
  protected:
   ~posting() = default;
 
-  /// Posts, for the first time. **Returns**: whether the coroutine is suspended: then it may be gone already.
+  /// Posts for the first time. **Returns**: whether the coroutine is suspended; then it may be destroyed already.
   [[nodiscard]] bool begin();
   [[nodiscard]] completion_record end();
 
@@ -65,9 +65,9 @@ class posting : public suspension {
   completion_record& record() noexcept { return record_; }
 
   virtual status post(completion& local, void* context) = 0;
-  /// Of what is completed by the end of its post as well: what there is to do then; whether it is under way.
+  /// After the post of a receive: publishes its ticket. **Returns**: whether the operation is under way.
   [[nodiscard]] virtual bool is_under_way(std::uint64_t /*ticket*/) noexcept { return true; }
-  /// Whether it is no longer wanted.
+  /// Whether the coroutine was abandoned or asked to stop.
   [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
 
   /// Of a receive: 0, the ticket once its post has returned, or `completed`.
@@ -82,7 +82,7 @@ class posting : public suspension {
   std::exception_ptr failure_;
 };
 
-/// The await of an operation that is over when it is over.
+/// Awaits an operation that cannot be cancelled.
 template <class Post>
 class operation_awaiter : public posting {
  public:
@@ -104,7 +104,7 @@ class operation_awaiter : public posting {
   Post post_;
 };
 
-/// A receive: it can be taken back.
+/// Awaits a receive, which can be cancelled.
 class receiving : public posting {
  public:
   receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept;
@@ -150,7 +150,7 @@ class receive_awaiter : public receiving {
   Post post_;
 };
 
-/// The same with a buffer of its own, which lies in `Post`, where it does not move before the end.
+/// An awaiter that keeps the buffer, in `Post`, where it does not move before the end.
 template <class Awaiter, class Buffer>
 class owning_awaiter final : public Awaiter {
  public:
@@ -159,7 +159,7 @@ class owning_awaiter final : public Awaiter {
     completion_record done = Awaiter::await_resume();
     received<Buffer> out{std::move(done), std::move(this->post_.buffer)};
     raw_record& raw = out.record.raw();
-    if (raw.place == payload_place::borrowed) {  // an array, or a short string, lies somewhere else now
+    if (raw.place == payload_place::borrowed) {  // an array, or a short string, has moved with the container
       raw_record::reference data = raw.referred();
       if (data.data != nullptr) data.data = std::data(out.buffer);
       raw.refer(data);
@@ -186,7 +186,7 @@ struct post_call {
   Call call;
 };
 
-/// The same with a buffer of its own: `Call(device, buffer, local, options)`.
+/// `Call(device, buffer, local, options)` posts, with a buffer that is kept here.
 template <class Buffer, class Options, class Call>
 struct post_call_with {
   status operator()(completion& local, void* context) {
@@ -199,17 +199,17 @@ struct post_call_with {
   Buffer buffer;
 };
 
-/// A condition that the loop asks for now and then, and a completion object whose signals may make it true.
+/// A condition that the loop tests in each `run_ready`, and a completion object whose signals may make it true.
 class watching : public suspension {
  public:
-  /// `is_for_all`: while it does not hold for one of the object's waiting coroutines, it holds for none behind it.
+  /// `is_for_all`: if it is false for one of the object's waiting coroutines, it is false for all behind it.
   watching(core::run_loop_state& loop, const completion& on, bool is_for_all, std::stop_token stop) noexcept
       : loop_{&loop}, on_{&on}, stop_{std::move(stop)}, is_for_all_{is_for_all} {}
 
   [[nodiscard]] const completion* on() const noexcept { return on_; }
   [[nodiscard]] bool is_for_all() const noexcept { return is_for_all_; }
   [[nodiscard]] bool is_stopped() const noexcept { return is_abandoned || stop_.stop_requested(); }
-  /// Whether it holds; takes what is to be taken.
+  /// Whether the condition is true. A wait for a record takes it here.
   [[nodiscard]] virtual bool is_met() noexcept = 0;
 
   bool abandon(ready_node& of) noexcept override;
@@ -232,7 +232,7 @@ class watching : public suspension {
   bool is_for_all_;
 };
 
-/// `Ask()` gives a `Result`, which is true where it holds.
+/// `Ask()` returns a `Result`, which converts to true if the condition holds.
 template <class Result, class Ask>
 class watch_awaiter final : public watching {
  public:
@@ -259,7 +259,7 @@ class watch_awaiter final : public watching {
   Result result_{};
 };
 
-/// A flush or a barrier: what the runtime itself waits for.
+/// A flush or a barrier.
 class runtime_wait : public watching {
  public:
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -277,7 +277,7 @@ class runtime_wait : public watching {
  protected:
   runtime_wait(core::run_loop_state& loop, core::runtime_state& of);
   ~runtime_wait() = default;
-  /// Whether it is over. **Errors**: those of the wait.
+  /// Whether the flush or barrier is complete. **Errors**: its errors.
   [[nodiscard]] virtual bool go_on() = 0;
 
   core::runtime_state& of_;
@@ -288,7 +288,7 @@ class runtime_wait : public watching {
 
 class flush_awaiter final : public runtime_wait {
  public:
-  /// Of the ranks from `first` on, without `end`.
+  /// For the ranks from `first` to `end - 1`.
   flush_awaiter(core::run_loop_state& loop, core::runtime_state& of, std::uint32_t first, std::uint32_t end)
       : runtime_wait{loop, of}, next_{first}, end_{end} {}
 
@@ -306,10 +306,10 @@ class barrier_awaiter final : public runtime_wait {
   [[nodiscard]] bool go_on() override;
   std::uint32_t round_ = 0;
   bool is_posted_ = false;
-  unsigned looks_in_vain_ = 0;  // since nothing can be sent to the rank that is waited for
+  unsigned looks_in_vain_ = 0;  // since nothing can be sent to the awaited rank
 };
 
-/// Goes behind what is ready in a loop.
+/// Puts the coroutine at the end of a loop's ready queue.
 class schedule_awaiter final : public suspension {
  public:
   explicit schedule_awaiter(core::run_loop_state& loop) noexcept : loop_{&loop} {}

@@ -1,6 +1,6 @@
 // The bounded completion queue: a lane for each of the first threads that push, one for all others together.
 // Source: yan2025-lci 6.2.3 names the one word that all threads fetch and add to as the limit of a completion queue.
-// Here no two threads write a line together that push into lanes of their own and pop what they have pushed.
+// Here two threads write no line together if each pushes into its own lane and pops its own records.
 //
 // Who: any thread may call any member at any time; construction and destruction are alone.
 //
@@ -11,10 +11,10 @@
 // looks into its own lane first, and every so often into the others, so that no lane is forgotten.
 //
 // Linearization: a push at its publication, a pop at its claim. False from try_push: this thread's lane was full. False
-// from try_pop: each lane was empty at some time during the call, not all of them at the same. Whoever waits for a
-// record and is woken by a push comes after that push and finds what is there.
+// from try_pop: each lane was empty at some time during the call, not all at one time. A thread that waits for a record
+// and is woken by a push comes after that push, and finds the record.
 //
-// Order: what one thread pushes stays in one lane, so it comes out in that order.
+// Order: the records of one thread stay in one lane, so they come out in the order of their pushes.
 //
 // A thread's lane is found by its slot; a slot passes from thread to thread through a lock, and the lane with it.
 // Model test: tests/model/queue_test.cpp.
@@ -159,7 +159,7 @@ class laned_queue {
     if (mine != nullptr) {
       by_slot_[slot] = mine;
     } else {
-      lanes_ = taken_;  // whoever comes now shares
+      lanes_ = taken_;  // later threads use the common lane
     }
     // [laned_queue.open] release -> [laned_queue.ways], [laned_queue.single], [laned_queue.closed]: the lane.
     ways_.store(open_ | (mine != nullptr ? 0 : rest_in_use), std::memory_order_release);
@@ -185,13 +185,13 @@ class laned_queue {
   }
 
   [[nodiscard]] lane& at(std::uint32_t index) const noexcept {
-    // [laned_queue.at] relaxed <- [laned_queue.made], [laned_queue.first]: whoever knows its number knows the lane.
+    // [laned_queue.at] relaxed <- [laned_queue.made], [laned_queue.first]: with its number comes the lane.
     lane* const out = by_index_[index].load(std::memory_order_relaxed);
     support::must_exist(out);
     return *out;
   }
 
-  // Now and then, and where there is nothing in its own lane: from all of them, from another one on each time.
+  // From all lanes, beginning with another one each time: from time to time, and if the own lane is empty.
   [[gnu::noinline]] bool try_pop_among(Record& record) noexcept {
     // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
     const std::uint32_t ways = ways_.load(std::memory_order_acquire);
@@ -212,7 +212,7 @@ class laned_queue {
   lane first_;
 
   // Written once for each lane.
-  word ways_{1};  // the number of open lanes, and whether threads share what is behind them
+  word ways_{1};  // the number of open lanes, and whether threads use the common lane
   std::uint32_t open_ = 1;
   std::uint32_t taken_ = 0;
   std::uint32_t lanes_;

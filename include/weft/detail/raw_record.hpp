@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// What completed.
+/// The operation that completed.
 enum class operation : std::uint8_t {
   none = 0,
   message,         ///< an active message arrived here
@@ -20,12 +20,12 @@ enum class operation : std::uint8_t {
   put,             ///< a put posted here is complete
   get,             ///< a get posted here is complete
   atomic,          ///< a remote atomic posted here is complete
-  put_signal,      ///< a peer has put something into a region of this rank's
-  get_signal,      ///< a peer has got something from a region of this rank's
+  put_signal,      ///< a peer has put data into a region of this rank
+  get_signal,      ///< a peer has got data from a region of this rank
   graph,           ///< a graph that was started here has ended
 };
 
-/// The name of an operation, as in `put_signal`.
+/// The name of an operation, as in `put_signal`. **Blocking**: never. **Threads**: any. **Errors**: none.
 [[nodiscard]] constexpr const char* name_of(operation what) noexcept {
   switch (what) {
     case operation::none: return "none";
@@ -45,7 +45,7 @@ enum class operation : std::uint8_t {
 
 namespace detail {
 
-/// Whoever gets the memory of a delivered payload back: a packet pool, a peer, an allocator.
+/// The owner to which the memory of a delivered payload is given back: a packet pool, a peer, an allocator.
 class payload_owner {
  public:
   virtual void release(void* data, std::size_t bytes) noexcept = 0;
@@ -68,7 +68,7 @@ struct raw_record {
     std::uint64_t bytes;
     payload_owner* owner;  // null where the payload is borrowed
     void* context;
-    std::uint64_t message_bytes = 0;  // of a receive: what was sent, which may be more than fitted
+    std::uint64_t message_bytes = 0;  // of a receive: the size of the message, which may be more than fitted
   };
 
   std::uint32_t peer = 0;

@@ -1,4 +1,4 @@
-// A bounded queue for one producer and many consumers: what one thread pushes.
+// A bounded queue for one producer and many consumers.
 //
 // Who: one thread at a time pushes, and a change of threads is ordered by somebody else; any thread may pop.
 //
@@ -45,7 +45,7 @@ class record_lane final : public record_ring<Record, Atomics> {
     return true;
   }
 
-  /// Counts its producer's pops, for whoever has several lanes; and how many there were. **Threads**: the producer's.
+  /// Counts its producer's pops, for a queue of several lanes; returns their number. **Threads**: the producer's.
   [[nodiscard]] std::uint32_t next_turn() noexcept { return ++turn_; }
   [[nodiscard]] std::uint32_t turn() const noexcept { return turn_; }
 
@@ -77,7 +77,7 @@ class record_lane final : public record_ring<Record, Atomics> {
   [[gnu::always_inline]] void push_at(std::uint64_t position, Write write) noexcept {
     slot& mine = ring::slot_at(position);
     write(mine);
-    // Before the publication: whoever pops the record may destroy the lane.
+    // Before the publication: the thread that pops the record may destroy the lane.
     tail_.store(position + 1, std::memory_order_relaxed);  // [stat]
     ring::publish(mine, position);
   }

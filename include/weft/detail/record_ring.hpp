@@ -43,7 +43,7 @@ class record_ring {
 
   // A pop in two steps, so that the record is made where one has been found.
 
-  /// False: nothing ready. True: there is a record in `found`, for whoever takes it first.
+  /// False: nothing ready. True: `found` has a record; the first consumer that claims it gets it.
   [[nodiscard]] bool find_first(place& found) const noexcept {
     // [record_ring.front] acquire <- [record_ring.claim]: whoever claimed the record before knew of later ones; so
     // does this thread now, and does not answer "nothing" where there was something all the time.
@@ -60,7 +60,7 @@ class record_ring {
     }
   }
 
-  /// Takes what `find_first` has found, or what is first by now. False: nothing ready any more, and `record` is
+  /// Takes the record that `find_first` has found, or the first one by now. False: nothing ready, and `record` is
   /// anything.
   [[nodiscard]] bool take_first(const place& found, Record& record) noexcept {
     if (try_take(found, record)) [[likely]]
@@ -94,7 +94,7 @@ class record_ring {
   [[nodiscard]] slot& slot_at(std::uint64_t position) noexcept { return slots_[position & mask_]; }
   [[nodiscard]] std::int64_t room() const noexcept { return capacity_; }
 
-  /// Publishes what has been written into the slot of `position`, and touches nothing afterwards.
+  /// Publishes the record in the slot of `position`, and touches nothing afterwards.
   static void publish(slot& mine, std::uint64_t position) noexcept {
     // [record_ring.publish] release -> [record_ring.poll]: carries the record of `position`.
     mine.sequence.store(position + 1, std::memory_order_release);

@@ -1,10 +1,10 @@
-// What coroutines wait in: links of a loop's lists, which lie in the coroutines' own frames.
+// Suspended coroutines: links of a loop's lists, which lie in the coroutines' own frames.
 //
-// Cost: nothing is allocated; whoever completes what a coroutine waits for puts the link into the loop's ready queue,
-// by one exchange.
+// Cost: nothing is allocated. The thread that completes what a coroutine awaits puts the link into the loop's ready
+// queue, by one exchange.
 //
-// A coroutine that is destroyed while something outside of it still refers to its frame, an operation that is under way
-// say, is *abandoned*: its frame stays until that is over, and is destroyed where it would have been resumed.
+// A coroutine is *abandoned* if it is destroyed while something outside still refers to its frame, such as an operation
+// that is under way. Its frame stays until that is complete, and is destroyed where it would have been resumed.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,16 @@ struct ready_node {
   ready_node* behind = nullptr;
   union {
     std::coroutine_handle<> handle{};
-    ready_node* root;  // where `is_abandoned`: the task whose frame this holds
+    ready_node* root;  // if `is_abandoned`: the task whose frame this holds
   };
   bool is_abandoned = false;
   bool is_started = false;                // of a task
-  bool signals_twice = false;             // of an operation: the end of its post counts as well
-  std::atomic<std::uint32_t> holders{0};  // of a task that was abandoned: what still refers to its frame
+  bool signals_twice = false;             // of a receive: the end of its post counts as well
+  std::atomic<std::uint32_t> holders{0};  // of an abandoned task: references to its frame
 
-  /// Nothing refers to what was abandoned here: its task goes with the last of its parts.
+  /// Drops this abandoned part's reference to its task; the last part destroys the task.
   void let_go() const noexcept { root->drop_holder(); }
-  /// Of a task that was abandoned.
+  /// Drops one reference to an abandoned task.
   void drop_holder() noexcept {
     // [await.holders] acq_rel -> [await.holders]: the frame, with all that was done to it.
     if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) handle.destroy();
@@ -37,12 +37,12 @@ struct ready_node {
 
 class waiting_point;
 
-/// What promises of Weft's own kind have: where their coroutine is suspended, null while it is not in Weft's hands.
+/// The part of Weft's promises that says where the coroutine is suspended; null while Weft does not hold it.
 struct suspendable {
   waiting_point* at = nullptr;
 };
 
-/// Where a coroutine of Weft's own kind is suspended.
+/// A point at which a coroutine of Weft's promises is suspended.
 class waiting_point {
  public:
   /// Holds the task `root`, which this is a part of, until it would be resumed; false where nothing refers to this.
@@ -72,17 +72,17 @@ class waiting_point {
 /// Ends the process: a rule was broken that no exception can report.
 [[noreturn]] void await_misuse(const char* what) noexcept;
 
-/// Resumes `what`, and one after the other what that transfers to: no coroutine inside another one.
+/// Resumes `what`, then, one after the other, the coroutines to which it transfers: never one inside another.
 void resume(std::coroutine_handle<> what);
 
 /// Lets `next` run in place of the coroutine that is being suspended by the caller. Symmetric transfer would need a
 /// tail call, which compilers do not promise (GCC below -O2, sanitizers), and chains of tasks would grow the stack.
 void transfer(std::coroutine_handle<> next);
 
-/// The same for several: one after the other, each until it is suspended.
+/// Lets several coroutines run instead: one after the other, each until it is suspended.
 void transfer_to_all(ready_node* first);
 
-/// A coroutine that is suspended until somebody puts it into the ready queue of its loop.
+/// A coroutine that is suspended until a thread puts it into the ready queue of its loop.
 class suspension : public waiting_point, public ready_node {
  public:
   suspension(const suspension&) = delete;
@@ -90,7 +90,7 @@ class suspension : public waiting_point, public ready_node {
 
   bool abandon(ready_node& of) noexcept override {
     if (is_abandoned) return false;                      // is being destroyed
-    of.holders.fetch_add(1, std::memory_order_relaxed);  // [stat] whoever drops the task holds it meanwhile
+    of.holders.fetch_add(1, std::memory_order_relaxed);  // [stat] the thread that drops the task holds it meanwhile
     is_abandoned = true;
     root = &of;
     return true;

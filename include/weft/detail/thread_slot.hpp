@@ -10,10 +10,10 @@ namespace weft::detail {
 /// Threads beyond this many at once have no slot; every structure that uses slots has a slower way for them.
 inline constexpr std::uint32_t thread_slots_max = 512;
 
-/// What a thread without a slot has in place of one.
+/// Stands for the slot of a thread that has none.
 inline constexpr std::uint32_t no_thread_slot = thread_slots_max;
 
-/// Not yet asked for.
+/// Stands for a slot that the thread has not asked for yet.
 inline constexpr std::uint32_t unknown_thread_slot = no_thread_slot + 1;
 
 /// Values of `cached_thread_slot`: an array of so many needs no check of the index.

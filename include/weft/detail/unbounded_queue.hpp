@@ -18,15 +18,14 @@
 // reference may touch a segment that serves elsewhere by now, and that is harmless:
 //  - A segment is open while its tail's offset is below its slot count. Only the last segment of the list is ever open:
 //    it is linked closed, behind a segment that is closed for good in that incarnation, and opened afterwards. So a
-//    ticket from a fetch-and-add that hits an open segment, whoever makes it and whatever it thought of the segment, is
-//    a position in the right place of the right list; a ticket of a closed segment is void.
-//  - Every other change is a compare-and-swap from a word with its incarnation, and incarnations never go back: a
-//  segment
-//    is set up for one only after it is linked, by whoever comes, and not by a thread that merely hopes to link it.
+//    ticket from a fetch-and-add that hits an open segment is a position in the right place of the right list, whatever
+//    the thread took the segment for; a ticket of a closed segment is void.
+//  - Every other change is a compare-and-swap from a word with its incarnation, and incarnations never go back. A
+//    segment is set up for one only after it is linked, by any thread that comes, and not by a thread that only hopes
+//    to link it.
 //  - A segment leaves the list when all its records are claimed, so no ticket in it is outstanding, and after `last_`
-//  has
-//    moved beyond it; consumers that still copy from it fail to claim. Claims release, the leaving consumer acquires
-//    them, and the free list and the opening of the segment hand this on to producers.
+//    has moved beyond it; consumers that still copy from it fail to claim. Claims release, the leaving consumer
+//    acquires them, and the free list and the opening of the segment hand this on to producers.
 // At 10^8 records a second 44 bits last for five years; a closed segment's offset grows by at most one per thread.
 //
 // Layout: see `segment`. Model test: tests/model/queue_test.cpp.
@@ -240,7 +239,7 @@ class unbounded_queue {
     return true;
   }
 
-  /// Sets up the successor, opens it and moves `last_` to it; when it returns all this is done, whoever did it.
+  /// Sets up the successor, opens it and moves `last_` to it; when it returns a thread has done all this.
   void advance_last(std::uint64_t last, std::uint32_t successor) noexcept {
     const std::uint64_t service = incarnation(last) + 1;
     segment& opened = at(successor);

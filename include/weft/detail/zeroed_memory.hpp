@@ -12,7 +12,7 @@ namespace weft::detail {
 /// Zero bytes, aligned to a cache line; nullptr if there are none left. Defined in src/base/zeroed_memory.cpp.
 [[nodiscard]] void* allocate_zeroed(std::size_t bytes) noexcept;
 
-/// Gives back what `allocate_zeroed` gave, with the same size; nullptr is ignored.
+/// Gives memory of `allocate_zeroed` back, with its size; nullptr is ignored.
 void release_zeroed(void* memory, std::size_t bytes) noexcept;
 
 }  // namespace weft::detail
