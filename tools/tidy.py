@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: format, layers, labels of atomic accesses, READMEs and lengths of files.
+"""Checks what the compiler does not: format, layers, labels of atomic accesses, READMEs and lengths of files, and
+(tidy_docs.py) what public headers say of each function.
 
 tools/tidy.py          checks everything; prints `file:line: message` for each finding
 tools/tidy.py --fix    formats the sources with clang-format instead
@@ -12,6 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import tidy_docs  # noqa: E402
 
 # From the ground up: a layer includes itself and those before it.
 LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
@@ -409,6 +414,7 @@ def check(root, files=None):
         if file.endswith(".py"):
             continue
         findings += layering(file, text) + mentions(file, text, known)
+        findings += [Finding(file, line, message) for line, message in tidy_docs.undocumented(file, text)]
         if file.startswith(("include/", "src/")):
             findings += accesses(file, text)
             for name, definitions in labels_of(file, text).items():

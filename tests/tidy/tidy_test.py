@@ -165,6 +165,84 @@ class Atomics(Checks):
         self.assertEqual(self.findings(src__base__a_cpp=text), [])
 
 
+SAID = "/// Looks. **Blocking**: never. **Threads**: any. **Errors**: none."
+
+
+class Docs(Checks):
+    def header(self, *lines):
+        return "namespace weft {\n" + "\n".join(lines) + "\n}  // namespace weft\n"
+
+    def test_a_function_that_says_all_is_right(self):
+        self.assertEqual(self.findings(include__weft__a_hpp=self.header(SAID, "int look(int at);")), [])
+
+    def test_each_topic_that_is_not_said_is_found(self):
+        for topic in ("Blocking", "Threads", "Errors"):
+            with self.subTest(topic):
+                text = self.header(SAID.replace(f"**{topic}**", topic), "int look(int at);")
+                self.assert_one(f"a.hpp:3: look: neither its comment nor its class's says **{topic}**",
+                                include__weft__a_hpp=text)
+
+    def test_a_function_without_any_comment_is_found(self):
+        self.assert_one("says **Blocking**, **Threads**, **Errors**", include__weft__a_hpp=self.header("int look();"))
+
+    def test_a_buffer_needs_its_word(self):
+        for kind in ("buffer_ref", "const_buffer_ref", "buffer_list", "const buffer_list&", "const_buffer_list",
+                     "std::span<std::byte>", "std::span<const std::byte>"):
+            with self.subTest(kind):
+                function = f"void look(int at,\n          {kind} buffer);"
+                self.assert_one("look: neither its comment nor its class's says **Buffer**",
+                                include__weft__a_hpp=self.header(SAID, function))
+                self.assertEqual(self.findings(include__weft__a_hpp=self.header(
+                    SAID, "/// **Buffer**: the caller's.", function)), [])
+
+    def test_a_buffer_that_is_given_back_needs_none(self):
+        text = self.header(SAID, "std::span<std::byte> look();")
+        self.assertEqual(self.findings(include__weft__a_hpp=text), [])
+
+    def test_a_class_speaks_for_its_functions_and_for_classes_inside(self):
+        text = self.header(SAID, "class [[nodiscard]] a final : public b {", " public:", "  a(int x) : x_{x} {}",
+                           "  int look() const { return x_; }", "  class inner {", "   public:", "    void look();",
+                           "  };", " private:", "  int x_ = 0;", "};")
+        self.assertEqual(self.findings(include__weft__a_hpp=text), [])
+
+    def test_a_class_does_not_speak_for_what_comes_after_it(self):
+        text = self.header(SAID, "struct a {", "  int x = 0;", "};", "void look();")
+        self.assert_one("a.hpp:6: look: neither", include__weft__a_hpp=text)
+
+    def test_a_comment_is_of_the_next_declaration_alone(self):
+        text = self.header(SAID, "int see();", "int look();", SAID, "", "int find();")
+        found = self.findings(include__weft__a_hpp=text)
+        self.assertEqual([finding.split(": ")[1] for finding in found], ["look", "find"])
+
+    def test_templates_operators_and_constructors_are_functions(self):
+        for name, function in {
+                "look": "template <class T>\nrequires(is_good<T> && !is_bad<T>)\nint look(const T& at) noexcept {\n"
+                        "  return at > 0 ? {1} : 2;\n}",
+                "a::a": "struct a {\n  explicit a(int x) noexcept : x_{x}, y_{f(x)} {}\n  int x_, y_ = 0;\n};",
+                "a::~a": "struct a {\n  ~a();\n};",
+                "a::operator co_await": "struct a {\n  [[nodiscard]] b operator co_await() && noexcept;\n};",
+                "a::operator==": "struct a {\n  bool operator==(const a& other) const;\n};",
+                "a::operator->": "struct a {\n  b* operator->() { return &b_; }\n  b b_{};\n};"}.items():
+            with self.subTest(name):
+                self.assert_one(f": {name}: neither", include__weft__a_hpp=self.header(function))
+
+    def test_what_users_do_not_call_and_what_is_said_elsewhere_is_left_alone(self):
+        for text in ("class a {\n  void look();\n public:\n  int x = 0;\n protected:\n  void see();\n};",
+                     "namespace detail {\nint look();\n}", "struct a {\n  void look() override;\n};",
+                     "struct a {\n  a() = default;\n  a(const a&) = delete;\n  ~a() noexcept = default;\n};",
+                     "struct a {\n  friend void look(int x);\n  std::function<void()> call;\n};",
+                     "using look = int (*)(int) noexcept;", "inline constexpr int x = look(1);",
+                     "static_assert(sizeof(int) == 4);", "enum class a { b = size(1) };",
+                     "template <class T>\nconcept a = requires(T t) { t.look(); };"):
+            with self.subTest(text):
+                self.assertEqual(self.findings(include__weft__a_hpp=self.header(text)), [])
+
+    def test_only_public_headers_are_read(self):
+        for file in ("include__weft__detail__a_hpp", "include__weft__test__a_hpp", "src__base__a_hpp"):
+            with self.subTest(file):
+                self.assertEqual(self.findings(**{file: self.header("int look();")}), [])
+
+
 class Files(Checks):
     def test_a_long_file_is_found(self):
         self.assert_one("601 lines", src__base__a_cpp="\n" * 601)
