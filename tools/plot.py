@@ -106,7 +106,9 @@ def lines(axes, figures, horizontal, scale, of_bytes):
     else:
         axes.set_ylim(bottom=0)
     xs = sorted({each[horizontal] for each in figures})
-    axes.set_xticks(xs, [readable(x) if of_bytes else str(x) for x in xs])
+    is_dense = len(xs) > 7
+    axes.set_xticks(xs, [readable(x) if of_bytes else str(x) for x in xs], rotation=30 if is_dense else 0,
+                    fontsize="x-small" if is_dense else None)
     axes.minorticks_off()
 
 
