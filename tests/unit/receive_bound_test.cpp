@@ -70,7 +70,12 @@ TEST(receives, need_no_place_where_their_message_is_here) {
     counter received{rt}, sent{rt}, never{rt};
     const all_places none_is_left{rt, never};
     matching_engine ordered{rt, {.id = 5, .ordered = true}};
-    std::uint64_t signals = 0;
+    std::uint64_t signals = 0, sends = 0;  // those that are signalled
+    const auto send = [&](std::span<const std::byte> bytes, std::uint64_t tag, std::uint32_t engine) {
+      const status answer =
+          test::post(dev, [&] { return dev.post_send(0, bytes, sent, {.tag = tag, .engine = engine}); });
+      sends += answer.is_posted();
+    };
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{4} << 10, std::size_t{1} << 20}) {
       for (const std::uint32_t engine : {default_matching_engine, ordered.id()}) {
         const std::vector<std::byte> out(bytes, std::byte{7});
@@ -79,8 +84,7 @@ TEST(receives, need_no_place_where_their_message_is_here) {
           return dev.post_recv(0, in, received, {.tag = tag, .engine = engine, .allow_retry = allow_retry});
         };
         EXPECT_EQ(receive(bytes, true).reason(), shortage::receives);
-        static_cast<void>(
-            test::post(dev, [&] { return dev.post_send(0, out, sent, {.tag = bytes, .engine = engine}); }));
+        send(out, bytes, engine);
         status answer = status::retry(shortage::receives);
         EXPECT_TRUE(test::eventually(dev, [&] {
           try {
@@ -98,13 +102,15 @@ TEST(receives, need_no_place_where_their_message_is_here) {
         EXPECT_EQ(receive(bytes, true).reason(), shortage::receives);
       }
     }
-    std::uint64_t probed = 0;
-    static_cast<void>(test::post(dev, [&] { return dev.post_send(0, std::span{&probed, 1}, sent, {.tag = 1}); }));
+    std::uint64_t probed = 7, back = 0;
+    send(std::as_bytes(std::span{&probed, 1}), 1, default_matching_engine);
     std::optional<matched_message> found;
     EXPECT_TRUE(test::eventually(dev, [&] { return (found = dev.probe(0, {.tag = 1})).has_value(); }));
-    EXPECT_TRUE(found->receive(std::span{&probed, 1}, received).is_posted());
+    EXPECT_TRUE(found->receive(std::span{&back, 1}, received).is_posted());
     EXPECT_TRUE(test::eventually(dev, [&] { return received.value() == signals + 1; }));
+    EXPECT_EQ(back, probed);
     EXPECT_EQ(received.failed(), 0U);
+    EXPECT_TRUE(test::eventually(dev, [&] { return sent.value() == sends; }));
   });
 }
 
@@ -112,7 +118,7 @@ TEST(receives, need_no_place_where_their_message_is_here) {
 TEST(receives, of_fibers_that_have_no_place_are_served_as_their_messages_come) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
-    counter never{rt}, sent{rt};
+    counter never{rt};
     const all_places none_is_left{rt, never};
     blocking_device through{dev};
     std::array<device*, 1> served{&dev};
