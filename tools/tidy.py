@@ -115,7 +115,11 @@ ORDER = re.compile(r"\bmemory_order(?:_|::)(relaxed|consume|acquire|release|acq_
 DEFINITION = re.compile(r"//[/!]?\s*\[([A-Za-z_][\w.-]*)\]\s+(relaxed|acquire|release|acq_rel|seq_cst)\b(.*)")
 PARTNERS = re.compile(r"(<->|->|<-)\s*((?:\[[\w.-]+\]\s*,?\s*(?:and\s+)?)+)")
 NAME = re.compile(r"\[([\w.-]+)\]")
-JUSTIFIED = re.compile(r"\[stat\]|\brelaxed\b", re.IGNORECASE)
+# What takes the place of a label where a relaxed access needs no order: a statistic, what one thread writes and reads,
+# what a lock guards, and what may be stale without harm.
+MARKS = ("stat", "own", "locked", "hint")
+JUSTIFIED = re.compile(rf"^[/!]?\s*\[(?:{'|'.join(MARKS)})\]|\brelaxed\b", re.IGNORECASE)
+MARK = re.compile(r"//[/!]?\s*\[([A-Za-z_][\w.-]*)\](?!\()")
 COMMENT = re.compile(r"^\s*//")
 CALL = re.compile(r"(?:\.|->)\s*(load|store|exchange|fetch_\w+|compare_exchange_\w+|test_and_set)\s*\(")
 DECLARATION = re.compile(r"\batomic(?:_flag|<.*>)\s*&?\s*(\w+_)\s*(?:\[[^\]]*\])*\s*[;{=]")
@@ -217,13 +221,38 @@ def accesses(file, text):
             elif not _commented(lines, code, index, order):
                 findings.append(Finding(file, index + 1, _missing(order)))
         findings += _unspelled(file, code, index)
+        findings += _mark_findings(file, lines, code, index)
     findings += _operators(file, code)
     return findings
 
 
+def _mark_findings(file, lines, code, index):
+    """A comment begins with a mark or a label with its order, and with nothing else in brackets."""
+    match = MARK.search(lines[index])
+    if not match:
+        return []
+    name = match.group(1)
+    if DEFINITION.search(lines[index]):
+        problem = f"[{name}] is a mark, which has no order: only labels do" if name in MARKS else None
+    elif name not in MARKS:
+        problem = f"[{name}] is no label, as it has no order, and no mark: those are [" + "], [".join(MARKS) + "]"
+    else:
+        problem = None if _marks_relaxed(code, index) else f"[{name}] marks relaxed accesses only"
+    return [Finding(file, index + 1, problem)] if problem else []
+
+
+def _marks_relaxed(code, index):
+    """False where the statement on the line, or the one below the comment, has orders, but no relaxed one."""
+    while index + 1 < len(code) and not code[index].strip():
+        index += 1
+    orders = ORDER.findall(code[index])
+    return not orders or "relaxed" in orders
+
+
 def _missing(order):
     if order == "relaxed":
-        return "relaxed access without `// [label] relaxed ...`, `// [stat]` or `// relaxed: why` directly above"
+        marks = ", ".join(f"`// [{mark}]`" for mark in MARKS)
+        return f"relaxed access without `// [label] relaxed ...`, {marks} or `// relaxed: why` directly above"
     return f"{order} access without a comment `// [label] {order} -> [partner]: why` directly above, of this order"
 
 

@@ -119,7 +119,7 @@ void endpoint::deliver(const weft::completion_record& message) {
       conclusion_.sums = unpack(data).values;
       concluded_ = true;
       break;
-    case kind::stop: owner_->stop_.store(true, std::memory_order_relaxed); break;                             // [stat]
+    case kind::stop: owner_->stop_.store(true, std::memory_order_relaxed); break;                             // [hint]
     case kind::progress: owner_->progress_[detail].store(number_in(data), std::memory_order_relaxed); break;  // [stat]
   }
 }
@@ -175,7 +175,8 @@ void endpoint::sum(std::span<std::uint64_t> values) {
 }
 
 void endpoint::request_stop() {
-  if (owner_->stop_.exchange(true, std::memory_order_relaxed)) return;  // [stat]
+  // [exchange.stop] relaxed: decides only who tells the others.
+  if (owner_->stop_.exchange(true, std::memory_order_relaxed)) return;
   for (unsigned to = 0; to < participants(); to += owner_->threads()) post(to, kind::stop, 0, {});
 }
 

@@ -132,7 +132,7 @@ class exchange {
 
   /// True once anybody has failed: reading on is of no use.
   [[nodiscard]] bool stop_requested() const noexcept {
-    return stop_.load(std::memory_order_relaxed);  // [stat]
+    return stop_.load(std::memory_order_relaxed);  // [hint] reading on does no harm
   }
   /// The bytes that ranks have reported as read, all together; at rank 0 only.
   [[nodiscard]] std::uint64_t progress() const noexcept;

@@ -67,8 +67,8 @@ range_source::range_source(input_file file, const input_share& share, unsigned k
 }
 
 chunk_answer range_source::next(text_chunk& chunk) {
-  // Nothing else is handed over with the position, so any order will do.
-  const std::uint64_t begin = next_.fetch_add(chunk_bytes_, std::memory_order_relaxed);  // [stat]
+  // [kmer.range] relaxed: hands out positions, and nothing with them.
+  const std::uint64_t begin = next_.fetch_add(chunk_bytes_, std::memory_order_relaxed);
   if (begin >= share_.end) return chunk_answer::end;
   try {
     cut_chunk(begin, std::min(begin + chunk_bytes_, share_.end), chunk);

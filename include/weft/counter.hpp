@@ -27,7 +27,8 @@ class counter final : public completion {
 
   /// Signals so far that carried an error.
   [[nodiscard]] std::uint64_t failed() const noexcept {
-    return failed_.load(std::memory_order_relaxed);  // [stat]
+    // [counter.failed] relaxed: who has seen a signal's count by [counter.value] sees its failure.
+    return failed_.load(std::memory_order_relaxed);
   }
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;

@@ -178,8 +178,8 @@ class [[nodiscard]] task {
     const auto gone = std::exchange(coroutine_, nullptr);
     promise_type& promise = gone.promise();
     if (promise.at == nullptr) return gone.destroy();
-    promise.holders.store(1,
-                          std::memory_order_relaxed);  // [stat] held by this call: abandoned parts may let go meanwhile
+    // [own] held by this call: abandoned parts may let go meanwhile.
+    promise.holders.store(1, std::memory_order_relaxed);
     promise.at->abandon(promise);
     promise.drop_holder();
   }

@@ -68,7 +68,8 @@ class waits final : public completion {
   answer signal(completion_record&& record) noexcept override {
     const completion_record message{std::move(record)};
     const std::uint64_t here = now_ns();
-    const std::uint64_t place = begun_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+    // [attentiveness.begin] relaxed: hands out numbers; [attentiveness.note] publishes what is noted there.
+    const std::uint64_t place = begun_.fetch_add(1, std::memory_order_relaxed);
     if (place < ns_.size()) ns_[place] = here > message.tag() ? static_cast<double>(here - message.tag()) : 1.0;
     while (now_ns() < here + handler_ns_) {
     }

@@ -11,7 +11,7 @@ namespace weft::base {
 namespace {
 
 // Rank in the upper half, size in the lower; 0 means not known yet (a size is never 0).
-// [stat] one word, complete in itself
+// [hint] one word, complete in itself
 std::atomic<std::uint64_t> identity{0};
 
 log_level wanted_level() noexcept {
@@ -40,14 +40,14 @@ bool log_enabled(log_level level) noexcept {
 }
 
 void set_log_identity(std::uint32_t rank, std::uint32_t size) noexcept {
-  // [stat] who reads the old value writes the old prefix
+  // [hint] who reads the old value writes the old prefix
   identity.store(std::uint64_t{rank} << 32 | size, std::memory_order_relaxed);
 }
 
 void write_log_line(log_level level, std::string_view text) noexcept {
   static constexpr std::array<const char*, 4> names{"error", "warning", "info", "debug"};
   const int saved_errno = errno;
-  // [stat] the prefix of a line
+  // [hint] the prefix of a line
   const std::uint64_t who = identity.load(std::memory_order_relaxed);
   const char* name = names[static_cast<std::size_t>(level)];
   std::array<char, 1024> line;  // lines of usual length need no heap

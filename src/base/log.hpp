@@ -54,7 +54,7 @@ class said_once {
  public:
   /// True for exactly one caller. **Threads** any.
   [[nodiscard]] bool first() noexcept {
-    // [stat] decides only who speaks; nothing is read on the strength of it
+    // [log.first] relaxed: decides only who speaks; nothing is read on the strength of it
     return !said_.load(std::memory_order_relaxed) && !said_.exchange(true, std::memory_order_relaxed);
   }
 

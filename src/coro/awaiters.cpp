@@ -237,13 +237,15 @@ void schedule_awaiter::begin() noexcept { loop_->make_ready(*this); }
 namespace weft {
 
 event::event(run_loop& loop) noexcept : loop_{&loop.state()} {
-  loop_->events.fetch_add(1, std::memory_order_relaxed);  // [stat]
+  // [event.made] relaxed: only the loop's destructor asks, after the ends of its events.
+  loop_->events.fetch_add(1, std::memory_order_relaxed);
 }
 
 event::~event() {
   // [event.end] acquire <- [event.enter]: alone.
   void* const waiting = state_.exchange(this, std::memory_order_acquire);
-  loop_->events.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  // [event.gone] relaxed: as above.
+  loop_->events.fetch_sub(1, std::memory_order_relaxed);
   if (waiting == this) return;
   for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
     detail::ready_node& node = *next;

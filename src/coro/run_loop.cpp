@@ -39,7 +39,8 @@ struct run_loop_state::sleep {
 };
 
 run_loop_state::~run_loop_state() {
-  if (events.load(std::memory_order_relaxed) != 0) {  // [stat]
+  // [own] whoever destroys the loop has seen the ends of its events.
+  if (events.load(std::memory_order_relaxed) != 0) {
     detail::await_misuse("a run loop is destroyed before an event that was made for it");
   }
   if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
@@ -110,7 +111,8 @@ void run_loop_state::set(std::atomic<bool>& flag) noexcept {
 
 void run_loop_state::spawn(std::coroutine_handle<detail::task_promise<void>> what) {
   what.promise().start(what, nullptr, this);
-  spawned_.fetch_add(1, std::memory_order_relaxed);  // [stat] the task itself is handed over by the ready queue
+  // [run_loop.spawn] relaxed: the task itself is handed over by the ready queue.
+  spawned_.fetch_add(1, std::memory_order_relaxed);
   make_ready(what.promise());
 }
 
@@ -120,7 +122,8 @@ void run_loop_state::ended(detail::task_promise_base& what) noexcept {
   if (failure) {
     const std::scoped_lock lock{failures_mutex_};
     failures_.push_back(std::move(failure));
-    has_failures_.store(true, std::memory_order_relaxed);  // [stat] the mutex hands them over
+    // [run_loop.fail] relaxed: the mutex hands them over; that one is there is seen by [run_loop.over].
+    has_failures_.store(true, std::memory_order_relaxed);
   }
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
@@ -129,14 +132,15 @@ void run_loop_state::ended(detail::task_promise_base& what) noexcept {
 }
 
 void run_loop_state::rethrow() {
-  if (!has_failures_.load(std::memory_order_relaxed)) return;  // [stat]
+  // [hint] after the end of all tasks it is exact, by [run_loop.spawned].
+  if (!has_failures_.load(std::memory_order_relaxed)) return;
   std::exception_ptr first;
   {
     const std::scoped_lock lock{failures_mutex_};
     if (failures_.empty()) return;
     first = std::move(failures_.front());
     failures_.erase(failures_.begin());
-    has_failures_.store(!failures_.empty(), std::memory_order_relaxed);  // [stat]
+    has_failures_.store(!failures_.empty(), std::memory_order_relaxed);  // [locked]
   }
   std::rethrow_exception(std::move(first));
 }
@@ -181,8 +185,8 @@ void run_loop_state::post_all_again() noexcept {
     to_post_.add(node);
   }
   const bool has_to_post = to_post_.first != nullptr;
-  if (has_to_post != has_to_post_.load(std::memory_order_relaxed)) {  // [stat]
-    has_to_post_.store(has_to_post, std::memory_order_relaxed);       // [stat] a hint to who goes to sleep
+  if (has_to_post != has_to_post_.load(std::memory_order_relaxed)) {  // [own] whoever looks
+    has_to_post_.store(has_to_post, std::memory_order_relaxed);       // [hint] to who goes to sleep
   }
 }
 
@@ -197,11 +201,12 @@ void run_loop_state::take_in() {
     if (group == watched_.end()) {
       watched_.push_back({node.on(), node.is_for_all(), {}});
       group = watched_.end() - 1;
-      watched_since_.fetch_add(1, std::memory_order_relaxed);  // [stat] a hint to who goes to sleep
+      watched_since_.fetch_add(1, std::memory_order_relaxed);  // [hint] to who goes to sleep
     }
     group->waiting.add(node);
     // What was given up on its way here may have been looked for in vain.
-    if (node.is_stopped()) stops_.store(true, std::memory_order_relaxed);  // [stat] read below, by this thread
+    // [run_loop.stopped_on_the_way] relaxed: read in `look`, by this thread.
+    if (node.is_stopped()) stops_.store(true, std::memory_order_relaxed);
   }
 }
 
@@ -233,7 +238,7 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
   if (!looking_.try_enter()) return out;
   out.is_crowded = watched_.size() >= sleep::objects_max;
   out.is_restless = to_post_.first != nullptr || out.is_crowded;
-  out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [stat]
+  out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [own] whoever looks
   for (const watched& group : watched_) {
     if (out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
   }
@@ -244,12 +249,12 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
 bool run_loop_state::has_changed(const sleep& since) noexcept {
   const bool has_looked = look();
   if (!ready_.is_empty()) return true;
-  const bool has_to_post = has_to_post_.load(std::memory_order_relaxed);  // [stat]
+  const bool has_to_post = has_to_post_.load(std::memory_order_relaxed);  // [hint]
   // What was to be tried again may be through: then it can sleep.
   if (since.is_restless) return has_looked && !since.is_crowded && !has_to_post;
   // Where another thread looks, it may have asked too early. What is missed otherwise is found when whoever changes it
   // wakes this thread.
-  return !has_looked || has_to_post || watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [stat]
+  return !has_looked || has_to_post || watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [hint]
 }
 
 bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& options) {

@@ -31,7 +31,8 @@ void*& local_place(std::uint64_t key, void (*at_end)(void*) noexcept) {
 
 std::uint64_t next_local_key() noexcept {
   static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed);  // [stat] each is another
+  // [fiber.key] relaxed: hands out numbers, and nothing with them.
+  return last.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace weft::fibers

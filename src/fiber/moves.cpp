@@ -23,7 +23,7 @@ fiber_state* inbox::take() noexcept {
   if (out == nullptr) return nullptr;
   first_ = out->behind;
   if (first_ == nullptr) last_ = nullptr;
-  count_.fetch_sub(1, std::memory_order_relaxed);  // [stat] who sees the old number looks in vain
+  count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] who sees the old number looks in vain
   return out;
 }
 
@@ -40,7 +40,7 @@ void worker::settle(fiber_state& moved, std::uint64_t place) noexcept {
 [[gnu::noinline]] void worker::forward(fiber_state& elsewhere) noexcept {
   const std::scoped_lock lock{elsewhere.home->making_};
   const std::uint64_t place =
-      elsewhere.place.load(std::memory_order_relaxed);  // [stat] it changes under the lock alone
+      elsewhere.place.load(std::memory_order_relaxed);  // [locked] it changes under the lock alone
   if (place != 0) all_[(place >> 32) - 1]->make_ready(static_cast<std::uint32_t>(place));
 }
 

@@ -102,7 +102,7 @@ fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, st
   const auto count = static_cast<std::uint32_t>(state_->all.size());
   std::uint32_t at = options.worker;
   if (at == fiber_options::any_worker) {
-    at = state_->turn.fetch_add(1, std::memory_order_relaxed) % count;  // [stat]
+    at = state_->turn.fetch_add(1, std::memory_order_relaxed) % count;  // [hint] any worker will do
   } else if (at >= count) {
     throw error{errc::invalid_argument, "fiber_scheduler::spawn: there is no such worker"};
   }

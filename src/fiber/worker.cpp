@@ -114,14 +114,15 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   auto function = reinterpret_cast<std::uintptr_t>(&out) - function_bytes;
   function -= function % std::max(alignment, std::size_t{16});
   out.function = reinterpret_cast<void*>(function);
-  out.is_detached.store(false, std::memory_order_relaxed);  // [stat] nobody knows it yet
-  out.joiner.store(nullptr, std::memory_order_relaxed);     // [stat] the same
-  out.holders.store(2, std::memory_order_relaxed);          // [stat] the same
+  out.is_detached.store(false, std::memory_order_relaxed);  // [own] nobody knows it yet
+  out.joiner.store(nullptr, std::memory_order_relaxed);     // [own] the same
+  out.holders.store(2, std::memory_order_relaxed);          // [own] the same
   out.thrown = nullptr;
   out.exceptions = {};
   out.waits_for.say({.what = "its first turn"});
   out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
-  alive_.fetch_add(1, std::memory_order_relaxed);  // [stat] who spawns knows
+  // [fiber.begin] relaxed: whoever asks whether all have ended knows of it from who spawns.
+  alive_.fetch_add(1, std::memory_order_relaxed);
   return &out;
 }
 
@@ -254,7 +255,7 @@ void worker::run() noexcept {
   this_worker = this;
   exceptions_ = reinterpret_cast<exceptions_in_hand*>(abi::__cxa_get_globals());
   use_suspender(this);
-  thread_id_.store(::gettid(), std::memory_order_relaxed);  // [stat]
+  thread_id_.store(::gettid(), std::memory_order_relaxed);  // [hint] for the watch
   // [fiber.stops] acquire <- [fiber.stop]: nothing but the wish itself.
   while (!stops_.load(std::memory_order_acquire)) {
     fiber_state* to = next();
@@ -309,7 +310,7 @@ void worker::idle() noexcept {
 // Where all that are ready look again and again for what doesn't come, as in `device::wait`, the thread sleeps after a
 // while, until something moves; but not long, as what they look at may change without a word.
 void worker::rest_from_polls(bool has_moved) noexcept {
-  const std::uint64_t moves = moves_.load(std::memory_order_relaxed);  // [stat] its own
+  const std::uint64_t moves = moves_.load(std::memory_order_relaxed);  // [own]
   if (progress_ == nullptr || has_moved || moves != last_moves_) {
     last_moves_ = moves;
     rounds_in_vain_ = 0;

@@ -46,14 +46,14 @@ struct exceptions_in_hand {
 /// What a suspended fiber waits for, as it said last. **Threads**: the fiber writes, any reads, a field at a time.
 struct told_wait {
   void say(const base::wait_note& note) noexcept {
-    what.store(note.what, std::memory_order_relaxed);  // [stat]
-    peer.store(note.peer, std::memory_order_relaxed);  // [stat]
-    tag.store(note.tag, std::memory_order_relaxed);    // [stat]
+    what.store(note.what, std::memory_order_relaxed);  // [hint] for people
+    peer.store(note.peer, std::memory_order_relaxed);  // [hint]
+    tag.store(note.tag, std::memory_order_relaxed);    // [hint]
   }
   [[nodiscard]] base::wait_note said() const noexcept {
-    return {.what = what.load(std::memory_order_relaxed),  // [stat]
-            .peer = peer.load(std::memory_order_relaxed),  // [stat]
-            .tag = tag.load(std::memory_order_relaxed)};   // [stat]
+    return {.what = what.load(std::memory_order_relaxed),  // [hint]
+            .peer = peer.load(std::memory_order_relaxed),  // [hint]
+            .tag = tag.load(std::memory_order_relaxed)};   // [hint]
   }
 
   std::atomic<const char*> what{nullptr};
@@ -143,10 +143,10 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
     pid_t thread = 0;
   };
   [[nodiscard]] look look_at() const noexcept {
-    return {.moves = moves_.load(std::memory_order_relaxed),          // [stat]
-            .polls = polls_.load(std::memory_order_relaxed),          // [stat]
-            .is_asleep = is_asleep_.load(std::memory_order_relaxed),  // [stat]
-            .thread = thread_id_.load(std::memory_order_relaxed)};    // [stat]
+    return {.moves = moves_.load(std::memory_order_relaxed),          // [hint] for the watch
+            .polls = polls_.load(std::memory_order_relaxed),          // [hint]
+            .is_asleep = is_asleep_.load(std::memory_order_relaxed),  // [hint]
+            .thread = thread_id_.load(std::memory_order_relaxed)};    // [hint]
   }
   /// Calls `function(note)` for each fiber that is alive. **Threads**: any; nobody spawns here meanwhile.
   template <class Function>
@@ -154,7 +154,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
     const std::scoped_lock lock{making_};
     for (std::uint32_t slot = 0; slot < used_; ++slot) {
       const fiber_state* const each = slots_[slot];
-      // [stat] what it says is for people
+      // [hint] what it says is for people; the place of a guest is guarded by its home's lock.
       if (each != nullptr && each->place.load(std::memory_order_relaxed) == place_of(slot)) {
         function(each->waits_for.said());
       }
@@ -200,13 +200,13 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   }
   [[noreturn]] void end_overrun(fiber_state& of) noexcept;
   static void count(std::atomic<std::uint64_t>& what) noexcept {
-    what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [stat] one thread counts
+    what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [own] one thread counts
   }
   template <leaving How>
   void suspend_me(fiber_state& me) noexcept;
   [[nodiscard]] std::uint64_t place_of(std::uint32_t slot) const noexcept { return base_ | slot; }
   [[nodiscard]] static std::uint32_t slot_of(const fiber_state& alive) noexcept {
-    return static_cast<std::uint32_t>(alive.place.load(std::memory_order_relaxed));  // [stat] only its worker asks
+    return static_cast<std::uint32_t>(alive.place.load(std::memory_order_relaxed));  // [own] only its worker asks
   }
   void forward(fiber_state& elsewhere) noexcept;
   void settle(fiber_state& moved, std::uint64_t place) noexcept;

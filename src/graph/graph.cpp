@@ -62,7 +62,8 @@ thread_local constinit ready_parts* ready_parts::current = nullptr;
 completion::answer graph_part::signal(completion_record&& record) noexcept {
   if (record.error() != errc::none) {
     errc first = errc::none;
-    whole_->error_.compare_exchange_strong(first, record.error(), std::memory_order_relaxed);  // [stat]
+    // [graph.error] relaxed: [graph.half] and [graph.left] hand it on to the graph's end.
+    whole_->error_.compare_exchange_strong(first, record.error(), std::memory_order_relaxed);
   }
   if (record_) misuse(one_post_only);
   record_.emplace(std::move(record));
@@ -138,12 +139,12 @@ void graph_state::add_edge(graph_node before, graph_node after) {
   }
   first.successors_.push_back(after.number);
   ++second.predecessors_;
-  ordered_.store(false, std::memory_order_relaxed);  // [stat] by one thread at a time, before it starts the graph
+  ordered_.store(false, std::memory_order_relaxed);  // [own] by one thread at a time, before it starts the graph
 }
 
 // Goes through the nodes as a run would; throws where some would never be ready.
 void graph_state::order() {
-  if (ordered_.load(std::memory_order_relaxed)) return;  // [stat]
+  if (ordered_.load(std::memory_order_relaxed)) return;  // [own]
   std::vector<std::uint32_t> awaited(parts_.size());
   std::vector<std::uint32_t> ready;
   for (std::uint32_t number = 0; number < size(); ++number) {
@@ -163,7 +164,7 @@ void graph_state::order() {
     throw error{errc::invalid_argument,
                 fmt::format("graph::start: edges make a circle, so that these nodes would never run: {}", circle)};
   }
-  ordered_.store(true, std::memory_order_relaxed);  // [stat]
+  ordered_.store(true, std::memory_order_relaxed);  // [own]
 }
 
 bool graph_state::try_start(completion& done, void* context) {
@@ -182,11 +183,11 @@ bool graph_state::try_start(completion& done, void* context) {
   done_ = &done;
   context_ = context;
   operation_state::promise_signal(done);
-  error_.store(errc::none, std::memory_order_relaxed);  // [stat]
-  left_.store(size(), std::memory_order_relaxed);       // [stat] handed on with the first node
+  error_.store(errc::none, std::memory_order_relaxed);  // [own] as below
+  left_.store(size(), std::memory_order_relaxed);       // [own] handed on with the first node
   for (graph_part& part : parts_) {
     part.record_.reset();
-    part.awaited_.store(part.predecessors_, std::memory_order_relaxed);  // [stat]
+    part.awaited_.store(part.predecessors_, std::memory_order_relaxed);  // [own]
   }
   if (parts_.empty()) {
     ready_parts::run(end_);
@@ -216,7 +217,7 @@ void graph_state::fire(graph_part& part) noexcept {
 }
 
 void graph_state::fire_post(graph_part& part) noexcept {
-  part.halves_.store(2, std::memory_order_relaxed);  // [stat] handed on with the post
+  part.halves_.store(2, std::memory_order_relaxed);  // [own] handed on with the post
   status answer = status::done();
   try {
     answer = part.post_(part);
@@ -239,7 +240,7 @@ void graph_state::fire_post(graph_part& part) noexcept {
 }
 
 void graph_state::fire_graph(graph_part& part) noexcept {
-  part.halves_.store(1, std::memory_order_relaxed);  // [stat] handed on with the start
+  part.halves_.store(1, std::memory_order_relaxed);  // [own] handed on with the start
   try {
     if (!part.inner_->try_start(part, nullptr)) retry(part);
   } catch (const std::exception& wrong) {
@@ -255,7 +256,7 @@ void graph_state::fire_end(graph_part& /*part*/) noexcept {
   detail::raw_record raw;
   raw.peer = runtime.rank();
   raw.what = operation::graph;
-  raw.error = error_.load(std::memory_order_relaxed);  // [stat] every node's end comes before
+  raw.error = error_.load(std::memory_order_relaxed);  // [own] every node's end comes before
   raw.place = detail::payload_place::borrowed;
   raw.refer({nullptr, 0, nullptr, context_});
   // [graph.end] release -> [graph.idle], [graph.start]: what the nodes did.

@@ -139,10 +139,41 @@ class Atomics(Checks):
         text = "#include <atomic>\n// relaxed: a hint.\na.load(std::memory_order_relaxed);\n"
         text += "b.load(std::memory_order_relaxed);\n"
         self.assertEqual(self.findings(src__base__a_cpp=text), [])
-        text = "#include <atomic>\na.fetch_add(1, std::memory_order_relaxed);  // [stat]\n"
-        self.assertEqual(self.findings(src__base__a_cpp=text), [])
         text = "#include <atomic>\na.load(std::memory_order_relaxed);\n"
         self.assert_one("relaxed access without", src__base__a_cpp=text)
+
+    def test_a_mark_stands_for_a_relaxed_order(self):
+        for mark in ("stat", "own", "locked", "hint"):
+            text = f"#include <atomic>\na.load(std::memory_order_relaxed);  // [{mark}]\n"
+            self.assertEqual(self.findings(src__base__a_cpp=text), [])
+            text = f"#include <atomic>\n// [{mark}] why.\na.load(std::memory_order_relaxed);\n"
+            self.assertEqual(self.findings(src__base__a_cpp=text), [])
+
+    def test_a_mark_of_another_order_is_found(self):
+        for mark in ("stat", "own", "locked", "hint"):
+            text = PUBLISH.replace("_release);", f"_release);  // [{mark}]") + POLL
+            self.assert_one(f"src/base/a.cpp:3: [{mark}] marks relaxed accesses only", src__base__a_cpp=text)
+            text = f"#include <atomic>\na.load(std::memory_order_acquire);  // [{mark}]\n"
+            found = self.findings(src__base__a_cpp=text)
+            self.assertEqual(len(found), 2, found)
+            self.assertIn("acquire access without", found[0])
+
+    def test_another_mark_is_found(self):
+        text = "#include <atomic>\na.load(std::memory_order_relaxed);  // [mine]\n"
+        found = self.findings(src__base__a_cpp=text)
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("relaxed access without", found[0])
+        self.assertIn("[mine] is no label", found[1])
+        text = "#include <atomic>\n// [guess] relaxed it is.\n// [mine] and so on\na.load(std::memory_order_relaxed);\n"
+        self.assert_one("src/base/a.cpp:3: [mine] is no label", src__base__a_cpp=text)
+
+    def test_a_mark_amid_a_comment_marks_nothing(self):
+        text = "#include <atomic>\na.load(std::memory_order_relaxed);  // no [hint]\n"
+        self.assert_one("relaxed access without", src__base__a_cpp=text)
+
+    def test_a_mark_is_no_label(self):
+        text = "#include <atomic>\n// [own] relaxed: why.\na.load(std::memory_order_relaxed);\n"
+        self.assert_one("[own] is a mark", src__base__a_cpp=text)
 
     def test_calls_without_their_order_are_found(self):
         for call in ("a.load()", "a->store(1)", "a.fetch_add(\n  1)", "a.compare_exchange_weak(b, c)", "a.exchange(1)"):

@@ -68,7 +68,7 @@ class bounded_queue final : public record_ring<Record, Atomics> {
 
   /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
   [[nodiscard]] std::size_t approximate_size() const noexcept {
-    return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [stat]
+    return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [hint]
   }
 
  private:

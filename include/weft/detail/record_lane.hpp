@@ -38,7 +38,7 @@ class record_lane final : public record_ring<Record, Atomics> {
   /// consumers. False: nothing has happened.
   template <class Write>
   [[nodiscard]] [[gnu::always_inline]] bool try_push_at_once(Write write) noexcept {
-    const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [stat] this thread's own
+    const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [own]
     if (!is_known_free(position)) [[unlikely]]
       return false;
     push_at(position, write);
@@ -51,7 +51,7 @@ class record_lane final : public record_ring<Record, Atomics> {
 
   /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
   [[nodiscard]] std::size_t approximate_size() const noexcept {
-    return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [stat]
+    return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [hint]
   }
 
  private:
@@ -60,7 +60,7 @@ class record_lane final : public record_ring<Record, Atomics> {
 
   template <class Write>
   [[gnu::always_inline]] bool push_with(Write write) noexcept {
-    const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [stat] this thread's own
+    const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [own]
     if (!is_known_free(position)) [[unlikely]] {
       known_head_ = ring::passed();
       if (!is_known_free(position)) return false;
@@ -78,7 +78,7 @@ class record_lane final : public record_ring<Record, Atomics> {
     slot& mine = ring::slot_at(position);
     write(mine);
     // Before the publication: the thread that pops the record may destroy the lane.
-    tail_.store(position + 1, std::memory_order_relaxed);  // [stat]
+    tail_.store(position + 1, std::memory_order_relaxed);  // [own] others read it as a hint
     ring::publish(mine, position);
   }
 

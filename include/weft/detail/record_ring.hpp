@@ -108,7 +108,7 @@ class record_ring {
 
   /// How many records before `tail` are not popped, exact only where nobody is popping.
   [[nodiscard]] std::size_t approximate_size_before(std::uint64_t tail) const noexcept {
-    // [stat]
+    // [hint]
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     return tail > head ? static_cast<std::size_t>(tail - head) : 0;
   }

@@ -89,8 +89,9 @@ class suspension : public waiting_point, public ready_node {
   suspension& operator=(const suspension&) = delete;
 
   bool abandon(ready_node& of) noexcept override {
-    if (is_abandoned) return false;                      // is being destroyed
-    of.holders.fetch_add(1, std::memory_order_relaxed);  // [stat] the thread that drops the task holds it meanwhile
+    if (is_abandoned) return false;  // is being destroyed
+    // [await.hold] relaxed: the thread that drops the task holds it meanwhile, until [await.holders].
+    of.holders.fetch_add(1, std::memory_order_relaxed);
     is_abandoned = true;
     root = &of;
     return true;

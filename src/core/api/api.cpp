@@ -102,7 +102,8 @@ void completion::count_first(signal_count& which) noexcept {
 completion::answer counter::signal(completion_record&& record) noexcept {
   weft::runtime& owner = runtime();
   const completion_record consumed{std::move(record)};
-  if (consumed.error() != errc::none) failed_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+  // [counter.fail] relaxed: before [counter.signal], which publishes it.
+  if (consumed.error() != errc::none) failed_.fetch_add(1, std::memory_order_relaxed);
   // [counter.signal] release -> [counter.value]: the completed operation's effects.
   value_.fetch_add(1, std::memory_order_release);
   signalled(owner, this);

@@ -73,12 +73,12 @@ class device_counts {
   void moved(unsigned messages) noexcept { moved(messages, next_move()); }
   /// The same where it is known that this is call `number` that moves something.
   void moved(unsigned messages, std::uint64_t number) noexcept {
-    poller_.moved.store(number, std::memory_order_relaxed);  // [stat]
+    poller_.moved.store(number, std::memory_order_relaxed);  // [own] inside the gate
     add(poller_.arrived, messages);
   }
   /// The number of the next call that moves something.
   [[nodiscard]] std::uint64_t next_move() const noexcept {
-    return poller_.moved.load(std::memory_order_relaxed) + 1;  // [stat]
+    return poller_.moved.load(std::memory_order_relaxed) + 1;  // [own] inside the gate
   }
   void took(std::uint64_t bytes) noexcept { add(poller_.arrived_bytes, bytes); }
   void refused() noexcept { add(poller_.refused, 1); }
@@ -91,7 +91,7 @@ class device_counts {
   [[nodiscard]] device_counters read() const noexcept;
   /// Calls of progress so far, for those who want to know whether anybody polls the device. **Threads**: any.
   [[nodiscard]] std::uint64_t calls() const noexcept {
-    return poller_.moved.load(std::memory_order_relaxed) + poller_.quiet.load(std::memory_order_relaxed);  // [stat]
+    return poller_.moved.load(std::memory_order_relaxed) + poller_.quiet.load(std::memory_order_relaxed);  // [hint]
   }
 
  private:

@@ -204,7 +204,7 @@ class operation_pool {
   /// One of those is through; its index.
   [[nodiscard]] [[gnu::always_inline]] std::uint32_t unname(operation_state& done) noexcept {
     // The ticket has it, so that nothing has to be divided.
-    const std::uint64_t ticket = done.ticket.load(std::memory_order_relaxed);  // [stat] the caller's alone
+    const std::uint64_t ticket = done.ticket.load(std::memory_order_relaxed);  // [own] the caller's alone
     WEFT_ASSERT_CHECKED(set_of(ticket) == static_cast<std::size_t>(set_) && (ticket & index_mask) - 1 < count_);
     done.reach(step::free);
     // [operation.unname] relaxed: late messages that still name it find another ticket.
@@ -236,7 +236,8 @@ class operation_pool {
   template <class Visit>
   void each(const Visit& visit) noexcept {
     for (std::uint32_t index = 0; index < count_; ++index) {
-      if (operations_[index].ticket.load(std::memory_order_relaxed) != 0) visit(operations_[index]);  // [stat]
+      // [hint] what is named or through meanwhile is not asked for.
+      if (operations_[index].ticket.load(std::memory_order_relaxed) != 0) visit(operations_[index]);
     }
   }
 

@@ -23,28 +23,28 @@ class send_budget {
 
   /// Whether `peer` wants an RTS instead of packets.
   [[nodiscard]] bool wants_offers(std::uint32_t peer) const noexcept {
-    return heard_[peer].load(std::memory_order_relaxed) % 2 != 0;  // [stat] a wish; both ways are right at any time
+    return heard_[peer].load(std::memory_order_relaxed) % 2 != 0;  // [hint] both protocols are right at any time
   }
 
   /// `peer` has said so, or taken it back. Every word has a number, the odd ones ask for an RTS instead of packets; one
   /// that was overtaken by a later one says nothing.
   void hear(std::uint32_t peer, std::uint32_t number) noexcept {
-    std::uint32_t known = heard_[peer].load(std::memory_order_relaxed);  // [stat]
+    std::uint32_t known = heard_[peer].load(std::memory_order_relaxed);  // [hint]
     while (static_cast<std::int32_t>(number - known) > 0) {
-      if (heard_[peer].compare_exchange_weak(known, number, std::memory_order_relaxed)) return;  // [stat]
+      if (heard_[peer].compare_exchange_weak(known, number, std::memory_order_relaxed)) return;  // [hint]
     }
   }
 
   // The receiver's side.
 
-  void add(std::uint32_t source) noexcept { kept_[source].packets.fetch_add(1, std::memory_order_relaxed); }   // [stat]
-  void take(std::uint32_t source) noexcept { kept_[source].packets.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
+  void add(std::uint32_t source) noexcept { kept_[source].packets.fetch_add(1, std::memory_order_relaxed); }   // [hint]
+  void take(std::uint32_t source) noexcept { kept_[source].packets.fetch_sub(1, std::memory_order_relaxed); }  // [hint]
 
   /// The number of the word that `source` should be told; 0 where there is nothing new. Between the two bounds it is
   /// left as it is.
   [[nodiscard]] std::uint32_t next_word(std::uint32_t source) const noexcept {
-    const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [stat]
-    const std::uint32_t last = kept_[source].told.load(std::memory_order_relaxed);       // [stat]
+    const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [hint]
+    const std::uint32_t last = kept_[source].told.load(std::memory_order_relaxed);       // [hint]
     const bool asked = last % 2 != 0;
     const bool has_news =
         asked ? packets <= static_cast<std::int32_t>(share_ / 2) : packets > static_cast<std::int32_t>(share_);
@@ -54,7 +54,8 @@ class send_budget {
   /// The word `number` is on its way to `source`.
   void told(std::uint32_t source, std::uint32_t number) noexcept {
     std::uint32_t before = number - 1;
-    kept_[source].told.compare_exchange_strong(before, number, std::memory_order_relaxed);  // [stat]
+    // [budget.told] relaxed: where another thread has told it, the second says nothing.
+    kept_[source].told.compare_exchange_strong(before, number, std::memory_order_relaxed);
   }
 
  private:

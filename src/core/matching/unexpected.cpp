@@ -69,7 +69,7 @@ bool unexpected_messages::put_aside(const net::arrival& message) noexcept {
 void unexpected_messages::put_aside(ordered_message& unwanted) noexcept {
   const std::scoped_lock lock{mutex_};
   unwanted_.add(unwanted);
-  unwanted_count_.store(unwanted_count() + 1, std::memory_order_relaxed);  // [stat] under the lock
+  unwanted_count_.store(unwanted_count() + 1, std::memory_order_relaxed);  // [locked]
   count_ready();
 }
 
@@ -79,7 +79,7 @@ ordered_message* unexpected_messages::take_unwanted() noexcept {
   if (out == nullptr) return nullptr;
   unwanted_.first = out->next;
   if (unwanted_.first == nullptr) unwanted_.last = nullptr;
-  unwanted_count_.store(unwanted_count() - 1, std::memory_order_relaxed);  // [stat] under the lock
+  unwanted_count_.store(unwanted_count() - 1, std::memory_order_relaxed);  // [locked]
   count_ready();
   return out;
 }

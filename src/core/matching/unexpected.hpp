@@ -37,7 +37,7 @@ class unexpected_messages {
   void put_aside(ordered_message& unwanted) noexcept;
   /// How many of those there are; what is missed now is found by the next look.
   [[nodiscard]] std::size_t unwanted_count() const noexcept {
-    return unwanted_count_.load(std::memory_order_relaxed);  // [stat] the lock carries them
+    return unwanted_count_.load(std::memory_order_relaxed);  // [hint] the lock carries them
   }
   /// The one of those that was kept for the longest time, or null; the caller's again.
   [[nodiscard]] ordered_message* take_unwanted() noexcept;

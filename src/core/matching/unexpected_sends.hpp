@@ -76,7 +76,7 @@ class unexpected_sends {
     // [unexpected.fresh] relaxed: hands out numbers; pages that were never used take no memory.
     std::uint32_t next = fresh_.load(std::memory_order_relaxed);
     while (next < count_) {
-      if (!fresh_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) continue;  // [stat]
+      if (!fresh_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) continue;
       return new (&nodes_.get()[next]) unexpected_message;
     }
     return nullptr;

@@ -32,7 +32,7 @@ packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {
     deques_[slot].store(made.get(), std::memory_order_release);
     // [pool.slots] relaxed: thieves that miss the newest deque miss nothing yet.
     std::uint32_t used = slots_used_.load(std::memory_order_relaxed);
-    while (used <= slot && !slots_used_.compare_exchange_weak(used, slot + 1, std::memory_order_relaxed)) {  // [stat]
+    while (used <= slot && !slots_used_.compare_exchange_weak(used, slot + 1, std::memory_order_relaxed)) {
     }
     return made.release();
   } catch (const std::bad_alloc&) {
@@ -99,7 +99,7 @@ std::uint32_t packet_pool::take_fresh() noexcept {
   // [pool.fresh] relaxed: hands out numbers; a packet never used before has nothing to publish.
   std::uint32_t next = fresh_.load(std::memory_order_relaxed);
   while (next < count_) {
-    if (fresh_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) return next;  // [stat]
+    if (fresh_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) return next;
   }
   return none;
 }
@@ -107,7 +107,7 @@ std::uint32_t packet_pool::take_fresh() noexcept {
 std::uint32_t packet_pool::steal(packet_deque* own) noexcept {
   static thread_local std::uint32_t randomness = detail::this_thread_slot() * 2654435761U + 1;
   randomness = randomness * 1664525U + 1013904223U;
-  const std::uint32_t used = slots_used_.load(std::memory_order_relaxed);  // [stat]
+  const std::uint32_t used = slots_used_.load(std::memory_order_relaxed);  // [hint] as at [pool.slots]
   std::array<std::uint32_t, 64> loot;
   for (std::uint32_t i = 0; i < used; ++i) {
     // [pool.victim] acquire <- [pool.adopt]: the deque is made.

@@ -99,12 +99,13 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     if (slot < hand_count_) {
       hands_[slot].*count += more;
     } else {
-      by_others.fetch_add(more, std::memory_order_relaxed);  // [stat]
+      // [pool.count] relaxed: only who destroys the runtime asks, after the ends of what is counted.
+      by_others.fetch_add(more, std::memory_order_relaxed);
     }
   }
   [[nodiscard]] std::uint32_t sum(std::uint32_t hand::*count,
                                   const std::atomic<std::uint32_t>& by_others) const noexcept {
-    std::uint32_t out = by_others.load(std::memory_order_relaxed);  // [stat]
+    std::uint32_t out = by_others.load(std::memory_order_relaxed);  // [own] the runtime is going
     for (std::uint32_t slot = 0; slot < hand_count_; ++slot) out += hands_[slot].*count;
     return out;
   }

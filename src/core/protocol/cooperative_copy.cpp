@@ -22,7 +22,7 @@ constexpr unsigned pieces_at_once = 8;
 // False: there is nothing to share it by; nothing has happened.
 bool device_state::begin_share(operation_state& operation) noexcept {
   if (operation.bytes < shared_bytes_min || operation.bytes > copy_share::bytes_max || operation.into.is_list() ||
-      operation.alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [stat] the fetching device's alone
+      operation.alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device's alone
     return false;
   }
   copy_shares& shares = runtime_->shares();
@@ -57,19 +57,19 @@ bool device_state::fetch_share(operation_state& operation) noexcept {
     if (result == net::copy_result::bad_address) operation.error = errc::transport_failed;
     if (result == net::copy_result::peer_gone) operation.error = errc::peer_failed;
     share.finish(piece, result == net::copy_result::done);
-    operation.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [stat] the fetching device's alone
+    operation.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
   }
   if (!share.is_through(operation.bytes)) return false;
   const bool is_copied = share.is_whole();
   operation.alone = !is_copied && operation.error == errc::none;
   if (is_copied) {
-    const std::uint64_t own = operation.moved.load(std::memory_order_relaxed);  // [stat] the fetching device's alone
+    const std::uint64_t own = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
     counts_.went(own == operation.bytes ? path::copied : path::copied_by_both, operation.what, operation.bytes);
   }
   operation.share = nullptr;
   runtime_->shares().close(share);
   if (!operation.alone) return send_fin(operation);
-  operation.moved.store(0, std::memory_order_relaxed);  // [stat] begins again: the sender could not, or nobody can
+  operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: the sender could not, or nobody can
   return false;
 }
 

@@ -188,7 +188,7 @@ status device_state::post_rts(const message_request& request) noexcept {
   if (operation == nullptr) return status::retry(shortage::operations);
   describe(*operation, request, request.rts);
   if (request.delivered) runtime_->await(*operation);
-  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
   operation->reach(step::wait_for_answer);
   const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
                       request.delivered};
@@ -209,7 +209,7 @@ status device_state::post_and_signal(const message_request& request) {
   if (operation != nullptr) {
     const net::header what = header_of(request.eager, request);
     if (post_eager(request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
-      const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] still ours alone
+      const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] still
       completion_record record = record_of(request);
       operation_state::promise_signal(*request.local);
       if (operation_state::give_signal(*request.local, record)) {
@@ -232,7 +232,7 @@ status device_state::post_later(const message_request& request, bool at_once) {
   if (operation == nullptr) throw_backlog_full(request.what, request.peer, runtime_->posts().count());
   describe(*operation, request, at_once ? request.eager : request.rts);
   if (request.delivered) runtime_->await(*operation);
-  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is added
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is added
   take_up(*operation, step::post);
   return status::posted(ticket);
 }
@@ -245,7 +245,7 @@ void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count)
 }
 
 bool device_state::post_again(operation_state& operation) noexcept {
-  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   net::header what{.kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
   const wire kind = kind_of(operation.kind);
   if (kind == wire::active_message || kind == wire::send) {

@@ -51,7 +51,7 @@ status device_state::try_post_receive(const receive_request& request) {
   if (request.engine->receiver_first) return announce_receive(*receive, request);
   receive->key = key_of(request);
   receive->side = match_side::receive;
-  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive->reach(step::wait_for_match);
   if (try_match(*receive)) return status::posted(ticket);
   if (!request.allow_retry) {
@@ -78,7 +78,7 @@ status device_state::receive_late(const receive_request& request) noexcept {
 status device_state::receive_probed(operation_state& receive, unexpected_message& probed,
                                     const receive_request& request) noexcept {
   describe(receive, request);
-  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [stat] ours alone until then
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until then
   pair_up(receive, probed);
   return status::posted(ticket);
 }
@@ -108,7 +108,7 @@ inline status device_state::post_plain_receive(detail::message_source from, buff
   operation_state& receive = receives_->name(spare_receives_[--spare_count_]);
   const match_key key = describe_plain(receive, from, into, tag, context);
   receive.will_signal_here(local);
-  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive.reach(step::wait_for_match);
   matching_table::half_done rest;
   if (!runtime_->matching().insert_at_once(receive, key, rest)) [[unlikely]]
@@ -149,7 +149,7 @@ inline status device_state::post_plain_receive(detail::message_source from, buff
                                                                         matching_table::half_done rest) noexcept {
   completion& local = *receive.target;
   const std::uint64_t bytes = receive.into.bytes();
-  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is in the table
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive.reach(step::wait_for_match);
   match_node* found = nullptr;
   switch (runtime_->matching().insert_rest(rest, receive, found)) {
@@ -186,7 +186,7 @@ void device_state::put_receive_back(operation_state& done) noexcept {
 bool device_state::try_match(operation_state& receive) noexcept {
   match_result result = match_result::busy;
   unexpected_message* found = nullptr;
-  engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [stat] ours
+  engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
   if (engine.is_ordered()) {
     ordered_message* message = nullptr;
     result = engine.ordered->post(receive, message);

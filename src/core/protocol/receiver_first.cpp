@@ -39,7 +39,7 @@ status device_state::announce_receive(operation_state& receive, const receive_re
   receive.bytes = receive.into.bytes();
   // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
   receive.announced_to.store(request.peer, std::memory_order_relaxed);
-  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [stat] ours until RTR is out
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
   const auto give_back = [&] {
     operation_state::take_back_signal(local);
     runtime_->put_back(receive);
@@ -66,8 +66,8 @@ status device_state::announce_receive(operation_state& receive, const receive_re
 
 // Once it is out, the receive may be complete.
 net::post_result device_state::inject_ready(operation_state& receive) noexcept {
-  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);   // [stat] ours until RTR is out
-  const engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [stat] ours
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);   // [own] until RTR is out
+  const engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
   const net::header what{.kind = static_cast<std::uint32_t>(wire::ready_to_receive),
                          .id = engine.id,
                          .sequence = receive.sequence,
@@ -106,7 +106,8 @@ bool device_state::on_written_chunk(const net::arrival& message, std::uint64_t o
 // receive is complete once the packets and the end are here, and not before.
 void device_state::count_written(operation_state& receive, std::uint64_t bytes) noexcept {
   const std::uint64_t all = receive.bytes + 1;
-  const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));  // [stat] its own
+  // [written.note] relaxed: the ticket stays until all is counted, and was seen by [operation.at].
+  const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));
   const std::uint32_t peer = receive.peer;
   // [written.count] acq_rel -> [written.count]: whoever counts the rest sees all packets in the buffer, and the end.
   if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
@@ -164,7 +165,7 @@ bool device_state::is_short(const operation_state& send) const noexcept {
 }
 
 status device_state::match_ready(operation_state& send, engine_state& engine, bool allow_done, bool allow_retry) {
-  const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [stat] ours until it waits
+  const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own] until it waits
   completion& local = *send.target;
   const std::uint32_t peer = send.peer;
   send.key = make_match_key(engine.id, match_policy::rank_and_tag, peer, send.tag);
@@ -201,7 +202,7 @@ step device_state::step_with(operation_state& send, const ready_body& ready) con
 }
 
 status device_state::begin_write(operation_state& send, unexpected_message& with, bool allow_done) noexcept {
-  const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [stat] ours
+  const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
   const step first = step_with(send, body_of(with));
   runtime_->unexpected_sends().put(with);
   send.reach(first);
@@ -239,17 +240,17 @@ bool device_state::write(operation_state& send) noexcept {
 }
 
 bool device_state::write_piece(operation_state& send) noexcept {
-  const std::uint64_t done = send.moved.load(std::memory_order_relaxed);  // [stat] the writing device's alone
+  const std::uint64_t done = send.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
   const std::uint64_t bytes = std::min(send.bytes - done, write_bytes_max);
   switch (copy_piece(send, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:
-      send.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the writing device's alone
+      send.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
       if (done + bytes < send.bytes) return false;
       counts_.went(path::copied, send.what, send.bytes);
       break;
     case net::copy_result::unavailable:
       send.remote_address = 0;
-      send.moved.store(0, std::memory_order_relaxed);  // [stat] begins again by packets
+      send.moved.store(0, std::memory_order_relaxed);  // [own] begins again by packets
       send.reach(send.acknowledge ? step::send_written : step::stream);
       return false;
     case net::copy_result::bad_address: send.error = errc::transport_failed; break;
@@ -263,7 +264,7 @@ bool device_state::send_written(operation_state& send) noexcept {
   const bool sends_packets = send.acknowledge && send.remote_address == 0 && send.bytes != 0 && told == 0;
   // Whom nothing can be told is not waited for.
   if (send.error != errc::peer_failed) {
-    const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [stat] ours
+    const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
     const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
     const net::header what{.kind = static_cast<std::uint32_t>(wire::written),
                            .note = sends_packets ? operation_pool::note_of(ticket) : 0};

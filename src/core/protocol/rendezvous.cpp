@@ -93,8 +93,8 @@ bool device_state::stream(operation_state& operation) noexcept {
       !is_answered && operation.what == weft::operation::send && kind_of(operation.kind) == wire::last_chunk
           ? wire::last_chunk
           : wire::chunk;
-  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until the last is out
-  std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);           // [stat] the sender's alone
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until the last is out
+  std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);           // [own] the sender's alone
   for (unsigned i = 0; i < chunks_at_once && sent < operation.bytes; ++i) {
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
@@ -120,7 +120,7 @@ bool device_state::stream(operation_state& operation) noexcept {
     if (is_last) counts_.went(path::many_packets, kind, sent + bytes);
     if (ends) return true;
     sent += bytes;
-    operation.moved.store(sent, std::memory_order_relaxed);  // [stat] the sender's alone
+    operation.moved.store(sent, std::memory_order_relaxed);  // [own] the sender's alone
   }
   if (sent < operation.bytes) return false;
   operation.reach(step::signal);
@@ -128,7 +128,7 @@ bool device_state::stream(operation_state& operation) noexcept {
 }
 
 bool device_state::send_rtr(operation_state& operation) noexcept {
-  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const rtr_body body{operation.remote_ticket, ticket};
   const net::header what{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
@@ -142,19 +142,19 @@ bool device_state::send_rtr(operation_state& operation) noexcept {
 bool device_state::fetch(operation_state& operation) noexcept {
   if (operation.remote_address == 0) return send_rtr(operation);  // not in one place there
   if (operation.share != nullptr || begin_share(operation)) return fetch_share(operation);
-  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [stat] the fetching device's alone
+  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
   const auto piece = operation.into.piece_at(done);
   const std::uint64_t bytes = std::min({operation.bytes - done, fetch_bytes_max, std::uint64_t{piece.size()}});
   switch (way(operation.peer)
               .read_remote(operation.peer, piece.data(), operation.remote_address + done,
                            static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:
-      operation.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the fetching device's alone
+      operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
       if (done + bytes < operation.bytes) return false;
       counts_.went(path::copied, operation.what, operation.bytes);
       break;
     case net::copy_result::unavailable:
-      operation.moved.store(0, std::memory_order_relaxed);  // [stat] no chunk is under way yet
+      operation.moved.store(0, std::memory_order_relaxed);  // [own] no chunk is under way yet
       return send_rtr(operation);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
@@ -191,7 +191,7 @@ bool device_state::signal(operation_state& operation) noexcept {
   }
   runtime_->forget(operation);  // it is through: a flush doesn't wait for room in the object
   // A receive that lay in the backlog can't be cancelled any more, as its object may want to know.
-  if (operation.next.load(std::memory_order_relaxed) == step::match) operation.reach(step::signal);  // [stat] ours
+  if (operation.next.load(std::memory_order_relaxed) == step::match) operation.reach(step::signal);  // [own]
   completion& object = *operation.target;
   completion_record record = record_of(operation);
   if (!operation_state::give_signal(object, record)) {

@@ -76,7 +76,7 @@ status device_state::try_post_transfer(const transfer_request& request) {
   }
   describe(*operation, request, place);
   operation->will_signal(*request.local);
-  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
   // Done with the first message means: its buffer is free, and only a flush still waits for it.
   const bool may_leave = request.allow_done && !request.delivered && request.what != operation::get &&
                          request.into.bytes() == 0 && request.bytes <= put_bytes_max();
@@ -90,7 +90,7 @@ status device_state::try_post_transfer(const transfer_request& request) {
       return status::done();
     case attempt::waiting: return may_leave ? status::done() : status::posted(ticket);
     case attempt::stuck:
-      if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [stat] ours
+      if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [own]
         operation->leaves = false;
         if (request.what != operation::get) runtime_->await(*operation);  // a flush waits for a copy from here, too
         put_off(*operation);
@@ -110,7 +110,7 @@ device_state::attempt device_state::begin_transfer(operation_state& operation, s
   if (operation.bytes == 0) return notify(operation);
   const bool direct =
       operation.mapped != nullptr || (operation.remote_address != 0 && operation.what != operation::atomic);
-  operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [stat] ours
+  operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [own]
   return direct ? transfer(operation, reason) : ask(operation, reason);
 }
 
@@ -151,20 +151,20 @@ device_state::attempt device_state::transfer(operation_state& operation, shortag
                              static_cast<std::size_t>(operation.into.bytes()));
     return attempt::finished;
   }
-  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [stat] the copying device's alone
+  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the copying device's alone
   const std::uint64_t bytes = std::min(operation.bytes - done, copy_bytes_max);
   switch (bytes == 0 ? net::copy_result::done : copy_piece(operation, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done: break;
     case net::copy_result::unavailable:
       operation.remote_address = 0;
-      operation.moved.store(0, std::memory_order_relaxed);         // [stat] begins again by messages
-      operation.next.store(step::ask, std::memory_order_relaxed);  // [stat] ours
+      operation.moved.store(0, std::memory_order_relaxed);         // [own] begins again by messages
+      operation.next.store(step::ask, std::memory_order_relaxed);  // [own]
       return ask(operation, reason);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
   }
   if (operation.error != errc::none) return attempt::finished;
-  operation.moved.store(done + bytes, std::memory_order_relaxed);  // [stat] the copying device's alone
+  operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the copying device's alone
   if (done + bytes < operation.bytes) return attempt::stuck;
   if (operation.mapped == nullptr) counts_.went(path::copied, operation.what, operation.bytes);
   return notify(operation);
@@ -177,7 +177,7 @@ device_state::attempt device_state::notify(operation_state& operation) noexcept 
   const net::header what{.kind = static_cast<std::uint32_t>(kind), .id = operation.id, .tag = operation.tag};
   const signal_body body{operation.region, operation.region_offset, operation.bytes};
   if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return attempt::finished;
-  operation.next.store(step::notify, std::memory_order_relaxed);  // [stat] ours
+  operation.next.store(step::notify, std::memory_order_relaxed);  // [own]
   return attempt::stuck;
 }
 
@@ -200,7 +200,7 @@ std::uint32_t device_state::pack_put(const operation_state& operation, std::uint
 // before this returns: so all of it is set, and what the message needs is read, before it waits for its answer. Where
 // it is stuck, `reason` says what is short.
 device_state::attempt device_state::ask(operation_state& operation, shortage& reason) noexcept {
-  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [stat] ours until it is out
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   const bool is_get = operation.what == operation::get;
@@ -246,7 +246,7 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
     return attempt::waiting;
   }
   operation.target = local;
-  operation.next.store(step::ask, std::memory_order_relaxed);  // [stat] ours again
+  operation.next.store(step::ask, std::memory_order_relaxed);  // [own] again
   return attempt::stuck;
 }
 

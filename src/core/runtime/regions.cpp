@@ -45,7 +45,7 @@ std::uint64_t region_table::open(std::span<std::byte> memory) {
   const std::scoped_lock lock{mutex_};
   for (std::uint32_t index = 0; index < regions_max; ++index) {
     entry& free = own_entries_[index];
-    if (free.name.load(std::memory_order_relaxed) != 0) continue;  // [stat] written under the lock
+    if (free.name.load(std::memory_order_relaxed) != 0) continue;  // [locked]
     const std::uint64_t name = ++generation_ * regions_max + index;
     const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
     const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
@@ -95,7 +95,7 @@ void region_table::close(std::uint64_t name) noexcept {
   const std::scoped_lock lock{mutex_};
   const std::uint32_t index = index_of(name);
   entry& closed = own_entries_[index];
-  auto* const memory = reinterpret_cast<std::byte*>(closed.address.load(std::memory_order_relaxed));  // [stat] ours
+  auto* const memory = reinterpret_cast<std::byte*>(closed.address.load(std::memory_order_relaxed));  // [locked]
   // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with it before.
   closed.name.store(0, std::memory_order_release);
   if (copy_.is_copy()) return;  // the parent has the region still, and peers use it

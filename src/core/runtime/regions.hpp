@@ -51,7 +51,7 @@ class region_table {
   /// Whether no region is open.
   [[nodiscard]] bool is_empty() const noexcept {
     for (std::uint32_t index = 0; index < regions_max; ++index) {
-      if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [stat] nobody is at work
+      if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [own] the runtime is going
     }
     return true;
   }

@@ -75,7 +75,8 @@ void* allocator_owner::allocate(std::uint64_t bytes, std::uint32_t source, std::
   void* const out = allocator_ != nullptr
                         ? allocator_->allocate(size, source, tag)
                         : ::operator new (size, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
-  if (out != nullptr) given_.fetch_add(1, std::memory_order_relaxed);  // [stat] comes back after it was given
+  // [owner.give] relaxed: it comes back after it was given, so [owner.back] comes after this.
+  if (out != nullptr) given_.fetch_add(1, std::memory_order_relaxed);
   return out;
 }
 
@@ -163,7 +164,7 @@ runtime_state::~runtime_state() {
   for (const auto& left : devices_) {
     if (left) misuse("a runtime is destroyed before a device that was made from it");
   }
-  if (objects_.load(std::memory_order_relaxed) != 0) {  // [stat]
+  if (objects_.load(std::memory_order_relaxed) != 0) {  // [own] whoever destroys the runtime has seen their ends
     misuse("a runtime is destroyed before a completion object that was made from it");
   }
   if (!engine_states_.empty()) misuse("a runtime is destroyed before a matching engine that was made from it");
@@ -407,7 +408,8 @@ void runtime_state::register_completion(completion& target, std::uint32_t id, bu
                       remote_completions_.state(id) == detail::presence::present ? "is in use" : "was withdrawn",
                       rank_)};
     }
-    target.registrations_.fetch_add(1, std::memory_order_relaxed);  // [stat] checked when the object goes
+    // [registration.made] relaxed: whoever destroys the object has seen the end of its registrations.
+    target.registrations_.fetch_add(1, std::memory_order_relaxed);
   }
   unexpected_.registered(id);
   parking_.wake_everybody();  // to deliver what has come for it already
@@ -430,7 +432,8 @@ void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
   fence_all_threads();
   wait_for_pollers();
   remove_entry(id);
-  target.registrations_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  // [registration.gone] relaxed: as above.
+  target.registrations_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Until each poller that is inside a device now has left it, but for this thread. The lock isn't kept meanwhile: a
@@ -466,10 +469,11 @@ void runtime_state::object_gone(const completion& object) noexcept {
   }
   // One that has been seen is at its end.
   for (base::backoff waiting; object.outstanding() != 0;) base::give_way(waiting);
-  if (object.registrations_.load(std::memory_order_relaxed) != 0) {  // [stat]
+  if (object.registrations_.load(std::memory_order_relaxed) != 0) {  // [own] see [registration.made]
     misuse("a completion object is destroyed before its registration: declare the registration after the object");
   }
-  objects_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  // [object.gone] relaxed: as [object.made] says.
+  objects_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void runtime_state::refuse_inside_handler(const char* call, device_state& through) const {

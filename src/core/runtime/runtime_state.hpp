@@ -93,7 +93,8 @@ class runtime_state {
   void register_internal(completion& target, std::uint32_t id);
 
   // Completion objects that live; checked when the runtime goes.
-  void object_made() noexcept { objects_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
+  // [object.made] relaxed: whoever destroys the runtime has seen the ends of its objects.
+  void object_made() noexcept { objects_.fetch_add(1, std::memory_order_relaxed); }
   void object_gone(const completion& object) noexcept;
   /// **Errors**: invalid_argument for an object of another runtime.
   void check_object(const char* call, const completion& local) const {
@@ -130,7 +131,8 @@ class runtime_state {
   // What a flush waits for (flush.cpp).
   void await(operation_state& operation) noexcept {
     if (std::exchange(operation.awaited, true)) return;
-    awaited_[operation.peer].fetch_add(1, std::memory_order_relaxed);  // [stat] the same thread may flush
+    // [flush.await] relaxed: the same thread may flush; another one that does has been told of the post.
+    awaited_[operation.peer].fetch_add(1, std::memory_order_relaxed);
   }
   void forget(operation_state& operation) noexcept {
     if (!std::exchange(operation.awaited, false)) return;
@@ -143,9 +145,11 @@ class runtime_state {
     // [flush.wait] acquire <- [flush.through]: all that was awaited is through.
     return awaited_[peer].load(std::memory_order_acquire) == 0;
   }
-  void note_failure(std::uint32_t peer) noexcept { failed_[peer].fetch_add(1, std::memory_order_relaxed); }  // [stat]
+  // [flush.failure] relaxed: before [flush.through], which a flush sees first.
+  void note_failure(std::uint32_t peer) noexcept { failed_[peer].fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t take_failures(std::uint32_t peer) noexcept {
-    return failed_[peer].exchange(0, std::memory_order_relaxed);  // [stat]
+    // [flush.failures] relaxed: after [flush.wait], which shows what comes before the end of each operation.
+    return failed_[peer].exchange(0, std::memory_order_relaxed);
   }
 
   // Ranks that nothing more can be sent to (lost_message.cpp).

@@ -126,12 +126,12 @@ void parking::leave(sleeper& me) noexcept {
     if (me.next != nullptr) me.next->previous = me.previous;
   }
   for (const completion* each : me.on) {
-    awaited_[place_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [stat] a wake-up too many does no harm
+    awaited_[place_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [hint] a wake-up too many does no harm
   }
   if (me.on_all) {
-    for (auto& place : awaited_) place.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+    for (auto& place : awaited_) place.fetch_sub(1, std::memory_order_relaxed);  // [hint]
   }
-  asleep_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+  asleep_.fetch_sub(1, std::memory_order_relaxed);  // [hint]
 }
 
 // All who sleep at the same device's word wake up with those who are meant.

@@ -10,7 +10,7 @@ std::uint32_t turns::give_way(std::uint32_t looks, given& mine) noexcept {
   constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
   const clock::time_point begin = clock::now();
   if (mine.count == turns_max ||
-      begin.time_since_epoch().count() < kept_until_.load(std::memory_order_relaxed)) {  // [stat]
+      begin.time_since_epoch().count() < kept_until_.load(std::memory_order_relaxed)) {  // [hint]
     mine.due = never;
     return looks;
   }
@@ -23,7 +23,7 @@ std::uint32_t turns::give_way(std::uint32_t looks, given& mine) noexcept {
   }
   if (end - begin > turn_max) {
     kept_until_.store((end + pauses_per_turn * (end - begin)).time_since_epoch().count(),
-                      std::memory_order_relaxed);  // [stat]
+                      std::memory_order_relaxed);  // [hint]
     mine.due = never;
     return looks;
   }

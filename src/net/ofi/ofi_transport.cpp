@@ -172,23 +172,23 @@ void ofi_transport::begin(std::uint32_t index) {
   slot.is_made.store(true, std::memory_order_release);
   // [ofi.open] relaxed: a wish of where messages go that name no device; the place is found by `is_made`.
   if (!slot.is_live.exchange(true, std::memory_order_relaxed)) {
-    live_count_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+    live_count_.fetch_add(1, std::memory_order_relaxed);  // [hint] where messages go that name no device
   }
 }
 
 void ofi_transport::close(std::uint32_t index) noexcept {
   // [ofi.close] relaxed: what still comes is served by whoever adopts the slot.
   if (slots_[index].is_live.exchange(false, std::memory_order_relaxed)) {
-    live_count_.fetch_sub(1, std::memory_order_relaxed);  // [stat]
+    live_count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] the same
   }
-  if (slots_[index].posts.exchange(false, std::memory_order_relaxed)) {  // [stat]
-    posters_.fetch_sub(1, std::memory_order_relaxed);                    // [stat]
+  if (slots_[index].posts.exchange(false, std::memory_order_relaxed)) {  // [hint] either port will do
+    posters_.fetch_sub(1, std::memory_order_relaxed);                    // [hint]
   }
 }
 
 void ofi_transport::note_poster(std::uint32_t index) noexcept {
-  if (!slots_[index].posts.exchange(true, std::memory_order_relaxed)) {  // [stat]
-    posters_.fetch_add(1, std::memory_order_relaxed);                    // [stat]
+  if (!slots_[index].posts.exchange(true, std::memory_order_relaxed)) {  // [hint] either port will do
+    posters_.fetch_add(1, std::memory_order_relaxed);                    // [hint]
   }
 }
 
@@ -197,8 +197,8 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
   // Where only one device posts, besides device 0, it does so by the common port: a peer's answer then comes back on
   // the connection of the question, which saves the kernel an acknowledgement for each. Several have a port each.
   if (slot != 0 && !slots_[slot].posts.load(std::memory_order_relaxed))
-    note_poster(slot);  // [stat] either port will do
-  port& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : port_of(slot);  // [stat]
+    note_poster(slot);  // [hint] either port will do
+  port& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : port_of(slot);  // [hint]
   // [ofi.is_cut_off] relaxed: one more message that goes is lost like the others.
   if (cut_off_[peer].load(std::memory_order_relaxed)) [[unlikely]]
     return post_result::full;
@@ -282,7 +282,7 @@ std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
     // [ofi.find] acquire <- [ofi.made]: the slot's place for arrivals. Where its device is gone, its heir looks there.
     return slots_[named].is_made.load(std::memory_order_acquire) ? named : 0;
   }
-  const std::uint32_t count = std::max(live_count_.load(std::memory_order_relaxed), 1U);  // [stat]
+  const std::uint32_t count = std::max(live_count_.load(std::memory_order_relaxed), 1U);  // [hint] any slot will do
   const std::uint32_t wished = what.sender_device % count;
   // [ofi.wish] relaxed: that its place is there is looked up below.
   if (!slots_[wished].is_live.load(std::memory_order_relaxed)) return 0;

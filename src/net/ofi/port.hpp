@@ -73,10 +73,12 @@ class port final : private detail::payload_owner {
   /// Who takes a receive buffer back by an address in it. **Threads**: any may release.
   [[nodiscard]] detail::payload_owner& buffer_owner() noexcept { return *this; }
   void count_lent(std::int32_t change) noexcept {
-    lent_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);  // [stat]
+    // [ofi.lend] relaxed: the buffer itself is handed over by the message, and comes back by [ofi.release].
+    lent_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
   }
   /// Receive buffers that are lent and have not come back.
-  [[nodiscard]] std::uint32_t lent() const noexcept { return lent_.load(std::memory_order_relaxed); }  // [stat]
+  // [hint] exact where nobody is at work, as when the runtime goes.
+  [[nodiscard]] std::uint32_t lent() const noexcept { return lent_.load(std::memory_order_relaxed); }
 
   /// Messages that were lost, to be taken out: while there is no room for more, completions stay where they are.
   [[nodiscard]] std::vector<loss>& losses() noexcept { return losses_; }

@@ -61,13 +61,14 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   /// Packets of the peer's that are held here.
   [[nodiscard]] std::uint32_t held() const noexcept {
-    // [stat] the quota is approximate: threads may pass it by one each.
-    return taken_.load(std::memory_order_relaxed) - returned_.load(std::memory_order_relaxed);  // [stat]
+    // [hint] the quota is approximate: threads may pass it by one each. Whoever checks that all is back is alone.
+    return taken_.load(std::memory_order_relaxed) - returned_.load(std::memory_order_relaxed);
   }
   /// Those that this process has to give back.
   [[nodiscard]] std::uint32_t owed() const noexcept { return is_copy_ ? 0 : held(); }
-  void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }    // [stat]
-  void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
+  // [shm.take] relaxed: the packet itself comes by the ring; see `held` for who looks.
+  void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }
+  void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// Gives one of the peer's packets back.
   void release(void* data, std::size_t bytes) noexcept override;

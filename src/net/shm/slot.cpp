@@ -55,7 +55,7 @@ outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
 
 outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
   std::atomic<outgoing*>& place = ways_[to][device];
-  if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [stat] locked
+  if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [locked]
   const peer& target = *(*peers_)[to];
   try {
     made_.push_back(std::make_unique<outgoing>(target.ring_control_at(device, index_), layout_->shape.ring_cells,

@@ -44,7 +44,8 @@ class dice {
   explicit dice(std::uint64_t seed) noexcept : seed_{mixed(seed)} {}
 
   [[nodiscard]] std::uint64_t roll() noexcept {
-    const std::uint64_t number = rolled_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+    // [sim.roll] relaxed: hands out numbers, and nothing with them.
+    const std::uint64_t number = rolled_.fetch_add(1, std::memory_order_relaxed);
     return mixed(seed_ + (number + 1) * 0x9e37'79b9'7f4a'7c15);
   }
   [[nodiscard]] bool happens(std::uint32_t percent) noexcept { return roll() % 100 < percent; }

@@ -61,7 +61,8 @@ slot& sim_transport::slot_at(std::uint32_t index) {
 }
 
 copy_result sim_transport::next_copy(slot& from, bool write) noexcept {
-  const std::uint64_t number = (write ? writes_ : reads_).fetch_add(1, std::memory_order_relaxed) + 1;  // [stat]
+  // [sim.copy_number] relaxed: hands out numbers, and nothing with them.
+  const std::uint64_t number = (write ? writes_ : reads_).fetch_add(1, std::memory_order_relaxed) + 1;
   if (plan_.failure && plan_.failure->write == write && plan_.failure->number == number) {
     tally_.count(*plan_.failure);
     return plan_.failure->answer;
@@ -73,12 +74,12 @@ copy_result sim_transport::next_copy(slot& from, bool write) noexcept {
 
 post_result sim_transport::next_post(slot& from) noexcept {
   // Nothing is refused twice in a row, so that whoever posts again gets on.
-  if (from.refused.load(std::memory_order_relaxed)) {      // [stat]
-    from.refused.store(false, std::memory_order_relaxed);  // [stat]
+  if (from.refused.load(std::memory_order_relaxed)) {      // [hint] two threads may both be refused again
+    from.refused.store(false, std::memory_order_relaxed);  // [hint]
     return post_result::ok;
   }
   if (!from.posts.happens(plan_.refuse_percent)) return post_result::ok;
-  from.refused.store(true, std::memory_order_relaxed);  // [stat]
+  from.refused.store(true, std::memory_order_relaxed);  // [hint]
   const bool full = from.posts.happens(50);
   tally::count(full ? tally_.full : tally_.busy);
   return full ? post_result::full : post_result::busy;
