@@ -148,9 +148,9 @@ void run_loop_state::rethrow() {
 bool run_loop_state::look() noexcept {
   if (!looking_.try_enter()) return false;  // then another thread does it
   post_all_again();
-  take_in();
+  bool stops = take_in();
   // [run_loop.stirred] acquire <- [run_loop.stir]: what was given up.
-  const bool stops = stops_.load(std::memory_order_acquire) && stops_.exchange(false, std::memory_order_acquire);
+  if (stops_.load(std::memory_order_acquire) && stops_.exchange(false, std::memory_order_acquire)) stops = true;
   for (std::size_t i = 0; i < watched_.size();) {
     ask(watched_[i], stops);
     if (watched_[i].waiting.first == nullptr) {
@@ -190,7 +190,9 @@ void run_loop_state::post_all_again() noexcept {
   }
 }
 
-void run_loop_state::take_in() {
+// Whether one of those that came was given up on its way, and may have been looked for in vain.
+bool run_loop_state::take_in() {
+  bool has_stopped = false;
   for (ready_node* next = coming_.is_empty() ? nullptr : coming_.take_all(); next != nullptr;) {
     auto& node = static_cast<detail::watching&>(*next);
     next = node.behind;
@@ -204,10 +206,9 @@ void run_loop_state::take_in() {
       watched_since_.fetch_add(1, std::memory_order_relaxed);  // [hint] to who goes to sleep
     }
     group->waiting.add(node);
-    // What was given up on its way here may have been looked for in vain.
-    // [run_loop.stopped_on_the_way] relaxed: read in `look`, by this thread.
-    if (node.is_stopped()) stops_.store(true, std::memory_order_relaxed);
+    if (node.is_stopped()) has_stopped = true;
   }
+  return has_stopped;
 }
 
 void run_loop_state::ask(watched& group, bool stops) noexcept {

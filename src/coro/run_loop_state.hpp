@@ -91,7 +91,7 @@ class run_loop_state final : public detail::task_owner {
 
   static void wake(weft::runtime& rt, const completion* local) noexcept { local_completion::signalled(rt, local); }
   void post_all_again() noexcept;
-  void take_in();
+  [[nodiscard]] bool take_in();
   void ask(watched& group, bool stops) noexcept;
   static void drop_abandoned(ready_node* all) noexcept;
   [[nodiscard]] bool has_changed(const sleep& since) noexcept;
