@@ -132,17 +132,20 @@ void introduce_rightly(const meeting_rank& host) {
   EXPECT_TRUE(theirs);
 }
 
+// Once it has, it opens and closes no more files of its own until the next visitor.
+void be_sent_away(const meeting_rank& host) {
+  const base::descriptor babbles = host.visit();
+  ASSERT_EQ(::send(babbles.get(), "hello", 5, MSG_NOSIGNAL), 5);
+  EXPECT_TRUE(hung_up(babbles));
+}
+
 TEST(handshake, sends_strangers_away_and_lets_the_rank_in_that_comes_after_them) {
   meeting_rank host{0};
   host.start();
   const owned_segment good{1};
   const secret password = host.boot.mine.password;
   { const base::descriptor leaves_at_once = host.visit(); }
-  {
-    const base::descriptor babbles = host.visit();
-    ASSERT_EQ(::send(babbles.get(), "hello", 5, MSG_NOSIGNAL), 5);
-    EXPECT_TRUE(hung_up(babbles));
-  }
+  be_sent_away(host);
   {
     const base::descriptor has_no_segment = host.visit();
     const greeting said{password, 1};
@@ -238,6 +241,7 @@ TEST(rendezvous_socket, says_that_this_process_has_no_descriptor_left_for_the_on
 TEST(handshake, of_a_host_with_no_descriptor_left_ends_at_once_on_both_sides) {
   meeting_rank host{0};
   host.start();
+  be_sent_away(host);
   const owned_segment good{1};
   const files_left for_both_sockets{2};
   const base::descriptor visitor = host.visit();
