@@ -148,7 +148,11 @@ class Trials(unittest.TestCase):
         def become_nobody():
             os.setgid(65534)
             os.setuid(65534)
-        if os.geteuid() != 0 or run(TRIAL, before=become_nobody).returncode != 2:
+        try:
+            can_run = os.geteuid() == 0 and run(TRIAL, before=become_nobody).returncode == 2
+        except PermissionError:  # the programs lie in a folder that only its owner may enter
+            can_run = False
+        if not can_run:
             self.skipTest("may not become another user who can run the programs")
         done = run(*command(2, "tags", 1), before=become_nobody)
         self.assertEqual(done.returncode, 0, done.stdout)
