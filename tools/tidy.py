@@ -379,7 +379,7 @@ def mentions(file, text, known):
         if comment < 0:
             continue
         for name in MENTION.findall(line[comment:]):
-            if name not in known and not name.startswith("file."):
+            if name not in known:
                 findings.append(Finding(file, number, f"there is no {name}"))
     return findings
 

@@ -190,7 +190,7 @@ void run_loop_state::post_all_again() noexcept {
   }
 }
 
-// Whether one of those that came was given up on its way, and may have been looked for in vain.
+// Whether a wait that was added was given up before: `stir` may have come while it was in no list.
 bool run_loop_state::take_in() {
   bool has_stopped = false;
   for (ready_node* next = coming_.is_empty() ? nullptr : coming_.take_all(); next != nullptr;) {

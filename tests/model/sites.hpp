@@ -16,7 +16,7 @@ struct site {
   access kind;
   std::memory_order order;
   std::memory_order failure_order;  // of a compare-and-exchange that fails
-  std::string label;                // "ring.publish", or "file.hpp:12" where there is none; a second one has "#2"
+  std::string label;                // "ring.publish", or "sites.hpp:12" where there is none; a second one has "#2"
 };
 
 /// Known since the program started; sites are found as they are reached.

@@ -70,7 +70,7 @@ TEST(receives, need_no_place_where_their_message_is_here) {
     counter received{rt}, sent{rt}, never{rt};
     const all_places none_is_left{rt, never};
     matching_engine ordered{rt, {.id = 5, .ordered = true}};
-    std::uint64_t signals = 0, sends = 0;  // those that are signalled
+    std::uint64_t signals = 0, sends = 0;  // sends: that will signal `sent`
     const auto send = [&](std::span<const std::byte> bytes, std::uint64_t tag, std::uint32_t engine) {
       const status answer =
           test::post(dev, [&] { return dev.post_send(0, bytes, sent, {.tag = tag, .engine = engine}); });

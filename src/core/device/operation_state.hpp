@@ -36,7 +36,7 @@ enum class step : std::uint8_t {
   send_rtr,         // receiver: ask for packets
   fetch,            // receiver: copy from the sender's memory
   share,            // sender: write pieces of what the receiver copies
-  send_fin,         // receiver: tell the sender that its operation is through
+  send_fin,         // receiver: tell the sender that its operation is complete
   ready,            // receiver, receiver first: the message that announces the buffer found no room
   write,            // sender, receiver first: send or copy into the receive's buffer
   send_written,     // sender, receiver first: tell the receiver what became of its buffer

@@ -10,7 +10,7 @@ namespace weft::core {
 enum class wire : std::uint32_t {
   active_message = 1,  // id, tag and payload: inline or in a packet
   rts,                 // RTS (ready to send). id, tag; `rts_body`: a long message waits at its sender
-  fin,                 // FIN. `fin_body`: the operation is through at its target, the sender's buffer is free
+  fin,                 // FIN. `fin_body`: the operation is complete at its target, the sender's buffer is free
   rtr,                 // RTR (ready to receive). `rtr_body`: the memory can't be read, send packets
   chunk,               // tag: the receiver's ticket; id and sequence: low and high half of the offset; payload
   send,                // id: the engine; sequence: its number there; tag and payload

@@ -1,4 +1,4 @@
-// Flushes: waiting until what was posted to a rank is through, by a thread, a fiber (`device::flush`) or a coroutine
+// Flushes: waiting until what was posted to a rank is complete, by a thread, a fiber (`device::flush`) or a coroutine
 // (`run_loop::flush`).
 #include <fmt/format.h>
 

@@ -139,7 +139,7 @@ class runtime_state {
     // [flush.through] release -> [flush.wait]: what the operation's answer told.
     if (awaited_[operation.peer].fetch_sub(1, std::memory_order_release) == 1) wake_flushes();
   }
-  /// Whether all that a flush of `peer` waits for is through. **Errors**: those of `device::flush`.
+  /// Whether all operations that a flush of `peer` waits for are complete. **Errors**: those of `device::flush`.
   [[nodiscard]] bool try_flush(std::uint32_t peer);
   [[nodiscard]] bool is_flushed(std::uint32_t peer) const noexcept {
     // [flush.wait] acquire <- [flush.through]: all that was awaited is through.
