@@ -347,6 +347,7 @@ class device {
   friend class blocking_device;
   friend class wait_descriptor;
   friend class core::run_loop_state;
+  friend class run_loop;
 
   // Posts of which `is_plain` is false, and wrong calls.
   status post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
@@ -368,7 +369,7 @@ class device {
                           const wait_options& options);
 
   weft::runtime* runtime_;
-  core::device_state* state_;
+  core::device_state* state_;  // null once it has ended
 };
 
 }  // namespace weft

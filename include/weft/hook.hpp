@@ -103,7 +103,9 @@ class [[nodiscard]] hook {
 
  private:
   friend class device;
+  friend class run_loop;
   explicit hook(std::shared_ptr<detail::hook_control> control) noexcept : control_{std::move(control)} {}
+  [[nodiscard]] core::hook_list* list() const noexcept;  // null: it is over
 
   std::shared_ptr<detail::hook_control> control_;
 };

@@ -93,8 +93,9 @@ class matching_engine {
   [[nodiscard]] match_key_function make_key() const noexcept;
 
  private:
+  friend class run_loop;
   weft::runtime* runtime_;
-  core::engine_state* state_;
+  core::engine_state* state_;  // null once it has ended
   std::uint32_t id_;
 };
 

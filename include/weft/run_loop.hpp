@@ -23,6 +23,10 @@
 
 namespace weft {
 
+class hook;
+class matching_engine;
+class registration;
+
 /// A completion puts its coroutine into the loop's ready queue. Coroutines run when the program calls `run_ready`,
 /// `poll` or `run`, never inside `progress()`.
 ///
@@ -160,6 +164,16 @@ class run_loop {
   /// **Errors**: `invalid_argument` if the loop's device is not the default device; the await throws those of a
   /// barrier.
   [[nodiscard]] detail::barrier_awaiter barrier();
+
+  /// Ends `what` as its destructor does, but the coroutine waits, not the thread. Afterwards only the destructor of
+  /// `what` may be called, which does nothing. If there is nothing to end, the coroutine goes on at once. If the task
+  /// is destroyed meanwhile, the destructor of `what` ends it. **Threads**: those of the destructor. **Errors**: those
+  /// of the destructor; `std::bad_alloc`.
+  [[nodiscard]] detail::end_awaiter end(hook& what);
+  [[nodiscard]] detail::end_awaiter end(registration& what);
+  [[nodiscard]] detail::end_awaiter end(matching_engine& what);
+  /// As above. **Errors**: also `invalid_argument` for the default device and for the loop's own.
+  [[nodiscard]] detail::end_awaiter end(device& what);
 
   /// Starts `what`, and awaits its end (`graph::start`).
   [[nodiscard]] auto start(graph& what) {

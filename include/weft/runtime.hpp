@@ -64,6 +64,7 @@ class [[nodiscard]] registration {
 
  private:
   friend class runtime;
+  friend class run_loop;
   registration(core::runtime_state* owner, completion* target, std::uint32_t id) noexcept
       : owner_{owner}, target_{target}, id_{id} {}
   void withdraw() noexcept;

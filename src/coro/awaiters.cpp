@@ -2,6 +2,7 @@
 #include "weft/detail/awaiters.hpp"
 
 #include "base/backoff.hpp"
+#include "core/device/ending.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/event.hpp"
@@ -198,7 +199,7 @@ bool watching::abandon(ready_node& of) noexcept {
 }
 
 runtime_wait::runtime_wait(core::run_loop_state& loop, core::runtime_state& of)
-    : watching{loop, of.own_object(), false, {}}, of_{of} {}
+    : watching{loop, &of.own_object(), false, {}}, of_{of} {}
 
 bool runtime_wait::is_met() noexcept {
   try {
@@ -227,6 +228,11 @@ bool barrier_awaiter::go_on() {
   if (is_posted_ && of_.is_cut_off(to) && ++looks_in_vain_ > looks_max) of_.refuse_if_cut_off("barrier", to);
   return false;
 }
+
+end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::ending> of) noexcept
+    : watching{loop, nullptr, false, {}}, of_{std::move(of)} {}
+end_awaiter::~end_awaiter() = default;
+bool end_awaiter::is_met() noexcept { return of_->go_on(); }
 
 void watching::stirrer::operator()() const noexcept { loop->stir(); }
 

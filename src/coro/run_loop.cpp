@@ -12,6 +12,8 @@
 #include <unordered_map>
 
 #include "core/api/refusals.hpp"
+#include "core/device/hook_list.hpp"
+#include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/runtime.hpp"
@@ -35,7 +37,7 @@ struct run_loop_state::sleep {
   std::size_t object_count = 0;
   std::uint64_t watched_since = 0;
   bool is_restless = false;  // there is something to be tried again
-  bool is_crowded = false;   // more is awaited than can wake who sleeps
+  bool is_crowded = false;   // what is awaited can't wake who sleeps, or is too much to do so
 };
 
 run_loop_state::~run_loop_state() {
@@ -237,11 +239,12 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
   out.objects[out.object_count++] = &local_;
   out.is_restless = true;
   if (!looking_.try_enter()) return out;
-  out.is_crowded = watched_.size() >= sleep::objects_max;
+  const bool is_unsignalled = std::ranges::any_of(watched_, [](const watched& group) { return group.on == nullptr; });
+  out.is_crowded = is_unsignalled || watched_.size() >= sleep::objects_max;
   out.is_restless = to_post_.first != nullptr || out.is_crowded;
   out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [own] whoever looks
   for (const watched& group : watched_) {
-    if (out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
+    if (group.on != nullptr && out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
   }
   looking_.leave();
   return out;
@@ -408,6 +411,30 @@ detail::barrier_awaiter run_loop::barrier() {
                 "run_loop::barrier: barriers go by the runtime's default device, and this loop posts on another one"};
   }
   return {state(), *through_->runtime().state_};
+}
+
+detail::end_awaiter run_loop::end(hook& what) {
+  core::hook_list* const list = what.list();
+  if (list == nullptr) return {state(), nullptr};
+  return {state(), std::make_unique<core::end_of_hook>(what.control_, *list)};
+}
+
+detail::end_awaiter run_loop::end(registration& what) {
+  if (what.owner_ == nullptr) return {state(), nullptr};
+  return {state(), std::make_unique<core::end_of_registration>(what.owner_, *what.target_, what.id_)};
+}
+
+detail::end_awaiter run_loop::end(matching_engine& what) {
+  if (what.state_ == nullptr) return {state(), nullptr};
+  return {state(), std::make_unique<core::end_of_engine>(*what.runtime_->state_, what.state_)};
+}
+
+detail::end_awaiter run_loop::end(device& what) {
+  if (what.state_ == nullptr) return {state(), nullptr};
+  if (&what == through_ || &what == &what.runtime_->default_device()) {
+    throw error{errc::invalid_argument, "run_loop::end: the loop's own device and the default device can't be ended"};
+  }
+  return {state(), std::make_unique<core::end_of_device>(*what.runtime_->state_, what.state_)};
 }
 
 detail::ready_node* run_loop::take_ready() { return state().take_ready(); }

@@ -10,6 +10,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -24,6 +25,7 @@
 
 namespace weft {
 namespace core {
+class ending;
 class run_loop_state;
 class runtime_state;
 }  // namespace core
@@ -202,9 +204,10 @@ struct post_call_with {
 /// A condition that the loop tests in each `run_ready`, and a completion object whose signals may make it true.
 class watching : public suspension {
  public:
-  /// `is_for_all`: if it is false for one of the object's waiting coroutines, it is false for all behind it.
-  watching(core::run_loop_state& loop, const completion& on, bool is_for_all, std::stop_token stop) noexcept
-      : loop_{&loop}, on_{&on}, stop_{std::move(stop)}, is_for_all_{is_for_all} {}
+  /// `on`: null where nothing signals it; then a loop that waits looks again and again. `is_for_all`: if it is false
+  /// for one of the object's waiting coroutines, it is false for all behind it.
+  watching(core::run_loop_state& loop, const completion* on, bool is_for_all, std::stop_token stop) noexcept
+      : loop_{&loop}, on_{on}, stop_{std::move(stop)}, is_for_all_{is_for_all} {}
 
   [[nodiscard]] const completion* on() const noexcept { return on_; }
   [[nodiscard]] bool is_for_all() const noexcept { return is_for_all_; }
@@ -237,7 +240,7 @@ template <class Result, class Ask>
 class watch_awaiter final : public watching {
  public:
   watch_awaiter(core::run_loop_state& loop, const completion& on, bool is_for_all, std::stop_token stop, Ask ask)
-      : watching{loop, on, is_for_all, std::move(stop)}, ask_{std::move(ask)} {}
+      : watching{loop, &on, is_for_all, std::move(stop)}, ask_{std::move(ask)} {}
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -307,6 +310,27 @@ class barrier_awaiter final : public runtime_wait {
   std::uint32_t round_ = 0;
   bool is_posted_ = false;
   unsigned looks_in_vain_ = 0;  // since nothing can be sent to the awaited rank
+};
+
+/// The end of a hook, a registration, an engine or a device.
+class end_awaiter final : public watching {
+ public:
+  /// `of` is null where there is nothing to end.
+  end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::ending> of) noexcept;
+  ~end_awaiter();
+  [[nodiscard]] bool await_ready() const noexcept { return of_ == nullptr; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> by) {
+    suspend(by);
+    begin();
+  }
+  void await_resume() noexcept {
+    if (of_ != nullptr) end();
+  }
+  [[nodiscard]] bool is_met() noexcept override;
+
+ private:
+  std::unique_ptr<core::ending> of_;
 };
 
 /// Puts the coroutine at the end of a loop's ready queue.

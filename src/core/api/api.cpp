@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -71,13 +72,15 @@ registration& registration::operator=(registration&& other) noexcept {
 registration::~registration() { withdraw(); }
 
 void registration::withdraw() noexcept {
-  if (owner_ != nullptr) std::exchange(owner_, nullptr)->withdraw(*target_, id_);
+  if (owner_ != nullptr) core::end_of_registration{owner_, *target_, id_}.wait();
 }
 
 device::device(weft::runtime& owner, const device_options& options)
     : runtime_{&owner}, state_{&owner.state_->open_device(options)} {}
 
-device::~device() { runtime_->state_->close_device(*state_); }
+device::~device() {
+  if (state_ != nullptr) core::end_of_device{*runtime_->state_, state_}.wait_in_turn();
+}
 
 std::uint32_t device::index() const noexcept { return state_->index(); }
 bool device::is_shared() const noexcept { return state_->is_shared(); }

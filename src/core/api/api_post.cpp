@@ -5,6 +5,7 @@
 
 #include "core/api/refusals.hpp"
 #include "core/protocol/remote_atomic.hpp"
+#include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
@@ -387,7 +388,9 @@ status device::post_comm(direction way, std::uint32_t peer, buffer_ref buffer, c
 matching_engine::matching_engine(weft::runtime& owner, const matching_engine_options& options)
     : runtime_{&owner}, state_{&owner.state_->make_engine(options)}, id_{state_->id} {}
 
-matching_engine::~matching_engine() { runtime_->state_->withdraw_engine(*state_); }
+matching_engine::~matching_engine() {
+  if (state_ != nullptr) core::end_of_engine{*runtime_->state_, state_}.wait();
+}
 
 bool matching_engine::is_ordered() const noexcept { return state_->is_ordered() && !state_->receiver_first; }
 bool matching_engine::is_receiver_first() const noexcept { return state_->receiver_first; }

@@ -58,12 +58,19 @@ unsigned hook_list::run() noexcept {
   return moved;
 }
 
-void hook_list::remove(detail::hook_control& which) noexcept {
+end_of_hook::end_of_hook(std::shared_ptr<detail::hook_control>& handle, hook_list& list) noexcept
+    : handle_{&handle}, gate_{&list.gate()} {
   // [hooks.remove] release -> [hooks.removed]: what the remover did before.
-  which.is_removed.store(true, std::memory_order_release);
+  handle->is_removed.store(true, std::memory_order_release);
   // A poller that has not seen it yet may be running the hook: after the fence we see that it is inside.
   fence_all_threads();
-  gate_->wait_until_left();
+  before_ = gate_->passes();
+}
+
+bool end_of_hook::go_on() noexcept {
+  if (!gate_->has_left_since(before_)) return false;
+  handle_->reset();
+  return true;
 }
 
 }  // namespace weft::core
@@ -71,11 +78,13 @@ void hook_list::remove(detail::hook_control& which) noexcept {
 namespace weft {
 
 void hook::remove() noexcept {
-  const auto control = std::exchange(control_, nullptr);
-  if (control == nullptr) return;
+  if (core::hook_list* const list = this->list(); list != nullptr) core::end_of_hook{control_, *list}.wait();
+  control_.reset();
+}
+
+core::hook_list* hook::list() const noexcept {
   // [hook.look] acquire <- [hook.end]: what the function did. It may be over at any moment; its device has to be there.
-  core::hook_list* const list = control->list.load(std::memory_order_acquire);
-  if (list != nullptr) list->remove(*control);
+  return control_ == nullptr ? nullptr : control_->list.load(std::memory_order_acquire);
 }
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // The hooks of a device: added by any thread, run by the one that is inside the device's poll gate.
 //
 // Cost where there are none: one read of a word that nobody writes then. Adding allocates, and is one exchange.
-// Progress: adding is lock-free; removing waits for a call that is under way. New hooks run with the next call of
+// Progress: adding is lock-free; removing awaits a call that is under way. New hooks run with the next call of
 // progress, so that one that adds another one never runs inside it. The stack of those that were added is that of the
 // backlog, with its model test (core/device/backlog.hpp).
 #pragma once
@@ -11,10 +11,25 @@
 #include <memory>
 
 #include "core/device/backlog.hpp"
+#include "core/device/ending.hpp"
 #include "core/device/poll_gate.hpp"
 #include "weft/hook.hpp"
 
 namespace weft::core {
+
+class hook_list;
+
+/// The handle's hook, which is one of `list`, is removed. **Threads**: any.
+class end_of_hook final : public ending {
+ public:
+  end_of_hook(std::shared_ptr<detail::hook_control>& handle, hook_list& list) noexcept;
+  [[nodiscard]] bool go_on() noexcept override;
+
+ private:
+  std::shared_ptr<detail::hook_control>* handle_;
+  const poll_gate* gate_;
+  std::uint64_t before_;
+};
 
 class hook_list {
  public:
@@ -23,6 +38,7 @@ class hook_list {
   hook_list(const hook_list&) = delete;
   hook_list& operator=(const hook_list&) = delete;
 
+  [[nodiscard]] const poll_gate& gate() const noexcept { return *gate_; }
   [[nodiscard]] bool is_empty() const noexcept {
     // [hooks.count] relaxed: what is missed now is found by the next call.
     return count_.load(std::memory_order_relaxed) == 0;
@@ -36,9 +52,6 @@ class hook_list {
 
   /// Destroys all without running them. **Threads**: none may be in the device.
   void clear() noexcept;
-
-  /// `which` belongs to one of these hooks. **Threads**: any.
-  void remove(detail::hook_control& which) noexcept;
 
  private:
   void take_in() noexcept;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "base/assertion.hpp"
 #include "base/backoff.hpp"
@@ -165,9 +166,14 @@ class alignas(detail::cache_line_bytes) poll_gate {
   class turn {
    public:
     explicit turn(poll_gate& at) noexcept : at_{&at} { at.enter_in_turn(); }
+    /// If nobody is inside.
+    turn(poll_gate& at, std::try_to_lock_t) noexcept : at_{at.is_closed() || at.try_enter() ? &at : nullptr} {}
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
-    ~turn() { at_->leave(); }
+    ~turn() {
+      if (at_ != nullptr) at_->leave();
+    }
+    [[nodiscard]] bool is_taken() const noexcept { return at_ != nullptr; }
 
    private:
     poll_gate* at_;
@@ -187,10 +193,8 @@ class alignas(detail::cache_line_bytes) poll_gate {
     for (base::backoff waiting; !has_left_since(before);) base::give_way(waiting);
   }
 
-  /// For who destroys it, once nobody comes any more.
-  void wait_until_free() const noexcept {
-    for (base::backoff waiting; !word_.is_free();) base::give_way(waiting);
-  }
+  /// Whether it may be destroyed, once nobody comes any more.
+  [[nodiscard]] bool is_free() const noexcept { return word_.is_free(); }
 
  private:
   [[nodiscard]] bool try_enter_otherwise() noexcept {

@@ -34,11 +34,6 @@ std::uint32_t receives_in_all(const base::settings& settings) noexcept {
 // Receives that are through as soon as their message is copied, and for which there was no other place.
 constexpr std::uint32_t late_receives_max = 64;
 
-constexpr const char* destroyed_with_receives =
-    "a matching engine is destroyed while receives are posted in it: cancel them first";
-constexpr const char* destroyed_with_sends =
-    "a receiver-first matching engine is destroyed while sends wait in it for their receives";
-
 // Makes an object and gives it the name `id`; null where that is or was another one's.
 template <class Object, class... Arguments>
 Object* add_named(std::map<std::uint32_t, Object>& objects, detail::id_table<>& names, std::uint32_t id,
@@ -239,70 +234,6 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
   return *made;
 }
 
-void runtime_state::withdraw_engine(engine_state& engine) noexcept {
-  detail::id_table<>::outdated old_names;
-  {
-    const std::scoped_lock lock{registering_};
-    engines_.withdraw(engine.id);
-    old_names = engines_.compact();
-  }
-  // A poller that found the engine before may be matching a message in it still, and other threads may be looking at
-  // the old names.
-  fence_all_threads();
-  wait_for_pollers();
-  engine_readers_.wait();
-  refuse_posted_in(engine);
-  match_node* nodes = nullptr;
-  matched_messages messages;
-  if (engine.is_ordered()) {
-    match_node* receives = nullptr;
-    base::backoff waiting;
-    while (engine.ordered->take_all(messages, receives) == match_result::busy) waiting.pause();
-    nodes = receives;
-  } else {
-    base::backoff waiting;
-    const auto is_ours = [&](const match_node& node) { return node.key.engine() == engine.id; };
-    for (;;) {
-      match_node* some = nullptr;
-      const std::size_t skipped = matching_.extract(is_ours, some);
-      while (some != nullptr) {
-        match_node* const next = some->behind.get();
-        if (some->side == match_side::receive) {
-          nodes = some;
-        } else {
-          default_state().discard(static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
-        }
-        some = next;
-      }
-      if (skipped == 0) break;
-      waiting.pause();
-    }
-  }
-  if (nodes != nullptr) misuse(engine.receiver_first ? destroyed_with_sends : destroyed_with_receives);
-  for (ordered_message* each = messages.first; each != nullptr;) {
-    ordered_message* const next = each->next;
-    default_state().discard(static_cast<unexpected_message&>(*each));
-    each = next;
-  }
-  ordered_counts left;
-  WEFT_ASSERT(!engine.is_ordered() || !engine.ordered->try_count(left) ||
-              left.early + left.messages + left.receives == 0);
-  const std::scoped_lock lock{registering_};
-  engine_states_.erase(engine.id);
-}
-
-// Those that wait in a backlog until they can be posted would find no engine any more, and those that are announced
-// would be written into.
-void runtime_state::refuse_posted_in(const engine_state& engine) noexcept {
-  receives().each([&](const operation_state& each) {
-    // [receive.put_off] acquire <- [operation.reach]: the engine that it is for.
-    const step at = each.next.load(std::memory_order_acquire);
-    const bool is_posted = at == step::match || at == step::ready || at == step::wait_for_sender;
-    // [receive.of] relaxed: an engine that is not this one's says nothing, whosever it is.
-    if (is_posted && each.engine.load(std::memory_order_relaxed) == &engine) misuse(destroyed_with_receives);
-  });
-}
-
 void runtime_state::make_packets(const base::settings& settings) {
   std::byte* memory = nullptr;
   net::memory_sharing* lender = nullptr;
@@ -383,7 +314,7 @@ remote_entry* runtime_state::add_entry(completion& target, std::uint32_t id, buf
 }
 
 // Once no poller can find it any more. What has memory in records stays until that is back.
-void runtime_state::remove_entry(std::uint32_t id) noexcept {
+void runtime_state::remove_entry(completion& target, std::uint32_t id) noexcept {
   const std::scoped_lock lock{registering_};
   const auto gone = entries_.find(id);
   if (gone->second.owner.has_all_back()) {
@@ -391,6 +322,8 @@ void runtime_state::remove_entry(std::uint32_t id) noexcept {
   } else {
     leaving_.insert(entries_.extract(gone));
   }
+  // [registration.gone] relaxed: as [registration.made] says.
+  target.registrations_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void runtime_state::register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator) {
@@ -419,43 +352,6 @@ void runtime_state::register_internal(completion& target, std::uint32_t id) {
   const std::scoped_lock lock{registering_};
   static_cast<void>(add_entry(target, id, nullptr));
   unexpected_.registered(id);
-}
-
-void runtime_state::withdraw(completion& target, std::uint32_t id) noexcept {
-  detail::id_table<>::outdated old_names;
-  {
-    const std::scoped_lock lock{registering_};
-    remote_completions_.withdraw(id);
-    old_names = remote_completions_.compact();
-  }
-  // A poller that found the entry before is inside its gate still, or has left it: after the fence we see which.
-  fence_all_threads();
-  wait_for_pollers();
-  remove_entry(id);
-  // [registration.gone] relaxed: as above.
-  target.registrations_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-// Until each poller that is inside a device now has left it, but for this thread. The lock isn't kept meanwhile: a
-// handler may be waiting for it. A device that takes the place of one that goes costs one pass more.
-void runtime_state::wait_for_pollers() noexcept {
-  std::array<std::uint64_t, net::slots_max> before{};
-  std::uint64_t inside = 0;  // by index
-  const auto look = [&](auto&& visit) {
-    const std::scoped_lock lock{devices_mutex_};
-    for (std::uint32_t index = 0; index < devices_.size(); ++index) visit(index, devices_[index].get());
-  };
-  look([&](std::uint32_t index, device_state* device) {
-    if (device == nullptr) return;
-    before[index] = device->gate().passes();
-    inside |= std::uint64_t{1} << index;
-  });
-  for (base::backoff waiting;; base::give_way(waiting)) {
-    look([&](std::uint32_t index, device_state* device) {
-      if (device == nullptr || device->gate().has_left_since(before[index])) inside &= ~(std::uint64_t{1} << index);
-    });
-    if (inside == 0) return;
-  }
 }
 
 void runtime_state::refuse_object(const char* call) {
@@ -521,44 +417,6 @@ device_state& runtime_state::open_device(const device_options& options) {
   throw error{errc::invalid_state,
               fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX and the number of ranks allow",
                           rank_, devices_.size())};
-}
-
-// Until no thread of another device polls it, and none will.
-void runtime_state::turn_visitors_away(device_state& gone) noexcept {
-  {
-    const std::scoped_lock lock{devices_mutex_};
-    shared_devices_.remove(gone.index());
-    // A thread that found it before is choosing still, or inside the gate, or done: after the fence we see which.
-    fence_all_threads();
-    for (const auto& device : devices_) {
-      if (device) device->wait_until_chosen();
-    }
-  }
-  gone.gate().wait_until_free();  // without the lock: handlers may make devices
-}
-
-void runtime_state::close_device(device_state& gone) noexcept {
-  if (gone.gate().is_inside() || (devices_[0] && devices_[0]->gate().is_inside())) {
-    misuse("a device is destroyed inside a handler or hook of its own or of the default device");
-  }
-  if (gone.is_shared()) turn_visitors_away(gone);
-  gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
-  const std::uint32_t index = gone.index();
-  if (print_counters_) print_counters(gone);
-  {
-    const std::scoped_lock lock{devices_mutex_};
-    for (const auto& transport : transports_) transport->close(index);
-  }
-  std::optional<poll_gate::turn> turn;  // before the lock, as above
-  if (index != 0) turn.emplace(devices_[0]->gate());
-  {
-    const std::scoped_lock lock{devices_mutex_};
-    if (index != 0) devices_[0]->adopt(gone);
-    turn.reset();
-    adopted_[index] = index != 0;
-    devices_[index].reset();
-  }
-  if (index != 0) parking_.wake_everybody();  // who sleeps at device 0 serves it now
 }
 
 }  // namespace weft::core

@@ -89,7 +89,6 @@ class runtime_state {
 
   // Registered completion objects.
   void register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator);
-  void withdraw(completion& target, std::uint32_t id) noexcept;
   void register_internal(completion& target, std::uint32_t id);
 
   // Completion objects that live; checked when the runtime goes.
@@ -104,7 +103,6 @@ class runtime_state {
 
   // Devices.
   [[nodiscard]] device_state& open_device(const device_options& options);
-  void close_device(device_state& gone) noexcept;
 
   // For devices.
   [[nodiscard]] core::shared_devices& shared_devices() noexcept { return shared_devices_; }
@@ -195,7 +193,6 @@ class runtime_state {
   }
   [[nodiscard]] engine_state& default_engine() noexcept { return default_engine_; }
   [[nodiscard]] engine_state& make_engine(const matching_engine_options& options);
-  void withdraw_engine(engine_state& engine) noexcept;
 
   // Long copies.
   [[nodiscard]] copy_shares& shares() noexcept { return *shares_; }
@@ -210,17 +207,20 @@ class runtime_state {
   void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
 
  private:
+  friend class polls_under_way;
+  friend class end_of_name;
+  friend class end_of_registration;
+  friend class end_of_engine;
+  friend class end_of_device;
+
   [[nodiscard]] remote_entry* add_entry(completion& target, std::uint32_t id, buffer_allocator* allocator);
-  void remove_entry(std::uint32_t id) noexcept;
-  void refuse_posted_in(const engine_state& engine) noexcept;
+  void remove_entry(completion& target, std::uint32_t id) noexcept;
   void wake_flushes() noexcept;
   [[noreturn]] static void refuse_object(const char* call);
   void print_counters(device_state& gone) const noexcept;
   [[nodiscard]] bool has_payloads_out() noexcept;
-  void wait_for_pollers() noexcept;
   void make_packets(const base::settings& settings);
   void share_sleep_words() noexcept;
-  void turn_visitors_away(device_state& gone) noexcept;
   void propose_job(const std::string& name);
   void learn_job();
 

@@ -1,0 +1,189 @@
+#include "core/runtime/endings.hpp"
+
+#include <mutex>
+#include <optional>
+
+#include "base/assertion.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+constexpr const char* destroyed_with_receives =
+    "a matching engine is destroyed while receives are posted in it: cancel them first";
+constexpr const char* destroyed_with_sends =
+    "a receiver-first matching engine is destroyed while sends wait in it for their receives";
+
+// A poller that found the name before is inside its gate still, or has left it: after the fence we see which.
+detail::id_table<>::outdated withdraw(std::mutex& registering, detail::id_table<>& names, std::uint32_t id) noexcept {
+  detail::id_table<>::outdated old_names;
+  {
+    const std::scoped_lock lock{registering};
+    names.withdraw(id);
+    old_names = names.compact();
+  }
+  fence_all_threads();
+  return old_names;
+}
+
+}  // namespace
+
+// The lock isn't kept while one waits: a handler may be waiting for it. A device that takes the place of one that goes
+// costs one pass more.
+template <class Visit>
+void polls_under_way::visit(const Visit& what) noexcept {
+  const std::scoped_lock lock{of_->devices_mutex_};
+  for (std::uint32_t index = 0; index < of_->devices_.size(); ++index) what(index, of_->devices_[index].get());
+}
+
+polls_under_way::polls_under_way(runtime_state& of) noexcept : of_{&of} {
+  visit([&](std::uint32_t index, device_state* device) {
+    if (device == nullptr) return;
+    before_[index] = device->gate().passes();
+    inside_ |= std::uint64_t{1} << index;
+  });
+}
+
+bool polls_under_way::have_ended() noexcept {
+  if (inside_ == 0) return true;
+  visit([&](std::uint32_t index, device_state* device) {
+    if (device == nullptr || device->gate().has_left_since(before_[index])) inside_ &= ~(std::uint64_t{1} << index);
+  });
+  return inside_ == 0;
+}
+
+end_of_name::end_of_name(runtime_state& of, detail::id_table<>& names, std::uint32_t id) noexcept
+    : old_names_{withdraw(of.registering_, names, id)}, polls_{of} {}
+
+end_of_name::~end_of_name() {
+  if (old_names_ == nullptr) return;  // mostly
+  for (base::backoff waiting; !polls_.have_ended();) base::give_way(waiting);
+}
+
+bool end_of_name::is_unseen() noexcept {
+  if (!polls_.have_ended()) return false;
+  old_names_.reset();
+  return true;
+}
+
+end_of_registration::end_of_registration(runtime_state*& handle, completion& target, std::uint32_t id) noexcept
+    : end_of_name{*handle, handle->remote_completions_, id}, handle_{&handle}, target_{&target}, id_{id} {}
+
+bool end_of_registration::go_on() noexcept {
+  if (!is_unseen()) return false;
+  std::exchange(*handle_, nullptr)->remove_entry(*target_, id_);
+  return true;
+}
+
+end_of_engine::end_of_engine(runtime_state& of, engine_state*& handle) noexcept
+    : end_of_name{of, of.engines_, handle->id}, of_{&of}, handle_{&handle} {}
+
+// Threads that are in no poll may be looking at the engine, too, for some instructions.
+bool end_of_engine::go_on() noexcept {
+  if (!is_unseen()) return false;
+  of_->engine_readers_.wait();
+  refuse_posted();
+  drop_all();
+  const std::scoped_lock lock{of_->registering_};
+  of_->engine_states_.erase(std::exchange(*handle_, nullptr)->id);
+  return true;
+}
+
+// Those that wait in a backlog until they can be posted would find no engine any more, and those that are announced
+// would be written into.
+void end_of_engine::refuse_posted() const noexcept {
+  of_->receives().each([this](const operation_state& each) {
+    // [receive.put_off] acquire <- [operation.reach]: the engine that it is for.
+    const step at = each.next.load(std::memory_order_acquire);
+    const bool is_posted = at == step::match || at == step::ready || at == step::wait_for_sender;
+    // [receive.of] relaxed: an engine that is not this one's says nothing, whosever it is.
+    if (is_posted && each.engine.load(std::memory_order_relaxed) == *handle_) misuse(destroyed_with_receives);
+  });
+}
+
+// What has come for it, and for which there was no receive.
+void end_of_engine::drop_all() noexcept {
+  engine_state& engine = **handle_;
+  const match_node* posted = nullptr;
+  base::backoff waiting;
+  if (engine.is_ordered()) {
+    matched_messages messages;
+    match_node* receives = nullptr;
+    while (engine.ordered->take_all(messages, receives) == match_result::busy) waiting.pause();
+    posted = receives;
+    for (ordered_message* each = messages.first; each != nullptr;) {
+      ordered_message* const next = each->next;
+      of_->default_state().discard(static_cast<unexpected_message&>(*each));
+      each = next;
+    }
+    ordered_counts left;
+    WEFT_ASSERT(!engine.ordered->try_count(left) || left.early + left.messages + left.receives == 0);
+  } else {
+    const auto is_ours = [&](const match_node& node) { return node.key.engine() == engine.id; };
+    for (bool is_whole = false; !is_whole; waiting.pause()) {
+      match_node* some = nullptr;
+      is_whole = of_->matching().extract(is_ours, some) == 0;
+      while (some != nullptr) {
+        match_node* const next = some->behind.get();
+        if (some->side == match_side::receive) {
+          posted = some;
+        } else {
+          of_->default_state().discard(static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
+        }
+        some = next;
+      }
+    }
+  }
+  if (posted != nullptr) misuse(engine.receiver_first ? destroyed_with_sends : destroyed_with_receives);
+}
+
+// From here on no thread of another device begins to poll it.
+end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept : of_{&of}, handle_{&handle} {
+  device_state& gone = **handle_;
+  if (gone.gate().is_inside() || (of.devices_[0] && of.devices_[0]->gate().is_inside())) {
+    misuse("a device is destroyed inside a handler or hook of its own or of the default device");
+  }
+  if (!gone.is_shared()) return;
+  const std::scoped_lock lock{of.devices_mutex_};
+  of.shared_devices_.remove(gone.index());
+  // A thread that found it before is choosing still, or inside the gate, or done: after the fence we see which.
+  fence_all_threads();
+  for (const auto& device : of.devices_) {
+    if (device) device->wait_until_chosen();
+  }
+}
+
+bool end_of_device::go_on() noexcept { return close(false); }
+
+void end_of_device::wait_in_turn() noexcept {
+  for (base::backoff waiting; !close(true);) base::give_way(waiting);
+}
+
+// Waits for nobody while it has the lock: handlers may make devices.
+bool end_of_device::close(bool in_turn) noexcept {
+  device_state& gone = **handle_;
+  if (gone.is_shared() && !gone.gate().is_free()) return false;
+  gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
+  const std::uint32_t index = gone.index();
+  std::optional<poll_gate::turn> turn;
+  if (index != 0 && in_turn) {
+    turn.emplace(of_->devices_[0]->gate());
+  } else if (index != 0) {
+    turn.emplace(of_->devices_[0]->gate(), std::try_to_lock);
+    if (!turn->is_taken()) return false;
+  }
+  if (of_->print_counters_) of_->print_counters(gone);
+  {
+    const std::scoped_lock lock{of_->devices_mutex_};
+    for (const auto& transport : of_->transports_) transport->close(index);
+    if (index != 0) of_->devices_[0]->adopt(gone);
+    turn.reset();
+    of_->adopted_[index] = index != 0;
+    of_->devices_[index].reset();
+  }
+  *handle_ = nullptr;
+  if (index != 0) of_->parking_.wake_everybody();  // who sleeps at device 0 serves it now
+  return true;
+}
+
+}  // namespace weft::core

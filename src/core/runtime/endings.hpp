@@ -1,0 +1,88 @@
+// How registrations, matching engines and devices end (core/device/ending.hpp). The handle stays the owner until the
+// end is complete: where the coroutine that awaits it is destroyed before, the handle's destructor ends it.
+//
+// Cost: a membarrier, and one pass of the poller of each device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/device/ending.hpp"
+#include "net/transport.hpp"
+#include "weft/completion.hpp"
+#include "weft/detail/id_table.hpp"
+
+namespace weft::core {
+
+class device_state;
+class runtime_state;
+struct engine_state;
+
+/// The calls of progress() on any device that were under way when it was made, but for the calling thread's own.
+class polls_under_way {
+ public:
+  /// After `fence_all_threads`.
+  explicit polls_under_way(runtime_state& of) noexcept;
+  /// **Blocking**: never, but for a lock that is held briefly.
+  [[nodiscard]] bool have_ended() noexcept;
+
+ private:
+  template <class Visit>
+  void visit(const Visit& what) noexcept;
+
+  runtime_state* of_;
+  std::array<std::uint64_t, net::slots_max> before_{};  // by index: the passes of its gate
+  std::uint64_t inside_ = 0;                            // by index
+};
+
+/// A name is withdrawn from a table; who looks at the old table is inside a call of progress().
+class end_of_name : public ending {
+ protected:
+  end_of_name(runtime_state& of, detail::id_table<>& names, std::uint32_t id) noexcept;
+  ~end_of_name() override;
+  [[nodiscard]] bool is_unseen() noexcept;
+
+ private:
+  detail::id_table<>::outdated old_names_;
+  polls_under_way polls_;
+};
+
+class end_of_registration final : public end_of_name {
+ public:
+  end_of_registration(runtime_state*& handle, completion& target, std::uint32_t id) noexcept;
+  [[nodiscard]] bool go_on() noexcept override;
+
+ private:
+  runtime_state** handle_;
+  completion* target_;
+  std::uint32_t id_;
+};
+
+class end_of_engine final : public end_of_name {
+ public:
+  end_of_engine(runtime_state& of, engine_state*& handle) noexcept;
+  [[nodiscard]] bool go_on() noexcept override;
+
+ private:
+  void refuse_posted() const noexcept;
+  void drop_all() noexcept;
+
+  runtime_state* of_;
+  engine_state** handle_;
+};
+
+class end_of_device final : public ending {
+ public:
+  end_of_device(runtime_state& of, device_state*& handle) noexcept;
+  [[nodiscard]] bool go_on() noexcept override;
+  /// As `wait`, but in turn with those who poll the default device.
+  void wait_in_turn() noexcept;
+
+ private:
+  [[nodiscard]] bool close(bool in_turn) noexcept;
+
+  runtime_state* of_;
+  device_state** handle_;
+};
+
+}  // namespace weft::core
