@@ -165,14 +165,16 @@ class run_loop {
   /// barrier.
   [[nodiscard]] detail::barrier_awaiter barrier();
 
-  /// Ends `what` as its destructor does, but the coroutine waits, not the thread. Afterwards only the destructor of
+  /// Ends a hook as its destructor does, but the coroutine waits, not the thread. Afterwards only the destructor of
   /// `what` may be called, which does nothing. If there is nothing to end, the coroutine goes on at once. If the task
   /// is destroyed meanwhile, the destructor of `what` ends it. **Threads**: those of the destructor. **Errors**: those
   /// of the destructor; `std::bad_alloc`.
   [[nodiscard]] detail::end_awaiter end(hook& what);
+  /// The end of a registration.
   [[nodiscard]] detail::end_awaiter end(registration& what);
+  /// The end of a matching engine.
   [[nodiscard]] detail::end_awaiter end(matching_engine& what);
-  /// As above. **Errors**: also `invalid_argument` for the default device and for the loop's own.
+  /// The end of a device. **Errors**: also `invalid_argument` for the default device and for the loop's own.
   [[nodiscard]] detail::end_awaiter end(device& what);
 
   /// Starts `what`, and awaits its end (`graph::start`).

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/api/refusals.hpp"
+#include "core/protocol/post_message.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/packet.hpp"
 #include "weft/runtime.hpp"
@@ -38,7 +39,8 @@ status device::post_am(std::uint32_t peer, remote_completion to, packet& filled,
     core::refuse_rank("post_am", peer, state_->rank_count());
   if (to.id >= remote_completion_ids_max) [[unlikely]]
     core::refuse_completion_id("post_am", peer, to.id);
-  const status answer = state_->post_packet(peer, to.id, filled.index_, static_cast<std::uint32_t>(bytes), options);
+  const status answer =
+      core::posting::post_packet(*state_, peer, to.id, filled.index_, static_cast<std::uint32_t>(bytes), options);
   if (answer.is_done()) std::exchange(filled.pool_, nullptr)->uncount_taken();
   return answer;
 }

@@ -3,7 +3,11 @@
 
 #include <cstring>
 
+#include "core/api/post_checked.hpp"
 #include "core/api/refusals.hpp"
+#include "core/protocol/one_sided_origin.hpp"
+#include "core/protocol/post_message.hpp"
+#include "core/protocol/receive.hpp"
 #include "core/protocol/remote_atomic.hpp"
 #include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -138,7 +142,7 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   request.local = &local;
   request.context = options.context;
   request.allow_retry = options.allow_retry;
-  return through.post_receive(request);
+  return core::send_recv::post_receive(through, request);
 }
 
 status post_put_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
@@ -146,19 +150,19 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
                    const post_put_options& options) {
   check("post_put", peer, state.size(), bytes);
   check_region(state, "post_put", peer, to, bytes.bytes());
-  return through.post_transfer({.what = operation::put,
-                                .peer = peer,
-                                .at = to,
-                                .bytes = bytes.bytes(),
-                                .local = &local,
-                                .context = options.context,
-                                .device = options.device,
-                                .signal = signal_of("post_put", options.signal),
-                                .tag = options.tag,
-                                .delivered = options.complete_at == completion_level::delivered,
-                                .allow_done = options.allow_done,
-                                .allow_retry = options.allow_retry,
-                                .source = bytes});
+  return core::one_sided::post_transfer(through, {.what = operation::put,
+                                                  .peer = peer,
+                                                  .at = to,
+                                                  .bytes = bytes.bytes(),
+                                                  .local = &local,
+                                                  .context = options.context,
+                                                  .device = options.device,
+                                                  .signal = signal_of("post_put", options.signal),
+                                                  .tag = options.tag,
+                                                  .delivered = options.complete_at == completion_level::delivered,
+                                                  .allow_done = options.allow_done,
+                                                  .allow_retry = options.allow_retry,
+                                                  .source = bytes});
 }
 
 template <class Out, class In>
@@ -182,7 +186,7 @@ namespace {
   check("post_send", peer, state.size(), bytes);
   core::engine_state& engine = engine_of(state, "post_send", options.engine);
   check_policy("post_send", engine, options.policy);
-  return through.post_send(request_of(peer, bytes, local, options), engine);
+  return core::posting::post_send(through, request_of(peer, bytes, local, options), engine);
 }
 
 }  // namespace
@@ -197,22 +201,22 @@ status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion
   return post_send_of(*state_, *runtime_->state_, peer, source_payload{bytes}, local, options);
 }
 
-status core::device_state::post_any_receive(std::uint32_t peer, const target_payload& into, completion& local,
-                                            const post_recv_options& options) {
-  runtime_->check_object("post_recv", local);
-  return post_recv_of(*this, *runtime_, peer, into, local, options);
+status core::post_receive_checked(device_state& dev, std::uint32_t peer, const target_payload& into, completion& local,
+                                  const post_recv_options& options) {
+  dev.runtime().check_object("post_recv", local);
+  return post_recv_of(dev, dev.runtime(), peer, into, local, options);
 }
 
 status device::post_any_recv(std::uint32_t peer, buffer_ref buffer, completion& local,
                              const post_recv_options& options) {
-  return state_->post_any_receive(peer, buffer, local, options);
+  return core::post_receive_checked(*state_, peer, buffer, local, options);
 }
 
 status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options) {
-  return state_->post_any_receive(peer, target_payload{buffer}, local, options);
+  return core::post_receive_checked(*state_, peer, target_payload{buffer}, local, options);
 }
 
-cancel_result device::cancel(std::uint64_t ticket) noexcept { return state_->cancel(ticket); }
+cancel_result device::cancel(std::uint64_t ticket) noexcept { return core::send_recv::cancel(*state_, ticket); }
 
 std::optional<matched_message> device::probe(std::uint32_t peer, const probe_options& options) {
   const core::receive_request what = request_of(*runtime_->state_, "probe", peer, options);
@@ -221,13 +225,13 @@ std::optional<matched_message> device::probe(std::uint32_t peer, const probe_opt
                 fmt::format("probe: engine {} is receiver-first: a message stays with its sender until it is received",
                             options.engine)};
   }
-  core::unexpected_message* const found = state_->probe(what);
+  core::unexpected_message* const found = core::send_recv::probe(*state_, what);
   if (found == nullptr) return std::nullopt;
   return matched_message{state_, found};
 }
 
 matched_message::~matched_message() {
-  if (message_ != nullptr) device_->discard(*message_);
+  if (message_ != nullptr) core::send_recv::discard(*device_, *message_);
 }
 
 namespace {
@@ -252,15 +256,16 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   if (into.is_bad()) refuse_buffer("matched_message::receive", source(), into.bytes());
   // Once it is received, this object may be gone: it is empty before.
   core::unexpected_message* const found = std::exchange(message_, nullptr);
-  const status result = device_->receive(*found, {.engine = found->engine,
-                                                  .peer = found->what.source,
-                                                  .tag = found->what.header.tag,
-                                                  .policy = core::match_policy::rank_and_tag,
-                                                  .any_tag = false,
-                                                  .into = into,
-                                                  .local = &local,
-                                                  .context = options.context,
-                                                  .allow_retry = true});
+  const status result = core::send_recv::receive_message(*device_, *found,
+                                                         {.engine = found->engine,
+                                                          .peer = found->what.source,
+                                                          .tag = found->what.header.tag,
+                                                          .policy = core::match_policy::rank_and_tag,
+                                                          .any_tag = false,
+                                                          .into = into,
+                                                          .local = &local,
+                                                          .context = options.context,
+                                                          .allow_retry = true});
   if (result.is_retry()) message_ = found;
   return result;
 }
@@ -283,19 +288,19 @@ status device::post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_
   const target_payload into{buffer};
   check("post_get", peer, state_->rank_count(), into);
   check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
-  return state_->post_transfer({.what = operation::get,
-                                .peer = peer,
-                                .at = from,
-                                .bytes = into.bytes(),
-                                .local = &local,
-                                .context = options.context,
-                                .device = options.device,
-                                .signal = signal_of("post_get", options.signal),
-                                .tag = options.tag,
-                                .delivered = true,
-                                .allow_done = options.allow_done,
-                                .allow_retry = options.allow_retry,
-                                .into = into});
+  return core::one_sided::post_transfer(*state_, {.what = operation::get,
+                                                  .peer = peer,
+                                                  .at = from,
+                                                  .bytes = into.bytes(),
+                                                  .local = &local,
+                                                  .context = options.context,
+                                                  .device = options.device,
+                                                  .signal = signal_of("post_get", options.signal),
+                                                  .tag = options.tag,
+                                                  .delivered = true,
+                                                  .allow_done = options.allow_done,
+                                                  .allow_retry = options.allow_retry,
+                                                  .into = into});
 }
 
 status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
@@ -314,22 +319,22 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
   }
   const target_payload result =
       what.result != nullptr ? target_payload{buffer_ref{what.result, what.bytes}} : target_payload{};
-  return state_->post_transfer({.what = operation::atomic,
-                                .peer = peer,
-                                .at = at,
-                                .bytes = what.bytes,
-                                .local = &local,
-                                .context = options.context,
-                                .device = options.device,
-                                .signal = core::no_signal,
-                                .tag = 0,
-                                .delivered = options.complete_at == completion_level::delivered,
-                                .allow_done = options.allow_done,
-                                .allow_retry = options.allow_retry,
-                                .into = result,
-                                .word = core::atomic_code(what.op, what.bytes),
-                                .operand = what.operand,
-                                .compare = what.compare});
+  return core::one_sided::post_transfer(*state_, {.what = operation::atomic,
+                                                  .peer = peer,
+                                                  .at = at,
+                                                  .bytes = what.bytes,
+                                                  .local = &local,
+                                                  .context = options.context,
+                                                  .device = options.device,
+                                                  .signal = core::no_signal,
+                                                  .tag = 0,
+                                                  .delivered = options.complete_at == completion_level::delivered,
+                                                  .allow_done = options.allow_done,
+                                                  .allow_retry = options.allow_retry,
+                                                  .into = result,
+                                                  .word = core::atomic_code(what.op, what.bytes),
+                                                  .operand = what.operand,
+                                                  .compare = what.compare});
 }
 
 status device::post_comm(direction way, std::uint32_t peer, const_buffer_ref bytes, completion& local,

@@ -22,8 +22,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       counts_{shared},
       random_{(index + 1) * 0x9e3779b9},
       attention_{policy == progress_policy::adaptive ? std::make_unique<attention>() : nullptr},
-      receives_{&runtime.receives()},
-      spare_room_{shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
+      own_receives_{runtime.receives(), shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
   open_endpoints();
   for (const auto& each : endpoints_) idle_.push_back(each.get());
   busy_ = idle_.back();
@@ -38,7 +37,13 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
   }
 }
 
-device_state::~device_state() { receives_->put_many(spare_receives_.data(), spare_count_); }
+device_state::~device_state() = default;
+
+void device_state::defer(operation_state& operation) noexcept {
+  counts_.put_off();
+  backlog_.add(operation);
+  runtime_->parking().stir(index_);  // whoever sleeps here is to go on with it
+}
 
 void device_state::adopt(device_state& gone) noexcept {
   for (const auto& each : endpoints_) each->adopt(gone.index_);

@@ -2,11 +2,12 @@
 //
 // Cost of a word: the device's first lines, the handle, a line of the peer's table of regions, the word itself, the
 // line of the counters. No locked operation by the first eight threads, no register saved. The general twin:
-// protocol/transfer.cpp.
+// protocol/one_sided_origin.cpp.
 #include <cstring>
 
 #include "base/fast_ways.hpp"
 #include "core/device/device_state.hpp"
+#include "core/protocol/one_sided_origin.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/device.hpp"
 

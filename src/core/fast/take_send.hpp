@@ -1,22 +1,28 @@
-// A short send that has met its receive: into the buffer, and the signal, where both are simple (arrive_send.cpp has
-// the rest). Inlined into the polls.
+// A short send that has met its receive: into the buffer, and the signal, where both are simple. Inlined into the
+// polls. The general twin: protocol/arrive_send.cpp.
 //
 // Cost of 8 bytes: one cache line of the matching table, two of the receive, the buffer, and the signal.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "core/device/device_state.hpp"
+#include "core/protocol/arrive_send.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
+namespace fast {
 
-// Where the receive's completion object is a counter, or a queue that has room: no record lies in memory before.
-// Answers that object; null: nothing has happened.
-[[gnu::always_inline]] inline const completion* device_state::signal_receive_at_once(operation_state& receive,
-                                                                                     std::uint32_t source,
-                                                                                     std::uint64_t tag,
-                                                                                     std::uint32_t bytes) noexcept {
+/// A send of up to 40 bytes to the default engine. Whether the message is consumed.
+[[nodiscard]] bool take_send(device_state& dev, std::uint32_t source, match_policy policy, std::uint64_t tag,
+                             const std::byte* payload, std::uint32_t bytes) noexcept;
+
+/// Where the receive's completion object is a counter, or a queue that has room: no record lies in memory before.
+/// Answers that object; null: nothing has happened.
+[[gnu::always_inline]] inline const completion* signal_receive(device_state& dev, operation_state& receive,
+                                                               std::uint32_t source, std::uint64_t tag,
+                                                               std::uint32_t bytes) noexcept {
   completion& object = *receive.target;
   detail::laned_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
   if (queue == nullptr) {
@@ -26,7 +32,7 @@ namespace weft::core {
     // [receive.count] release -> [counter.value]: the message in the buffer.
     count->fetch_add(1, std::memory_order_release);
     operation_state::end_signal(object);
-    put_receive(receive);
+    dev.own_receives().put(receive);
     return &object;
   }
   const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0);
@@ -48,9 +54,11 @@ namespace weft::core {
     }
   }
   operation_state::end_signal(object);
-  put_receive(receive);
+  dev.own_receives().put(receive);
   return &object;
 }
+
+}  // namespace fast
 
 // One word for the engine that all share, by rank and tag. Null: nothing has happened.
 [[gnu::always_inline]] inline const void* device_state::take_matched_word(std::uint32_t source, std::uint32_t id,
@@ -67,10 +75,10 @@ namespace weft::core {
   auto& receive = static_cast<operation_state&>(*found);
   if (net::word_bytes <= receive.into.bytes() && !receive.into.is_list()) [[likely]] {
     std::memcpy(receive.into.address(), payload, net::word_bytes);
-    if (const completion* const object = signal_receive_at_once(receive, source, tag, net::word_bytes)) [[likely]]
+    if (const completion* const object = fast::signal_receive(*this, receive, source, tag, net::word_bytes)) [[likely]]
       return object;
   }
-  complete_short(receive, source, tag, payload, net::word_bytes);
+  send_recv::deliver_slow(*this, receive, source, tag, payload, net::word_bytes);
   return this;  // for which nobody waits: whoever does has been told
 }
 

@@ -6,6 +6,8 @@
 
 #include "base/fast_ways.hpp"
 #include "core/device/device_state.hpp"
+#include "core/protocol/advance.hpp"
+#include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -42,7 +44,7 @@ bool device_state::work_off() noexcept {
 // id to be registered.
 unsigned device_state::advance_kept() noexcept {
   unsigned moved = advance_backlog();
-  moved += answer_all_unwanted();
+  moved += send_recv::answer_all_unwanted(*this);
   return moved + runtime_->unexpected().deliver(*this);
 }
 
@@ -109,7 +111,7 @@ unsigned device_state::advance_backlog() noexcept {
   for (operation_state* operation = backlog_.take_all(); operation != nullptr;) {
     operation_state* const behind = operation->behind;
     const std::uint64_t before = operation->moved.load(std::memory_order_relaxed);  // [own] out of the backlog
-    if (advance(*operation)) {
+    if (advance(*this, *operation)) {
       counts_.worked_off();
       ++moved;
     } else {

@@ -1,14 +1,18 @@
 // A long message that receiver and sender copy together (shared_copy.hpp): the receiver proposes a share, reads pieces
 // and looks when all is there; the sender, if it has time, writes pieces.
-#include "core/message/shared_copy.hpp"
+#include "core/protocol/cooperative_copy.hpp"
 
 #include <algorithm>
 
 #include "core/device/device_state.hpp"
 #include "core/message/message_body.hpp"
+#include "core/message/shared_copy.hpp"
+#include "core/protocol/arrive.hpp"
+#include "core/protocol/rendezvous.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core {
+namespace weft::core::cooperative_copy {
+
 namespace {
 
 // Below, the message that proposes it costs more than the sender's help is worth.
@@ -17,25 +21,35 @@ constexpr std::uint64_t shared_bytes_min = 2 * copy_share::piece_bytes_min;
 // Pieces copied in one call of progress: some tens of microseconds.
 constexpr unsigned pieces_at_once = 8;
 
+// What the sender has to write from; null where there is nothing (any more): it comes too late, and the operation may
+// be another one by now.
+operation_state* find_shared(device_state& dev, std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
+                             bool& is_wrong) noexcept {
+  operation_state* const found = dev.runtime().posts().find(ticket, peer, step::wait_for_answer);
+  is_wrong = found != nullptr &&
+             (!rendezvous::has_bytes_to_send(*found) || found->bytes != bytes || found->source.address() == nullptr);
+  return is_wrong ? nullptr : found;
+}
+
 }  // namespace
 
 // False: there is nothing to share it by; nothing has happened.
-bool device_state::begin_share(operation_state& operation) noexcept {
+bool begin(device_state& dev, operation_state& operation) noexcept {
   if (operation.bytes < shared_bytes_min || operation.bytes > copy_share::bytes_max || operation.into.is_list() ||
       operation.alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device's alone
     return false;
   }
-  copy_shares& shares = runtime_->shares();
+  copy_shares& shares = dev.runtime().shares();
   // A rank of which nothing is mapped here sees nothing of this one's either; and oneself needs no help.
-  if (shares.at(operation.peer, 0) == nullptr || operation.peer == runtime_->rank()) return false;
+  if (shares.at(operation.peer, 0) == nullptr || operation.peer == dev.runtime().rank()) return false;
   const std::uint32_t index = shares.try_open();
   if (index == copy_shares::none) return false;
-  copy_share& share = *shares.at(runtime_->rank(), index);
+  copy_share& share = *shares.at(dev.runtime().rank(), index);
   const std::uint32_t number = shares.number(index);
   const share_body body{operation.remote_ticket, reinterpret_cast<std::uint64_t>(operation.into.address()),
                         operation.bytes, index, number};
   const net::header what{.kind = static_cast<std::uint32_t>(wire::share)};
-  if (inject(operation.peer, operation.device, what, body) != net::post_result::ok) {
+  if (dev.inject(operation.peer, operation.device, what, body) != net::post_result::ok) {
     shares.close(share);
     return false;
   }
@@ -45,13 +59,13 @@ bool device_state::begin_share(operation_state& operation) noexcept {
 }
 
 // The receiver's pieces; then it waits for those that the sender has in hand.
-bool device_state::fetch_share(operation_state& operation) noexcept {
+bool fetch(device_state& dev, operation_state& operation) noexcept {
   copy_share& share = *operation.share;
   for (unsigned i = 0; i < pieces_at_once; ++i) {
     const shared_piece piece = share.claim(operation.share_number, operation.bytes);
     if (piece.bytes == 0) break;
     const net::copy_result result =
-        way(operation.peer)
+        dev.endpoint_to(operation.peer)
             .read_remote(operation.peer, operation.into.address() + piece.offset,
                          operation.remote_address + piece.offset, static_cast<std::size_t>(piece.bytes));
     if (result == net::copy_result::bad_address) operation.error = errc::transport_failed;
@@ -64,34 +78,24 @@ bool device_state::fetch_share(operation_state& operation) noexcept {
   operation.alone = !is_copied && operation.error == errc::none;
   if (is_copied) {
     const std::uint64_t own = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
-    counts_.went(own == operation.bytes ? path::copied : path::copied_by_both, operation.what, operation.bytes);
+    dev.counts().went(own == operation.bytes ? path::copied : path::copied_by_both, operation.what, operation.bytes);
   }
   operation.share = nullptr;
-  runtime_->shares().close(share);
-  if (!operation.alone) return send_fin(operation);
+  dev.runtime().shares().close(share);
+  if (!operation.alone) return rendezvous::send_fin(dev, operation);
   operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: the sender could not, or nobody can
   return false;
 }
 
-// What the sender has to write from; null where there is nothing (any more): it comes too late, and the operation may
-// be another one by now.
-operation_state* device_state::find_shared(std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
-                                           bool& is_wrong) noexcept {
-  operation_state* const found = runtime_->posts().find(ticket, peer, step::wait_for_answer);
-  is_wrong =
-      found != nullptr && (!has_bytes_to_send(*found) || found->bytes != bytes || found->source.address() == nullptr);
-  return is_wrong ? nullptr : found;
-}
-
 // The sender is asked to help. Its own operation waits for its answer meanwhile, so another one does it.
-bool device_state::on_share(const net::arrival& message) noexcept {
+bool on_request(device_state& dev, const net::arrival& message) noexcept {
   share_body body;
-  if (!read_body(message, body) || body.share >= copy_shares::count) return refuse(message);
-  copy_share* const share = runtime_->shares().at(message.source, body.share);
+  if (!read_body(message, body) || body.share >= copy_shares::count) return arrivals::refuse(dev, message);
+  copy_share* const share = dev.runtime().shares().at(message.source, body.share);
   bool is_wrong = false;
-  const bool is_there = find_shared(body.ticket, message.source, body.bytes, is_wrong) != nullptr;
-  if (is_wrong) return refuse(message);
-  operation_state* const help = is_there && share != nullptr ? runtime_->arrivals().try_get() : nullptr;
+  const bool is_there = find_shared(dev, body.ticket, message.source, body.bytes, is_wrong) != nullptr;
+  if (is_wrong) return arrivals::refuse(dev, message);
+  operation_state* const help = is_there && share != nullptr ? dev.runtime().arrivals().try_get() : nullptr;
   if (help == nullptr) return true;
   help->peer = message.source;
   help->remote_ticket = body.ticket;
@@ -99,30 +103,31 @@ bool device_state::on_share(const net::arrival& message) noexcept {
   help->bytes = body.bytes;
   help->share = share;
   help->share_number = body.number;
-  take_up(*help, step::share);
+  dev.defer(*help, step::share);
   return true;
 }
 
 // A piece that is claimed is written in the same call: the receiver waits for it, and who knows when this thread makes
 // progress again. While it is in hand, the operation that it is of is certain to wait for its answer.
-bool device_state::write_share(operation_state& help) noexcept {
+bool write(device_state& dev, operation_state& help) noexcept {
   for (unsigned i = 0; i < pieces_at_once; ++i) {
     bool is_wrong = false;
-    const operation_state* const from = find_shared(help.remote_ticket, help.peer, help.bytes, is_wrong);
+    const operation_state* const from = find_shared(dev, help.remote_ticket, help.peer, help.bytes, is_wrong);
     const std::byte* const source = from != nullptr ? from->source.address() : nullptr;
     const shared_piece piece = source != nullptr ? help.share->claim(help.share_number, help.bytes) : shared_piece{};
     bool copied = false;
     if (piece.bytes != 0) {
-      copied = way(help.peer).write_remote(help.peer, source + piece.offset, help.remote_address + piece.offset,
-                                           static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
+      copied =
+          dev.endpoint_to(help.peer).write_remote(help.peer, source + piece.offset, help.remote_address + piece.offset,
+                                                  static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
       help.share->finish(piece, copied);
     }
     if (copied) continue;
     help.share = nullptr;
-    runtime_->put_back(help);
+    dev.runtime().put_back(help);
     return true;
   }
   return false;
 }
 
-}  // namespace weft::core
+}  // namespace weft::core::cooperative_copy

@@ -1,9 +1,12 @@
 // What a transport took and can't deliver after all: the operation that it belongs to ends with an error, and so does
 // whatever else is to be sent there. Nothing here is on the way of a message that arrives.
+#include "core/protocol/lost_message.hpp"
+
 #include <fmt/format.h>
 
 #include "base/log.hpp"
 #include "core/device/device_state.hpp"
+#include "core/protocol/complete.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
 
@@ -26,6 +29,28 @@ void runtime_state::refuse_if_cut_off(std::string_view call, std::uint32_t peer)
               fmt::format("{}: messages to rank {} can't be sent any more: {}", call, peer, cause)};
 }
 
+operation_state* runtime_state::claim(std::uint32_t note, std::uint32_t peer) noexcept {
+  const std::size_t set = operation_pool::set_of(note);
+  return set < operation_sets ? sets_[set].claim(note, peer) : nullptr;
+}
+
+status unless_cut_off(device_state& dev, operation what, std::uint32_t peer, status answer) {
+  if (answer.is_retry() && dev.runtime().is_cut_off(peer)) [[unlikely]]
+    dev.runtime().refuse_if_cut_off(fmt::format("a post ({})", name_of(what)), peer);
+  return answer;
+}
+
+bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
+  if (!dev.runtime().is_cut_off(operation.peer)) return false;
+  operation.error = errc::transport_failed;
+  operation.reach(step::signal);
+  return true;
+}
+
+}  // namespace weft::core
+
+namespace weft::core {
+
 void device_state::on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept {
   // Nobody misses the word on the budget; often its peer has ended, and nobody else has a message for it either.
   const bool is_missed = kind_of(what.kind) != wire::wants_rts;
@@ -33,25 +58,7 @@ void device_state::on_lost(std::uint32_t peer, const net::header& what, const ch
   operation_state* const operation = what.note == 0 ? nullptr : runtime_->claim(what.note, peer);
   if (operation == nullptr) return;
   operation->error = errc::transport_failed;
-  if (!signal(*operation)) put_off(*operation);
-}
-
-operation_state* runtime_state::claim(std::uint32_t note, std::uint32_t peer) noexcept {
-  const std::size_t set = operation_pool::set_of(note);
-  return set < operation_sets ? sets_[set].claim(note, peer) : nullptr;
-}
-
-status device_state::unless_cut_off(operation what, std::uint32_t peer, status answer) {
-  if (answer.is_retry() && runtime_->is_cut_off(peer)) [[unlikely]]
-    runtime_->refuse_if_cut_off(fmt::format("a post ({})", name_of(what)), peer);
-  return answer;
-}
-
-bool device_state::end_if_cut_off(operation_state& operation) noexcept {
-  if (!runtime_->is_cut_off(operation.peer)) return false;
-  operation.error = errc::transport_failed;
-  operation.reach(step::signal);
-  return true;
+  if (!complete::signal(*this, *operation)) defer(*operation);
 }
 
 }  // namespace weft::core

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/backoff.hpp"
-#include "core/device/device_state.hpp"
 #include "core/matching/ordered_numbers.hpp"
+#include "core/protocol/post_message.hpp"
 
 namespace weft::core {
 

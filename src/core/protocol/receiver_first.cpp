@@ -8,6 +8,8 @@
 // decides here alone.
 //
 // Cost of a receive: an operation and one message. Of a send: an operation and the engine's lock.
+#include "core/protocol/receiver_first.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -15,10 +17,20 @@
 #include "base/log.hpp"
 #include "core/device/device_state.hpp"
 #include "core/message/message_body.hpp"
+#include "core/protocol/advance.hpp"
+#include "core/protocol/arrive.hpp"
+#include "core/protocol/arrive_send.hpp"
+#include "core/protocol/complete.hpp"
+#include "core/protocol/lost_message.hpp"
+#include "core/protocol/one_sided_origin.hpp"
+#include "core/protocol/post_message.hpp"
 #include "core/protocol/post_numbered.hpp"
+#include "core/protocol/receive.hpp"
+#include "core/protocol/rendezvous.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core {
+namespace weft::core::receiver_first {
+
 namespace {
 
 // Bytes written in one call of progress: some tens of microseconds.
@@ -30,42 +42,8 @@ ready_body body_of(const unexpected_message& ready) noexcept {
   return out;
 }
 
-}  // namespace
-
-// At the receiver.
-
-status device_state::announce_receive(operation_state& receive, const receive_request& request) {
-  completion& local = *receive.target;
-  receive.bytes = receive.into.bytes();
-  // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
-  receive.announced_to.store(request.peer, std::memory_order_relaxed);
-  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
-  const auto give_back = [&] {
-    operation_state::take_back_signal(local);
-    runtime_->put_back(receive);
-  };
-  const auto post = [&](std::uint32_t number) {
-    receive.sequence = number;
-    receive.reach(step::wait_for_sender);
-    const net::post_result result = inject_ready(receive);
-    if (result == net::post_result::ok) return status::posted(ticket);
-    if (request.allow_retry) return status::retry(shortage_of(result));
-    take_up(receive, step::ready);
-    return status::posted(ticket);
-  };
-  status answer = status::retry(shortage::lock);
-  try {
-    answer = post_numbered(*request.engine->numbers, request, operation::receive, runtime_->receives().count(), post);
-  } catch (...) {
-    give_back();
-    throw;
-  }
-  if (answer.is_retry()) give_back();
-  return unless_cut_off(operation::receive, request.peer, answer);
-}
-
 // Once it is out, the receive may be complete.
-net::post_result device_state::inject_ready(operation_state& receive) noexcept {
+net::post_result inject_ready(device_state& dev, operation_state& receive) noexcept {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);   // [own] until RTR is out
   const engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
   const net::header what{.kind = static_cast<std::uint32_t>(wire::ready_to_receive),
@@ -74,22 +52,130 @@ net::post_result device_state::inject_ready(operation_state& receive) noexcept {
                          .note = operation_pool::note_of(ticket),
                          .tag = receive.tag};
   const ready_body body{reinterpret_cast<std::uint64_t>(receive.into.address()), receive.bytes, ticket};
-  return inject(receive.peer, receive.device, what, body);
+  return dev.inject(receive.peer, receive.device, what, body);
 }
 
-bool device_state::ready(operation_state& receive) noexcept {
+// Packets come in any order. What the message leaves of the buffer is counted with its end, and one more, so that the
+// receive is complete once the packets and the end are here, and not before.
+void count_written(device_state& dev, operation_state& receive, std::uint64_t bytes) noexcept {
+  const std::uint64_t all = receive.bytes + 1;
+  // [written.note] relaxed: the ticket stays until all is counted, and was seen by [operation.at].
+  const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));
+  const std::uint32_t peer = receive.peer;
+  // [written.count] acq_rel -> [written.count]: whoever counts the rest sees all packets in the buffer, and the end.
+  if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
+  if (dev.runtime().claim(note, peer) == nullptr) return;  // a peer gone wild has ended it twice
+  receive.bytes = receive.message_bytes;
+  if (receive.acknowledge) {
+    if (!rendezvous::send_fin(dev, receive)) dev.defer(receive);
+  } else {
+    complete::signal_or_defer(dev, receive);
+  }
+}
+
+bool is_short(device_state& dev, const operation_state& send) noexcept {
+  return send.bytes <= dev.runtime().packets().packet_bytes();
+}
+
+// The first step of a send that has met its receive.
+step step_with(device_state& dev, operation_state& send, const ready_body& ready) noexcept {
+  send.remote_ticket = ready.ticket;
+  send.remote_address = ready.address;
+  send.operand = 0;
+  if (send.bytes > ready.bytes) {
+    send.operand = static_cast<std::uint64_t>(errc::truncated);  // the receiver's error alone
+    return step::send_written;
+  }
+  if (!send.acknowledge || (ready.address != 0 && !is_short(dev, send))) return step::write;
+  send.remote_address = 0;  // packets, which the receiver confirms: it is told by FIN whom
+  return step::send_written;
+}
+
+status begin_write(device_state& dev, operation_state& send, unexpected_message& with, bool allow_done) noexcept {
+  const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
+  const step first = step_with(dev, send, body_of(with));
+  dev.runtime().unexpected_sends().put(with);
+  send.reach(first);
+  completion& local = *send.target;
+  const bool may_be_done = allow_done && !send.acknowledge && (first == step::send_written || is_short(dev, send));
+  if (may_be_done) send.target = nullptr;
+  if (advance(dev, send)) {
+    if (!may_be_done) return status::posted(ticket);
+    operation_state::take_back_signal(local);
+    return status::done();
+  }
+  send.target = &local;
+  dev.defer(send);
+  return status::posted(ticket);
+}
+
+bool write_piece(device_state& dev, operation_state& send) noexcept {
+  const std::uint64_t done = send.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
+  const std::uint64_t bytes = std::min(send.bytes - done, write_bytes_max);
+  switch (one_sided::copy_piece(dev, send, done, static_cast<std::size_t>(bytes))) {
+    case net::copy_result::done:
+      send.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
+      if (done + bytes < send.bytes) return false;
+      dev.counts().went(path::copied, send.what, send.bytes);
+      break;
+    case net::copy_result::unavailable:
+      send.remote_address = 0;
+      send.moved.store(0, std::memory_order_relaxed);  // [own] begins again by packets
+      send.reach(send.acknowledge ? step::send_written : step::stream);
+      return false;
+    case net::copy_result::bad_address: send.error = errc::transport_failed; break;
+    case net::copy_result::peer_gone: send.error = errc::peer_failed; break;
+  }
+  return send_written(dev, send);
+}
+
+}  // namespace
+
+status announce(device_state& dev, operation_state& receive, const receive_request& request) {
+  completion& local = *receive.target;
+  receive.bytes = receive.into.bytes();
+  // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
+  receive.announced_to.store(request.peer, std::memory_order_relaxed);
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
+  const auto give_back = [&] {
+    operation_state::take_back_signal(local);
+    dev.runtime().put_back(receive);
+  };
+  const auto post = [&](std::uint32_t number) {
+    receive.sequence = number;
+    receive.reach(step::wait_for_sender);
+    const net::post_result result = inject_ready(dev, receive);
+    if (result == net::post_result::ok) return status::posted(ticket);
+    if (request.allow_retry) return status::retry(shortage_of(result));
+    dev.defer(receive, step::ready);
+    return status::posted(ticket);
+  };
+  status answer = status::retry(shortage::lock);
+  try {
+    answer =
+        post_numbered(*request.engine->numbers, request, operation::receive, dev.runtime().receives().count(), post);
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  if (answer.is_retry()) give_back();
+  return unless_cut_off(dev, operation::receive, request.peer, answer);
+}
+
+bool send_ready(device_state& dev, operation_state& receive) noexcept {
   receive.reach(step::wait_for_sender);
-  if (inject_ready(receive) == net::post_result::ok) return true;
+  if (inject_ready(dev, receive) == net::post_result::ok) return true;
   receive.reach(step::ready);
   return false;
 }
 
 // A packet of a message, the last one or all of it, for a receive that has announced its buffer.
-bool device_state::on_written_chunk(const net::arrival& message, std::uint64_t offset) noexcept {
+bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept {
   const bool is_last = kind_of(message.header.kind) == wire::last_chunk;
-  operation_state* const receive = runtime_->receives().find(message.header.tag, message.source, step::wait_for_sender);
+  operation_state* const receive =
+      dev.runtime().receives().find(message.header.tag, message.source, step::wait_for_sender);
   if (receive == nullptr || (message.bytes == 0 && !is_last) || !is_within(offset, message.bytes, receive->bytes)) {
-    return refuse(message);
+    return arrivals::refuse(dev, message);
   }
   std::uint64_t written = message.bytes;
   receive->into.copy_from(message.payload, offset, message.bytes);
@@ -98,73 +184,50 @@ bool device_state::on_written_chunk(const net::arrival& message, std::uint64_t o
     written += receive->bytes - receive->message_bytes + 1;
   }
   give_back(message);
-  count_written(*receive, written);
+  count_written(dev, *receive, written);
   return true;
 }
 
-// Packets come in any order. What the message leaves of the buffer is counted with its end, and one more, so that the
-// receive is complete once the packets and the end are here, and not before.
-void device_state::count_written(operation_state& receive, std::uint64_t bytes) noexcept {
-  const std::uint64_t all = receive.bytes + 1;
-  // [written.note] relaxed: the ticket stays until all is counted, and was seen by [operation.at].
-  const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));
-  const std::uint32_t peer = receive.peer;
-  // [written.count] acq_rel -> [written.count]: whoever counts the rest sees all packets in the buffer, and the end.
-  if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
-  if (runtime_->claim(note, peer) == nullptr) return;  // a peer gone wild has ended it twice
-  receive.bytes = receive.message_bytes;
-  if (receive.acknowledge) {
-    if (!send_fin(receive)) put_off(receive);
-  } else if (!signal(receive)) {
-    take_up(receive, step::signal);
-  }
-}
-
-bool device_state::on_written(const net::arrival& message) noexcept {
+bool on_written(device_state& dev, const net::arrival& message) noexcept {
   written_body body;
-  if (!read_body(message, body)) return refuse(message);
-  operation_state* const receive = runtime_->receives().find(body.ticket, message.source, step::wait_for_sender);
-  const errc error = error_of(body.error);
-  if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return refuse(message);
+  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  operation_state* const receive = dev.runtime().receives().find(body.ticket, message.source, step::wait_for_sender);
+  const errc error = arrivals::error_of(body.error);
+  if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrivals::refuse(dev, message);
   if (error == errc::none && body.acknowledge != 0) {
     receive->acknowledge = true;
     receive->remote_ticket = body.acknowledge;
     receive->message_bytes = body.bytes;
-    count_written(*receive, receive->bytes - body.bytes + 1);
+    count_written(dev, *receive, receive->bytes - body.bytes + 1);
     return true;
   }
-  if (runtime_->claim(operation_pool::note_of(body.ticket), message.source) == nullptr) return refuse(message);
+  if (dev.runtime().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
+    return arrivals::refuse(dev, message);
   receive->error = error;
   receive->message_bytes = body.bytes;
   receive->bytes = error == errc::none ? body.bytes : 0;
   if (error == errc::cancelled) receive->into = {};
-  if (!signal(*receive)) take_up(*receive, step::signal);
+  complete::signal_or_defer(dev, *receive);
   return true;
 }
 
 // The buffer is in its sender's hands, who is asked. What is read here may be another receive's by now: then a sender
 // that knows nothing of `ticket` says nothing.
-match_result device_state::ask_back(std::uint64_t ticket) noexcept {
-  const operation_state* const receive = runtime_->receives().find(ticket, step::wait_for_sender);
+match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
+  const operation_state* const receive = dev.runtime().receives().find(ticket, step::wait_for_sender);
   if (receive == nullptr) {
-    return runtime_->receives().find(ticket, step::ready) != nullptr ? match_result::busy : match_result::none;
+    return dev.runtime().receives().find(ticket, step::ready) != nullptr ? match_result::busy : match_result::none;
   }
   // [receive.announced_in] relaxed: as in `take_out`.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   // [receive.ask] relaxed <- [receive.announced]: a guess, as above.
   const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
   const net::header what{.kind = static_cast<std::uint32_t>(wire::take_back_ready), .id = engine.id};
-  static_cast<void>(inject(sender, net::any_device, what, take_back_body{ticket}));  // no room: the user asks again
+  static_cast<void>(dev.inject(sender, net::any_device, what, take_back_body{ticket}));  // no room: the user asks again
   return match_result::busy;
 }
 
-// At the sender.
-
-bool device_state::is_short(const operation_state& send) const noexcept {
-  return send.bytes <= runtime_->packets().packet_bytes();
-}
-
-status device_state::match_ready(operation_state& send, engine_state& engine, bool allow_done, bool allow_retry) {
+status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done, bool allow_retry) {
   const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own] until it waits
   completion& local = *send.target;
   const std::uint32_t peer = send.peer;
@@ -175,91 +238,40 @@ status device_state::match_ready(operation_state& send, engine_state& engine, bo
   for (unsigned tries = 0;; ++tries) {
     switch (engine.ordered->post(send, found)) {
       case match_result::inserted: return status::posted(ticket);
-      case match_result::matched: return begin_write(send, static_cast<unexpected_message&>(*found), allow_done);
+      case match_result::matched: return begin_write(dev, send, static_cast<unexpected_message&>(*found), allow_done);
       default: break;
     }
     if (allow_retry || tries == number_tries_max) break;
     waiting.pause();
   }
   operation_state::take_back_signal(local);
-  runtime_->put_back(send);
-  if (!allow_retry) throw_backlog_full(operation::send, peer, runtime_->posts().count());
+  dev.runtime().put_back(send);
+  if (!allow_retry) throw_backlog_full(operation::send, peer, dev.runtime().posts().count());
   return status::retry(shortage::lock);
 }
 
-// The first step of a send that has met its receive.
-step device_state::step_with(operation_state& send, const ready_body& ready) const noexcept {
-  send.remote_ticket = ready.ticket;
-  send.remote_address = ready.address;
-  send.operand = 0;
-  if (send.bytes > ready.bytes) {
-    send.operand = static_cast<std::uint64_t>(errc::truncated);  // the receiver's error alone
-    return step::send_written;
-  }
-  if (!send.acknowledge || (ready.address != 0 && !is_short(send))) return step::write;
-  send.remote_address = 0;  // packets, which the receiver confirms: it is told by FIN whom
-  return step::send_written;
-}
-
-status device_state::begin_write(operation_state& send, unexpected_message& with, bool allow_done) noexcept {
-  const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
-  const step first = step_with(send, body_of(with));
-  runtime_->unexpected_sends().put(with);
-  send.reach(first);
-  completion& local = *send.target;
-  const bool may_be_done = allow_done && !send.acknowledge && (first == step::send_written || is_short(send));
-  if (may_be_done) send.target = nullptr;
-  if (advance(send)) {
-    if (!may_be_done) return status::posted(ticket);
-    operation_state::take_back_signal(local);
-    return status::done();
-  }
-  send.target = &local;
-  put_off(send);
-  return status::posted(ticket);
-}
-
 // By an RTR that has come.
-void device_state::meet_ready(operation_state& send, const ready_body& with) noexcept {
-  const step first = step_with(send, with);
+void meet_ready(device_state& dev, operation_state& send, const ready_body& with) noexcept {
+  const step first = step_with(dev, send, with);
   send.reach(first);
-  if ((first == step::write && !is_short(send)) || !advance(send)) put_off(send);
+  if ((first == step::write && !is_short(dev, send)) || !advance(dev, send)) dev.defer(send);
 }
 
-bool device_state::write(operation_state& send) noexcept {
-  if (is_short(send)) {
+bool write(device_state& dev, operation_state& send) noexcept {
+  if (is_short(dev, send)) {
     const net::header what{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.remote_ticket};
     shortage reason = shortage::none;  // nobody asks for it here
-    if (post_eager(send.peer, send.device, what, send.source, reason) != net::post_result::ok) return false;
-    send.reach(step::signal);
-    return signal(send);
-  }
-  if (send.remote_address != 0) return write_piece(send);
-  send.reach(step::stream);
-  return stream(send);
-}
-
-bool device_state::write_piece(operation_state& send) noexcept {
-  const std::uint64_t done = send.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
-  const std::uint64_t bytes = std::min(send.bytes - done, write_bytes_max);
-  switch (copy_piece(send, done, static_cast<std::size_t>(bytes))) {
-    case net::copy_result::done:
-      send.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
-      if (done + bytes < send.bytes) return false;
-      counts_.went(path::copied, send.what, send.bytes);
-      break;
-    case net::copy_result::unavailable:
-      send.remote_address = 0;
-      send.moved.store(0, std::memory_order_relaxed);  // [own] begins again by packets
-      send.reach(send.acknowledge ? step::send_written : step::stream);
+    if (posting::post_eager(dev, send.peer, send.device, what, send.source, reason) != net::post_result::ok)
       return false;
-    case net::copy_result::bad_address: send.error = errc::transport_failed; break;
-    case net::copy_result::peer_gone: send.error = errc::peer_failed; break;
+    send.reach(step::signal);
+    return complete::signal(dev, send);
   }
-  return send_written(send);
+  if (send.remote_address != 0) return write_piece(dev, send);
+  send.reach(step::stream);
+  return rendezvous::stream(dev, send);
 }
 
-bool device_state::send_written(operation_state& send) noexcept {
+bool send_written(device_state& dev, operation_state& send) noexcept {
   const std::uint64_t told = send.error != errc::none ? static_cast<std::uint64_t>(send.error) : send.operand;
   const bool sends_packets = send.acknowledge && send.remote_address == 0 && send.bytes != 0 && told == 0;
   // Whom nothing can be told is not waited for.
@@ -268,47 +280,49 @@ bool device_state::send_written(operation_state& send) noexcept {
     const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
     const net::header what{.kind = static_cast<std::uint32_t>(wire::written),
                            .note = sends_packets ? operation_pool::note_of(ticket) : 0};
-    if (inject(send.peer, send.device, what, body) != net::post_result::ok) {
+    if (dev.inject(send.peer, send.device, what, body) != net::post_result::ok) {
       send.reach(step::send_written);
       return false;
     }
   }
   send.reach(sends_packets ? step::stream : step::signal);
-  return sends_packets ? stream(send) : signal(send);
+  return sends_packets ? rendezvous::stream(dev, send) : complete::signal(dev, send);
 }
 
-bool device_state::on_ready(const net::arrival& message) noexcept {
+bool on_ready(device_state& dev, const net::arrival& message) noexcept {
   ready_body body;
-  if (!read_body(message, body)) return refuse(message);
-  const engine_target to = engine_of(message);
-  if (to.what == fate::no_room) return false;
-  if (to.what == fate::kept) return true;
-  if (to.what == fate::deliver && to.engine->receiver_first) return match_in_order(*to.engine, message);
-  if (to.what == fate::deliver) say_kinds_differ(*to.engine, message);
+  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  const found_engine to = send_recv::find_engine(dev, message);
+  if (to.state == lookup::no_room) return false;
+  if (to.state == lookup::kept) return true;
+  if (to.state == lookup::found && to.engine->receiver_first)
+    return send_recv::match_in_order(dev, *to.engine, message);
+  if (to.state == lookup::found) say_kinds_differ(dev, *to.engine, message);
   // Nobody will ever send to it: its receiver is told.
-  operation_state* const answer = arrival_operation(message);
-  if (answer == nullptr) return put_aside(message);
+  operation_state* const answer = arrivals::get_operation(dev, message);
+  if (answer == nullptr) return arrivals::put_aside(dev, message);
   answer->remote_ticket = body.ticket;
   answer->operand = static_cast<std::uint64_t>(errc::unknown_completion);
-  take_up(*answer, step::send_written);
+  dev.defer(*answer, step::send_written);
   return true;
 }
 
-void device_state::say_kinds_differ(engine_state& engine, const net::arrival& message) noexcept {
+void say_kinds_differ(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
   const bool is_here = engine.receiver_first;
   base::log_once(engine.told_of_kind, base::log_level::error,
                  "matching engine {} is receiver-first on rank {} and not on rank {}: nothing can be sent and received "
                  "in it between the two; make it alike on all ranks",
-                 engine.id, is_here ? runtime_->rank() : message.source, is_here ? message.source : runtime_->rank());
+                 engine.id, is_here ? dev.runtime().rank() : message.source,
+                 is_here ? message.source : dev.runtime().rank());
 }
 
-bool device_state::on_take_back(const net::arrival& message) noexcept {
+bool on_take_back(device_state& dev, const net::arrival& message) noexcept {
   take_back_body body;
-  if (!read_body(message, body)) return refuse(message);
-  const detail::id_entry found = runtime_->find_engine(message.header.id);
+  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  const detail::id_entry found = dev.runtime().find_engine(message.header.id);
   if (found.state != detail::presence::present) return true;  // its receiver has been told, or asks again
   engine_state& engine = *static_cast<engine_state*>(found.object);
-  if (!engine.receiver_first) return refuse(message);
+  if (!engine.receiver_first) return arrivals::refuse(dev, message);
   const match_key of_source = make_match_key(engine.id, match_policy::rank_only, message.source, 0);
   ordered_message* ready = nullptr;
   const match_result result = engine.ordered->take_meant(
@@ -317,19 +331,19 @@ bool device_state::on_take_back(const net::arrival& message) noexcept {
         return body_of(static_cast<const unexpected_message&>(each)).ticket == body.ticket;
       },
       ready);
-  if (result == match_result::removed) give_up(static_cast<unexpected_message&>(*ready), errc::cancelled);
+  if (result == match_result::removed) give_up(dev, static_cast<unexpected_message&>(*ready), errc::cancelled);
   return result != match_result::busy;
 }
 
 // A receive that no send will meet here: its receiver is told, at once or once there is an operation for it.
-void device_state::give_up(unexpected_message& ready, errc why) noexcept {
+void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
   ready.why = why;
-  if (operation_state* const answer = operation_for_unwanted(); answer != nullptr) {
-    answer_unwanted(*answer, ready);
+  if (operation_state* const answer = send_recv::operation_for_unwanted(dev); answer != nullptr) {
+    send_recv::answer_unwanted(dev, *answer, ready);
     return;
   }
-  runtime_->unexpected().put_aside(ready);
-  runtime_->parking().stir(index_);  // whoever sleeps here is to look for an operation
+  dev.runtime().unexpected().put_aside(ready);
+  dev.runtime().parking().stir(dev.index());  // whoever sleeps here is to look for an operation
 }
 
-}  // namespace weft::core
+}  // namespace weft::core::receiver_first

@@ -5,6 +5,7 @@
 #include "base/backoff.hpp"
 #include "base/this_suspender.hpp"
 #include "core/device/device_state.hpp"
+#include "core/protocol/post_message.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {

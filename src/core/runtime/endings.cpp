@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/assertion.hpp"
+#include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -113,7 +114,7 @@ void end_of_engine::drop_all() noexcept {
     posted = receives;
     for (ordered_message* each = messages.first; each != nullptr;) {
       ordered_message* const next = each->next;
-      of_->default_state().discard(static_cast<unexpected_message&>(*each));
+      send_recv::discard(of_->default_state(), static_cast<unexpected_message&>(*each));
       each = next;
     }
     ordered_counts left;
@@ -128,7 +129,8 @@ void end_of_engine::drop_all() noexcept {
         if (some->side == match_side::receive) {
           posted = some;
         } else {
-          of_->default_state().discard(static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
+          send_recv::discard(of_->default_state(),
+                             static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
         }
         some = next;
       }

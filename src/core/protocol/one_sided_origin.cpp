@@ -2,16 +2,22 @@
 // the kernel does it, else asked for by messages, which the target's progress answers (yan2025-lci, table 1).
 //
 // Cost of 8 bytes into mapped memory: the peer's region in its table, and the copy.
+#include "core/protocol/one_sided_origin.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "core/device/device_state.hpp"
+#include "core/protocol/complete.hpp"
+#include "core/protocol/lost_message.hpp"
+#include "core/protocol/post_message.hpp"
 #include "core/protocol/remote_atomic.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core {
+namespace weft::core::one_sided {
+
 namespace {
 
 // Bytes copied in one call: some tens of microseconds.
@@ -57,65 +63,81 @@ void check_alignment(const transfer_request& request, const region_place& place)
                           request.bytes, request.at.offset, request.peer, request.bytes)};
 }
 
-}  // namespace
-
-status device_state::post_transfer(const transfer_request& request) {
-  return unless_cut_off(request.what, request.peer,
-                        counts_.answered(request.what, request.bytes, try_post_transfer(request)));
+attempt begin_transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
+  // Nothing to move: what is left is the signal.
+  if (operation.bytes == 0) return notify(dev, operation);
+  const bool direct =
+      operation.mapped != nullptr || (operation.remote_address != 0 && operation.what != operation::atomic);
+  operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [own]
+  return direct ? transfer(dev, operation, reason) : ask(dev, operation, reason);
 }
 
-status device_state::try_post_transfer(const transfer_request& request) {
+std::uint64_t put_bytes_max(device_state& dev) noexcept {
+  return dev.runtime().packets().packet_bytes() - sizeof(put_body);
+}
+
+status try_post_transfer(device_state& dev, const transfer_request& request) {
   const region_place place =
-      runtime_->regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
+      dev.runtime().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
   if (place.by == region_place::way::refused) refuse_region(request);
   check_alignment(request, place);
-  operation_state* const operation = runtime_->posts().try_get();
+  operation_state* const operation = dev.runtime().posts().try_get();
   if (operation == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);
-    throw_backlog_full(request.what, request.peer, runtime_->posts().count());
+    throw_backlog_full(request.what, request.peer, dev.runtime().posts().count());
   }
   describe(*operation, request, place);
   operation->will_signal(*request.local);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
   // Done with the first message means: its buffer is free, and only a flush still waits for it.
   const bool may_leave = request.allow_done && !request.delivered && request.what != operation::get &&
-                         request.into.bytes() == 0 && request.bytes <= put_bytes_max();
+                         request.into.bytes() == 0 && request.bytes <= put_bytes_max(dev);
   operation->leaves = may_leave;
   shortage reason = shortage::ring;
-  switch (begin_transfer(*operation, reason)) {
+  switch (begin_transfer(dev, *operation, reason)) {
     case attempt::finished:
       if (!request.allow_done || operation->error != errc::none) break;
       operation_state::take_back_signal(*request.local);
-      runtime_->put_back(*operation);
+      dev.runtime().put_back(*operation);
       return status::done();
     case attempt::waiting: return may_leave ? status::done() : status::posted(ticket);
     case attempt::stuck:
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [own]
         operation->leaves = false;
-        if (request.what != operation::get) runtime_->await(*operation);  // a flush waits for a copy from here, too
-        put_off(*operation);
+        if (request.what != operation::get) dev.runtime().await(*operation);  // a flush waits for a copy from here, too
+        dev.defer(*operation);
         return status::posted(ticket);
       }
-      runtime_->forget(*operation);
+      dev.runtime().forget(*operation);
       operation_state::take_back_signal(*request.local);
-      runtime_->put_back(*operation);
+      dev.runtime().put_back(*operation);
       return status::retry(reason);
   }
-  if (!signal(*operation)) take_up(*operation, step::signal);
+  complete::signal_or_defer(dev, *operation);
   return status::posted(ticket);
 }
 
-device_state::attempt device_state::begin_transfer(operation_state& operation, shortage& reason) noexcept {
-  // Nothing to move: what is left is the signal.
-  if (operation.bytes == 0) return notify(operation);
-  const bool direct =
-      operation.mapped != nullptr || (operation.remote_address != 0 && operation.what != operation::atomic);
-  operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [own]
-  return direct ? transfer(operation, reason) : ask(operation, reason);
+// A put that rides with its message; `none` where there is no packet for it.
+std::uint32_t pack_put(device_state& dev, const operation_state& operation, std::uint64_t ticket) noexcept {
+  packet_pool& packets = dev.runtime().packets();
+  const std::uint32_t packet = packets.try_get_for(operation.bytes);
+  if (packet == packet_pool::none) return packet;
+  const put_body body{operation.region, operation.region_offset, ticket};
+  std::memcpy(packets.data(packet), &body, sizeof body);
+  operation.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
+  return packet;
+}
+
+}  // namespace
+
+status post_transfer(device_state& dev, const transfer_request& request) {
+  return unless_cut_off(dev, request.what, request.peer,
+                        dev.counts().answered(request.what, request.bytes, try_post_transfer(dev, request)));
 }
 
 // One copy of at most `bytes` bytes, from `done` on.
-net::copy_result device_state::copy_piece(operation_state& operation, std::uint64_t done, std::size_t bytes) noexcept {
+net::copy_result copy_piece(device_state& dev, operation_state& operation, std::uint64_t done,
+                            std::size_t bytes) noexcept {
   const bool is_out = operation.what != operation::get;
   if (operation.mapped != nullptr) {
     if (is_out) {
@@ -131,11 +153,13 @@ net::copy_result device_state::copy_piece(operation_state& operation, std::uint6
     if (is_out) {
       const auto from = operation.source.piece_at(done);
       piece = std::min(from.size(), bytes);
-      result = way(operation.peer).write_remote(operation.peer, from.data(), operation.remote_address + done, piece);
+      result = dev.endpoint_to(operation.peer)
+                   .write_remote(operation.peer, from.data(), operation.remote_address + done, piece);
     } else {
       const auto to = operation.into.piece_at(done);
       piece = std::min(to.size(), bytes);
-      result = way(operation.peer).read_remote(operation.peer, to.data(), operation.remote_address + done, piece);
+      result = dev.endpoint_to(operation.peer)
+                   .read_remote(operation.peer, to.data(), operation.remote_address + done, piece);
     }
     if (result != net::copy_result::done) return result;
     done += piece;
@@ -144,7 +168,7 @@ net::copy_result device_state::copy_piece(operation_state& operation, std::uint6
   return net::copy_result::done;
 }
 
-device_state::attempt device_state::transfer(operation_state& operation, shortage& reason) noexcept {
+attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   if (operation.what == operation::atomic) {
     const std::uint64_t old = apply_atomic(operation.mapped, operation.sequence, operation.operand, operation.compare);
     operation.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
@@ -153,65 +177,50 @@ device_state::attempt device_state::transfer(operation_state& operation, shortag
   }
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the copying device's alone
   const std::uint64_t bytes = std::min(operation.bytes - done, copy_bytes_max);
-  switch (bytes == 0 ? net::copy_result::done : copy_piece(operation, done, static_cast<std::size_t>(bytes))) {
+  switch (bytes == 0 ? net::copy_result::done : copy_piece(dev, operation, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done: break;
     case net::copy_result::unavailable:
       operation.remote_address = 0;
       operation.moved.store(0, std::memory_order_relaxed);         // [own] begins again by messages
       operation.next.store(step::ask, std::memory_order_relaxed);  // [own]
-      return ask(operation, reason);
+      return ask(dev, operation, reason);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
   }
   if (operation.error != errc::none) return attempt::finished;
   operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the copying device's alone
   if (done + bytes < operation.bytes) return attempt::stuck;
-  if (operation.mapped == nullptr) counts_.went(path::copied, operation.what, operation.bytes);
-  return notify(operation);
+  if (operation.mapped == nullptr) dev.counts().went(path::copied, operation.what, operation.bytes);
+  return notify(dev, operation);
 }
 
 // The signal of a put or get whose data has been moved from here.
-device_state::attempt device_state::notify(operation_state& operation) noexcept {
+attempt notify(device_state& dev, operation_state& operation) noexcept {
   if (operation.id == no_signal) return attempt::finished;
   const wire kind = operation.what == operation::put ? wire::put_signal : wire::get_signal;
   const net::header what{.kind = static_cast<std::uint32_t>(kind), .id = operation.id, .tag = operation.tag};
   const signal_body body{operation.region, operation.region_offset, operation.bytes};
-  if (inject(operation.peer, operation.device, what, body) == net::post_result::ok) return attempt::finished;
+  if (dev.inject(operation.peer, operation.device, what, body) == net::post_result::ok) return attempt::finished;
   operation.next.store(step::notify, std::memory_order_relaxed);  // [own]
   return attempt::stuck;
-}
-
-std::uint64_t device_state::put_bytes_max() const noexcept {
-  return runtime_->packets().packet_bytes() - sizeof(put_body);
-}
-
-// A put that rides with its message; `none` where there is no packet for it.
-std::uint32_t device_state::pack_put(const operation_state& operation, std::uint64_t ticket) noexcept {
-  packet_pool& packets = runtime_->packets();
-  const std::uint32_t packet = packets.try_get_for(operation.bytes);
-  if (packet == packet_pool::none) return packet;
-  const put_body body{operation.region, operation.region_offset, ticket};
-  std::memcpy(packets.data(packet), &body, sizeof body);
-  operation.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
-  return packet;
 }
 
 // The first message of an operation that the target's progress does. What comes back may find the operation at work
 // before this returns: so all of it is set, and what the message needs is read, before it waits for its answer. Where
 // it is stuck, `reason` says what is short.
-device_state::attempt device_state::ask(operation_state& operation, shortage& reason) noexcept {
+attempt ask(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   const bool is_get = operation.what == operation::get;
   const bool is_atomic = operation.what == operation::atomic;
-  const bool rides = operation.what == operation::put && operation.bytes <= put_bytes_max();
+  const bool rides = operation.what == operation::put && operation.bytes <= put_bytes_max(dev);
   net::header what{.id = operation.id,
                    .sequence = operation.sequence,
                    .note = operation_pool::note_of(ticket),
                    .tag = operation.tag};
   const auto put_bytes = static_cast<std::uint32_t>(rides ? sizeof(put_body) + operation.bytes : 0);
-  const std::uint32_t packet = rides ? pack_put(operation, ticket) : packet_pool::none;
+  const std::uint32_t packet = rides ? pack_put(dev, operation, ticket) : packet_pool::none;
   const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
   const put_rts_body rts{operation.region, operation.region_offset, operation.bytes, ticket};
   const std::uint64_t bytes = operation.bytes;
@@ -222,22 +231,22 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
     reason = shortage::packets;
   } else {
     if (leaves) operation.target = nullptr;
-    if (!is_get) runtime_->await(operation);
+    if (!is_get) dev.runtime().await(operation);
     operation.reach(is_get ? step::wait_for_chunks : step::wait_for_answer);
     if (is_atomic) {
       what.kind = static_cast<std::uint32_t>(wire::atomic);
-      result = inject(peer, device, what, atomic);
+      result = dev.inject(peer, device, what, atomic);
     } else if (rides) {
       what.kind = static_cast<std::uint32_t>(wire::put);
-      result = way(peer).try_send(peer, device, what, packet, put_bytes);
+      result = dev.endpoint_to(peer).try_send(peer, device, what, packet, put_bytes);
       if (result == net::post_result::ok) {
-        counts_.went(path::one_packet, operation::put, bytes);
+        dev.counts().went(path::one_packet, operation::put, bytes);
       } else {
-        runtime_->packets().put(packet);
+        dev.runtime().packets().put(packet);
       }
     } else {
       what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
-      result = inject(peer, device, what, rts);
+      result = dev.inject(peer, device, what, rts);
     }
     reason = shortage_of(result);
   }
@@ -251,11 +260,11 @@ device_state::attempt device_state::ask(operation_state& operation, shortage& re
 }
 
 // In the backlog: true once this device has nothing more to do for it.
-bool device_state::go_on(operation_state& operation, attempt answer) noexcept {
+bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept {
   if (answer == attempt::stuck) return false;
   if (answer == attempt::waiting) return true;
   operation.reach(step::signal);
-  return signal(operation);
+  return complete::signal(dev, operation);
 }
 
-}  // namespace weft::core
+}  // namespace weft::core::one_sided

@@ -1,0 +1,13 @@
+// Posts whose arguments are checked first.
+#pragma once
+
+#include "core/device/device_state.hpp"
+#include "core/message/payload.hpp"
+
+namespace weft::core {
+
+/// What `device::post_recv` promises.
+[[nodiscard]] status post_receive_checked(device_state& dev, std::uint32_t peer, const target_payload& into,
+                                          completion& local, const post_recv_options& options);
+
+}  // namespace weft::core

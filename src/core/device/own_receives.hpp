@@ -1,0 +1,67 @@
+// Receives that a device of one thread's own keeps at hand: most are posted and completed by the same device, so it
+// takes and gives back half of them at once instead of one exchange for each. A shared device keeps none.
+//
+// Cost: a plain load and store each way.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "core/device/operation_state.hpp"
+
+namespace weft::core {
+
+/// They come on top of `WEFT_RECEIVES_MAX`, so that no other device goes short of what one keeps.
+inline constexpr std::uint32_t spare_receives_max = 32;
+[[nodiscard]] constexpr std::uint32_t spare_receives_of(std::uint32_t receives_max) noexcept {
+  return std::min(spare_receives_max, receives_max / 128);
+}
+
+/// **Threads**: the device's own, if there is `room`; any, if that is 0.
+class own_receives {
+ public:
+  own_receives(operation_pool& pool, std::uint32_t room) noexcept : pool_{&pool}, room_{room} {}
+  ~own_receives() { pool_->put_many(indices_.data(), count_); }
+  own_receives(const own_receives&) = delete;
+  own_receives& operator=(const own_receives&) = delete;
+
+  [[nodiscard]] bool has_some() const noexcept { return count_ != 0; }
+  /// If it has some.
+  [[nodiscard]] [[gnu::always_inline]] operation_state& take() noexcept { return pool_->name(indices_[--count_]); }
+  /// Null if there are none in the pool either.
+  [[nodiscard]] [[gnu::always_inline]] operation_state* get() noexcept {
+    if (!has_some()) [[unlikely]]
+      return get_slow();
+    return &take();
+  }
+  [[gnu::always_inline]] void put(operation_state& done) noexcept {
+    if (count_ == room_) [[unlikely]]
+      return put_slow(done);
+    indices_[count_++] = pool_->unname(done);
+  }
+
+ private:
+  [[nodiscard]] [[gnu::noinline]] operation_state* get_slow() noexcept {
+    if (room_ == 0) return pool_->try_get_as_it_is();
+    count_ = pool_->take_many(indices_.data(), (room_ + 1) / 2);
+    return count_ == 0 ? nullptr : &take();
+  }
+  [[gnu::noinline]] void put_slow(operation_state& done) noexcept {
+    if (room_ == 0) {
+      pool_->put(done);
+      return;
+    }
+    const std::uint32_t kept = room_ / 2;
+    pool_->put_many(indices_.data() + kept, count_ - kept);
+    count_ = kept;
+    indices_[count_++] = pool_->unname(done);
+  }
+
+  operation_pool* pool_;
+  std::uint32_t room_;
+  std::uint32_t count_ = 0;
+  std::array<std::uint32_t, spare_receives_max> indices_{};
+};
+
+}  // namespace weft::core

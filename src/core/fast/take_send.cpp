@@ -1,0 +1,30 @@
+#include "core/fast/take_send.hpp"
+
+namespace weft::core::fast {
+
+// A short send to the engine that all share goes straight into the buffer of its receive. By values, and apart: what
+// polls for active messages keeps its registers.
+[[gnu::noinline]] bool take_send(device_state& dev, std::uint32_t source, match_policy policy, std::uint64_t tag,
+                                 const std::byte* payload, std::uint32_t bytes) noexcept {
+  const match_key key = make_match_key(default_matching_engine, policy, source, tag);
+  match_node* found = nullptr;
+  if (dev.runtime().matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
+    return send_recv::on_send(
+        dev, {source,
+              {kind_word(wire::send, static_cast<std::uint32_t>(policy)), default_matching_engine, 0, 0, tag},
+              payload,
+              bytes,
+              nullptr});
+  auto& receive = static_cast<operation_state&>(*found);
+  if (bytes <= receive.into.bytes() && !receive.into.is_list()) [[likely]] {
+    detail::copy_inline(receive.into.address(), payload, bytes);
+    if (const completion* const object = signal_receive(dev, receive, source, tag, bytes)) [[likely]] {
+      dev.runtime().signalled(object);
+      return true;
+    }
+  }
+  send_recv::deliver_slow(dev, receive, source, tag, payload, bytes);
+  return true;
+}
+
+}  // namespace weft::core::fast

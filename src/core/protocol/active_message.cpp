@@ -1,0 +1,21 @@
+#include "core/protocol/active_message.hpp"
+
+#include "core/message/message_body.hpp"
+#include "core/protocol/arrive.hpp"
+#include "core/protocol/complete.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core::active_message {
+
+bool on_message(device_state& dev, const net::arrival& message) noexcept {
+  const found_entry to = arrivals::find_entry(dev, message);
+  if (to.state != lookup::found) {
+    if (to.state == lookup::no_room) return false;
+    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+    give_back(message);
+    return true;
+  }
+  return complete::signal(dev, *to.entry->target, complete::record_of(message));
+}
+
+}  // namespace weft::core::active_message

@@ -1,0 +1,59 @@
+#include "core/protocol/advance.hpp"
+
+#include "base/assertion.hpp"
+#include "core/protocol/complete.hpp"
+#include "core/protocol/cooperative_copy.hpp"
+#include "core/protocol/lost_message.hpp"
+#include "core/protocol/one_sided_origin.hpp"
+#include "core/protocol/one_sided_target.hpp"
+#include "core/protocol/post_message.hpp"
+#include "core/protocol/receive.hpp"
+#include "core/protocol/receiver_first.hpp"
+#include "core/protocol/rendezvous.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+// Whether a step does nothing but send: it can't be done where nothing can be sent.
+constexpr bool sends_next(step next) noexcept {
+  return next == step::post || next == step::ask || next == step::notify || next == step::stream ||
+         next == step::send_rtr || next == step::answer_atomic || next == step::ready || next == step::write ||
+         next == step::send_written;
+}
+
+}  // namespace
+
+bool advance(device_state& dev, operation_state& operation) noexcept {
+  shortage reason = shortage::none;  // nobody asks for it here
+  // [operation.resume] relaxed: the backlog has carried the operation here.
+  const step next = operation.next.load(std::memory_order_relaxed);
+  if (sends_next(next) && end_if_cut_off(dev, operation)) [[unlikely]]
+    return complete::signal(dev, operation);
+  switch (next) {
+    case step::post: return posting::post_again(dev, operation);
+    case step::stream: return rendezvous::stream(dev, operation);
+    case step::match: return send_recv::try_match(dev, operation);
+    case step::transfer: return one_sided::go_on(dev, operation, one_sided::transfer(dev, operation, reason));
+    case step::ask: return one_sided::go_on(dev, operation, one_sided::ask(dev, operation, reason));
+    case step::notify: return one_sided::go_on(dev, operation, one_sided::notify(dev, operation));
+    case step::answer_atomic: return one_sided::answer_atomic(dev, operation);
+    case step::send_rtr: return rendezvous::send_rtr(dev, operation);
+    case step::fetch: return rendezvous::fetch(dev, operation);
+    case step::share: return cooperative_copy::write(dev, operation);
+    case step::send_fin: return rendezvous::send_fin(dev, operation);
+    case step::ready: return receiver_first::send_ready(dev, operation);
+    case step::write: return receiver_first::write(dev, operation);
+    case step::send_written: return receiver_first::send_written(dev, operation);
+    case step::signal: return complete::signal(dev, operation);
+    case step::free:
+    case step::wait_for_answer:
+    case step::wait_for_chunks:
+    case step::wait_for_match:
+    case step::wait_for_sender: break;
+  }
+  WEFT_ASSERT_CHECKED(next >= step::post);  // only those lie in a backlog
+  return true;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,11 @@
+// The next step of an operation in the backlog.
+#pragma once
+
+#include "core/device/device_state.hpp"
+
+namespace weft::core {
+
+/// True: this device has nothing more to do for it.
+[[nodiscard]] bool advance(device_state& dev, operation_state& operation) noexcept;
+
+}  // namespace weft::core

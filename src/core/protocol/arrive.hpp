@@ -1,0 +1,55 @@
+// What the handlers of arriving messages share. All handlers answer like `net::arrival_sink::on_message`: true if the
+// message is consumed, false if there is no room and the transport is to keep it.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device/device_state.hpp"
+#include "core/message/message_body.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+
+/// What the id names that a message is for.
+enum class lookup : std::uint8_t {
+  found,
+  kept,     ///< nothing yet: the message waits until somebody registers it
+  no_room,  ///< nothing yet, and there is no room for the message
+  withdrawn,
+};
+struct found_entry {
+  lookup state;
+  remote_entry* entry;
+};
+struct found_engine {
+  lookup state;
+  engine_state* engine;
+};
+
+namespace arrivals {
+
+/// The completion object that `message` is for.
+[[nodiscard]] found_entry find_entry(device_state& dev, const net::arrival& message) noexcept;
+
+/// Counts a message that can't be, and gives its packet back. Always true.
+[[nodiscard]] bool refuse(device_state& dev, const net::arrival& message) noexcept;
+/// An operation to answer the sender with; null where there is none: then `put_aside`.
+[[nodiscard]] operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept;
+/// Keeps the message until there is what it lacks, so that those behind it go on. False: there is no room for it.
+[[nodiscard]] bool put_aside(device_state& dev, const net::arrival& message) noexcept;
+/// The error that a peer tells; none for a number that is no error.
+[[nodiscard]] errc error_of(std::uint64_t word) noexcept;
+
+/// The operation whose first message `message` answers; null where there is none, and then the message is refused.
+template <class Body>
+[[nodiscard]] operation_state* answered(device_state& dev, const net::arrival& message, Body& body) noexcept {
+  if (read_body(message, body)) {
+    operation_state* found = dev.runtime().posts().find(body.ticket, message.source, step::wait_for_answer);
+    if (found != nullptr) return found;
+  }
+  static_cast<void>(refuse(dev, message));
+  return nullptr;
+}
+
+}  // namespace arrivals
+}  // namespace weft::core

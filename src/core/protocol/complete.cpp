@@ -1,0 +1,76 @@
+#include "core/protocol/complete.hpp"
+
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core::complete {
+
+completion_record record_of(operation what, std::uint32_t peer, std::uint64_t tag,
+                            const detail::raw_record::reference& data) noexcept {
+  detail::raw_record raw;
+  raw.peer = peer;
+  raw.what = what;
+  raw.place = data.owner != nullptr ? detail::payload_place::owned : detail::payload_place::borrowed;
+  raw.tag = tag;
+  raw.refer(data);
+  return completion_record{raw};
+}
+
+completion_record record_of(const net::arrival& message) noexcept {
+  if (message.owner != nullptr) {
+    return record_of(operation::message, message.source, message.header.tag,
+                     {const_cast<std::byte*>(message.payload), message.bytes, message.owner, nullptr});
+  }
+  completion_record record;
+  detail::raw_record& raw = record.raw();
+  raw.peer = message.source;
+  raw.what = operation::message;
+  raw.tag = message.header.tag;
+  raw.inline_bytes = static_cast<std::uint8_t>(message.bytes);
+  detail::copy_inline(raw.payload, message.payload, message.bytes);
+  return record;
+}
+
+completion_record record_of(const operation_state& operation) noexcept {
+  const auto* data = operation.into.address() != nullptr ? operation.into.address() : operation.source.address();
+  completion_record record = record_of(operation.what, operation.peer, operation.tag,
+                                       {const_cast<std::byte*>(data), data != nullptr ? operation.bytes : 0,
+                                        operation.owner, operation.context, operation.message_bytes});
+  record.raw().error = operation.error;
+  return record;
+}
+
+bool signal(device_state& dev, operation_state& operation) noexcept {
+  if (operation.target == nullptr) {
+    // Its buffer was free long ago; an error is for the next flush.
+    if (operation.error != errc::none) dev.runtime().note_failure(operation.peer);
+    dev.runtime().put_back(operation);
+    return true;
+  }
+  dev.runtime().forget(operation);  // it is through: a flush doesn't wait for room in the object
+  // A receive that lay in the backlog can't be cancelled any more, as its object may want to know.
+  if (operation.next.load(std::memory_order_relaxed) == step::match) operation.reach(step::signal);  // [own]
+  completion& object = *operation.target;
+  completion_record record = record_of(operation);
+  if (!operation_state::give_signal(object, record)) {
+    record.detach();  // the payload stays with the operation
+    return false;
+  }
+  dev.runtime().signalled(&object);
+  dev.runtime().put_back(operation);
+  return true;
+}
+
+void signal_or_defer(device_state& dev, operation_state& operation) noexcept {
+  if (!signal(dev, operation)) dev.defer(operation, step::signal);
+}
+
+bool signal(device_state& dev, completion& object, completion_record&& record) noexcept {
+  if (object.signal(std::move(record)) != completion::answer::taken) [[unlikely]] {
+    record.detach();
+    return false;
+  }
+  dev.runtime().signalled(&object);  // which may be gone
+  return true;
+}
+
+}  // namespace weft::core::complete

@@ -1,0 +1,19 @@
+// A long message that target and sender copy together (core/message/shared_copy.hpp).
+#pragma once
+
+#include "core/device/device_state.hpp"
+
+namespace weft::core::cooperative_copy {
+
+// At the target.
+/// False: it can't be, or isn't worth it; nothing has happened.
+[[nodiscard]] bool begin(device_state& dev, operation_state& operation) noexcept;
+/// A step: some pieces.
+[[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
+
+// At the sender.
+[[nodiscard]] bool on_request(device_state& dev, const net::arrival& message) noexcept;
+/// A step: some pieces.
+[[nodiscard]] bool write(device_state& dev, operation_state& help) noexcept;
+
+}  // namespace weft::core::cooperative_copy

@@ -1,0 +1,119 @@
+// Where the transports' polls hand over what arrives. Every function answers like `net::arrival_sink::on_message`: true
+// if the message is consumed, false if there is no room and the transport is to keep it.
+//
+// Cost of 8 bytes: one probe of the table of ids, a record of one cache line, and the signal.
+#include "base/log.hpp"
+#include "core/device/device_state.hpp"
+#include "core/fast/take_send.hpp"
+#include "core/message/message_body.hpp"
+#include "core/protocol/active_message.hpp"
+#include "core/protocol/arrive.hpp"
+#include "core/protocol/arrive_send.hpp"
+#include "core/protocol/cooperative_copy.hpp"
+#include "core/protocol/one_sided_target.hpp"
+#include "core/protocol/receiver_first.hpp"
+#include "core/protocol/rendezvous.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "net/transports.hpp"
+
+namespace weft::core {
+
+// The shortest way: an active message of one word goes into its queue's slot. Null: nothing has happened.
+[[gnu::always_inline]] inline const void* device_state::take_word(std::uint32_t source, std::uint32_t id,
+                                                                  const std::byte* tag_and_payload) noexcept {
+  const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(id));
+  if (to == nullptr || to->queue == nullptr) return nullptr;
+  constexpr std::uint64_t head =
+      detail::record_head(0, operation::message, detail::payload_place::in_record, net::word_bytes);
+  const completion* const object = to->target;
+  const bool pushed = to->queue->try_push_at_once([&](auto& slot) {
+    slot.put(0, head | source);
+    slot.put_from(1, tag_and_payload);
+    slot.put_from(2, tag_and_payload + sizeof(std::uint64_t));
+  });
+  return pushed ? object : nullptr;
+}
+
+[[gnu::always_inline]] inline bool device_state::is_awaited(const void* signalled) const noexcept {
+  return runtime_->parking().is_awaited(static_cast<const completion*>(signalled));
+}
+
+void device_state::wake_awaiting(const void* signalled) noexcept {
+  runtime_->signalled(static_cast<const completion*>(signalled));
+}
+
+// Short messages, which most are: an active message goes into its queue's slot without a detour, a send to its receive.
+[[gnu::always_inline]] inline bool device_state::take_at_once(std::uint32_t source, const net::header& what,
+                                                              const std::byte* payload, std::uint32_t bytes,
+                                                              bool& consumed) noexcept {
+  if (what.kind != static_cast<std::uint32_t>(wire::active_message)) {
+    const std::uint32_t policy = what.kind >> 8;
+    if (kind_of(what.kind) != wire::send || what.id != default_matching_engine ||
+        policy > static_cast<std::uint32_t>(match_policy::none)) {
+      return false;
+    }
+    consumed = fast::take_send(*this, source, static_cast<match_policy>(policy), what.tag, payload, bytes);
+    if (consumed) counts_.took(bytes);
+    return true;
+  }
+  const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(what.id));
+  if (to == nullptr || to->queue == nullptr) return false;
+  const std::uint64_t head = detail::record_head(source, operation::message, detail::payload_place::in_record, bytes);
+  completion* const object = to->target;
+  consumed = to->queue->try_push_parts(head, what.tag, payload, (bytes + 7) / 8);
+  runtime_->signalled(object);
+  if (consumed) [[likely]]
+    counts_.took(bytes);
+  return true;
+}
+
+bool device_state::take(const net::arrival& message) noexcept {
+  switch (kind_of(message.header.kind)) {
+    case wire::active_message: return active_message::on_message(*this, message);
+    case wire::rts: return rendezvous::on_rts(*this, message);
+    case wire::fin: return rendezvous::on_fin(*this, message);
+    case wire::rtr: return rendezvous::on_rtr(*this, message);
+    case wire::share: return cooperative_copy::on_request(*this, message);
+    case wire::chunk:
+    case wire::last_chunk: return rendezvous::on_chunk(*this, message);
+    case wire::send:
+    case wire::send_rts: return send_recv::on_send(*this, message);
+    case wire::put: return one_sided::on_put(*this, message);
+    case wire::put_rts: return one_sided::on_put_rts(*this, message);
+    case wire::get: return one_sided::on_get(*this, message);
+    case wire::put_signal:
+    case wire::get_signal: return one_sided::on_signal(*this, message);
+    case wire::atomic: return one_sided::on_atomic(*this, message);
+    case wire::atomic_result: return one_sided::on_atomic_result(*this, message);
+    case wire::wants_rts: return send_recv::on_wants_rts(*this, message);
+    case wire::ready_to_receive: return receiver_first::on_ready(*this, message);
+    case wire::written: return receiver_first::on_written(*this, message);
+    case wire::take_back_ready: return receiver_first::on_take_back(*this, message);
+  }
+  return arrivals::refuse(*this, message);
+}
+
+// Here, where the endpoints' polls are compiled together with what an arrival does.
+void device_state::open_endpoints() {
+  for (const auto& transport : runtime_->transports()) {
+    endpoints_.push_back(net::open_endpoint<device_state>(*transport, index_, shared_));
+    for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
+      if (ways_[rank] != nullptr || !transport->reaches(rank)) continue;
+      ways_[rank] = endpoints_.back().get();
+      routes_[rank] = ways_[rank]->route_to(rank);
+    }
+  }
+}
+
+bool device_state::on_kept_message(const net::arrival& message) noexcept {
+  redelivering_ = true;
+  const bool consumed = take(message);  // it was counted when it came
+  redelivering_ = false;
+  return consumed;
+}
+
+bool unexpected_messages::hand_over(device_state& to, const net::arrival& message) noexcept {
+  return to.on_kept_message(message);
+}
+
+}  // namespace weft::core

@@ -1,0 +1,55 @@
+// Puts, gets and remote atomics at their origin.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device/device_state.hpp"
+#include "core/device/operation_state.hpp"
+
+namespace weft::core {
+
+/// A put, get or atomic to post.
+struct transfer_request {
+  operation what;
+  std::uint32_t peer;
+  remote_buffer at;
+  std::uint64_t bytes;
+  completion* local;
+  void* context;
+  std::uint32_t device;
+  std::uint32_t signal;
+  std::uint64_t tag;
+  bool delivered;
+  bool allow_done;
+  bool allow_retry;
+  source_payload source = {};
+  target_payload into = {};
+  std::uint32_t word = 0;  // of an atomic: operation and size
+  std::uint64_t operand = 0;
+  std::uint64_t compare = 0;
+};
+
+/// A put or get of memory that is mapped here is no more than a copy, as long as that takes no longer than a post may.
+inline constexpr std::size_t copied_at_once_max = std::size_t{64} << 10;
+
+namespace one_sided {
+
+/// What `device::post_put`, `post_get` and `post_atomic` promise; the arguments have been checked.
+[[nodiscard]] status post_transfer(device_state& dev, const transfer_request& request);
+
+/// What a step has come to.
+enum class attempt : std::uint8_t { finished, waiting, stuck };
+// Steps. Where one is stuck, `reason` says what is short.
+[[nodiscard]] attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept;
+[[nodiscard]] attempt ask(device_state& dev, operation_state& operation, shortage& reason) noexcept;
+[[nodiscard]] attempt notify(device_state& dev, operation_state& operation) noexcept;
+/// In the backlog: true once this device has nothing more to do for it.
+[[nodiscard]] bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept;
+
+/// One copy of at most `bytes` bytes, from `done` on, to or from the peer's memory.
+[[nodiscard]] net::copy_result copy_piece(device_state& dev, operation_state& operation, std::uint64_t done,
+                                          std::size_t bytes) noexcept;
+
+}  // namespace one_sided
+
+}  // namespace weft::core

@@ -1,0 +1,171 @@
+// Puts, gets and remote atomics at their target, where they come as messages, and the signals of those that don't.
+//
+// Whoever asked gets an answer in any case; so an operation to answer with is taken first.
+#include "core/protocol/one_sided_target.hpp"
+
+#include <cstring>
+
+#include "core/device/device_state.hpp"
+#include "core/message/message_body.hpp"
+#include "core/protocol/arrive.hpp"
+#include "core/protocol/complete.hpp"
+#include "core/protocol/remote_atomic.hpp"
+#include "core/protocol/rendezvous.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core::one_sided {
+
+namespace {
+
+// What a signal tells: which bytes of a region of this rank's, by whom, under which tag.
+completion_record record_of(operation what, const net::arrival& message, std::byte* data,
+                            std::uint64_t bytes) noexcept {
+  return complete::record_of(what, message.source, message.header.tag,
+                             {data, data != nullptr ? bytes : 0, nullptr, nullptr, bytes});
+}
+
+// The operation that goes on with a long put or get, with a place in the region; null where the message is dealt with,
+// and then `consumed` is the answer to the transport.
+operation_state* begin_region(device_state& dev, const net::arrival& message, const put_rts_body& body, operation what,
+                              bool& consumed) noexcept {
+  consumed = true;
+  found_entry to{lookup::withdrawn, nullptr};
+  if (message.header.id != no_signal) {
+    to = arrivals::find_entry(dev, message);
+    if (to.state == lookup::no_room) consumed = false;
+    if (to.state == lookup::no_room || to.state == lookup::kept) return nullptr;
+    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+  }
+  operation_state* const out = arrivals::get_operation(dev, message);
+  if (out == nullptr) {
+    consumed = arrivals::put_aside(dev, message);
+    return nullptr;
+  }
+  out->what = what;
+  out->remote_ticket = body.ticket;
+  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
+  if (data == nullptr) {
+    out->error = errc::region_refused;
+    dev.defer(*out, step::send_fin);
+    return nullptr;
+  }
+  out->bytes = body.bytes;
+  out->message_bytes = body.bytes;
+  out->source = const_buffer_ref{data, static_cast<std::size_t>(body.bytes)};
+  out->into = buffer_ref{data, static_cast<std::size_t>(body.bytes)};
+  if (to.state == lookup::found) out->will_signal(*to.entry->target);
+  return out;
+}
+
+}  // namespace
+
+bool on_signal(device_state& dev, const net::arrival& message) noexcept {
+  signal_body body;
+  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  const found_entry to = arrivals::find_entry(dev, message);
+  if (to.state != lookup::found) {
+    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+    return to.state != lookup::no_room;
+  }
+  const bool is_put = kind_of(message.header.kind) == wire::put_signal;
+  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
+  return complete::signal(dev, *to.entry->target,
+                          record_of(is_put ? operation::put_signal : operation::get_signal, message, data, body.bytes));
+}
+
+bool on_put(device_state& dev, const net::arrival& message) noexcept {
+  put_body body;
+  // A payload of up to 40 bytes may come without a packet: transports are free to.
+  if (!read_head(message, body)) return arrivals::refuse(dev, message);
+  const std::uint64_t bytes = message.bytes - sizeof body;
+  found_entry to{lookup::withdrawn, nullptr};
+  if (message.header.id != no_signal) {
+    to = arrivals::find_entry(dev, message);
+    if (to.state == lookup::no_room) return false;
+    if (to.state == lookup::kept) {
+      give_back(message);
+      return true;
+    }
+    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+  }
+  operation_state* const answer = arrivals::get_operation(dev, message);
+  if (answer == nullptr) return arrivals::put_aside(dev, message);
+  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, bytes);
+  if (data == nullptr) {
+    answer->error = errc::region_refused;
+  } else {
+    if (bytes != 0) std::memcpy(data, message.payload + sizeof body, bytes);
+    if (to.state == lookup::found) {
+      if (!complete::signal(dev, *to.entry->target, record_of(operation::put_signal, message, data, bytes))) {
+        dev.runtime().put_back(*answer);
+        return false;  // comes again, and writes the same again, which nobody has been told of yet
+      }
+    }
+  }
+  give_back(message);
+  answer->remote_ticket = body.ticket;
+  if (!rendezvous::send_fin(dev, *answer)) dev.defer(*answer, step::send_fin);
+  return true;
+}
+
+bool on_put_rts(device_state& dev, const net::arrival& message) noexcept {
+  put_rts_body body;
+  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  bool consumed = true;
+  operation_state* const receiver = begin_region(dev, message, body, operation::put_signal, consumed);
+  if (receiver == nullptr) return consumed;
+  receiver->acknowledge = true;
+  dev.defer(*receiver, step::send_rtr);
+  return true;
+}
+
+bool on_get(device_state& dev, const net::arrival& message) noexcept {
+  put_rts_body body;
+  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  bool consumed = true;
+  operation_state* const sender = begin_region(dev, message, body, operation::get_signal, consumed);
+  if (sender == nullptr) return consumed;
+  dev.defer(*sender, step::stream);
+  return true;
+}
+
+bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
+  atomic_body body;
+  const std::uint32_t code = message.header.sequence;
+  if (!read_body(message, body) || !is_atomic_code(code)) return arrivals::refuse(dev, message);
+  operation_state* const answer = arrivals::get_operation(dev, message);
+  if (answer == nullptr) return arrivals::put_aside(dev, message);
+  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, code >> 8);
+  answer->remote_ticket = body.ticket;
+  if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % (code >> 8) != 0) {
+    answer->error = errc::region_refused;
+  } else {
+    answer->operand = apply_atomic(data, code, body.operand, body.compare);
+  }
+  if (!answer_atomic(dev, *answer)) dev.defer(*answer, step::answer_atomic);
+  return true;
+}
+
+bool answer_atomic(device_state& dev, operation_state& operation) noexcept {
+  const net::header what{.kind = static_cast<std::uint32_t>(wire::atomic_result)};
+  const atomic_result_body body{operation.remote_ticket, operation.operand,
+                                static_cast<std::uint64_t>(operation.error)};
+  if (dev.inject(operation.peer, operation.device, what, body) != net::post_result::ok) return false;
+  dev.runtime().put_back(operation);
+  return true;
+}
+
+bool on_atomic_result(device_state& dev, const net::arrival& message) noexcept {
+  atomic_result_body body;
+  operation_state* const operation = arrivals::answered(dev, message, body);
+  if (operation == nullptr) return true;
+  operation->error = arrivals::error_of(body.error);
+  if (operation->error == errc::none && operation->into.bytes() <= sizeof body.value) {
+    operation->into.copy_from(reinterpret_cast<const std::byte*>(&body.value), 0,
+                              static_cast<std::size_t>(operation->into.bytes()));
+  }
+  complete::signal_or_defer(dev, *operation);
+  return true;
+}
+
+}  // namespace weft::core::one_sided

@@ -1,0 +1,59 @@
+// Posting a message, active or for a receive.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device/device_state.hpp"
+#include "core/matching/engine_state.hpp"
+
+namespace weft::core {
+
+/// The header of an active message whose payload comes with it.
+[[nodiscard]] constexpr net::header active_message_to(std::uint32_t id, std::uint64_t tag) noexcept {
+  return {.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = tag};
+}
+
+/// A message to post, whatever its kind.
+struct message_request {
+  wire eager;
+  wire rts;
+  operation what;
+  std::uint32_t peer;
+  std::uint32_t id;  // of the completion or engine
+  std::uint64_t tag;
+  source_payload bytes;
+  completion* local;
+  void* context;
+  std::uint32_t device;
+  std::uint32_t policy;  // of a send, in the high byte of the kind
+  bool delivered;
+  bool allow_done;
+  bool allow_retry;
+  std::uint32_t sequence = 0;
+};
+
+/// For posts that may not answer retry. **Errors**: backlog_full, always.
+[[noreturn]] void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count);
+
+namespace posting {
+
+// What the functions of `device` of these names promise; the arguments have been checked.
+[[nodiscard]] status post_message(device_state& dev, const message_request& request);
+[[nodiscard]] status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet,
+                                 std::uint32_t bytes, const post_packet_options& options);
+[[nodiscard]] status post_send(device_state& dev, const message_request& request, engine_state& engine);
+/// Of any size. **Errors**: also invalid_argument for an object of another runtime.
+[[nodiscard]] status post_active_message(device_state& dev, std::uint32_t peer, std::uint32_t id,
+                                         const source_payload& bytes, completion& local,
+                                         const post_am_options& options);
+
+/// Once: inline, or in a packet. Where there is no room, `reason` says what is short.
+[[nodiscard]] net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device,
+                                          const net::header& what, const source_payload& bytes,
+                                          shortage& reason) noexcept;
+/// A step of the backlog: the message is tried again.
+[[nodiscard]] bool post_again(device_state& dev, operation_state& operation) noexcept;
+
+}  // namespace posting
+
+}  // namespace weft::core

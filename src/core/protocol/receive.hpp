@@ -1,0 +1,52 @@
+// Posting a receive, cancelling one, and probing for a message.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device/device_state.hpp"
+#include "core/matching/engine_state.hpp"
+#include "core/matching/unexpected.hpp"
+
+namespace weft::core {
+
+/// A receive to post; the arguments have been checked.
+struct receive_request {
+  engine_state* engine;
+  std::uint32_t peer;
+  std::uint64_t tag;
+  match_policy policy;
+  bool any_tag;
+  target_payload into;
+  completion* local;
+  void* context;
+  bool allow_retry;
+};
+
+namespace send_recv {
+
+// What the functions of `device` and `matched_message` of these names promise; the arguments have been checked.
+[[nodiscard]] status post_receive(device_state& dev, const receive_request& request);
+[[nodiscard]] cancel_result cancel(device_state& dev, std::uint64_t ticket) noexcept;
+[[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& what) noexcept;
+[[nodiscard]] status receive_message(device_state& dev, unexpected_message& probed,
+                                     const receive_request& request) noexcept;
+/// A message that nobody will receive.
+void discard(device_state& dev, unexpected_message& probed) noexcept;
+
+/// For want of an operation: a receive whose message is here already needs none for long.
+[[nodiscard]] status receive_late(device_state& dev, const receive_request& request) noexcept;
+/// A step of the backlog. False: another thread holds the lock of the engine's slot, and nothing has happened.
+[[nodiscard]] bool try_match(device_state& dev, operation_state& receive) noexcept;
+/// The receive and the unexpected message that it has matched.
+void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& with) noexcept;
+
+/// An operation to answer the sender of a message that nobody will receive; null where there is none.
+[[nodiscard]] operation_state* operation_for_unwanted(device_state& dev) noexcept;
+/// Answers it, by the backlog.
+void answer_unwanted(device_state& dev, operation_state& answer, unexpected_message& unwanted) noexcept;
+/// Answers those for which there was no operation before; how many.
+[[nodiscard]] unsigned answer_all_unwanted(device_state& dev) noexcept;
+
+}  // namespace send_recv
+
+}  // namespace weft::core

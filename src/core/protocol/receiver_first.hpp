@@ -1,0 +1,37 @@
+// Engines whose receivers begin (dang2016, 2.3.2).
+#pragma once
+
+#include "core/device/device_state.hpp"
+#include "core/matching/engine_state.hpp"
+#include "core/matching/unexpected.hpp"
+#include "core/protocol/receive.hpp"
+
+namespace weft::core::receiver_first {
+
+// At the receiver.
+/// Posts a receive: an RTR to its sender. **Errors**: backlog_full, transport_failed.
+[[nodiscard]] status announce(device_state& dev, operation_state& receive, const receive_request& request);
+/// A step: the RTR that had no room.
+[[nodiscard]] bool send_ready(device_state& dev, operation_state& receive) noexcept;
+[[nodiscard]] bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept;
+[[nodiscard]] bool on_written(device_state& dev, const net::arrival& message) noexcept;
+/// Asks the sender to give the receive up. The answer is *busy*, or *none* where there is no such receive.
+[[nodiscard]] match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept;
+
+// At the sender.
+/// A send meets its receive, or waits for it.
+[[nodiscard]] status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done,
+                                 bool allow_retry);
+[[nodiscard]] bool on_ready(device_state& dev, const net::arrival& message) noexcept;
+void meet_ready(device_state& dev, operation_state& send, const ready_body& with) noexcept;
+/// Steps: the bytes, and the message that follows them.
+[[nodiscard]] bool write(device_state& dev, operation_state& send) noexcept;
+[[nodiscard]] bool send_written(device_state& dev, operation_state& send) noexcept;
+[[nodiscard]] bool on_take_back(device_state& dev, const net::arrival& message) noexcept;
+/// A receive that no send will meet here: its receiver is told why.
+void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept;
+
+/// Logs, once, that the engine is of another kind there.
+void say_kinds_differ(device_state& dev, engine_state& engine, const net::arrival& message) noexcept;
+
+}  // namespace weft::core::receiver_first

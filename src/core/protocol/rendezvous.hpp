@@ -1,0 +1,30 @@
+// The steps of a long message (yan2025-lci, 5.3). The target answers an RTS by copying from the sender's memory and FIN
+// (on_rts, fetch, send_fin), or by RTR, where it can't, and the sender sends packets (on_rtr, stream).
+//
+// A step does a bounded piece of work and answers true once this device has nothing more to do for the operation.
+#pragma once
+
+#include "core/device/device_state.hpp"
+#include "core/device/operation_state.hpp"
+
+namespace weft::core::rendezvous {
+
+// At the target.
+[[nodiscard]] bool on_rts(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
+[[nodiscard]] bool send_rtr(device_state& dev, operation_state& operation) noexcept;
+[[nodiscard]] bool on_chunk(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool send_fin(device_state& dev, operation_state& operation) noexcept;
+
+// At the sender.
+[[nodiscard]] bool on_rtr(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool stream(device_state& dev, operation_state& operation) noexcept;
+[[nodiscard]] bool on_fin(device_state& dev, const net::arrival& message) noexcept;
+
+/// Whether a peer may ask for the bytes: of an atomic there are none, and the buffer of a put that is done here may be
+/// gone.
+[[nodiscard]] inline bool has_bytes_to_send(const operation_state& operation) noexcept {
+  return operation.target != nullptr && operation.source.bytes() == operation.bytes;
+}
+
+}  // namespace weft::core::rendezvous
