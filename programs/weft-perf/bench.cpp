@@ -106,7 +106,7 @@ class round_of_lanes {
     try {
       const std::size_t which = index % devices_.size();
       // Not on the stack that posts use: by how that was laid out, active messages took 26 or 41 ns, probably as words
-      // 4 KiB apart were taken for each other (docs/decisions/sinks.md).
+      // 4 KiB apart were taken for each other (docs/decisions/store-order.md).
       const auto mine = std::make_unique<lane>(*devices_[which], lane_options{.partner = team_.partner(),
                                                                               .index = index,
                                                                               .id = first_id_ + index,

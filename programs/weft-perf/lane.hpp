@@ -55,7 +55,7 @@ class lane {
       const status answer = attempt();
       if (!answer.is_retry()) [[likely]] {
         // Not a sum for each: one more word read and written between two messages cost 15 ns, where a message takes 26
-        // (docs/decisions/sinks.md).
+        // (docs/decisions/store-order.md).
         if (answer.is_posted()) [[unlikely]]
           ++posted_;
         return;
