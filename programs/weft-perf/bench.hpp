@@ -1,19 +1,13 @@
 // Measures points with Weft itself.
 #pragma once
 
-#include <cstdint>
-
+#include "weft-perf/bench_options.hpp"
 #include "weft-perf/lane.hpp"
 #include "weft-perf/point.hpp"
 #include "weft-perf/rounds.hpp"
 #include "weft-perf/team.hpp"
 
 namespace weft::perf {
-
-struct bench_options {
-  enum class pinning : std::uint8_t { core, none } pin = pinning::core;
-  std::uint32_t yield_after = 0;  ///< 0: threads that share cores take turns (turns.hpp)
-};
 
 /// One round of one point, the hand-over measured before and after. Collective; the result is at rank 0.
 /// **Errors**: `transport_failed` where an operation failed or bytes were wrong.

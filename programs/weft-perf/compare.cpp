@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "weft-perf/bench.hpp"
 #include "weft-perf/commands.hpp"
 #include "weft-perf/limit_rounds.hpp"
 #include "weft-perf/peers.hpp"

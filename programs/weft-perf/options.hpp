@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "weft-perf/bench.hpp"
+#include "weft-perf/bench_options.hpp"
 #include "weft-perf/point.hpp"
 #include "weft/progress_policy.hpp"
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "weft-perf/bench.hpp"
 #include "weft-perf/figures.hpp"
 #include "weft-perf/handover.hpp"
 #include "weft-perf/machine.hpp"
