@@ -272,9 +272,9 @@ TEST_F(ordered_matching_test, whoever_comes_while_somebody_is_inside_is_told_to_
 }
 
 // Two lists, searched from their starts, and the numbers of early messages.
-class plain_matcher {
+class plain_engine {
  public:
-  explicit plain_matcher(std::uint32_t sources, std::uint32_t first_sequence) : next_(sources, first_sequence) {}
+  explicit plain_engine(std::uint32_t sources, std::uint32_t first_sequence) : next_(sources, first_sequence) {}
 
   std::vector<ordered_message*> arrive(ordered_message& message) {
     early_.push_back(&message);
@@ -460,7 +460,7 @@ class comparison {
   std::mt19937_64 random_;
   std::uint32_t first_sequence_;
   ordered_matching engine_;
-  plain_matcher plain_;
+  plain_engine plain_;
   std::vector<std::uint32_t> sent_;
   std::uint64_t tags_;
   std::size_t window_;

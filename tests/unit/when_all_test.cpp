@@ -22,9 +22,9 @@
 namespace weft {
 namespace {
 
-constexpr wait_options long_enough{.timeout = std::chrono::seconds{60}};
+constexpr wait_options a_minute{.timeout = std::chrono::seconds{60}};
 
-task<int> answer(int value) { co_return value; }
+task<int> give(int value) { co_return value; }
 
 task<> fail(std::string why) {
   throw std::runtime_error{why};
@@ -67,7 +67,7 @@ TEST(when_all, takes_any_number_of_tasks) {
     run_loop loop{rt.default_device()};
     const auto sum = [](int count) -> task<int> {
       std::vector<task<int>> tasks;
-      for (int i = 0; i < count; ++i) tasks.push_back(answer(i));
+      for (int i = 0; i < count; ++i) tasks.push_back(give(i));
       int out = 0;
       for (const int each : co_await when_all(std::move(tasks))) out += each;
       std::vector<task<>> none;
@@ -116,7 +116,7 @@ TEST(when_all, needs_no_stack_for_its_length) {
   struct nest {
     static task<int> of(int depth) {
       if (depth == 0) co_return 0;
-      const auto [inner, one] = co_await when_all(of(depth - 1), answer(1));
+      const auto [inner, one] = co_await when_all(of(depth - 1), give(1));
       co_return inner + one;
     }
   };
@@ -124,13 +124,13 @@ TEST(when_all, needs_no_stack_for_its_length) {
     run_loop loop{rt.default_device()};
     const auto wide = []() -> task<std::size_t> {
       std::vector<task<int>> tasks;
-      for (int i = 0; i < 100'000; ++i) tasks.push_back(answer(i));
+      for (int i = 0; i < 100'000; ++i) tasks.push_back(give(i));
       co_return (co_await when_all(std::move(tasks))).size();
     };
     const auto again = []() -> task<int> {
       int sum = 0;
       for (int i = 0; i < 100'000; ++i) {
-        const auto [one, two] = co_await when_all(answer(1), answer(2));
+        const auto [one, two] = co_await when_all(give(1), give(2));
         sum += one + two;
       }
       co_return sum;
@@ -168,10 +168,10 @@ TEST(when_all, awaits_operations_under_way_at_the_same_time) {
 
 // Its tasks refer to what lies in the frame of the one that awaits them: that goes last, and all of it.
 TEST(when_all, that_is_destroyed_goes_when_nothing_refers_to_any_of_its_tasks) {
-  struct says_when_it_goes {
-    explicit says_when_it_goes(int& of) : count{&of} {}
-    says_when_it_goes(const says_when_it_goes&) = delete;
-    ~says_when_it_goes() { ++*count; }
+  struct tells_when_it_goes {
+    explicit tells_when_it_goes(int& of) : count{&of} {}
+    tells_when_it_goes(const tells_when_it_goes&) = delete;
+    ~tells_when_it_goes() { ++*count; }
     int* count;
   };
   test::local_job{1}.run([](runtime& rt) {
@@ -180,23 +180,23 @@ TEST(when_all, that_is_destroyed_goes_when_nothing_refers_to_any_of_its_tasks) {
     event first{loop}, second{loop};
     int gone = 0;
     const auto wait = [&](event& on) -> task<> {
-      const says_when_it_goes mark{gone};
+      const tells_when_it_goes mark{gone};
       co_await on;
       ADD_FAILURE() << "was destroyed";
     };
     const auto receive = [&](std::vector<std::byte>& into) -> task<> {
-      const says_when_it_goes mark{gone};
+      const tells_when_it_goes mark{gone};
       static_cast<void>(co_await loop.post_recv(0, into, {.tag = 9}));
       ADD_FAILURE() << "was destroyed";
     };
     const auto inner = [&]() -> task<> {
-      const says_when_it_goes mark{gone};
+      const tells_when_it_goes mark{gone};
       std::vector<std::byte> buffer(100);
-      static_cast<void>(co_await when_all(wait(second), receive(buffer), answer(1)));
+      static_cast<void>(co_await when_all(wait(second), receive(buffer), give(1)));
     };
     const auto outer = [&]() -> task<> {
-      const says_when_it_goes mark{gone};
-      static_cast<void>(co_await when_all(answer(1), wait(first), inner()));
+      const tells_when_it_goes mark{gone};
+      static_cast<void>(co_await when_all(give(1), wait(first), inner()));
     };
     loop.spawn(fail("on purpose"));  // ends the run, so that the other one is dropped
     EXPECT_THROW(loop.run(outer()), std::runtime_error);
@@ -211,7 +211,7 @@ TEST(when_all, that_is_destroyed_goes_when_nothing_refers_to_any_of_its_tasks) {
     // Nothing refers to any: gone at once.
     gone = 0;
     const auto never = [&]() -> task<> {
-      const says_when_it_goes mark{gone};
+      const tells_when_it_goes mark{gone};
       co_await std::suspend_always{};
     };
     const auto lost = [&]() -> task<> { static_cast<void>(co_await when_all(never(), never())); };
@@ -241,14 +241,14 @@ TEST(when_all, counts_tasks_that_end_in_different_threads) {
       for (int round = 0; round < repeats; ++round) {
         std::vector<task<int>> tasks;
         for (int i = 0; i < 8; ++i) tasks.push_back(hop(i % 3));
-        const auto [many, one] = co_await when_all(sum_of(std::move(tasks)), hop(1));
-        EXPECT_EQ(many, 7);
+        const auto [sum, one] = co_await when_all(sum_of(std::move(tasks)), hop(1));
+        EXPECT_EQ(sum, 7);
         EXPECT_EQ(one, 1);
       }
     };
     for (int i = 0; i < 4; ++i) loop.spawn(all());
-    std::thread other{[&] { EXPECT_TRUE(loop.run(long_enough)); }};
-    EXPECT_TRUE(loop.run(long_enough));
+    std::thread other{[&] { EXPECT_TRUE(loop.run(a_minute)); }};
+    EXPECT_TRUE(loop.run(a_minute));
     other.join();
     EXPECT_EQ(steps.load(), 4u * 9 * static_cast<std::uint32_t>(repeats));
   });
