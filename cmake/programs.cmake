@@ -1,4 +1,4 @@
-# programs/<name>/, apps/<name>/, perf/*.cpp and examples/*.cpp.
+# programs/<name>/ and apps/<name>/, with their folders; perf/*.cpp and examples/*.cpp.
 add_library(weft_program INTERFACE)
 target_link_libraries(weft_program INTERFACE weft weft_internal weft_warnings fmt::fmt Threads::Threads)
 
@@ -18,7 +18,7 @@ foreach(folder IN LISTS folders)
   elseif(NOT WEFT_HAS_${name})
     continue()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*/*.cpp)
   weft_add_program(${name} ${parent} ${sources})
   target_include_directories(${name} PRIVATE ${folder})
   if(TARGET ${name}-lib)
@@ -31,7 +31,7 @@ if(WEFT_HAS_weft-perf)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
   string(STRIP "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}"
     flags)
-  set(build_info ${PROJECT_BINARY_DIR}/generated/weft-perf/build_info.hpp)
+  set(build_info ${PROJECT_BINARY_DIR}/generated/weft-perf/report/build_info.hpp)
   add_custom_target(weft-perf-build-info BYPRODUCTS ${build_info} COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR}
     -D OUTPUT=${build_info} -D "FLAGS=${flags}" -P ${PROJECT_SOURCE_DIR}/cmake/build_info.cmake VERBATIM)
   add_dependencies(weft-perf-lib weft-perf-build-info)

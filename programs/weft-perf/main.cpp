@@ -6,7 +6,7 @@
 #include <map>
 
 #include "weft-perf/commands.hpp"
-#include "weft-perf/machine.hpp"
+#include "weft-perf/report/machine.hpp"
 #include "weft/error.hpp"
 
 int main(int argc, char** argv) {

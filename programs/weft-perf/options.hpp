@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft-perf/bench_options.hpp"
-#include "weft-perf/point.hpp"
+#include "weft-perf/report/point.hpp"
 #include "weft/progress_policy.hpp"
 
 namespace weft::perf {

@@ -82,7 +82,7 @@ class Pages(unittest.TestCase):
             parts = re.split(r"build/bin/(weft-[\w-]+)", line)
             for program, arguments in zip(parts[1::2], parts[2::2]):
                 known = "".join(path.read_text() for folder in sources_of(program)
-                                for path in ([folder] if folder.is_file() else sorted(folder.glob("*.cpp"))))
+                                for path in ([folder] if folder.is_file() else sorted(folder.rglob("*.cpp"))))
                 own = arguments.split("build/examples/")[0]
                 for option in re.findall(r"(?<!\S)--[a-z][\w-]*", own):
                     self.assertIn(option, known, f"{page}: {line}")

@@ -1,13 +1,13 @@
 // By which path weft-perf says that messages went, and what it makes of limits.
 #include <gtest/gtest.h>
 
-#include "weft-perf/bursts.hpp"
-#include "weft-perf/compare.hpp"
-#include "weft-perf/figures.hpp"
-#include "weft-perf/limit_rounds.hpp"
-#include "weft-perf/paths.hpp"
-#include "weft-perf/peers.hpp"
-#include "weft-perf/rounds.hpp"
+#include "weft-perf/compare/compare.hpp"
+#include "weft-perf/compare/peers.hpp"
+#include "weft-perf/limits/bursts.hpp"
+#include "weft-perf/limits/limit_rounds.hpp"
+#include "weft-perf/report/figures.hpp"
+#include "weft-perf/report/paths.hpp"
+#include "weft-perf/report/rounds.hpp"
 
 namespace {
 

@@ -1,12 +1,12 @@
 // What weft-perf makes of its rounds: labels, medians, shares, ratios.
 #include <gtest/gtest.h>
 
-#include "weft-perf/compare.hpp"
-#include "weft-perf/figures.hpp"
-#include "weft-perf/lane.hpp"
-#include "weft-perf/point.hpp"
-#include "weft-perf/rounds.hpp"
-#include "weft-perf/turns.hpp"
+#include "weft-perf/compare/compare.hpp"
+#include "weft-perf/measure/lane.hpp"
+#include "weft-perf/measure/turns.hpp"
+#include "weft-perf/report/figures.hpp"
+#include "weft-perf/report/point.hpp"
+#include "weft-perf/report/rounds.hpp"
 
 namespace {
 

@@ -48,7 +48,7 @@ NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 def suites(level):
     """The names of all suites of a level that communicate."""
     found = set()
-    for source in sorted((SOURCE / "tests" / level).glob("*_test.cpp")):
+    for source in sorted((SOURCE / "tests" / level).rglob("*_test.cpp")):
         text = source.read_text()
         if "weft/test/local_job.hpp" in text:
             found |= {suite for suite, _ in NAMES.findall(text)}

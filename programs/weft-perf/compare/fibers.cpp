@@ -1,0 +1,347 @@
+// The subcommand `fibers`: what a switch and a signal cost (Table 1 of dang2016), and messages between many fibers
+// (Figure 5).
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "weft-perf/commands.hpp"
+#include "weft-perf/compare/launch.hpp"
+#include "weft-perf/compare/peers.hpp"
+#include "weft-perf/limits/handover.hpp"
+#include "weft-perf/limits/limits.hpp"
+#include "weft-perf/measure/team.hpp"
+#include "weft-perf/report/figures.hpp"
+#include "weft-perf/report/machine.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::perf {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double ns_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::nano>(clock::now() - begin).count();
+}
+
+// Looks at the clock are rarer than switches.
+constexpr std::uint64_t stride = 64;
+
+/// ns of a yield, of so many fibers of one worker that do nothing else.
+double yields(fiber_scheduler& fibers, std::uint32_t count, double seconds) {
+  double out = 0;
+  fibers
+      .spawn([&] {
+        const pinned_here place{0};
+        bool is_over = false;
+        std::uint64_t sum = 0;
+        std::vector<fiber> all;
+        for (std::uint32_t i = 0; i + 1 < count; ++i) {
+          all.push_back(fibers.spawn([&] {
+            std::uint64_t mine = 0;
+            while (!is_over) {
+              this_fiber::yield();
+              ++mine;
+            }
+            sum += mine;
+          }));
+        }
+        // The first rounds start the others.
+        for (int i = 0; i < 3; ++i) this_fiber::yield();
+        sum = 0;
+        const auto warm = clock::now();
+        std::uint64_t mine = 0;
+        const std::uint64_t looks = std::max<std::uint64_t>(stride / count, 1);
+        while (ns_since(warm) < seconds * 1e9) {
+          for (std::uint64_t i = 0; i < looks; ++i) this_fiber::yield();
+          mine += looks;
+        }
+        out = ns_since(warm);
+        is_over = true;
+        for (fiber& each : all) each.join();
+        out /= static_cast<double>(mine) * count;  // all take as many turns
+      })
+      .join();
+  return out;
+}
+
+/// The same of two threads of the system on one core.
+double yields_of_threads(double seconds) {
+  std::atomic<bool> is_over{false};
+  std::jthread other{[&] {
+    const pinned_here place{0};
+    while (!is_over.load(std::memory_order_relaxed)) sched_yield();
+  }};
+  double out = 0;
+  {
+    const pinned_here place{0};
+    const auto begin = clock::now();
+    std::uint64_t mine = 0;
+    for (; ns_since(begin) < seconds * 1e9; mine += stride) {
+      for (std::uint64_t i = 0; i < stride; ++i) sched_yield();
+    }
+    out = ns_since(begin) / static_cast<double>(mine) / 2;
+  }
+  is_over.store(true, std::memory_order_relaxed);
+  return out;
+}
+
+/// ns of a signal to a fiber of the same worker that waits, without its switch.
+double signals(fiber_scheduler& fibers, double seconds) {
+  double spent = 0;
+  std::uint64_t count = 0;
+  fibers
+      .spawn([&] {
+        const pinned_here place{0};
+        bool is_over = false;
+        std::vector<fiber> all;
+        std::vector<fiber_ref> refs;
+        for (std::uint64_t i = 0; i < stride; ++i) {
+          all.push_back(fibers.spawn([&] {
+            while (!is_over) this_fiber::wait();
+          }));
+          refs.push_back(all.back().ref());
+        }
+        this_fiber::yield();
+        for (const auto begin = clock::now(); ns_since(begin) < seconds * 1e9; count += stride) {
+          const auto before = clock::now();
+          for (const fiber_ref& each : refs) each.signal();
+          spent += ns_since(before);
+          this_fiber::yield();
+        }
+        is_over = true;
+        for (const fiber_ref& each : refs) each.signal();
+        for (fiber& each : all) each.join();
+      })
+      .join();
+  return spent / static_cast<double>(count);
+}
+
+/// ns of a signal to a fiber of another worker, which runs and waits again and again meanwhile: what the caller spends.
+double signals_across(fiber_scheduler& fibers, double seconds) {
+  double out = 0;
+  std::atomic<bool> is_over{false};
+  fiber waits = fibers.spawn(
+      [&] {
+        const pinned_here place{1};
+        while (!is_over.load(std::memory_order_relaxed)) this_fiber::wait();
+      },
+      {.worker = 1});
+  fibers
+      .spawn(
+          [&, to = waits.ref()] {
+            const pinned_here place{0};
+            std::uint64_t count = 0;
+            const auto begin = clock::now();
+            for (; ns_since(begin) < seconds * 1e9; count += stride) {
+              for (std::uint64_t i = 0; i < stride; ++i) to.signal();
+            }
+            out = ns_since(begin) / static_cast<double>(count);
+            is_over.store(true, std::memory_order_relaxed);
+            to.signal();
+          },
+          {.worker = 0})
+      .join();
+  waits.join();
+  return out;
+}
+
+/// ns one way between two fibers of two workers that signal each other in turns.
+double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
+  struct alignas(64) side {
+    std::atomic<std::uint64_t> told{0};
+    fiber_ref ref;
+  };
+  std::array<side, 2> sides;
+  constexpr std::uint64_t last = ~std::uint64_t{0};
+  double out = 0;
+  const auto hear = [&](std::uint32_t me, std::uint64_t before) {
+    std::uint64_t now = before;
+    while ((now = sides[me].told.load(std::memory_order_acquire)) == before) this_fiber::wait();
+    return now;
+  };
+  const auto tell = [&](std::uint32_t me, std::uint64_t what) {
+    sides[1 - me].told.store(what, std::memory_order_release);
+    sides[1 - me].ref.signal();
+  };
+  std::atomic<bool> go{false};
+  const auto body = [&](std::uint32_t me) {
+    while (!go.load(std::memory_order_acquire)) this_fiber::wait();
+    const pinned_here place{me};
+    std::uint64_t round = 0;
+    const auto begin = clock::now();
+    if (me == 1) {
+      while ((round = hear(1, round)) != last) tell(1, round);
+      return;
+    }
+    while (ns_since(begin) < seconds * 1e9) {
+      for (std::uint64_t i = 0; i < stride; ++i) {
+        tell(0, round + 1);
+        round = hear(0, round);
+      }
+    }
+    out = ns_since(begin) / static_cast<double>(round) / 2;
+    tell(0, last);
+  };
+  fiber first = fibers.spawn([&] { body(0); }, {.worker = 0});
+  fiber second = fibers.spawn([&] { body(1); }, {.worker = 1});
+  sides[0].ref = first.ref();
+  sides[1].ref = second.ref();
+  go.store(true, std::memory_order_release);
+  for (const side& each : sides) each.ref.signal();
+  first.join();
+  second.join();
+  return out;
+}
+
+// Memory that fibers write to at random between two messages: larger than any cache (dang2016, 4.3.1).
+class random_writes {
+ public:
+  explicit random_writes(std::uint64_t each_time)
+      : each_time_{each_time}, memory_{each_time == 0 ? 0 : std::size_t{1} << 27} {}
+  void operator()(std::uint64_t& state) {
+    for (std::uint64_t i = 0; i < each_time_; ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      memory_[(state >> 33) % memory_.size()] += state;
+    }
+  }
+
+ private:
+  std::uint64_t each_time_;
+  std::vector<std::uint64_t> memory_;
+};
+
+/// ns a message: `count` fibers of each of two ranks, each with a partner and a tag of its own, send and receive.
+double messages(runtime& rt, device& own, std::uint32_t count, double seconds, random_writes& write) {
+  std::array<device*, 1> served{&own};
+  blocking_device through{own};
+  fiber_scheduler fibers{{.fibers_per_worker = count, .stack_bytes = 16384, .guarded_stacks = 64, .devices = served}};
+  const std::uint32_t peer = 1 - rt.rank();
+  std::uint64_t sent = 0;
+  std::uint64_t wrong = 0;
+  std::atomic<bool> is_over{false};
+  const auto lead = [&](std::uint64_t tag) {
+    std::uint64_t random = tag;
+    for (std::uint64_t round = 0, is_last = 0; is_last == 0; ++round, ++sent) {
+      write(random);
+      is_last = is_over.load(std::memory_order_relaxed) ? 1 : 0;
+      const std::uint64_t word = (round << 32 | tag) << 1 | is_last;
+      std::uint64_t back = 0;
+      through.send(peer, {&word, sizeof word}, {.tag = tag});
+      static_cast<void>(through.recv(peer, {&back, sizeof back}, {.tag = tag}));
+      wrong += back != ~word;
+    }
+  };
+  const auto follow = [&](std::uint64_t tag) {
+    std::uint64_t random = tag;
+    for (std::uint64_t word = 0; (word & 1) == 0;) {
+      static_cast<void>(through.recv(peer, {&word, sizeof word}, {.tag = tag}));
+      write(random);
+      const std::uint64_t back = ~word;
+      through.send(peer, {&back, sizeof back}, {.tag = tag});
+    }
+  };
+  std::vector<fiber> all;
+  all.reserve(count);
+  rt.barrier();
+  const auto begin = clock::now();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    all.push_back(fibers.spawn([&, i] { rt.rank() == 0 ? lead(i) : follow(i); }));
+  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  is_over.store(true, std::memory_order_relaxed);
+  for (fiber& each : all) each.join();
+  const double spent = ns_since(begin);
+  rt.barrier();
+  if (wrong != 0) throw error{errc::transport_failed, fmt::format("{} messages were not what was sent", wrong)};
+  return rt.rank() == 0 ? spent / static_cast<double>(sent) / 2 : 0;
+}
+
+figure figure_of(const char* what, std::uint32_t count, std::vector<double> rounds) {
+  figure out;
+  out.claim = "fibers";
+  out.what = what;
+  out.unit = "ns";
+  out.label = "unknown";
+  out.pinning = "core";
+  out.settings = {{"fibers", count}};
+  out.weft = summarize(std::move(rounds));
+  return out;
+}
+
+template <class Measure>
+std::vector<double> rounds_of(const options& chosen, Measure measure) {
+  std::vector<double> out;
+  for (std::uint32_t i = 0; i < (chosen.rounds == 0 ? 7 : chosen.rounds); ++i) out.push_back(measure());
+  return out;
+}
+
+// What fibers of other libraries take for the same, by name.
+void add_peers(figure& to, const component_peer_list& peers, const options& chosen, const char* what,
+               std::uint32_t count) {
+  to.absent = peers.absent;
+  for (component_peer each : peers.present) {
+    each.claim = what;
+    to.peers[each.name] =
+        summarize(rounds_of(chosen, [&] { return measure_component_peer(each, count, chosen.seconds / 4).value; }));
+  }
+}
+
+void run_alone(const options& chosen, printer& out) {
+  const double seconds = chosen.seconds / 4;
+  const temporary_folder folder;
+  const component_peer_list peers = find_component_peers(chosen, folder.path(), {"fibers"});
+  out.name_absent(peers.absent);
+  fiber_scheduler one;
+  for (const std::uint32_t count : {2U, 8U, 64U, 1024U, 16384U}) {
+    figure each = figure_of("yield", count, rounds_of(chosen, [&] { return yields(one, count, seconds); }));
+    if (count == 2) {
+      each.peers["POSIX threads"] = summarize(rounds_of(chosen, [&] { return yields_of_threads(seconds); }));
+    }
+    add_peers(each, peers, chosen, "yield", count);
+    out.print(each);
+  }
+  out.print(figure_of("signal", stride, rounds_of(chosen, [&] { return signals(one, seconds); })));
+  if (core_count() < 2) return;
+  fiber_scheduler two{{.workers = 2}};
+  figure across =
+      figure_of("signal to another worker", 2, rounds_of(chosen, [&] { return signals_across(two, seconds); }));
+  across.bound_by("hand-over", summarize(rounds_of(chosen, [] { return measure_handover_here(); })));
+  out.print(across);
+  figure each = figure_of("signals to and fro", 2, rounds_of(chosen, [&] { return signals_to_and_fro(two, seconds); }));
+  each.bound_by("hand-over", summarize(rounds_of(chosen, [] { return measure_handover_here(); })));
+  add_peers(each, peers, chosen, "signal", 2);
+  each.peers["futex"] = summarize(rounds_of(chosen, [&] { return limits::futex(seconds); }));
+  out.print(each);
+}
+
+}  // namespace
+
+void run_fibers(const options& chosen) {
+  runtime rt;
+  printer out{chosen.json && rt.rank() == 0, true};
+  if (rt.size() == 1) return run_alone(chosen, out);
+  if (rt.size() != 2) {
+    throw error{errc::invalid_argument,
+                "messages of fibers are between two ranks, as in: weft-run -n 2 weft-perf fibers"};
+  }
+  device own{rt, {.shared = false}};
+  random_writes write{chosen.writes};
+  const auto limit = static_cast<std::uint32_t>(rt.attributes().receives_max);
+  for (std::uint32_t count :
+       chosen.fibers.empty() ? std::vector<std::uint32_t>{1, 4, 16, 64, 256, 1024} : chosen.fibers) {
+    if (count > limit) {
+      throw error{errc::invalid_argument,
+                  fmt::format("{} fibers receive at a time: set WEFT_RECEIVES_MAX={} at least", count, count)};
+    }
+    const auto rounds = rounds_of(chosen, [&] { return messages(rt, own, count, chosen.seconds, write); });
+    figure each = figure_of("message", count, rounds);
+    each.settings["writes"] = chosen.writes;
+    if (rt.rank() == 0) out.print(each);
+  }
+}
+
+}  // namespace weft::perf

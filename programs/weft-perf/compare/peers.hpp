@@ -1,0 +1,70 @@
+// Who takes part in a comparison: Weft, and every peer that is found here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "weft-perf/compare/launch.hpp"
+#include "weft-perf/options.hpp"
+#include "weft-perf/report/point.hpp"
+#include "weft-perf/report/rounds.hpp"
+
+namespace weft::perf {
+
+/// For each point, in their order, what one round gave; nothing where it can't measure that.
+using round_result = std::vector<std::optional<sample>>;
+
+struct contestant {
+  std::string name;
+  std::function<round_result(const std::vector<point>&)> run;  ///< **Errors**: `transport_failed`, with its own words
+};
+
+struct peer_list {
+  std::vector<contestant> present;
+  std::vector<contestant> plain;    ///< plain programs, as their launchers start them, and bound
+  std::vector<std::string> absent;  ///< what is not installed
+};
+
+/// Weft, measured by this program's own ranks. All points that are run together have the same provider.
+[[nodiscard]] contestant weft_itself(const options& chosen);
+
+/// Weft with a device for each thread, to hold a shared one against: `Weft, dedicated devices`.
+[[nodiscard]] contestant weft_dedicated(const options& chosen);
+
+/// Weft where no rank is bound, to hold against what weft-run does by default.
+[[nodiscard]] contestant weft_unbound(const options& chosen);
+
+/// The provider of libfabric that two processes of this machine reach each other by over TCP: `net`, or `tcp` where
+/// libfabric is too new to have that. Empty: Weft finds none; says why. **Blocking**: two ranks are started.
+[[nodiscard]] std::string find_network_provider();
+
+/// Each adds to the list what it finds, and builds what is to be built in `folder`.
+void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder);
+void add_ucx_peer(peer_list& to);
+void add_libfabric_peer(peer_list& to);
+
+/// Tables and queues of other libraries, for `resources`, and fibers: those that have one of `claims`. A round of one
+/// takes `NAME:THREADS:MILLISECONDS`.
+struct component_peer {
+  std::string name;
+  std::string claim;
+  std::string program;
+};
+struct component_peer_list {
+  std::vector<component_peer> present;
+  std::vector<std::string> absent;
+};
+[[nodiscard]] component_peer_list find_component_peers(const options& chosen, const std::string& folder,
+                                                       const std::set<std::string>& claims);
+[[nodiscard]] sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds);
+
+/// Lines `sample INDEX VALUE BEFORE AFTER SHARE`, of Weft with the paths behind that.
+[[nodiscard]] round_result parse_samples(const std::string& output, std::size_t points);
+
+/// A source that is compiled for a peer. **Errors**: `configuration` where it does not lie where it should.
+[[nodiscard]] std::string peer_source(const options& chosen, const std::string& file);
+
+}  // namespace weft::perf

@@ -1,0 +1,169 @@
+// MPI libraries: one source, compiled by each one's wrapper, one launch a round for all points.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "weft-perf/compare/peers.hpp"
+#include "weft-perf/report/machine.hpp"
+#include "weft/error.hpp"
+
+namespace weft::perf {
+namespace {
+
+struct mpi {
+  std::string name;
+  std::string wrapper;
+  std::string launcher;
+};
+
+constexpr double compile_limit_s = 120;
+
+// Those of the distribution, each by names that are only its own: `mpicc` alone may be anybody's.
+std::vector<mpi> candidates(const options& chosen) {
+  std::vector<mpi> out{{"MPICH", "mpicc.mpich", find_program("mpiexec.mpich") ? "mpiexec.mpich" : "mpiexec.hydra"},
+                       {"Open MPI", "mpicc.openmpi", "mpirun.openmpi"}};
+  for (const std::string& text : chosen.mpi) {
+    const std::size_t equals = text.find('=');
+    const std::size_t colon = text.rfind(':');
+    if (equals == std::string::npos || colon == std::string::npos || colon < equals) {
+      throw error{errc::invalid_argument, fmt::format("--mpi: '{}' is not of the form NAME=mpicc:mpiexec", text)};
+    }
+    out.push_back({text.substr(0, equals), text.substr(equals + 1, colon - equals - 1), text.substr(colon + 1)});
+  }
+  return out;
+}
+
+bool is_open_mpi(const std::string& launcher) {
+  const launched version = run_program({launcher, "--version"}, 30);
+  return version.output.find("Open MPI") != std::string::npos || version.output.find("OpenRTE") != std::string::npos;
+}
+
+// What holds an MPI to TCP between processes of one machine. Open MPI takes options; the others read variables: MPICH
+// leaves its shared memory out, UCX or libfabric below it takes TCP, and Intel's is told that it has a fabric alone.
+const std::vector<std::string> open_mpi_over_tcp{"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"};
+const variables others_over_tcp{{"MPIR_CVAR_NOLOCAL", "1"},
+                                {"MPIR_CVAR_CH3_NOLOCAL", "1"},
+                                {"UCX_TLS", "tcp,self"},
+                                {"FI_PROVIDER", "tcp"},
+                                {"I_MPI_FABRICS", "ofi"}};
+
+// One way to run the program that was compiled for an MPI.
+struct mpi_runner {
+  std::string name;
+  std::vector<std::string> start;  // the launcher with its options
+  std::string program;
+  bool open_mpi = false;
+  bool in_turns = false;  // more threads than cores take the same turns as Weft's (turns.hpp)
+  bool plain = false;     // the program leaves its threads where they are started
+
+  // Latency over a network is held against libfabric's own: what Weft adds to it.
+  [[nodiscard]] bool measures(const point& of) const {
+    if (in_turns && !is_crowded(2 * of.threads)) return false;
+    return !of.over_network() || !of.is_latency();
+  }
+
+  [[nodiscard]] variables environment(bool over_network) const {
+    variables out = over_network && !open_mpi ? others_over_tcp : variables{};
+    if (open_mpi) out.insert({{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
+    return out;
+  }
+
+  [[nodiscard]] round_result run(const std::vector<point>& points) const {
+    const bool over_network = std::any_of(points.begin(), points.end(), std::mem_fn(&point::over_network));
+    const bool threaded = std::any_of(points.begin(), points.end(), [](const point& each) { return each.threads > 1; });
+    std::vector<std::string> command = start;
+    if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
+    // A library that need not lock is faster, so what one thread does is measured without.
+    command.insert(command.end(), {program, threaded ? "multiple" : "single",
+                                   plain      ? "plain"
+                                   : in_turns ? "turns"
+                                              : "calls",
+                                   processors()});
+    std::vector<std::size_t> places;
+    double seconds = 60;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (!measures(points[i])) continue;
+      places.push_back(i);
+      command.push_back(points[i].text());
+      seconds += 40 * points[i].seconds;
+    }
+    round_result out(points.size());
+    if (places.empty()) return out;
+    const launched result = run_program(command, seconds, environment(over_network));
+    if (result.exit_code != 0) {
+      const std::string why =
+          result.exit_code == 124 ? fmt::format("not through after {:.0f} s", seconds) : result.last_error();
+      throw error{errc::transport_failed, fmt::format("{}: {}", name, why)};
+    }
+    const round_result samples = parse_samples(result.output, places.size());
+    for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = samples[i];
+    return out;
+  }
+};
+
+void add(peer_list& to, const mpi_runner& one) {
+  to.present.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
+}
+
+// Where threads share cores: waiting as the library does, and in turns.
+void add_with_turns(peer_list& to, mpi_runner one) {
+  add(to, one);
+  one.name += ", in turns";
+  one.in_turns = true;
+  add(to, one);
+}
+
+// As its users start it, and with each rank on a core of its own.
+void add_plain(peer_list& to, mpi_runner one, const std::vector<std::string>& bound) {
+  one.plain = true;
+  const auto add_one = [&to](const mpi_runner& each) {
+    to.plain.push_back({each.name, [each](const std::vector<point>& points) { return each.run(points); }});
+  };
+  add_one(one);
+  one.name += ", bound";
+  one.start.insert(one.start.end(), bound.begin(), bound.end());
+  add_one(one);
+}
+
+}  // namespace
+
+void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder) {
+  for (const mpi& each : candidates(chosen)) {
+    const auto wrapper = find_program(each.wrapper);
+    const auto launcher = find_program(each.launcher);
+    if (!wrapper || !launcher) {
+      to.absent.push_back(each.name);
+      continue;
+    }
+    const std::string program = fmt::format("{}/mpi_peer{}", folder, to.present.size());
+    const launched compiled =
+        run_program({*wrapper, "-O2", "-std=gnu11", peer_source(chosen, "mpi_peer.c"), "-o", program, "-lpthread"},
+                    compile_limit_s);
+    if (compiled.exit_code != 0) {
+      fmt::print(stderr, "weft-perf: {} does not compile for {}: {}\n", "mpi_peer.c", each.name, compiled.last_error());
+      to.absent.push_back(each.name);
+      continue;
+    }
+    if (!is_open_mpi(*launcher)) {
+      add_with_turns(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
+      add_plain(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program}, {"-bind-to", "core"});
+      continue;
+    }
+    // With --oversubscribe Open MPI might decide to yield by itself: both are said.
+    const auto open_mpi = [&](const std::string& name, const std::string& yields) {
+      return mpi_runner{.name = name,
+                        .start = {*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2", "--mca",
+                                  "mpi_yield_when_idle", yields},
+                        .program = program,
+                        .open_mpi = true};
+    };
+    add_with_turns(to, open_mpi(each.name, "0"));
+    add(to, open_mpi(each.name + ", yielding", "1"));
+    mpi_runner as_users = open_mpi(each.name, "0");
+    as_users.start = {*launcher, "-n", "2"};
+    add_plain(to, as_users, {"--bind-to", "core"});
+  }
+}
+
+}  // namespace weft::perf

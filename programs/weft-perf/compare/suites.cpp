@@ -1,0 +1,136 @@
+#include "weft-perf/compare/suites.hpp"
+
+#include "weft-perf/compare/compare.hpp"
+#include "weft-perf/compare/peers.hpp"
+
+namespace weft::perf {
+namespace {
+
+constexpr std::size_t kib = 1024;
+
+// The points of one thread and those of many are launched apart: an MPI library is faster where it need not lock.
+
+std::vector<point> one_thread(const options& chosen, double seconds) {
+  std::vector<point> out;
+  const auto add = [&](kind what, operation how, std::size_t bytes, std::uint32_t window, memory where) {
+    out.push_back({.kind = what,
+                   .operation = how,
+                   .mode = mode::processes,
+                   .memory = where,
+                   .bytes = bytes,
+                   .window = window,
+                   .seconds = seconds});
+  };
+  const std::vector<std::size_t> small =
+      chosen.quick ? std::vector<std::size_t>{8} : std::vector<std::size_t>{8, 64, 512, 4 * kib, 64 * kib};
+  for (const std::size_t bytes : small) {
+    for (const operation how : {operation::am, operation::sendrecv})
+      add(kind::latency, how, bytes, 1, memory::ordinary);
+  }
+  add(kind::stream, operation::am, 8, 0, memory::ordinary);
+  add(kind::rate, operation::sendrecv, 8, 64, memory::ordinary);
+  for (const std::size_t bytes : {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib}) {
+    add(kind::bandwidth, operation::sendrecv, bytes, window_for(bytes), memory::ordinary);
+    if (!chosen.quick) add(kind::put_rate, operation::am, bytes, window_for(bytes), memory::weft);
+  }
+  add(kind::put, operation::am, 8, 1, memory::weft);
+  add(kind::put_visible, operation::am, 8, 1, memory::weft);
+  if (!chosen.quick) add(kind::get, operation::am, 8, 1, memory::weft);
+  return out;
+}
+
+std::vector<point> many_threads(const options& chosen, double seconds) {
+  std::vector<point> out;
+  const std::vector<std::uint32_t> counts =
+      chosen.quick ? std::vector<std::uint32_t>{4, 16} : std::vector<std::uint32_t>{2, 4, 8, 16};
+  std::vector<mode> modes{mode::threads_dedicated};
+  if (!chosen.quick) modes.push_back(mode::threads_shared);
+  for (const mode how : modes) {
+    for (const std::uint32_t threads : counts) {
+      const auto add = [&](kind what, std::uint32_t window) {
+        out.push_back({.kind = what,
+                       .operation = operation::sendrecv,
+                       .mode = how,
+                       .threads = threads,
+                       .window = window,
+                       .seconds = seconds});
+      };
+      add(kind::latency, 1);
+      for (const std::uint32_t window : {1U, 32U}) add(kind::rate, window);
+    }
+  }
+  return out;
+}
+
+// What a program gets that knows no tricks.
+std::vector<point> plain_programs(const options& chosen, double seconds) {
+  std::vector<point> out;
+  const std::vector<std::uint32_t> counts =
+      chosen.quick ? std::vector<std::uint32_t>{2, 16} : std::vector<std::uint32_t>{1, 2, 4, 8, 16};
+  for (const std::uint32_t threads : counts) {
+    for (const auto& [what, window] : {std::pair{kind::latency, 1U}, std::pair{kind::rate, 32U}}) {
+      out.push_back({.kind = what,
+                     .operation = operation::sendrecv,
+                     .mode = mode::threads_dedicated,
+                     .threads = threads,
+                     .window = window,
+                     .seconds = seconds,
+                     .plain = true});
+    }
+  }
+  return out;
+}
+
+// Eight bytes to and fro, and in windows, between two processes of this machine over TCP.
+std::vector<point> over_network(const options& chosen, double seconds) {
+  std::vector<point> out;
+  const auto add = [&](const char* claim, kind what, std::uint32_t window) {
+    for (const operation how : {operation::am, operation::sendrecv}) {
+      out.push_back({.kind = what, .operation = how, .window = window, .seconds = seconds, .claim_name = claim});
+    }
+  };
+  if (is_wanted(chosen, "net_latency")) add("net_latency", kind::latency, 1);
+  if (is_wanted(chosen, "net_rate")) add("net_rate", kind::rate, 64);
+  if (out.empty()) return out;
+  const std::string provider = find_network_provider();
+  if (provider.empty()) return {};
+  for (point& each : out) each.provider = provider;
+  return out;
+}
+
+// Two threads of each process on one device; `weft_dedicated` measures the same with a device for each.
+std::vector<point> on_shared_device(double seconds) {
+  std::vector<point> out;
+  for (const operation how : {operation::am, operation::sendrecv}) {
+    out.push_back({.kind = kind::rate,
+                   .operation = how,
+                   .mode = mode::threads_shared,
+                   .threads = 2,
+                   .window = 32,
+                   .seconds = seconds,
+                   .claim_name = "shared_device"});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<suite> suites_of(const options& chosen, double seconds) {
+  // Long enough that the system gives a core to each of the threads in turn, several times over.
+  const double crowded = (chosen.quick ? 4 : 2) * seconds;
+  const std::uint32_t rounds = rounds_of(chosen);
+  // Half the time of a comparison goes to threads that wait in MPI's calls for others of their core.
+  const std::uint32_t crowded_rounds = chosen.quick && chosen.rounds == 0 ? 5 : rounds;
+  std::vector<suite> out{{.points = one_thread(chosen, seconds), .rounds = rounds},
+                         {.points = many_threads(chosen, crowded), .rounds = crowded_rounds},
+                         {.points = on_shared_device(crowded), .rounds = rounds, .alone = true},
+                         {.points = plain_programs(chosen, crowded), .rounds = crowded_rounds, .plain = true},
+                         {.points = over_network(chosen, seconds), .rounds = rounds}};
+  for (suite& each : out) {
+    std::erase_if(each.points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });
+  }
+  std::erase_if(out, [](const suite& each) { return each.points.empty(); });
+  return out;
+}
+
+}  // namespace weft::perf

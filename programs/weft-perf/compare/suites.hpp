@@ -1,0 +1,23 @@
+// What a comparison measures: its points, in groups that are launched together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft-perf/options.hpp"
+#include "weft-perf/report/point.hpp"
+
+namespace weft::perf {
+
+/// Points that each contestant measures in one launch a round.
+struct suite {
+  std::vector<point> points;
+  std::uint32_t rounds;
+  bool alone = false;  ///< Weft against itself: a device shared by all threads against one for each
+  bool plain = false;  ///< plain programs, as launchers start them
+};
+
+/// Those that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.
+[[nodiscard]] std::vector<suite> suites_of(const options& chosen, double seconds);
+
+}  // namespace weft::perf

@@ -1,0 +1,74 @@
+#include "weft-perf/limits/limit_rounds.hpp"
+
+#include "weft-perf/limits/handover.hpp"
+#include "weft-perf/limits/limits.hpp"
+
+namespace weft::perf {
+namespace {
+
+constexpr double seconds = 0.02;  // of a limit in a round
+
+bool is_bounded_by_handover(const point& of) { return of.kind == kind::latency || of.kind == kind::put_visible; }
+
+double measure_limit(const std::string& name, std::size_t bytes) {
+  if (name == "cells") return limits::cell_stream(seconds);
+  if (name == "packets") return limits::copy_through_packets(bytes, seconds);
+  if (name == "memcpy repeated") return limits::copy(limits::state::repeated, bytes, seconds);
+  return limits::cross_memory_copy(name == "cross-memory copy by both", bytes, seconds);
+}
+
+template <class Visit>
+void each_limit(const point& of, const path_shares& by, Visit&& visit) {
+  if (of.threads > 1 || of.over_network()) return;
+  for (std::size_t i = 0; i < path_count; ++i) {
+    const auto each = static_cast<path>(i);
+    if (!by.counts(each)) continue;
+    if (const auto name = limit_name_of(of, each)) visit(*name, *name == "cells" ? 64 : of.bytes);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> limit_name_of(const point& of, path by) {
+  if (of.kind == kind::rate || of.kind == kind::stream) {
+    return by == path::cell ? std::optional<std::string>{"cells"} : std::nullopt;
+  }
+  if (of.kind != kind::bandwidth && of.kind != kind::put_rate) return std::nullopt;
+  switch (by) {
+    case path::packet:
+      // An active message is read where it is.
+      return of.kind == kind::bandwidth && of.operation == operation::am ? "memcpy repeated" : "packets";
+    case path::many_packets: return "packets";
+    case path::cross_memory: return "cross-memory copy";
+    case path::cross_memory_shared: return "cross-memory copy by both";
+    case path::mapped_memory: return "memcpy repeated";
+    case path::cell:
+    case path::libfabric: break;
+  }
+  return std::nullopt;
+}
+
+void limit_rounds::measure(const point& of, const path_shares& by) {
+  each_limit(of, by, [&](const std::string& name, std::size_t bytes) {
+    if (!measured_.insert({name, bytes}).second) return;
+    sample one;
+    one.before_ns = measure_handover_here();
+    one.value = measure_limit(name, bytes);
+    one.after_ns = measure_handover_here();
+    if (one.value > 0) add(name, bytes, one);
+  });
+}
+
+void limit_rounds::set_limit(const point& of, figure& in, double near_below_ns) const {
+  if (is_bounded_by_handover(of) && of.threads == 1 && !of.over_network()) return in.bound_by("handover", in.handover);
+  each_limit(of, in.paths, [&](const std::string& name, std::size_t bytes) {
+    const auto found = samples_.find({name, bytes});
+    if (found == samples_.end()) return;
+    for (const labelled& group : by_label(found->second, near_below_ns)) {
+      const summary values = group.values();
+      if (group.label == in.label && (!in.limit || values.max > *in.limit)) in.bound_by(name, values);
+    }
+  });
+}
+
+}  // namespace weft::perf

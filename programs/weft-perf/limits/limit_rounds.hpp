@@ -1,0 +1,41 @@
+// What bounds the points of a comparison, measured once a round, under the same labels as the points.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft-perf/report/figures.hpp"
+#include "weft-perf/report/paths.hpp"
+#include "weft-perf/report/point.hpp"
+#include "weft-perf/report/rounds.hpp"
+
+namespace weft::perf {
+
+/// The name of the limit of what goes by one path; nothing where nothing bounds it but the time of its steps.
+[[nodiscard]] std::optional<std::string> limit_name_of(const point& of, path by);
+
+class limit_rounds {
+ public:
+  void begin_round() { measured_.clear(); }
+  /// Measures the limits of the paths by which `of` went, unless this round has measured them already.
+  void measure(const point& of, const path_shares& by);
+  void add(const std::string& name, std::size_t bytes, const sample& round) {
+    samples_[{name, bytes}].push_back(round);
+  }
+
+  /// Of several paths, the fastest one's limit.
+  void set_limit(const point& of, figure& in, double near_below_ns) const;
+
+ private:
+  using key = std::pair<std::string, std::size_t>;
+
+  std::map<key, std::vector<sample>> samples_;
+  std::set<key> measured_;  // in this round
+};
+
+}  // namespace weft::perf

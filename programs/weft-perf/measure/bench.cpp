@@ -1,0 +1,192 @@
+#include "weft-perf/measure/bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "weft-perf/report/machine.hpp"
+#include "weft-perf/report/paths.hpp"
+
+namespace weft::perf {
+namespace {
+
+using devices = std::vector<std::unique_ptr<weft::device>>;
+
+devices make_devices(weft::runtime& rt, const point& what) {
+  const bool shared = what.mode == mode::threads_shared;
+  devices out;
+  for (std::uint32_t i = 0; i < (shared ? 1 : what.threads); ++i) {
+    out.push_back(std::make_unique<weft::device>(rt, device_options{.shared = shared}));
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> swap_indices(team& all, const devices& mine) {
+  std::vector<std::uint32_t> indices;
+  for (const auto& each : mine) indices.push_back(each->index());
+  const std::vector<std::byte> theirs = all.swap_with_partner(std::as_bytes(std::span{indices}));
+  if (theirs.size() != indices.size() * sizeof(std::uint32_t)) {
+    throw error{errc::invalid_argument, "the ranks were told to measure different things"};
+  }
+  std::memcpy(indices.data(), theirs.data(), theirs.size());
+  return indices;
+}
+
+class round_of_lanes {
+ public:
+  round_of_lanes(team& all, const point& what, const bench_options& options)
+      : team_{all},
+        what_{what},
+        options_{options},
+        devices_{make_devices(all.runtime(), what)},
+        indices_{swap_indices(all, devices_)},
+        first_id_{all.new_ids(what.threads)},
+        results_(what.threads) {}
+
+  /// What this rank's devices have moved since they were made.
+  [[nodiscard]] traffic moved() const {
+    traffic out{device_counters{}, team_.runtime().counters().fabric_bytes};
+    for (const auto& each : devices_) out += traffic{each->counters(), 0};
+    return out;
+  }
+
+  std::vector<lane_result> run() {
+    if (what_.threads == 1) {
+      const std::optional<pinned_here> place = pin_for(0);
+      team_.runtime().barrier();
+      run_lane(0);
+    } else {
+      std::barrier together{static_cast<std::ptrdiff_t>(what_.threads) + 1};
+      std::vector<std::jthread> threads;
+      for (std::uint32_t i = 0; i < what_.threads; ++i) {
+        threads.emplace_back([&, i] {
+          const std::optional<pinned_here> place = pin_for(i);
+          together.arrive_and_wait();
+          run_lane(i);
+        });
+      }
+      team_.runtime().barrier();
+      together.arrive_and_wait();
+    }
+    return results_;
+  }
+
+ private:
+  std::optional<pinned_here> pin_for(std::uint32_t lane) const {
+    if (options_.pin == bench_options::pinning::none || what_.plain) return std::nullopt;
+    return std::optional<pinned_here>{std::in_place, core_of(lane)};
+  }
+  std::uint32_t core_of(std::uint32_t lane) const {
+    return core_of_partner(team_.pair() * what_.threads + lane, team_.begins());
+  }
+
+  turn_rules turns_of(std::uint32_t lane) const {
+    if (what_.plain) return {};
+    if (options_.yield_after != 0) return {.looks = options_.yield_after};
+    if (!is_crowded(std::uint64_t{team_.pairs()} * 2 * what_.threads)) return {};
+    // Who only lets a partner put and get answers nothing that could be waited for.
+    const bool serves = !team_.begins() && is_one_sided() && what_.kind != kind::put_visible;
+    const bool is_placed = options_.pin == bench_options::pinning::core;
+    return is_placed && !serves && core_of(lane) % 2 != 0 ? awaiting : seeking;
+  }
+
+  bool is_one_sided() const {
+    return what_.kind == kind::put || what_.kind == kind::put_visible || what_.kind == kind::put_rate ||
+           what_.kind == kind::get;
+  }
+
+  void run_lane(std::uint32_t index) {
+    try {
+      const std::size_t which = index % devices_.size();
+      // Not on the stack that posts use: by how that was laid out, active messages took 26 or 41 ns, probably as words
+      // 4 KiB apart were taken for each other (docs/decisions/store-order.md).
+      const auto mine = std::make_unique<lane>(*devices_[which], lane_options{.partner = team_.partner(),
+                                                                              .index = index,
+                                                                              .id = first_id_ + index,
+                                                                              .partner_device = indices_[which],
+                                                                              .begins = team_.begins(),
+                                                                              .is_plain = what_.plain,
+                                                                              .turns = turns_of(index)});
+      results_[index] = is_one_sided() ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
+      if (mine->failed() != 0) throw error{errc::transport_failed, fmt::format("{} operations failed", mine->failed())};
+    } catch (const std::exception& problem) {
+      // The partner waits for what will not come, and so may other threads here: the launcher ends the job.
+      fmt::print(stderr, "weft-perf: {}\n", problem.what());
+      std::_Exit(1);
+    }
+  }
+
+  team& team_;
+  const point& what_;
+  const bench_options& options_;
+  devices devices_;
+  std::vector<std::uint32_t> indices_;
+  std::uint32_t first_id_;
+  std::vector<lane_result> results_;
+};
+
+sample summed_up(const point& what, const std::vector<double>& numbers) {
+  sample out;
+  std::vector<double> counts;
+  double wrong = 0;
+  double total = 0;
+  for (std::size_t i = 0; i + 2 < numbers.size(); i += 3) {
+    const double count = numbers[i];
+    const double seconds = numbers[i + 1];
+    wrong += numbers[i + 2];
+    if (count <= 0 || seconds <= 0) continue;  // those that answer
+    counts.push_back(count);
+    const bool both_ways = what.kind == kind::latency || what.kind == kind::put_visible;
+    total += what.is_latency() ? seconds / count * (both_ways ? 0.5e9 : 1e9) : count / seconds;
+  }
+  if (wrong > 0) throw error{errc::transport_failed, fmt::format("{} messages were not as they were sent", wrong)};
+  if (what.is_latency() && !counts.empty()) total /= static_cast<double>(counts.size());
+  const bool bytes = what.kind == kind::bandwidth || what.kind == kind::put_rate;
+  out.value = bytes ? total * static_cast<double>(what.bytes) : total;
+  out.least_share = least_share(std::move(counts));
+  return out;
+}
+
+traffic sum_of_traffic(const std::vector<double>& of_each_rank) {
+  traffic out;
+  for (std::size_t i = 0; i < of_each_rank.size(); ++i) out.values()[i % traffic::words] += of_each_rank[i];
+  return out;
+}
+
+}  // namespace
+
+sample run_round(team& all, const point& what, const bench_options& options) {
+  const double before = all.handover();
+  std::vector<double> mine;
+  traffic moved;
+  {
+    round_of_lanes round{all, what, options};
+    const traffic moved_before = round.moved();
+    for (const lane_result& each : round.run()) mine.insert(mine.end(), {each.count, each.seconds, each.wrong});
+    all.runtime().barrier();  // the devices go when nobody sends to them any more
+    moved = round.moved();
+    moved -= moved_before;
+  }
+  const double after = all.handover();
+  const std::vector<double> numbers = all.gather(mine);
+  const std::vector<double> moved_by_all = all.gather({moved.values().begin(), moved.values().end()});
+  if (all.runtime().rank() != 0) return {};
+  sample out = summed_up(what, numbers);
+  out.paths = path_shares{sum_of_traffic(moved_by_all)};
+  out.before_ns = before;
+  out.after_ns = after;
+  return out;
+}
+
+const char* pinning_of(const bench_options& options) {
+  return options.pin == bench_options::pinning::core ? "core" : "none";
+}
+
+}  // namespace weft::perf

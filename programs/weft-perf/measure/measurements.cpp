@@ -1,0 +1,141 @@
+// The subcommands that measure Weft alone.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "weft-perf/commands.hpp"
+#include "weft-perf/measure/bench.hpp"
+#include "weft-perf/report/figures.hpp"
+#include "weft-perf/report/machine.hpp"
+
+namespace weft::perf {
+namespace {
+
+std::vector<kind> kinds_of(const options& chosen) {
+  if (chosen.command == "latency") return {kind::latency};
+  if (chosen.command == "rate") return {chosen.stream ? kind::stream : kind::rate};
+  if (chosen.command == "bandwidth") return {kind::bandwidth};
+  return {kind::put, kind::put_visible, kind::put_rate, kind::get};
+}
+
+std::vector<std::size_t> sizes_of(const options& chosen, kind what) {
+  if (!chosen.sizes.empty()) return chosen.sizes;
+  constexpr std::size_t kib = 1024;
+  if (what == kind::bandwidth || what == kind::put_rate) return {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib};
+  return {8};
+}
+
+std::vector<operation> operations_of(const options& chosen, kind what) {
+  if (what == kind::stream) return {operation::am};
+  if (what != kind::latency && what != kind::rate && what != kind::bandwidth) return {operation::am};
+  if (chosen.operation) return {*chosen.operation};
+  return {operation::am, operation::sendrecv};
+}
+
+std::vector<std::uint32_t> windows_of(const options& chosen, kind what, std::size_t bytes) {
+  const bool windowed = what == kind::rate || what == kind::bandwidth || what == kind::put_rate;
+  if (!windowed) return {what == kind::stream ? 0U : 1U};
+  return chosen.windows.empty() ? std::vector{window_for(bytes)} : chosen.windows;
+}
+
+std::vector<point> points_of(const options& chosen) {
+  std::vector<point> out;
+  const auto threads = chosen.threads.empty() ? std::vector<std::uint32_t>{1} : chosen.threads;
+  for (const kind what : kinds_of(chosen)) {
+    for (const operation how : operations_of(chosen, what)) {
+      for (const std::size_t bytes : sizes_of(chosen, what)) {
+        // In `put`, what can't be told for a size is left out.
+        if (what == kind::put_visible && bytes % 8 != 0) continue;
+        for (const std::uint32_t each : threads) {
+          for (const std::uint32_t window : windows_of(chosen, what, bytes)) {
+            out.push_back({.kind = what,
+                           .operation = how,
+                           .mode = chosen.mode,
+                           .memory = chosen.command == "put" ? chosen.memory : memory::ordinary,
+                           .bytes = bytes,
+                           .threads = each,
+                           .window = window,
+                           .seconds = chosen.seconds,
+                           .verify = chosen.verify,
+                           .touch = chosen.touch && (what == kind::put || what == kind::get),
+                           .plain = chosen.plain});
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+const char* detail_of(const point& of) {
+  switch (of.kind) {
+    case kind::put: return of.touch ? "origin, touched" : "origin";
+    case kind::put_visible: return "visible";
+    case kind::stream: return "stream";
+    case kind::get: return of.touch ? "touched" : "";
+    case kind::put_rate: return "";
+    default: break;
+  }
+  return of.threads > 1 || of.plain || of.kind == kind::bandwidth ? name_of(of.operation) : "";
+}
+
+figure figure_of(const point& of, const labelled& rounds, const options& chosen) {
+  figure out;
+  out.claim = of.claim();
+  out.what = detail_of(of);
+  out.unit = of.unit();
+  out.mode = name_of(of.mode);
+  out.label = rounds.label;
+  out.pinning = pinning_of(chosen.bench);
+  out.bytes = of.bytes;
+  out.threads = of.threads;
+  out.window = of.window;
+  out.more_is_better = !of.is_latency();
+  out.verified = of.verify;
+  out.weft = rounds.values();
+  out.least_share = rounds.least_share();
+  out.handover = rounds.handover();
+  out.paths = rounds.paths();
+  if (of.kind == kind::latency || of.kind == kind::put_visible) out.bound_by("handover", out.handover);
+  return out;
+}
+
+}  // namespace
+
+void run_measurements(const options& chosen) {
+  weft::runtime rt;
+  team all{rt, chosen.bench.pin == bench_options::pinning::core};
+  if (chosen.mode != mode::processes && rt.size() != 2) {
+    throw error{errc::invalid_argument, "threads are measured between two ranks, as in: weft-run -n 2 weft-perf"};
+  }
+  printer out{chosen.json, false};
+  const std::uint32_t rounds = chosen.rounds == 0 ? 11 : chosen.rounds;
+  for (const point& each : points_of(chosen)) {
+    std::vector<sample> samples;
+    for (std::uint32_t i = 0; i < rounds; ++i) samples.push_back(run_round(all, each, chosen.bench));
+    if (rt.rank() != 0) continue;
+    const std::vector<labelled> groups = by_label(samples, chosen.near_below_ns);
+    if (groups.empty()) {
+      fmt::print(stderr, "weft-perf: {}: the machine changed its state in each of {} rounds; try more rounds\n",
+                 each.claim(), rounds);
+    }
+    for (const labelled& group : groups) out.print(figure_of(each, group, chosen));
+  }
+  out.name_wrong_limits();
+  rt.barrier();
+}
+
+void run_points(const options& chosen) {
+  weft::runtime rt;
+  team all{rt, chosen.bench.pin == bench_options::pinning::core};
+  for (std::size_t i = 0; i < chosen.points.size(); ++i) {
+    const sample one = run_round(all, point::parse(chosen.points[i]), chosen.bench);
+    if (rt.rank() != 0) continue;
+    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} {}\n", i, one.value, one.before_ns, one.after_ns, one.least_share,
+               one.paths.wire_text());
+    std::fflush(stdout);
+  }
+  rt.barrier();
+}
+
+}  // namespace weft::perf

@@ -1,0 +1,217 @@
+// Latency, rate and bandwidth of active messages and of sends and receives.
+#include <algorithm>
+
+#include "weft-perf/measure/bench.hpp"
+#include "weft-perf/measure/content.hpp"
+
+namespace weft::perf {
+namespace {
+
+// Active messages: what arrives needs no buffer.
+class am_way {
+ public:
+  am_way(lane& on, const point& what, std::size_t /*slots*/) : lane_{on}, what_{what} {}
+
+  void send(std::span<const std::byte> bytes) { lane_.post_am(bytes, 0); }
+  void prepare(std::size_t /*count*/) noexcept {}
+
+  /// Waits for `count` messages; the first bytes of all, or-ed.
+  std::byte take(std::size_t count) {
+    std::byte flags{};
+    for (std::size_t i = 0; i < count; ++i) {
+      flags |= lane_.wait_arrived([&](const completion_record& message) {
+        if (what_.verify && message.bytes() > 1) wrong_ += is_filled(message.data(), what_.bytes) ? 0 : 1;
+        return message.data()[0];
+      });
+    }
+    lane_.met();
+    return flags;
+  }
+  [[nodiscard]] double wrong() const noexcept { return wrong_; }
+
+ private:
+  lane& lane_;
+  const point& what_;
+  double wrong_ = 0;
+};
+
+// In an engine of its own the receiver begins.
+struct first_engine {
+  explicit first_engine(lane& on) : made{on.device().runtime(), {.id = on.id(), .receiver_first = true}} {}
+  [[nodiscard]] std::uint32_t id() const noexcept { return made.id(); }
+  matching_engine made;
+};
+struct common_engine {
+  explicit common_engine(lane& /*on*/) noexcept {}
+  [[nodiscard]] static constexpr std::uint32_t id() noexcept { return default_matching_engine; }
+};
+
+template <class Engine>
+class sendrecv_way {
+ public:
+  sendrecv_way(lane& on, const point& what, std::size_t slots)
+      : lane_{on},
+        what_{what},
+        slots_{slots},
+        in_{on.device().runtime(), what.memory, what.bytes, slots},
+        engine_{on} {}
+
+  void send(std::span<const std::byte> bytes) { lane_.post_send(bytes, engine_.id()); }
+  void prepare(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i % slots_], engine_.id());
+    prepared_ = count;
+  }
+  std::byte take(std::size_t /*count*/) {
+    lane_.wait_received();
+    std::byte flags{};
+    for (std::size_t i = 0; i < std::min(prepared_, slots_); ++i) {
+      flags |= in_[i][0];
+      if (what_.verify && !lane_.begins) wrong_ += is_filled(in_[i], what_.bytes) ? 0 : 1;
+    }
+    return flags;
+  }
+  [[nodiscard]] double wrong() const noexcept { return wrong_; }
+
+ private:
+  lane& lane_;
+  const point& what_;
+  std::size_t slots_;
+  buffers in_;
+  Engine engine_;
+  std::size_t prepared_ = 0;
+  double wrong_ = 0;
+};
+
+constexpr std::size_t stream_chunk = 64;
+
+template <class Way>
+class conversation {
+ public:
+  conversation(lane& on, const point& what)
+      : lane_{on},
+        what_{what},
+        window_{what.kind == kind::latency ? 1 : (what.window == 0 ? window_for(what.bytes) : what.window)},
+        slots_{what.kind == kind::bandwidth && !what.verify ? 1 : window_},
+        way_{on, what, slots_},
+        out_{on.device().runtime(), what.memory, what.bytes, slots_} {}
+
+  lane_result run(double seconds) {
+    if (!lane_.begins) {
+      answer();
+      return {0, 0, way_.wrong()};
+    }
+    lane_result out = timed(seconds, [&](bool last) { exchange(last); });
+    lane_.settle();
+    out.count *= what_.kind == kind::latency ? 1 : static_cast<double>(window_);
+    out.wrong = way_.wrong();
+    return out;
+  }
+
+ private:
+  void send(std::size_t index, std::byte flag) {
+    const std::span<std::byte> bytes = out_[index % slots_];
+    if (what_.verify) fill(bytes, number_++);
+    // After that the buffer may be under way. A byte that is there already isn't written again: a post that reads eight
+    // bytes right behind that write waits for it, and for all stores before it, the last message's among them.
+    if (index < slots_ && bytes[0] != flag) bytes[0] = flag;
+    way_.send(bytes);
+  }
+
+  void exchange(bool last) {
+    lane_.settle();
+    for (std::size_t slot = 0; slot < window_; ++slot) send(slot, last ? was_last : go_on);
+    way_.prepare(1);
+    (void)way_.take(1);
+  }
+
+  // A latency's answer is as long as the question; a window's is one byte.
+  void answer() {
+    for (std::byte flags = go_on; flags != was_last;) {
+      way_.prepare(window_);
+      flags = way_.take(window_);
+      lane_.settle();
+      if (what_.kind == kind::latency) {
+        send(0, flags);
+      } else {
+        way_.send(out_[0].first(1));
+      }
+    }
+    lane_.settle();
+  }
+
+  lane& lane_;
+  const point& what_;
+  std::size_t window_;
+  std::size_t slots_;  // one buffer for all messages of a bandwidth's window, as osu_bw and ucx_perftest have it
+  Way way_;
+  buffers out_;
+  std::uint64_t number_ = 0;
+};
+
+// Active messages as fast as they go. The end is told with their number, as they may overtake one another.
+class stream {
+ public:
+  stream(lane& on, const point& what)
+      : lane_{on}, what_{what}, out_{on.device().runtime(), what.memory, what.bytes, stream_chunk} {}
+
+  lane_result run(double seconds) {
+    if (!lane_.begins) return answer();
+    std::uint64_t number = 0;
+    lane_result out = timed(seconds, [&](bool last) {
+      lane_.settle();
+      for (std::size_t slot = 0; slot < stream_chunk; ++slot) {
+        if (what_.verify) fill(out_[slot], number + slot);
+        lane_.post_am(out_[slot], 0);
+      }
+      number += stream_chunk;
+      if (!last) return;
+      lane_.post_am(out_[0].first(1), number);
+      lane_.wait_arrived();
+    });
+    lane_.settle();
+    out.count *= static_cast<double>(stream_chunk);
+    return out;
+  }
+
+ private:
+  lane_result answer() {
+    lane_result out;
+    std::uint64_t announced = ~std::uint64_t{0};
+    for (std::uint64_t number = 0; number != announced;) {
+      lane_.wait_arrived([&](const completion_record& message) {
+        if (message.tag() != 0) {
+          announced = message.tag();
+          return;
+        }
+        ++number;
+        if (what_.verify && !is_filled(message.data(), what_.bytes)) ++out.wrong;
+      });
+    }
+    lane_.post_am(out_[0].first(1), 0);
+    lane_.settle();
+    return out;
+  }
+
+  lane& lane_;
+  const point& what_;
+  buffers out_;
+};
+
+template <class Conversation>
+lane_result warm_and_run(Conversation&& with, const point& what) {
+  (void)with.run(what.seconds / 4);
+  return with.run(what.seconds);
+}
+
+}  // namespace
+
+lane_result measure_messages(lane& on, const point& what) {
+  if (what.kind == kind::stream) return warm_and_run(stream{on, what}, what);
+  if (what.operation == operation::am) return warm_and_run(conversation<am_way>{on, what}, what);
+  if (what.operation == operation::receiver_first) {
+    return warm_and_run(conversation<sendrecv_way<first_engine>>{on, what}, what);
+  }
+  return warm_and_run(conversation<sendrecv_way<common_engine>>{on, what}, what);
+}
+
+}  // namespace weft::perf

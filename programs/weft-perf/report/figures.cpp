@@ -1,0 +1,175 @@
+#include "weft-perf/report/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "weft-perf/report/machine.hpp"
+
+namespace weft::perf {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// Five digits are more than a noisy machine gives.
+double rounded(double value) { return value == 0 ? 0 : std::stod(fmt::format("{:.5g}", value)); }
+
+json to_object(const summary& of) {
+  return {{"median", rounded(of.median)}, {"q1", rounded(of.q1)},   {"q3", rounded(of.q3)},
+          {"min", rounded(of.min)},       {"max", rounded(of.max)}, {"rounds", of.rounds}};
+}
+
+json or_null(const std::optional<double>& value) { return value ? json(rounded(*value)) : json(nullptr); }
+
+}  // namespace
+
+std::string figure::best_peer() const {
+  std::string best;
+  for (const auto& [name, values] : peers) {
+    const auto share = peer_least_share.find(name);
+    if (share != peer_least_share.end() && share->second < 0.5) continue;
+    if (name == unbound_weft) continue;
+    if (best.empty() ||
+        (more_is_better ? values.median > peers.at(best).median : values.median < peers.at(best).median))
+      best = name;
+  }
+  return best;
+}
+
+std::optional<double> figure::ratio() const {
+  const std::string best = best_peer();
+  if (best.empty() || weft.median <= 0 || peers.at(best).median <= 0) return std::nullopt;
+  return more_is_better ? weft.median / peers.at(best).median : peers.at(best).median / weft.median;
+}
+
+std::optional<double> figure::fraction() const {
+  if (!limit || *limit <= 0 || weft.median <= 0) return std::nullopt;
+  return more_is_better ? weft.median / *limit : *limit / weft.median;
+}
+
+void figure::bound_by(const std::string& name, const summary& rounds) {
+  const double best = more_is_better ? rounds.max : rounds.min;
+  if (best <= 0) return;
+  limit = best;
+  limit_spread = more_is_better ? best - rounds.q3 : rounds.q1 - best;
+  limit_name = name;
+}
+
+bool figure::is_limit_wrong() const noexcept {
+  if (!limit || weft.median <= 0) return false;
+  return more_is_better ? weft.median > *limit + limit_spread : weft.median < *limit - limit_spread;
+}
+
+std::string figure::wrong_limit() const {
+  return fmt::format("{}{}{} of {}, {}: the limit '{}' is wrong: {}, but {} was measured", claim,
+                     what.empty() ? "" : " ", what, readable_size(bytes), label, limit_name,
+                     readable(limit.value_or(0), unit), readable(weft.median, unit));
+}
+
+std::string to_json(const figure& of) {
+  const std::string best = of.best_peer();
+  json out{{"claim", of.claim}};
+  if (!of.what.empty()) out["what"] = of.what;
+  out["unit"] = of.unit;
+  out["bytes"] = of.bytes;
+  out["threads"] = of.threads;
+  out["window"] = of.window;
+  if (!of.mode.empty()) out["mode"] = of.mode;
+  if (!of.provider.empty()) out["provider"] = of.provider;
+  for (const auto& [name, value] : of.settings) out[name] = value;
+  out["label"] = of.label;
+  out["weft"] = to_object(of.weft);
+  out["least_share"] = rounded(of.least_share);
+  out["counts"] = of.counts();
+  if (of.verified) out["verified"] = true;
+  out["peer"] = best.empty() ? json(nullptr) : to_object(of.peers.at(best));
+  out["best_peer"] = best.empty() ? json(nullptr) : json(best);
+  out["ratio"] = or_null(of.ratio());
+  out["peers"] = json::object();
+  for (const auto& [name, values] : of.peers) out["peers"][name] = to_object(values);
+  if (!of.absent.empty()) out["absent"] = of.absent;
+  if (of.handover.median > 0) out["handover_ns"] = rounded(of.handover.median);
+  out["path"] = of.paths.are_known() ? json(name_of(of.paths.main())) : json(nullptr);
+  out["paths"] = json::object();
+  for (std::size_t i = 0; i < path_count; ++i) {
+    const auto each = static_cast<path>(i);
+    if (of.paths.of(each) >= 0.001) out["paths"][name_of(each)] = rounded(of.paths.of(each));
+  }
+  out["limit"] = or_null(of.limit);
+  out["limit_name"] = of.limit_name.empty() ? json(nullptr) : json(of.limit_name);
+  out["limit_spread"] = of.limit ? json(rounded(of.limit_spread)) : json(nullptr);
+  out["limit_is_wrong"] = of.is_limit_wrong();
+  out["fraction"] = or_null(of.fraction());
+  out["commit"] = build_commit();
+  out["flags"] = build_flags();
+  out["pinning"] = of.pinning;
+  return out.dump();
+}
+
+std::string readable(double value, const std::string& unit) {
+  if (unit == "ns") {
+    if (value >= 1e6) return fmt::format("{:.3g} ms", value / 1e6);
+    return value >= 1e3 ? fmt::format("{:.3g} us", value / 1e3) : fmt::format("{:.3g} ns", value);
+  }
+  if (unit == "B/s") return fmt::format("{:.3g} GB/s", value / 1e9);
+  if (value >= 1e6) return fmt::format("{:.3g} M {}", value / 1e6, unit);
+  return value >= 1e3 ? fmt::format("{:.3g} k {}", value / 1e3, unit) : fmt::format("{:.3g} {}", value, unit);
+}
+
+std::string readable_size(std::uint64_t bytes) {
+  constexpr std::uint64_t kib = 1024;
+  if (bytes >= kib * kib && bytes % (kib * kib) == 0) return fmt::format("{} MiB", bytes / (kib * kib));
+  return bytes >= kib && bytes % kib == 0 ? fmt::format("{} KiB", bytes / kib) : fmt::format("{} B", bytes);
+}
+
+std::string table_heading(bool with_peers) {
+  std::string out = fmt::format("{:<31} {:>8} {:>7} {:>6} {:<7} {:>14} {:>32} {:>6}", "claim", "size", "threads",
+                                "window", "label", "median", "quartiles", "limit");
+  if (with_peers) out += fmt::format(" {:>14} {:>6}  {}", "best peer", "ratio", "which");
+  return out;
+}
+
+std::string table_row(const figure& of, bool with_peers) {
+  const std::string name = of.what.empty() ? of.claim : fmt::format("{} {}", of.claim, of.what);
+  const std::string spread = fmt::format("{} .. {}", readable(of.weft.q1, of.unit), readable(of.weft.q3, of.unit));
+  const auto fraction = of.fraction();
+  std::string out =
+      fmt::format("{:<31} {:>8} {:>7} {:>6} {:<7} {:>14} {:>32} {:>6}", name,
+                  of.bytes == 0 ? "" : readable_size(of.bytes), of.threads, of.window, of.label,
+                  readable(of.weft.median, of.unit), spread, fraction ? fmt::format("{:.0f} %", *fraction * 100) : "");
+  if (with_peers) {
+    const std::string best = of.best_peer();
+    const auto ahead = of.ratio();
+    out += fmt::format(" {:>14} {:>6}  {}", best.empty() ? "-" : readable(of.peers.at(best).median, of.unit),
+                       ahead ? fmt::format("{:.2f}", *ahead) : "-", best.empty() ? "no peer here" : best);
+  }
+  if (of.claim == "limit" && of.limit) out += fmt::format("  best {}", readable(*of.limit, of.unit));
+  if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.limit_name);
+  if (of.paths.are_known()) out += fmt::format("  by {}", of.paths.text());
+  // A median hides that a program may fare in two ways.
+  if (of.claim.starts_with("plain_"))
+    out += fmt::format("  worst {}", readable(of.more_is_better ? of.weft.min : of.weft.max, of.unit));
+  for (const auto& [word, value] : of.settings) out += fmt::format("  {} {}", word, value);
+  if (!of.counts())
+    out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.least_share * 100);
+  return out;
+}
+
+void printer::name_absent(const std::vector<std::string>& names) {
+  if (json_ || names.empty()) return;
+  fmt::print("not installed: {} (scripts/setup --peers)\n", fmt::join(names, ", "));
+}
+
+void printer::name_wrong_limits() const {
+  for (const std::string& each : wrong_limits_) fmt::print(stderr, "weft-perf: {}\n", each);
+}
+
+void printer::print(const figure& of) {
+  if (of.is_limit_wrong()) wrong_limits_.push_back(of.wrong_limit());
+  if (!json_ && !std::exchange(begun_, true)) fmt::print("{}\n", table_heading(with_peers_));
+  fmt::print("{}\n", json_ ? to_json(of) : table_row(of, with_peers_));
+  std::fflush(stdout);
+}
+
+}  // namespace weft::perf

@@ -1,0 +1,89 @@
+// One result: a line of a table for people, or an object on a line of its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft-perf/report/rounds.hpp"
+
+namespace weft::perf {
+
+/// Weft once more, in a comparison with MPI: shown beside the others, but no peer.
+inline constexpr std::string_view unbound_weft = "Weft, unbound";
+
+struct figure {
+  std::string claim;
+  std::string what;  ///< which of several figures of one claim, as in `origin`; may be empty
+  std::string unit;
+  std::string mode;
+  std::string provider;  ///< of libfabric; empty: not over a network
+  std::string label;
+  std::string pinning;
+  std::map<std::string, std::uint64_t> settings;  ///< further fields of the line, as in `devices`
+  std::uint64_t bytes = 0;
+  std::uint32_t threads = 1;
+  std::uint32_t window = 1;
+  bool more_is_better = false;
+  bool verified = false;
+  summary weft;
+  double least_share = 1;                ///< what the slowest thread moved, of the median of all
+  std::map<std::string, summary> peers;  ///< those that were measured under the same label
+  std::map<std::string, double> peer_least_share;
+  std::vector<std::string> absent;  ///< peers that are not installed
+  summary handover;                 ///< of Weft's rounds; zeros: unknown
+  path_shares paths;                ///< of Weft's messages
+  std::optional<double> limit;      ///< the best that was measured, in the figure's unit
+  double limit_spread = 0;          ///< how far the best quartile of its rounds stays behind
+  std::string limit_name;
+
+  /// Takes the best of a limit's rounds; nothing happens where there are none.
+  void bound_by(const std::string& name, const summary& rounds);
+  /// What exceeds its limit by more than the limit's spread shows that the limit is none.
+  [[nodiscard]] bool is_limit_wrong() const noexcept;
+  /// One line that says so.
+  [[nodiscard]] std::string wrong_limit() const;
+
+  /// A figure whose slowest thread moved less than half of the median does not count.
+  [[nodiscard]] bool counts() const noexcept { return least_share >= 0.5; }
+  /// The name of the best peer among those that count; empty: there is none.
+  [[nodiscard]] std::string best_peer() const;
+  /// Above 1: Weft is ahead of the best peer.
+  [[nodiscard]] std::optional<double> ratio() const;
+  /// How much of the limit is reached; at most about 1.
+  [[nodiscard]] std::optional<double> fraction() const;
+};
+
+[[nodiscard]] std::string to_json(const figure& of);
+
+/// For people: a heading and a line for each figure.
+[[nodiscard]] std::string table_heading(bool with_peers);
+[[nodiscard]] std::string table_row(const figure& of, bool with_peers);
+
+/// Prints a figure as it comes; the heading before the first.
+class printer {
+ public:
+  printer(bool json, bool with_peers) noexcept : json_{json}, with_peers_{with_peers} {}
+  void print(const figure& of);
+  /// Says which peers are not installed.
+  void name_absent(const std::vector<std::string>& names);
+  /// Says on standard error which of the printed figures had a limit that is none, a line each.
+  void name_wrong_limits() const;
+
+ private:
+  std::vector<std::string> wrong_limits_;
+  bool json_;
+  bool with_peers_;
+  bool begun_ = false;
+};
+
+/// `12.3 ns`, `8.21 us`, `55.1 M msg/s`, `11.2 GB/s`.
+[[nodiscard]] std::string readable(double value, const std::string& unit);
+
+/// `8 B`, `64 KiB`.
+[[nodiscard]] std::string readable_size(std::uint64_t bytes);
+
+}  // namespace weft::perf

@@ -1,0 +1,120 @@
+#include "weft-perf/report/point.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "weft/error.hpp"
+
+namespace weft::perf {
+namespace {
+
+constexpr std::array kinds{kind::latency, kind::rate,        kind::stream,   kind::bandwidth,
+                           kind::put,     kind::put_visible, kind::put_rate, kind::get};
+constexpr std::array operations{operation::am, operation::sendrecv, operation::receiver_first};
+constexpr std::array modes{mode::processes, mode::threads_dedicated, mode::threads_shared};
+constexpr std::array memories{memory::ordinary, memory::weft};
+
+template <class Values>
+auto named(const Values& values, const std::string& name) {
+  for (const auto each : values) {
+    if (name_of(each) == name) return each;
+  }
+  throw error{errc::invalid_argument, fmt::format("'{}' is no word of a point", name)};
+}
+
+}  // namespace
+
+const char* name_of(kind what) noexcept {
+  switch (what) {
+    case kind::latency: return "latency";
+    case kind::rate: return "rate";
+    case kind::stream: return "stream";
+    case kind::bandwidth: return "bandwidth";
+    case kind::put: return "put";
+    case kind::put_visible: return "put_visible";
+    case kind::put_rate: return "put_rate";
+    case kind::get: return "get";
+  }
+  return "unknown";
+}
+
+const char* name_of(operation what) noexcept {
+  switch (what) {
+    case operation::am: return "am";
+    case operation::sendrecv: return "sendrecv";
+    case operation::receiver_first: return "receiver-first";
+  }
+  return "unknown";
+}
+
+const char* name_of(mode what) noexcept {
+  switch (what) {
+    case mode::processes: return "processes";
+    case mode::threads_dedicated: return "threads-dedicated";
+    case mode::threads_shared: return "threads-shared";
+  }
+  return "unknown";
+}
+
+const char* name_of(memory what) noexcept { return what == memory::weft ? "weft" : "ordinary"; }
+
+std::string point::claim() const {
+  if (!claim_name.empty()) return claim_name;
+  const std::string prefix = fmt::format("{}_", plain ? "plain" : threads > 1 ? "mt" : name_of(operation));
+  switch (kind) {
+    case kind::latency: return prefix + "latency";
+    case kind::rate:
+    case kind::stream: return prefix + "rate";
+    case kind::bandwidth: return "bandwidth";
+    case kind::put:
+    case kind::put_visible: return "put_latency";
+    case kind::put_rate: return "put_bandwidth";
+    case kind::get: return "get_latency";
+  }
+  return "unknown";
+}
+
+bool point::is_latency() const noexcept {
+  return kind == kind::latency || kind == kind::put || kind == kind::put_visible || kind == kind::get;
+}
+
+const char* point::unit() const noexcept {
+  if (is_latency()) return "ns";
+  return kind == kind::bandwidth || kind == kind::put_rate ? "B/s" : "msg/s";
+}
+
+std::string point::text() const {
+  return fmt::format("{}:{}:{}:{}:{:.0f}:{}:{}:{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
+                     name_of(operation), name_of(mode), name_of(memory), plain ? ":plain" : "");
+}
+
+point point::parse(const std::string& text) {
+  std::istringstream words{text};
+  std::array<std::string, 9> word;
+  for (std::string& each : word) std::getline(words, each, ':');
+  point out;
+  out.kind = named(kinds, word[0]);
+  try {
+    out.bytes = std::stoull(word[1]);
+    out.threads = static_cast<std::uint32_t>(std::stoul(word[2]));
+    out.window = static_cast<std::uint32_t>(std::stoul(word[3]));
+    out.seconds = std::stod(word[4]) / 1000;
+  } catch (const std::exception&) {
+    throw error{errc::invalid_argument, fmt::format("'{}' is no point: a number is missing", text)};
+  }
+  out.operation = named(operations, word[5]);
+  out.mode = named(modes, word[6]);
+  out.memory = named(memories, word[7]);
+  out.plain = word[8] == "plain";
+  return out;
+}
+
+std::uint32_t window_for(std::size_t bytes) noexcept {
+  constexpr std::size_t held = std::size_t{16} << 20;
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes == 0 ? 64 : held / bytes, 2, 64));
+}
+
+}  // namespace weft::perf

@@ -1,0 +1,80 @@
+#include "weft-perf/report/rounds.hpp"
+
+#include <algorithm>
+
+namespace weft::perf {
+namespace {
+
+double quantile(const std::vector<double>& sorted, double part) {
+  const double place = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+double median_of(std::vector<double> values) { return summarize(std::move(values)).median; }
+
+}  // namespace
+
+summary summarize(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  return {values.size(),         values.front(),         quantile(values, 0.25),
+          quantile(values, 0.5), quantile(values, 0.75), values.back()};
+}
+
+std::string label_of(const sample& round, double near_below_ns) {
+  const double low = std::min(round.before_ns, round.after_ns);
+  const double high = std::max(round.before_ns, round.after_ns);
+  if (low <= 0) return "unknown";
+  if (near_below_ns >= everything_is_near_ns) return "near";
+  if (high > 1.6 * low || (low < near_below_ns) != (high < near_below_ns)) return "mixed";
+  return high < near_below_ns ? "near" : "far";
+}
+
+double least_share(std::vector<double> of_each) {
+  const summary all = summarize(std::move(of_each));
+  return all.rounds < 2 || all.median <= 0 ? 1 : all.min / all.median;
+}
+
+summary labelled::values() const {
+  std::vector<double> all;
+  for (const sample& each : rounds) all.push_back(each.value);
+  return summarize(std::move(all));
+}
+
+summary labelled::handover() const {
+  std::vector<double> all;
+  for (const sample& each : rounds) all.insert(all.end(), {each.before_ns, each.after_ns});
+  return summarize(std::move(all));
+}
+
+double labelled::least_share() const {
+  std::vector<double> all;
+  for (const sample& each : rounds) all.push_back(each.least_share);
+  return median_of(std::move(all));
+}
+
+path_shares labelled::paths() const {
+  path_shares out;
+  for (std::size_t i = 0; i < path_count; ++i) {
+    const auto which = static_cast<path>(i);
+    double sum = 0;
+    for (const sample& each : rounds) sum += each.paths.of(which);
+    out.set(which, rounds.empty() ? 0 : sum / static_cast<double>(rounds.size()));
+  }
+  return out;
+}
+
+std::vector<labelled> by_label(const std::vector<sample>& rounds, double near_below_ns) {
+  std::vector<labelled> out;
+  for (const char* label : {"near", "far", "unknown"}) {
+    labelled group{label, {}};
+    std::copy_if(rounds.begin(), rounds.end(), std::back_inserter(group.rounds),
+                 [&](const sample& each) { return label_of(each, near_below_ns) == label; });
+    if (!group.rounds.empty()) out.push_back(std::move(group));
+  }
+  return out;
+}
+
+}  // namespace weft::perf

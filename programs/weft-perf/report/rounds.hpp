@@ -1,0 +1,58 @@
+// What many short rounds say together: a noisy machine is measured by median and quartiles, not by one long run.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "weft-perf/report/paths.hpp"
+
+namespace weft::perf {
+
+struct summary {
+  std::size_t rounds = 0;
+  double min = 0;
+  double q1 = 0;
+  double median = 0;
+  double q3 = 0;
+  double max = 0;
+};
+
+/// Quartiles by linear interpolation between ranks. No values: all zeros.
+[[nodiscard]] summary summarize(std::vector<double> values);
+
+/// One round of one point.
+struct sample {
+  double value = 0;        ///< ns, messages per second or bytes per second, as the point's kind has it
+  double before_ns = 0;    ///< hand-over of a cache line between the two sides before the round; 0: unknown
+  double after_ns = 0;     ///< and after it
+  double least_share = 1;  ///< what the slowest thread moved, of the median of all threads
+  path_shares paths{};     ///< of Weft's messages
+};
+
+/// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.
+inline constexpr double everything_is_near_ns = 1e6;
+
+/// The label of a round: `near` or `far` by what a hand-over takes; `mixed` where the two measurements differ, which is
+/// to be thrown away; `unknown` where there are none.
+[[nodiscard]] std::string label_of(const sample& round, double near_below_ns);
+
+/// What the slowest has of the median; 1 for fewer than two.
+[[nodiscard]] double least_share(std::vector<double> of_each);
+
+/// The rounds of one label.
+struct labelled {
+  std::string label;
+  std::vector<sample> rounds;
+
+  [[nodiscard]] summary values() const;
+  [[nodiscard]] summary handover() const;  ///< over both measurements of all rounds
+  [[nodiscard]] double handover_ns() const { return handover().median; }
+  [[nodiscard]] double least_share() const;  ///< median of the rounds
+  [[nodiscard]] path_shares paths() const;   ///< mean of the rounds
+};
+
+/// Groups rounds by label, in the order near, far, unknown; those that are mixed are left out.
+[[nodiscard]] std::vector<labelled> by_label(const std::vector<sample>& rounds, double near_below_ns);
+
+}  // namespace weft::perf
