@@ -22,6 +22,8 @@ import tidy_docs  # noqa: E402
 LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
 # The rooms of core, likewise, but for sources, which may use the headers of all rooms.
 ROOMS = ["memory", "message", "matching", "device", "wait", "runtime", "protocol", "progress", "fast", "api"]
+# The folders of programs that have any, likewise, sources as well; "" is the program's own folder.
+PROGRAM_FOLDERS = {"weft-perf": ["report", "", "limits", "measure", "compare"]}
 # The one file above a transport's own folder that may name transports.
 TRANSPORT_TABLE = "src/net/transports.hpp"
 # What stands beside the layers: support for tests, which may use everything.
@@ -72,6 +74,8 @@ def layering(file, text):
                 problem = "only tests may use weft/test"
         elif parts[0] == "src" and len(parts) > 2:
             problem = _layer_problem(file, parts, target)
+        elif parts[0] == "programs" and parts[1] in PROGRAM_FOLDERS:
+            problem = _program_problem(parts, target)
         if problem:
             findings.append(Finding(file, number, f"includes {target}: {problem}"))
     return findings
@@ -106,6 +110,20 @@ def _room_problem(parts, to):
         return None
     if ROOMS.index(to[1]) > ROOMS.index(room):
         return f"room '{room}' of core stands below '{to[1]}'"
+    return None
+
+
+def _program_problem(parts, target):
+    program, *to = target.split("/")
+    if program != parts[1]:
+        return None
+    folders = PROGRAM_FOLDERS[program]
+    here, there = "/".join(parts[2:-1]), "/".join(to[:-1])
+    for folder in (here, there):
+        if folder not in folders:
+            return f"unknown folder '{folder}' of {program}: name it in PROGRAM_FOLDERS of tools/tidy.py"
+    if folders.index(there) > folders.index(here):
+        return f"folder '{here}' of {program} stands below '{there}'"
     return None
 
 

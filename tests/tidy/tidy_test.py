@@ -70,6 +70,18 @@ class Layers(Checks):
         self.assert_one("room 'wait' of core stands below 'api'", src__core__wait__a_hpp='#include "core/api/a.hpp"\n')
         self.assert_one("unknown room 'attic'", src__core__attic__a_hpp='#include "core/api/a.hpp"\n')
 
+    def test_folders_of_a_program_use_those_before_them(self):
+        below = '#include "weft-perf/report/a.hpp"\n#include "weft-perf/options.hpp"\n#include "weft/error.hpp"\n'
+        self.assertEqual(self.findings(**{"programs__weft-perf__limits__a_cpp": below}), [])
+        above = '#include "weft-perf/compare/a.hpp"\n'
+        for folder, name in {"": "", "measure__": "measure"}.items():
+            self.assert_one(f"folder '{name}' of weft-perf stands below 'compare'",
+                            **{f"programs__weft-perf__{folder}a_cpp": above})
+        self.assert_one("folder 'report' of weft-perf stands below ''", **{"programs__weft-perf__report__a_hpp": below})
+        self.assert_one("unknown folder 'attic' of weft-perf",
+                        **{"programs__weft-perf__a_cpp": '#include "weft-perf/attic/a.hpp"\n'})
+        self.assertEqual(self.findings(programs__other__a_cpp=above), [])
+
     def test_a_transport_may_not_use_another(self):
         self.assert_one("'shm' may not use transport 'ofi'", src__net__shm__a_cpp='#include "net/ofi/a.hpp"\n')
 
