@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every test of communication, and a little of the stress suite, over a simulated network, with many seeds.
 
-seeds_test.py                              as the tests do: 60 seeds, 200 in long tests, 20 with a sanitizer
+seeds_test.py                              as the tests do: 40 seeds, 200 in long tests, 20 with a sanitizer
 seeds_test.py --seeds 5000 --first 1000    by hand: any number of them, from any number on
 """
 
@@ -131,7 +131,7 @@ def usual_count():
     sanitized = re.search(r"^WEFT_SANITIZE:\w+=.+$", cache, re.MULTILINE)
     if sanitized or "CMAKE_BUILD_TYPE:STRING=Debug" in cache:
         return 20
-    return 200 if "WEFT_LONG:BOOL=ON" in cache else 60
+    return 200 if "WEFT_LONG:BOOL=ON" in cache else 40
 
 
 class Seeds(unittest.TestCase):
