@@ -15,9 +15,9 @@
 namespace {
 
 using namespace weft::model;
+using weft::match_policy;
 using weft::core::make_match_key;
 using weft::core::match_key;
-using weft::core::match_policy;
 using weft::core::match_result;
 using weft::core::match_side;
 

@@ -16,8 +16,8 @@
 namespace {
 
 using namespace weft::model;
+using weft::match_policy;
 using weft::core::make_match_key;
-using weft::core::match_policy;
 using weft::core::match_result;
 
 using engine = weft::core::basic_ordered_matching<model_atomics>;
@@ -40,7 +40,7 @@ struct item : Node {
 struct message : item<engine::message_node> {
   void is(std::uint32_t source, std::uint64_t tag, std::uint32_t number, std::uint64_t content) {
     side = weft::core::match_side::send;
-    key = make_match_key(1, match_policy::rank_and_tag, source, tag);
+    key = make_match_key(1, match_policy::rank_tag, source, tag);
     sequence = number;
     write(content);
   }
@@ -235,7 +235,7 @@ void matched_or_cancelled() {
   receive posted[2];
   pair_list pairs[2];
   for (std::uint64_t i = 0; i < 2; ++i) {
-    posted[i].is(match_policy::rank_and_tag, 0, 7, i);
+    posted[i].is(match_policy::rank_tag, 0, 7, i);
     post(*shared.object, posted[i], pairs[0]);
   }
   place_of_the_engine = posted[0].place.load(std::memory_order_relaxed);
@@ -361,7 +361,7 @@ void numbered_and_matched(bool used_in_vain) {
       },
       [&] {
         for (std::uint64_t i = 0; i < 3; ++i) {
-          posted[i].is(match_policy::rank_and_tag, 0, 1, i);
+          posted[i].is(match_policy::rank_tag, 0, 1, i);
           post(*shared.object, posted[i], pairs[2]);
         }
       });
@@ -441,7 +441,7 @@ TEST_F(model_ordered_matching, numbers_that_are_taken_without_the_lock_are_given
     threads([&] { send(pairs[0]); }, [&] { send(pairs[1]); },
             [&] {
               for (std::uint64_t i = 0; i < 2; ++i) {
-                posted[i].is(match_policy::rank_and_tag, 0, 1, i);
+                posted[i].is(match_policy::rank_tag, 0, 1, i);
                 post(*shared.object, posted[i], pairs[2]);
               }
             });

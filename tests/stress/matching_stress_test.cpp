@@ -21,10 +21,10 @@
 
 namespace {
 
+using weft::match_policy;
 using weft::core::make_match_key;
 using weft::core::match_key;
 using weft::core::match_node;
-using weft::core::match_policy;
 using weft::core::match_result;
 using weft::core::match_side;
 using weft::core::matched_messages;
@@ -196,7 +196,7 @@ TEST(matching_stress, an_ordered_engine_keeps_the_order_of_each_source) {
     for (std::uint32_t i = from; i < count; i += 2) {
       ordered_message& mine = messages[source][i];
       mine.side = match_side::send;
-      mine.key = make_match_key(1, match_policy::rank_and_tag, source, i % 7);
+      mine.key = make_match_key(1, match_policy::rank_tag, source, i % 7);
       try_until_done([&] { return numbers.try_begin(source, mine.sequence); });
       // Some find no room at first.
       const bool has_room = i % 5 != 0;

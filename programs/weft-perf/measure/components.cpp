@@ -70,8 +70,8 @@ step matching_step() {
     for (std::uint64_t i = first; i < first + count; ++i) {
       // Each by itself: a copy of a key that was just written word by word is read in pairs of words, and waits until
       // both are in the cache.
-      send.key = core::make_match_key(1, core::match_policy::rank_and_tag, thread, i % 4096);
-      receive.key = core::make_match_key(1, core::match_policy::rank_and_tag, thread, i % 4096);
+      send.key = core::make_match_key(1, match_policy::rank_tag, thread, i % 4096);
+      receive.key = core::make_match_key(1, match_policy::rank_tag, thread, i % 4096);
       table::node* found = nullptr;
       if (insert(send, found) != core::match_result::inserted) return false;
       if (insert(receive, found) != core::match_result::matched || found != &send) return false;

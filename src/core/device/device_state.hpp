@@ -122,7 +122,7 @@ class device_state final {
   [[nodiscard]] const void* take_word(std::uint32_t source, std::uint32_t id,
                                       const std::byte* tag_and_payload) noexcept;
   static constexpr std::uint32_t matched_word_kind =
-      kind_word(wire::send, static_cast<std::uint32_t>(match_policy::rank_and_tag));
+      kind_word(wire::send, static_cast<std::uint32_t>(match_policy::rank_tag));
   [[nodiscard]] const void* take_matched_word(std::uint32_t source, std::uint32_t id,
                                               const std::byte* tag_and_payload) noexcept;
   [[nodiscard]] bool is_awaited(const void* signalled) const noexcept;

@@ -25,7 +25,7 @@ namespace {
   // [receive.engine] relaxed: the engine's lock orders what counts.
   receive.engine.store(&engine, std::memory_order_relaxed);
   receive.side = match_side::receive;
-  return receive.key = make_match_key(engine.id, policy_of(from.policy()), from.peer(), tag);
+  return receive.key = make_match_key(engine.id, from.policy(), from.peer(), tag);
 }
 
 // It may be complete, and somebody else's, before this returns.
@@ -59,7 +59,7 @@ namespace {
                                  send_recv::receive_late(dev, {.engine = &dev.runtime().default_engine(),
                                                                .peer = from.peer(),
                                                                .tag = tag,
-                                                               .policy = policy_of(from.policy()),
+                                                               .policy = from.policy(),
                                                                .any_tag = false,
                                                                .into = into,
                                                                .local = &local,

@@ -68,7 +68,7 @@ namespace fast {
   std::uint64_t tag;
   std::memcpy(&tag, tag_and_payload, sizeof tag);
   const std::byte* const payload = tag_and_payload + sizeof tag;
-  const match_key key = make_match_key(default_matching_engine, match_policy::rank_and_tag, source, tag);
+  const match_key key = make_match_key(default_matching_engine, match_policy::rank_tag, source, tag);
   match_node* found = nullptr;
   if (runtime_->matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
     return nullptr;

@@ -25,7 +25,7 @@ struct engine_state {
 
   /// What a message from `rank` and a receive that names it have in common.
   [[nodiscard]] match_key key_of(match_policy policy, std::uint32_t rank, std::uint64_t tag) const noexcept {
-    if (make_key != nullptr) return make_match_key(id, match_policy::user, rank, make_key(rank, tag));
+    if (make_key != nullptr) return make_match_key(id, user_policy, rank, make_key(rank, tag));
     return make_match_key(id, policy, rank, tag);
   }
 
@@ -36,14 +36,5 @@ struct engine_state {
   std::unique_ptr<ordered_matching> ordered;  // null: the engine uses the table that all share
   std::unique_ptr<ordered_numbers> numbers;   // of messages sent; in a receiver-first engine of receives posted
 };
-
-/// A policy as the interface has it.
-[[nodiscard]] constexpr match_policy policy_of(weft::match_policy policy) noexcept {
-  static_assert(static_cast<int>(weft::match_policy::rank_tag) == static_cast<int>(match_policy::rank_and_tag));
-  static_assert(static_cast<int>(weft::match_policy::rank_only) == static_cast<int>(match_policy::rank_only));
-  static_assert(static_cast<int>(weft::match_policy::tag_only) == static_cast<int>(match_policy::tag_only));
-  static_assert(static_cast<int>(weft::match_policy::none) == static_cast<int>(match_policy::none));
-  return static_cast<match_policy>(policy);
-}
 
 }  // namespace weft::core

@@ -5,14 +5,14 @@
 #include <cstdint>
 
 #include "weft/detail/atomics.hpp"
+#include "weft/matching_engine.hpp"
 
 namespace weft::core {
 
 enum class match_side : std::uint8_t { send, receive };
 
-/// What of rank and tag counts. Part of the key, so that a receive of one policy never meets a send of another. In an
-/// ordered engine it is the receiver's alone: what does not count is a wildcard.
-enum class match_policy : std::uint64_t { rank_and_tag, rank_only, tag_only, none, user };
+/// Of keys that the user's function makes (`matching_engine_options::make_key`); beside those of the interface.
+inline constexpr match_policy user_policy{4};
 
 /// Stands in a key for a rank that does not count.
 inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
@@ -21,14 +21,16 @@ inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
 struct match_key {
   std::uint64_t who = no_rank;  // the engine's id in the high half, the sender's rank in the low one
   std::uint64_t tag = 0;        // or the user's own key
-  match_policy policy = match_policy::rank_and_tag;
+  /// The `match_policy`: a receive of one policy never meets a send of another. In an ordered engine it is the
+  /// receive's alone, and leaves rank or tag open.
+  std::uint64_t policy_word = 0;
 
+  [[nodiscard]] constexpr match_policy policy() const noexcept { return static_cast<match_policy>(policy_word); }
   [[nodiscard]] constexpr std::uint32_t engine() const noexcept { return static_cast<std::uint32_t>(who >> 32); }
   [[nodiscard]] constexpr std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(who); }
 
   friend constexpr bool operator==(const match_key& a, const match_key& b) noexcept {
-    const auto policies = static_cast<std::uint64_t>(a.policy) ^ static_cast<std::uint64_t>(b.policy);
-    return ((a.who ^ b.who) | (a.tag ^ b.tag) | policies) == 0;
+    return ((a.who ^ b.who) | (a.tag ^ b.tag) | (a.policy_word ^ b.policy_word)) == 0;
   }
 };
 static_assert(sizeof(match_key) == 24);
@@ -36,11 +38,12 @@ static_assert(sizeof(match_key) == 24);
 /// The key under which `rank` and `tag` meet by `policy`: what does not count is the same in all of them.
 [[nodiscard]] constexpr match_key make_match_key(std::uint32_t engine, match_policy policy, std::uint32_t rank,
                                                  std::uint64_t tag) noexcept {
-  if (policy == match_policy::rank_and_tag) [[likely]]
-    return {std::uint64_t{engine} << 32 | rank, tag, policy};
+  const auto policy_word = static_cast<std::uint64_t>(policy);
+  if (policy == match_policy::rank_tag) [[likely]]
+    return {std::uint64_t{engine} << 32 | rank, tag, policy_word};
   const bool by_rank = policy == match_policy::rank_only;
   const bool by_tag = policy != match_policy::rank_only && policy != match_policy::none;
-  return {std::uint64_t{engine} << 32 | (by_rank ? rank : no_rank), by_tag ? tag : 0, policy};
+  return {std::uint64_t{engine} << 32 | (by_rank ? rank : no_rank), by_tag ? tag : 0, policy_word};
 }
 
 /// 64 bits that all parts of the key go into, of which the low ones choose the bucket: one product of 128 bits, whose
@@ -48,7 +51,7 @@ static_assert(sizeof(match_key) == 24);
 /// key.
 [[nodiscard]] constexpr std::uint64_t fingerprint(const match_key& key) noexcept {
   __extension__ using product = unsigned __int128;
-  const std::uint64_t who = key.who ^ static_cast<std::uint64_t>(key.policy) << 29 ^ 0x9e3779b97f4a7c15u;
+  const std::uint64_t who = key.who ^ key.policy_word << 29 ^ 0x9e3779b97f4a7c15u;
   const product both = static_cast<product>(who) * (key.tag ^ 0xff51afd7ed558ccdu);
   return static_cast<std::uint64_t>(both >> 64) ^ static_cast<std::uint64_t>(both) >> 32;
 }

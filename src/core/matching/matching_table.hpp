@@ -239,7 +239,7 @@ class basic_matching_table {
     Atomics::read_plain(&who, words, sizeof who);
     Atomics::read_plain(&tag, words + 1, sizeof tag);
     Atomics::read_plain(&policy, words + 2, sizeof policy);
-    return ((who ^ key.who) | (tag ^ key.tag) | (policy ^ static_cast<std::uint64_t>(key.policy))) == 0;
+    return ((who ^ key.who) | (tag ^ key.tag) | (policy ^ key.policy_word)) == 0;
   }
   static match_side side_of(const node& of) noexcept {
     match_side out{};

@@ -28,7 +28,7 @@ namespace weft::core {
 
 inline constexpr std::size_t ordered_policy_count = 4;  // all but `user`
 
-/// A message that waits, for those before it or for a receive. Its key has the policy rank_and_tag.
+/// A message that waits, for those before it or for a receive. Its key has the policy rank_tag.
 template <class Atomics = detail::std_atomics>
 struct basic_ordered_message : basic_match_node<Atomics> {
   struct links {
@@ -110,7 +110,7 @@ class basic_ordered_matching {
   basic_ordered_matching& operator=(const basic_ordered_matching&) = delete;
 
   /// What an arriving message tries first: it needs no node if it is next in order and a receive waits for it.
-  /// `key`: source and tag, policy rank_and_tag.
+  /// `key`: source and tag, policy rank_tag.
   /// **Returns**: matched (`receive` is the caller's; `released` has what came early and was matched after it), none
   /// (it would have to wait: nothing happened, `arrive` it), refused (see `arrive`) or busy.
   [[nodiscard]] match_result try_match(const match_key& key, std::uint32_t sequence, node*& receive,
@@ -153,7 +153,7 @@ class basic_ordered_matching {
   [[nodiscard]] match_result post(node& receive, message_node*& found) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    const std::size_t policy = index_of(receive.key.policy);
+    const std::size_t policy = index_of(receive.key.policy());
     if (message_node* oldest = messages_[policy].oldest(receive.key); oldest != nullptr) {
       take_out(*oldest);
       oldest->receive = &receive;
@@ -172,7 +172,7 @@ class basic_ordered_matching {
   [[nodiscard]] match_result take(const match_key& pattern, message_node*& found) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    message_node* oldest = messages_[index_of(pattern.policy)].oldest(pattern);
+    message_node* oldest = messages_[index_of(pattern.policy())].oldest(pattern);
     if (oldest == nullptr) return match_result::none;
     take_out(*oldest);
     found = oldest;
@@ -186,8 +186,8 @@ class basic_ordered_matching {
   [[nodiscard]] match_result take_meant(const match_key& pattern, IsMeant&& is_meant, message_node*& found) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    message_node* each = messages_[index_of(pattern.policy)].oldest(pattern);
-    while (each != nullptr && !is_meant(*each)) each = links_of(*each, pattern.policy).behind.get();
+    message_node* each = messages_[index_of(pattern.policy())].oldest(pattern);
+    while (each != nullptr && !is_meant(*each)) each = links_of(*each, pattern.policy()).behind.get();
     if (each == nullptr) return match_result::none;
     take_out(*each);
     found = each;
@@ -275,7 +275,7 @@ class basic_ordered_matching {
 
   template <class Node>
   static std::array<keyed_queues<Node>, ordered_policy_count> make_queues(std::uint32_t bucket_count) {
-    return {keyed_queues<Node>{match_policy::rank_and_tag, bucket_count},
+    return {keyed_queues<Node>{match_policy::rank_tag, bucket_count},
             keyed_queues<Node>{match_policy::rank_only, bucket_count},
             keyed_queues<Node>{match_policy::tag_only, bucket_count}, keyed_queues<Node>{match_policy::none, 1}};
   }
@@ -297,7 +297,7 @@ class basic_ordered_matching {
   }
 
   void take_out(node& receive) noexcept {
-    receives_[index_of(receive.key.policy)].remove(receive);
+    receives_[index_of(receive.key.policy())].remove(receive);
     // [ordered.gone] relaxed -> [ordered.still]: under the lock.
     receive.place.store(0, std::memory_order_relaxed);
   }

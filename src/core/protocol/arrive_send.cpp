@@ -119,13 +119,13 @@ found_engine find_engine(device_state& dev, const net::arrival& message) noexcep
 }
 
 bool match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
-  if ((message.header.kind >> 8) != static_cast<std::uint32_t>(match_policy::rank_and_tag))
+  if ((message.header.kind >> 8) != static_cast<std::uint32_t>(match_policy::rank_tag))
     return arrivals::refuse(dev, message);
   if (engine.receiver_first != (kind_of(message.header.kind) == wire::ready_to_receive)) [[unlikely]] {
     receiver_first::say_kinds_differ(dev, engine, message);
     return refuse_send(dev, message, lookup::withdrawn);
   }
-  const match_key key = make_match_key(engine.id, match_policy::rank_and_tag, message.source, message.header.tag);
+  const match_key key = make_match_key(engine.id, match_policy::rank_tag, message.source, message.header.tag);
   match_node* found = nullptr;
   matched_messages released;
   match_result result = engine.ordered->try_match(key, message.header.sequence, found, released);

@@ -21,7 +21,7 @@ match_key key_of(const receive_request& request) noexcept {
   if (!request.engine->is_ordered()) return request.engine->key_of(request.policy, request.peer, request.tag);
   const bool any = request.peer == any_rank;
   const match_policy left_open = any ? (request.any_tag ? match_policy::none : match_policy::tag_only)
-                                     : (request.any_tag ? match_policy::rank_only : match_policy::rank_and_tag);
+                                     : (request.any_tag ? match_policy::rank_only : match_policy::rank_tag);
   return make_match_key(request.engine->id, left_open, request.peer, request.tag);
 }
 

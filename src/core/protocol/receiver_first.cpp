@@ -231,7 +231,7 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
   const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own] until it waits
   completion& local = *send.target;
   const std::uint32_t peer = send.peer;
-  send.key = make_match_key(engine.id, match_policy::rank_and_tag, peer, send.tag);
+  send.key = make_match_key(engine.id, match_policy::rank_tag, peer, send.tag);
   send.reach(step::wait_for_match);
   ordered_message* found = nullptr;
   base::backoff waiting;

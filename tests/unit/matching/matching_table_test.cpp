@@ -20,13 +20,14 @@
 
 namespace {
 
+using weft::match_policy;
 using weft::core::make_match_key;
 using weft::core::match_key;
 using weft::core::match_node;
-using weft::core::match_policy;
 using weft::core::match_result;
 using weft::core::match_side;
 using weft::core::matching_table;
+using weft::core::user_policy;
 
 struct item : match_node {
   std::uint64_t number = 0;
@@ -77,10 +78,10 @@ TEST(matching_table, the_oldest_of_a_key_is_matched_first) {
 TEST(matching_table, every_part_of_the_key_counts_and_policies_never_meet) {
   matching_table table{1};
   const std::array keys{
-      make_match_key(1, match_policy::rank_and_tag, 2, 3), make_match_key(2, match_policy::rank_and_tag, 2, 3),
-      make_match_key(1, match_policy::rank_and_tag, 3, 3), make_match_key(1, match_policy::rank_and_tag, 2, 4),
-      make_match_key(1, match_policy::rank_only, 2, 3),    make_match_key(1, match_policy::tag_only, 2, 3),
-      make_match_key(1, match_policy::none, 2, 3),         make_match_key(1, match_policy::user, 2, 3)};
+      make_match_key(1, match_policy::rank_tag, 2, 3),  make_match_key(2, match_policy::rank_tag, 2, 3),
+      make_match_key(1, match_policy::rank_tag, 3, 3),  make_match_key(1, match_policy::rank_tag, 2, 4),
+      make_match_key(1, match_policy::rank_only, 2, 3), make_match_key(1, match_policy::tag_only, 2, 3),
+      make_match_key(1, match_policy::none, 2, 3),      make_match_key(1, user_policy, 2, 3)};
   std::deque<item> sends;
   for (const match_key& key : keys) {
     sends.emplace_back().set(match_side::send, key);
@@ -97,7 +98,7 @@ TEST(matching_table, what_a_policy_ignores_does_not_count) {
   EXPECT_EQ(make_match_key(1, match_policy::rank_only, 2, 3), make_match_key(1, match_policy::rank_only, 2, 4));
   EXPECT_EQ(make_match_key(1, match_policy::tag_only, 2, 3), make_match_key(1, match_policy::tag_only, 4, 3));
   EXPECT_EQ(make_match_key(1, match_policy::none, 2, 3), make_match_key(1, match_policy::none, 4, 5));
-  EXPECT_EQ(make_match_key(1, match_policy::user, 2, 3), make_match_key(1, match_policy::user, 4, 3));
+  EXPECT_EQ(make_match_key(1, user_policy, 2, 3), make_match_key(1, user_policy, 4, 3));
 }
 
 TEST(matching_table, fingerprints_of_near_keys_spread_over_the_buckets) {
@@ -105,7 +106,7 @@ TEST(matching_table, fingerprints_of_near_keys_spread_over_the_buckets) {
   std::vector<unsigned> load(buckets);
   for (std::uint32_t rank = 0; rank < 64; ++rank) {
     for (std::uint64_t tag = 0; tag < 16; ++tag) {
-      ++load[fingerprint(make_match_key(0, match_policy::rank_and_tag, rank, tag)) % buckets];
+      ++load[fingerprint(make_match_key(0, match_policy::rank_tag, rank, tag)) % buckets];
     }
   }
   EXPECT_LE(*std::max_element(load.begin(), load.end()), 9u);

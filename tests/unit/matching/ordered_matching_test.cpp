@@ -14,22 +14,22 @@
 
 namespace {
 
+using weft::match_policy;
 using weft::core::make_match_key;
 using weft::core::match_key;
 using weft::core::match_node;
-using weft::core::match_policy;
 using weft::core::match_result;
 using weft::core::matched_messages;
 using weft::core::ordered_counts;
 using weft::core::ordered_matching;
 using weft::core::ordered_message;
 
-constexpr match_policy policies[] = {match_policy::rank_and_tag, match_policy::rank_only, match_policy::tag_only,
+constexpr match_policy policies[] = {match_policy::rank_tag, match_policy::rank_only, match_policy::tag_only,
                                      match_policy::none};
 
 void name(ordered_message& message, std::uint32_t source, std::uint64_t tag, std::uint32_t sequence) {
   message.side = weft::core::match_side::send;
-  message.key = make_match_key(1, match_policy::rank_and_tag, source, tag);
+  message.key = make_match_key(1, match_policy::rank_tag, source, tag);
   message.sequence = sequence;
 }
 
@@ -75,10 +75,10 @@ class ordered_matching_test : public ::testing::Test {
 
 TEST_F(ordered_matching_test, a_message_finds_the_receive_that_waits_and_the_other_way_round) {
   match_node receive;
-  EXPECT_EQ(post(receive, match_policy::rank_and_tag, 2, 7), nullptr);
+  EXPECT_EQ(post(receive, match_policy::rank_tag, 2, 7), nullptr);
   EXPECT_EQ(arrive(2, 7, 0, match_result::matched).at(0)->receive, &receive);
   arrive(2, 7, 1, match_result::inserted);
-  EXPECT_EQ(post(receive, match_policy::rank_and_tag, 2, 7), &messages_[1]);
+  EXPECT_EQ(post(receive, match_policy::rank_tag, 2, 7), &messages_[1]);
 }
 
 TEST_F(ordered_matching_test, early_messages_wait_for_those_before_them) {
@@ -98,7 +98,7 @@ TEST_F(ordered_matching_test, early_messages_wait_for_those_before_them) {
 
 TEST_F(ordered_matching_test, one_that_waits_for_a_receive_still_lets_those_behind_it_go) {
   match_node receive;
-  post(receive, match_policy::rank_and_tag, 1, 9);
+  post(receive, match_policy::rank_tag, 1, 9);
   arrive(1, 9, 1, match_result::inserted);
   const auto released = arrive(1, 8, 0, match_result::inserted);
   ASSERT_EQ(released.size(), 1u);
@@ -123,7 +123,7 @@ TEST_F(ordered_matching_test, a_number_that_was_here_or_a_source_from_nowhere_is
   arrive(4, 1, 0, match_result::refused);
   match_node* receive = nullptr;
   matched_messages released;
-  EXPECT_EQ(engine_.try_match(make_match_key(1, match_policy::rank_and_tag, 4, 1), 0, receive, released),
+  EXPECT_EQ(engine_.try_match(make_match_key(1, match_policy::rank_tag, 4, 1), 0, receive, released),
             match_result::refused);
 }
 
@@ -147,9 +147,9 @@ TEST_F(ordered_matching_test, a_receive_takes_the_oldest_message_that_it_fits) {
   EXPECT_EQ(post(receive, match_policy::rank_only, 1), &messages_[1]);
   EXPECT_EQ(post(receive, match_policy::tag_only, 0, 2), &messages_[3]);
   EXPECT_EQ(post(receive, match_policy::none), &messages_[0]);
-  EXPECT_EQ(post(receive, match_policy::rank_and_tag, 1, 2), nullptr);
+  EXPECT_EQ(post(receive, match_policy::rank_tag, 1, 2), nullptr);
   EXPECT_EQ(engine_.remove(receive), match_result::removed);
-  EXPECT_EQ(post(receive, match_policy::rank_and_tag, 1, 1), &messages_[2]);
+  EXPECT_EQ(post(receive, match_policy::rank_tag, 1, 1), &messages_[2]);
   EXPECT_EQ(count().messages, 0u);
 }
 
@@ -183,8 +183,8 @@ TEST_F(ordered_matching_test, one_that_is_meant_is_taken_from_among_its_like_and
   EXPECT_EQ(take(2, 0), &messages_[0]);
   EXPECT_EQ(count().messages, 3U);
   match_node first, second;
-  EXPECT_EQ(post(first, match_policy::rank_and_tag, 2, 0), &messages_[1]);
-  EXPECT_EQ(post(second, match_policy::rank_and_tag, 2, 1), &messages_[3]);
+  EXPECT_EQ(post(first, match_policy::rank_tag, 2, 0), &messages_[1]);
+  EXPECT_EQ(post(second, match_policy::rank_tag, 2, 1), &messages_[3]);
 }
 
 TEST_F(ordered_matching_test, a_cancelled_receive_is_not_matched) {
@@ -213,7 +213,7 @@ TEST_F(ordered_matching_test, a_message_needs_no_node_if_its_receive_waits_and_i
   match_node second;
   post(first, match_policy::tag_only, 0, 6);
   post(second, match_policy::none);
-  const match_key key = make_match_key(1, match_policy::rank_and_tag, 2, 6);
+  const match_key key = make_match_key(1, match_policy::rank_tag, 2, 6);
   match_node* receive = nullptr;
   matched_messages released;
   EXPECT_EQ(engine_.try_match(key, 1, receive, released), match_result::none);
@@ -322,7 +322,7 @@ class plain_engine {
 
  private:
   static bool fits(const match_key& receive, const match_key& message) {
-    return receive == make_match_key(message.engine(), receive.policy, message.rank(), message.tag);
+    return receive == make_match_key(message.engine(), receive.policy(), message.rank(), message.tag);
   }
 
   std::vector<std::uint32_t> next_;
