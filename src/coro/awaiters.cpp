@@ -183,7 +183,7 @@ completion_record receiving::end() {
 
 void watching::begin() {
   core::run_loop_state& in = *loop_;
-  if (stop_.stop_possible()) on_stop_.emplace(stop_, stirrer{loop_});
+  if (stop_.stop_possible()) on_stop_.emplace(stop_, look_request{loop_});
   in.watch(*this);
 }
 
@@ -194,7 +194,7 @@ void watching::end() noexcept {
 
 bool watching::abandon(ready_node& of) noexcept {
   if (!suspension::abandon(of)) return false;
-  loop_->stir();
+  loop_->look_again();
   return true;
 }
 
@@ -234,7 +234,7 @@ end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::endin
 end_awaiter::~end_awaiter() = default;
 bool end_awaiter::is_met() noexcept { return of_->go_on(); }
 
-void watching::stirrer::operator()() const noexcept { loop->stir(); }
+void watching::look_request::operator()() const noexcept { loop->look_again(); }
 
 void schedule_awaiter::begin() noexcept { loop_->make_ready(*this); }
 

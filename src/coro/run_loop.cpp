@@ -97,8 +97,8 @@ void run_loop_state::watch(detail::watching& what) noexcept {
   wake(rt, local);
 }
 
-void run_loop_state::stir() noexcept {
-  // [run_loop.stir] release -> [run_loop.stirred]: what was given up.
+void run_loop_state::look_again() noexcept {
+  // [run_loop.look_again] release -> [run_loop.looked_again]: what was given up.
   stops_.store(true, std::memory_order_release);
   wake(through_->runtime(), &local_);
 }
@@ -151,7 +151,7 @@ bool run_loop_state::look() noexcept {
   if (!looking_.try_enter()) return false;  // then another thread does it
   post_all_again();
   bool stops = take_in();
-  // [run_loop.stirred] acquire <- [run_loop.stir]: what was given up.
+  // [run_loop.looked_again] acquire <- [run_loop.look_again]: what was given up.
   if (stops_.load(std::memory_order_acquire) && stops_.exchange(false, std::memory_order_acquire)) stops = true;
   for (std::size_t i = 0; i < watched_.size();) {
     ask(watched_[i], stops);
@@ -192,7 +192,7 @@ void run_loop_state::post_all_again() noexcept {
   }
 }
 
-// Whether a wait that was added was given up before: `stir` may have come while it was in no list.
+// Whether a wait that was added was given up before: `look_again` may have come while it was in no list.
 bool run_loop_state::take_in() {
   bool has_stopped = false;
   for (ready_node* next = coming_.is_empty() ? nullptr : coming_.take_all(); next != nullptr;) {

@@ -34,7 +34,7 @@ class run_loop_state final : public detail::task_owner {
   void post_later(detail::posting& what) noexcept;
   void watch(detail::watching& what) noexcept;
   /// What is waited for may have been given up: look.
-  void stir() noexcept;
+  void look_again() noexcept;
   void wake() noexcept { wake(through_->runtime(), &local_); }
   void set(std::atomic<bool>& flag) noexcept;
 

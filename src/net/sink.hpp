@@ -26,26 +26,31 @@ concept takes_at_once = base::has_fast_ways &&
   { sink.take_at_once(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
 };
 
-/// A sink that has a shorter way still for messages of one word, one after the other in a loop that calls nothing:
-///   static constexpr std::uint32_t word_kind;  // of such messages
+/// A kind of messages of one word that a sink takes one after the other, in a loop that calls nothing.
+struct word_kind {
+  std::uint32_t kind;  // in their headers
+  bool takes_long;     // so long that the transport had better fetch the next cell meanwhile
+};
+
+/// A sink that takes messages of one word by such a loop for each of its kinds:
+///   static constexpr std::array<word_kind, 2> word_kinds;
+///   template <std::size_t Kind>  // an index into these
 ///   const void* take_word(std::uint32_t source, std::uint32_t id, const std::byte* tag_and_payload) noexcept;
-///   static constexpr std::uint32_t matched_word_kind;  // of such messages that meet a receive
-///   const void* take_matched_word(...) noexcept;       // the same for them
-///   bool is_awaited(const void* signalled) noexcept;
-///   void wake_awaiting(const void* signalled) noexcept;
-///   void took_words(unsigned count) noexcept;
-/// Both answer what it has signalled; null: nothing has happened, and the message comes to the others. True
-/// from `is_awaited`: `wake_awaiting` is to be called with it.
+///   bool must_stop(const void* mark) noexcept;
+///   void on_stop(const void* mark) noexcept;
+///   void count_words(unsigned count) noexcept;
+/// `take_word` answers a mark of the sink's own; null: nothing has happened, and the message comes to the other
+/// functions. If `must_stop(mark)` is true, the loop ends with `on_stop(mark)`. `count_words` is told of all that were
+/// taken.
 template <class Sink>
 concept takes_words = takes_at_once<Sink> && requires(Sink& sink) {
-  Sink::word_kind;
-  Sink::matched_word_kind;
+  Sink::word_kinds;
 };
 
 /// A sink that wants to know of messages that stay where they are because it had no room.
 template <class Sink>
-concept notes_refusals = requires(Sink& sink) {
-  sink.note_refusal();
+concept notes_no_room = requires(Sink& sink) {
+  sink.note_no_room();
 };
 
 /// A sink that is told of messages that will never arrive:

@@ -25,8 +25,8 @@ struct basic_sleep_word {
   typename Atomics::template atomic<std::uint32_t> value{0};
 
   /// Before the fence, the last look for messages, and the sleep, which is to last while `value` is what this returns.
-  [[nodiscard]] std::uint32_t lie_down() noexcept {
-    // [sleep.lie_down] relaxed: the fence that follows orders it before the look for messages.
+  [[nodiscard]] std::uint32_t prepare_sleep() noexcept {
+    // [sleep.prepare_sleep] relaxed: the fence that follows orders it before the look for messages.
     return value.fetch_or(1, std::memory_order_relaxed) | 1;
   }
 

@@ -57,7 +57,7 @@ class transport_fixture : public testing::TestWithParam<transport_case> {
 
   // Messages of 8 bytes are words where their kind is one of the first two.
   [[nodiscard]] static std::uint32_t kind_of(std::uint64_t tag) {
-    constexpr std::uint32_t kinds[] = {sink::word_kind, sink::matched_word_kind, 0xfedc};
+    constexpr std::uint32_t kinds[] = {sink::word_kinds[0].kind, sink::word_kinds[1].kind, 0xfedc};
     return kinds[tag % std::size(kinds)];
   }
   [[nodiscard]] static net::header header_of(std::uint64_t tag) {

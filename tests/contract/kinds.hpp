@@ -25,7 +25,7 @@ struct promises {
   bool shares_memory = false;   // peers map each other's shared memory, planned denials apart
   bool has_routes = false;      // small messages may be pushed into the ring that route_to names
   bool wakes_sleepers = false;  // a message wakes the thread that sleeps at its device's word
-  bool takes_words = false;     // it calls a sink's take_word and take_matched_word
+  bool takes_words = false;     // it calls a sink's take_word
   bool counts_traffic = false;  // it sends over a fabric
   bool reaches_itself = false;  // its peer is the rank itself
 };

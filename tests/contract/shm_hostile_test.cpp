@@ -100,7 +100,7 @@ TEST_P(hostile_peer, writes_sizes_flags_and_packets_that_can_not_be_and_the_next
   std::uint64_t count = 0;
   for (const auto& each : wrong) {
     forge(each.word, each.packet);
-    forge(word_of(sink::word_kind + count % 2, 8, 0), std::uint64_t{42}, count);
+    forge(word_of(sink::word_kinds[0].kind + count % 2, 8, 0), std::uint64_t{42}, count);
     EXPECT_EQ(poll(), 2U);
     EXPECT_EQ(refused(1), ++count);
     ASSERT_EQ(sink_.messages.size(), count);

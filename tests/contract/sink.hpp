@@ -48,35 +48,31 @@ struct received {
 /// each of its functions, leaves the others to the next one, and checks that they come there.
 class sink {
  public:
-  static constexpr std::uint32_t word_kind = 3;
-  static constexpr std::uint32_t matched_word_kind = 4;
+  static constexpr std::array<net::word_kind, 2> word_kinds{{{3, false}, {4, true}}};
 
   sink() = default;
   sink(const sink&) = delete;
   sink& operator=(const sink&) = delete;
   ~sink() { expect_settled(); }
 
+  template <std::size_t Kind>
   [[nodiscard]] const void* take_word(std::uint32_t source, std::uint32_t id,
                                       const std::byte* tag_and_payload) noexcept {
-    return take_word_of(word_kind, source, id, tag_and_payload);
-  }
-  [[nodiscard]] const void* take_matched_word(std::uint32_t source, std::uint32_t id,
-                                              const std::byte* tag_and_payload) noexcept {
-    return take_word_of(matched_word_kind, source, id, tag_and_payload);
+    return take_word_of(word_kinds[Kind].kind, source, id, tag_and_payload);
   }
 
-  [[nodiscard]] bool is_awaited(const void* signalled) noexcept {
+  [[nodiscard]] bool must_stop(const void* signalled) noexcept {
     EXPECT_EQ(signalled, signalled_) << "not what the last word has signalled";
     if (awaited_every == 0 || words % awaited_every != 0) return false;
     ++awaited;
     return true;
   }
-  void wake_awaiting(const void* signalled) noexcept {
+  void on_stop(const void* signalled) noexcept {
     EXPECT_EQ(signalled, signalled_) << "not what the last word has signalled";
     ++woken;
   }
-  void took_words(unsigned count) noexcept { words_told += count; }
-  void note_refusal() noexcept { ++refusals_noted; }
+  void count_words(unsigned count) noexcept { words_told += count; }
+  void note_no_room() noexcept { ++refusals_noted; }
   void on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept {
     losses.push_back({peer, what, cause});
   }
@@ -152,7 +148,7 @@ class sink {
     messages.emplace_back(net::arrival{source, header, tag_and_payload + sizeof header.tag, net::word_bytes, nullptr});
     messages.back().has_sequence = false;
     ++words;
-    ++words_of_kind[kind - word_kind];
+    ++words_of_kind[kind - word_kinds[0].kind];
     signalled_ = &objects_[words % objects_.size()];
     return signalled_;
   }
@@ -186,7 +182,7 @@ class least_sink {
   explicit least_sink(sink& to) noexcept : to_{&to} {}
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
     const bool consumed = to_->on_message(message);
-    if (!consumed) to_->note_refusal();  // the transport can't
+    if (!consumed) to_->note_no_room();  // the transport can't
     return consumed;
   }
 
@@ -194,7 +190,7 @@ class least_sink {
   sink* to_;
 };
 
-static_assert(net::takes_words<sink> == base::has_fast_ways && net::notes_refusals<sink> && net::hears_of_losses<sink>);
-static_assert(!net::takes_at_once<least_sink> && !net::takes_words<least_sink> && !net::notes_refusals<least_sink>);
+static_assert(net::takes_words<sink> == base::has_fast_ways && net::notes_no_room<sink> && net::hears_of_losses<sink>);
+static_assert(!net::takes_at_once<least_sink> && !net::takes_words<least_sink> && !net::notes_no_room<least_sink>);
 
 }  // namespace weft::contract

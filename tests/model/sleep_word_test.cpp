@@ -35,7 +35,7 @@ struct bedroom {
   }
   void wait_for(std::uint32_t wanted) {
     while (messages.load(std::memory_order_acquire) < wanted) {
-      const std::uint32_t expected = word.lie_down();
+      const std::uint32_t expected = word.prepare_sleep();
       fence();
       if (messages.load(std::memory_order_acquire) >= wanted) break;
       // The system's sleep: it begins only while the word is as expected, and ends with a wake-up, which has changed
@@ -64,7 +64,7 @@ void two_sleep() {
 // Only one of two senders calls the system for one sleep.
 void one_wakes() {
   bedroom room;
-  static_cast<void>(room.word.lie_down());
+  static_cast<void>(room.word.prepare_sleep());
   threads([&] { room.send(); }, [&] { room.send(); });
   check(room.woken.load(std::memory_order_relaxed) == 1, "both wake the sleeper, or none");
 }

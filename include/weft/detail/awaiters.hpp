@@ -223,7 +223,7 @@ class watching : public suspension {
   void end() noexcept;
 
  private:
-  struct stirrer {
+  struct look_request {
     void operator()() const noexcept;
     core::run_loop_state* loop;
   };
@@ -231,7 +231,7 @@ class watching : public suspension {
   core::run_loop_state* loop_;
   const completion* on_;
   std::stop_token stop_;
-  std::optional<std::stop_callback<stirrer>> on_stop_;
+  std::optional<std::stop_callback<look_request>> on_stop_;
   bool is_for_all_;
 };
 

@@ -96,14 +96,14 @@ class laned_queue {
   /// Whether there is no more than one lane yet: then its two steps may be used in place of `try_pop`.
   [[nodiscard]] bool has_one_lane() const noexcept {
     // [laned_queue.single] relaxed <- [laned_queue.open]: the first lane is always there.
-    return ways_.load(std::memory_order_relaxed) == 1;
+    return endpoint_of_.load(std::memory_order_relaxed) == 1;
   }
   [[nodiscard]] lane& first_lane() noexcept { return first_; }
 
   /// Whether nothing is ready: each lane was empty at some time during the call. Reads only.
   [[nodiscard]] bool is_empty() const noexcept {
     // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
-    const std::uint32_t ways = ways_.load(std::memory_order_acquire);
+    const std::uint32_t ways = endpoint_of_.load(std::memory_order_acquire);
     for (std::uint32_t index = 0; index < (ways & lanes_mask); ++index) {
       if (!at(index).is_empty()) return false;
     }
@@ -117,7 +117,7 @@ class laned_queue {
   [[nodiscard]] std::size_t approximate_size() noexcept {
     std::size_t out = rest_.approximate_size();
     // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
-    const std::uint32_t ways = ways_.load(std::memory_order_acquire);
+    const std::uint32_t ways = endpoint_of_.load(std::memory_order_acquire);
     for (std::uint32_t index = 0; index < (ways & lanes_mask); ++index) out += at(index).approximate_size();
     return out;
   }
@@ -153,7 +153,7 @@ class laned_queue {
     const std::uint32_t slot = this_thread_slot();
     if (by_slot_[slot] != nullptr) return by_slot_[slot];
     // [laned_queue.closed] relaxed <- [laned_queue.open]: where it is not seen, the lock comes.
-    if ((ways_.load(std::memory_order_relaxed) & rest_in_use) != 0) return nullptr;
+    if ((endpoint_of_.load(std::memory_order_relaxed) & rest_in_use) != 0) return nullptr;
     const std::scoped_lock lock{opening_};
     lane* const mine = slot < thread_slots_max ? make_lane() : nullptr;
     if (mine != nullptr) {
@@ -162,7 +162,7 @@ class laned_queue {
       lanes_ = taken_;  // later threads use the common lane
     }
     // [laned_queue.open] release -> [laned_queue.ways], [laned_queue.single], [laned_queue.closed]: the lane.
-    ways_.store(open_ | (mine != nullptr ? 0 : rest_in_use), std::memory_order_release);
+    endpoint_of_.store(open_ | (mine != nullptr ? 0 : rest_in_use), std::memory_order_release);
     return mine;
   }
 
@@ -194,7 +194,7 @@ class laned_queue {
   // From all lanes, beginning with another one each time: from time to time, and if the own lane is empty.
   [[gnu::noinline]] bool try_pop_among(Record& record) noexcept {
     // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
-    const std::uint32_t ways = ways_.load(std::memory_order_acquire);
+    const std::uint32_t ways = endpoint_of_.load(std::memory_order_acquire);
     lane* const mine = own_lane();
     // A count of its own for each queue: of one that several queues share, some would never see the turn that counts.
     const std::uint32_t turn = mine != nullptr ? mine->turn() : ++pop_turn;
@@ -212,7 +212,7 @@ class laned_queue {
   lane first_;
 
   // Written once for each lane.
-  word ways_{1};  // the number of open lanes, and whether threads use the common lane
+  word endpoint_of_{1};  // the number of open lanes, and whether threads use the common lane
   std::uint32_t open_ = 1;
   std::uint32_t taken_ = 0;
   std::uint32_t lanes_;

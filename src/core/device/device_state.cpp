@@ -15,7 +15,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       index_{index},
       shared_{shared},
       policy_{policy},
-      ways_(runtime.size()),
+      endpoint_of_(runtime.size()),
       routes_(runtime.size()),
       rank_count_{runtime.size()},
       gate_{shared},
@@ -28,7 +28,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
   busy_ = idle_.back();
   idle_.pop_back();
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
-    if (ways_[rank] == nullptr) {
+    if (endpoint_of_[rank] == nullptr) {
       throw error{errc::transport_failed,
                   fmt::format("rank {} has no way to rank {}: they can't share memory (another machine or network "
                               "namespace), and no network transport is there",
@@ -42,7 +42,7 @@ device_state::~device_state() = default;
 void device_state::defer(operation_state& operation) noexcept {
   counts_.put_off();
   backlog_.add(operation);
-  runtime_->parking().stir(index_);  // whoever sleeps here is to go on with it
+  runtime_->parking().wake_device(index_);  // whoever sleeps here is to go on with it
 }
 
 void device_state::adopt(device_state& gone) noexcept {

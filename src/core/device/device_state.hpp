@@ -1,6 +1,7 @@
 // A device as the library sees it: what posts, polls, and continues long messages.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -56,7 +57,7 @@ class device_state final {
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
   [[nodiscard]] core::own_receives& own_receives() noexcept { return own_receives_; }
   /// The endpoint that reaches `peer`.
-  [[nodiscard]] endpoint& endpoint_to(std::uint32_t peer) noexcept { return *ways_[peer]; }
+  [[nodiscard]] endpoint& endpoint_to(std::uint32_t peer) noexcept { return *endpoint_of_[peer]; }
 
   /// The ring to the target of a message, where there is one and the way is known.
   [[nodiscard]] [[gnu::always_inline]] net::outgoing* known_way(detail::message_target to) const noexcept {
@@ -101,8 +102,8 @@ class device_state final {
   /// Looks for arrivals once more, for somebody who is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;
   /// By endpoints: a message was answered with no room, and stays where it is.
-  void note_refusal() noexcept {
-    has_refused_ = true;
+  void note_no_room() noexcept {
+    had_no_room_ = true;
     counts_.refused();
   }
 
@@ -114,24 +115,26 @@ class device_state final {
   [[nodiscard]] net::post_result inject(std::uint32_t peer, std::uint32_t device, const net::header& what,
                                         const Body& body) noexcept {
     static_assert(sizeof(Body) <= detail::inline_bytes_max);
-    return ways_[peer]->try_inject(peer, device, what, &body, sizeof body);
+    return endpoint_of_[peer]->try_inject(peer, device, what, &body, sizeof body);
   }
 
-  /// What an arriving message does; answers as transports want it (arrive.cpp, net/transport.hpp).
-  static constexpr auto word_kind = static_cast<std::uint32_t>(wire::active_message);
-  [[nodiscard]] const void* take_word(std::uint32_t source, std::uint32_t id,
-                                      const std::byte* tag_and_payload) noexcept;
-  static constexpr std::uint32_t matched_word_kind =
-      kind_word(wire::send, static_cast<std::uint32_t>(match_policy::rank_tag));
-  [[nodiscard]] const void* take_matched_word(std::uint32_t source, std::uint32_t id,
-                                              const std::byte* tag_and_payload) noexcept;
-  [[nodiscard]] bool is_awaited(const void* signalled) const noexcept;
-  void wake_awaiting(const void* signalled) noexcept;
-  void took_words(unsigned count) noexcept { counts_.took(std::uint64_t{count} * net::word_bytes); }
+  /// What an arriving message does; answers as transports want it (protocol/dispatch.cpp, net/sink.hpp).
+  static constexpr std::array<net::word_kind, 2> word_kinds{
+      {{static_cast<std::uint32_t>(wire::active_message), false},
+       {kind_word(wire::send, static_cast<std::uint32_t>(match_policy::rank_tag)), true}}};
+  template <std::size_t Kind>
+  [[nodiscard]] [[gnu::always_inline]] const void* take_word(std::uint32_t source, std::uint32_t id,
+                                                             const std::byte* tag_and_payload) noexcept {
+    return Kind == 0 ? take_active_word(source, id, tag_and_payload) : take_sent_word(source, id, tag_and_payload);
+  }
+  /// Whether a thread waits for the object that was signalled; then `on_stop` wakes it.
+  [[nodiscard]] bool must_stop(const void* signalled) const noexcept;
+  void on_stop(const void* signalled) noexcept;
+  void count_words(unsigned count) noexcept { counts_.took(std::uint64_t{count} * net::word_bytes); }
   [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& what, const std::byte* payload,
                                   std::uint32_t bytes, bool& consumed) noexcept;
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
-    const bool consumed = take(message);
+    const bool consumed = dispatch(message);
     if (consumed) counts_.took(message.bytes);
     return consumed;
   }
@@ -148,7 +151,12 @@ class device_state final {
   // By values: the header of the common case need not lie in memory.
   [[nodiscard]] status post_inline_slow(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
                                         std::uint64_t tag, const_buffer_ref bytes);
-  [[nodiscard]] bool take(const net::arrival& message) noexcept;
+  [[nodiscard]] bool dispatch(const net::arrival& message) noexcept;
+  // An active message to a queue, and a send that has its receive (core/fast/take_send.hpp).
+  [[nodiscard]] const void* take_active_word(std::uint32_t source, std::uint32_t id,
+                                             const std::byte* tag_and_payload) noexcept;
+  [[nodiscard]] const void* take_sent_word(std::uint32_t source, std::uint32_t id,
+                                           const std::byte* tag_and_payload) noexcept;
   void open_endpoints();
 
   // What a call of progress does (core/progress).
@@ -187,7 +195,7 @@ class device_state final {
   bool shared_;
   progress_policy policy_;
   std::vector<std::unique_ptr<endpoint>> endpoints_;  // in the order in which they are polled
-  std::vector<endpoint*> ways_;                       // for each rank
+  std::vector<endpoint*> endpoint_of_;                // for each rank
   std::vector<const net::route*> routes_;             // for each rank; null where there is none to use
   std::uint32_t rank_count_;
   poll_gate gate_;
@@ -199,7 +207,7 @@ class device_state final {
   std::atomic<bool> choosing_{false};  // another device to poll
   std::uint32_t random_;
   std::unique_ptr<attention> attention_;  // where the policy is adaptive
-  bool has_refused_ = false;              // a message, since the last look before a sleep
+  bool had_no_room_ = false;              // a message, since the last look before a sleep
   bool redelivering_ = false;
   backlog backlog_;
   hook_list hooks_{gate_};

@@ -4,7 +4,7 @@
 // Cost of that: the device's first lines, the route to the peer, the ring's line, the cell, the word of those who sleep
 // there, the line of the counters. No locked operation, no register saved, nothing written to the stack: all arguments
 // come in registers, so that what is rare, or wrong, is called in the end with all of them, as if nothing had been
-// tried. The general twin: `device_state::post_inline` (protocol/post_message.cpp).
+// tried. The general twin: `device_state::post_inline` (core/device/device_state.hpp).
 #include "base/fast_ways.hpp"
 #include "core/api/refusals.hpp"
 #include "core/device/device_state.hpp"

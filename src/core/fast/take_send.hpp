@@ -61,8 +61,8 @@ namespace fast {
 }  // namespace fast
 
 // One word for the engine that all share, by rank and tag. Null: nothing has happened.
-[[gnu::always_inline]] inline const void* device_state::take_matched_word(std::uint32_t source, std::uint32_t id,
-                                                                          const std::byte* tag_and_payload) noexcept {
+[[gnu::always_inline]] inline const void* device_state::take_sent_word(std::uint32_t source, std::uint32_t id,
+                                                                       const std::byte* tag_and_payload) noexcept {
   if (id != default_matching_engine) [[unlikely]]
     return nullptr;
   std::uint64_t tag;

@@ -73,7 +73,7 @@ class unexpected_sends {
   [[nodiscard]] unexpected_message* try_get() noexcept {
     const std::uint32_t used = free_.pop();
     if (used != index_stack::none) return &nodes_.get()[used];
-    // [unexpected.fresh] relaxed: hands out numbers; pages that were never used take no memory.
+    // [kept.fresh] relaxed: hands out numbers; pages that were never used take no memory.
     std::uint32_t next = fresh_.load(std::memory_order_relaxed);
     while (next < count_) {
       if (!fresh_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed)) continue;

@@ -128,7 +128,7 @@ device_state::visit_answer device_state::be_visited() noexcept {
   is_visiting_here = true;
   unsigned moved = 0;
   unsigned arrived = 0;
-  if (!backlog_.is_empty() || runtime_->unexpected().has_ready()) moved += advance_kept();
+  if (!backlog_.is_empty() || runtime_->kept().has_ready()) moved += advance_kept();
   for (const auto& each : endpoints_) arrived += each->poll(*this, arrivals_per_peer);
   if (!hooks_.is_empty()) moved += hooks_.run();
   moved += arrived;

@@ -21,7 +21,7 @@ constexpr unsigned skips_max = 64;
 bool device_state::progress() noexcept {
   if (!gate_.try_enter()) [[unlikely]]
     return found_busy();
-  if (!backlog_.is_empty() || runtime_->unexpected().has_ready()) [[unlikely]]
+  if (!backlog_.is_empty() || runtime_->kept().has_ready()) [[unlikely]]
     return work_off();
   // The transport that moved something last comes first, and while it does the others are skipped, for a while.
   const unsigned arrived = busy_->poll(*this, arrivals_per_peer);
@@ -45,7 +45,7 @@ bool device_state::work_off() noexcept {
 unsigned device_state::advance_kept() noexcept {
   unsigned moved = advance_backlog();
   moved += send_recv::answer_all_unwanted(*this);
-  return moved + runtime_->unexpected().deliver(*this);
+  return moved + runtime_->kept().deliver(*this);
 }
 
 // The rest of a call that has found nothing so far. Mostly there is nothing at all: then no more is done than to look.
@@ -95,12 +95,12 @@ bool device_state::end_call(unsigned arrived, unsigned moved) noexcept {
 
 stillness device_state::look_before_sleep() noexcept {
   if (!gate_.try_enter()) return stillness::busy;
-  has_refused_ = false;
+  had_no_room_ = false;
   unsigned moved = 0;
   for (const auto& each : endpoints_) moved += each->poll(*this, arrivals_per_peer);
   if (moved != 0) counts_.moved(moved);
-  const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->unexpected().has_ready() || !hooks_.is_empty();
-  const bool has_refused = has_refused_;
+  const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->kept().has_ready() || !hooks_.is_empty();
+  const bool has_refused = had_no_room_;
   gate_.leave();
   if (is_busy) return stillness::busy;
   return has_refused ? stillness::waiting : stillness::quiet;

@@ -15,7 +15,7 @@ bool on_message(device_state& dev, const net::arrival& message) noexcept {
     give_back(message);
     return true;
   }
-  return complete::signal(dev, *to.entry->target, complete::record_of(message));
+  return complete::try_signal(dev, *to.entry->target, complete::record_of(message));
 }
 
 }  // namespace weft::core::active_message

@@ -29,7 +29,7 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
   // [operation.resume] relaxed: the backlog has carried the operation here.
   const step next = operation.next.load(std::memory_order_relaxed);
   if (sends_next(next) && end_if_cut_off(dev, operation)) [[unlikely]]
-    return complete::signal(dev, operation);
+    return complete::try_signal(dev, operation);
   switch (next) {
     case step::post: return posting::post_again(dev, operation);
     case step::stream: return rendezvous::stream(dev, operation);
@@ -45,7 +45,7 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
     case step::ready: return receiver_first::send_ready(dev, operation);
     case step::write: return receiver_first::write(dev, operation);
     case step::send_written: return receiver_first::send_written(dev, operation);
-    case step::signal: return complete::signal(dev, operation);
+    case step::signal: return complete::try_signal(dev, operation);
     case step::free:
     case step::wait_for_answer:
     case step::wait_for_chunks:

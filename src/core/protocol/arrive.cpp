@@ -13,10 +13,10 @@ found_entry find_entry(device_state& dev, const net::arrival& message) noexcept 
     const detail::id_entry found = dev.runtime().remote_completions().look_up(message.header.id);
     if (found.state == detail::presence::present) return {lookup::found, static_cast<remote_entry*>(found.object)};
     if (found.state == detail::presence::withdrawn) return {lookup::withdrawn, nullptr};
-    switch (dev.runtime().unexpected().keep(message, dev.runtime().remote_completions())) {
-      case unexpected_messages::answer::kept: return {lookup::kept, nullptr};
-      case unexpected_messages::answer::no_room: return {lookup::no_room, nullptr};
-      case unexpected_messages::answer::no_longer_unexpected: break;  // registered this very moment: look again
+    switch (dev.runtime().kept().keep(message, dev.runtime().remote_completions())) {
+      case kept_messages::answer::kept: return {lookup::kept, nullptr};
+      case kept_messages::answer::no_room: return {lookup::no_room, nullptr};
+      case kept_messages::answer::registered_now: break;  // registered this very moment: look again
     }
   }
 }
@@ -37,8 +37,8 @@ operation_state* get_operation(device_state& dev, const net::arrival& message) n
 
 // So what comes after it from the same peer is not held up: that may be what frees an operation.
 bool put_aside(device_state& dev, const net::arrival& message) noexcept {
-  if (dev.is_redelivering() || !dev.runtime().unexpected().put_aside(message)) return false;
-  dev.runtime().parking().stir(dev.index());  // whoever sleeps here is to deliver it
+  if (dev.is_redelivering() || !dev.runtime().kept().put_aside(message)) return false;
+  dev.runtime().parking().wake_device(dev.index());  // whoever sleeps here is to deliver it
   give_back(message);
   return true;
 }

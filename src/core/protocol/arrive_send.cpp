@@ -103,10 +103,10 @@ found_engine find_engine(device_state& dev, const net::arrival& message) noexcep
     const detail::id_entry found = dev.runtime().find_engine(message.header.id);
     if (found.state == detail::presence::present) return {lookup::found, static_cast<engine_state*>(found.object)};
     if (found.state == detail::presence::withdrawn) return {lookup::withdrawn, nullptr};
-    switch (dev.runtime().unexpected().keep(message, dev.runtime().engines())) {
-      case unexpected_messages::answer::kept: return {lookup::kept, nullptr};
-      case unexpected_messages::answer::no_room: return {lookup::no_room, nullptr};
-      case unexpected_messages::answer::no_longer_unexpected: break;  // made this very moment: look again
+    switch (dev.runtime().kept().keep(message, dev.runtime().engines())) {
+      case kept_messages::answer::kept: return {lookup::kept, nullptr};
+      case kept_messages::answer::no_room: return {lookup::no_room, nullptr};
+      case kept_messages::answer::registered_now: break;  // made this very moment: look again
     }
   }
 }

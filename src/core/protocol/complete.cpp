@@ -39,7 +39,7 @@ completion_record record_of(const operation_state& operation) noexcept {
   return record;
 }
 
-bool signal(device_state& dev, operation_state& operation) noexcept {
+bool try_signal(device_state& dev, operation_state& operation) noexcept {
   if (operation.target == nullptr) {
     // Its buffer was free long ago; an error is for the next flush.
     if (operation.error != errc::none) dev.runtime().note_failure(operation.peer);
@@ -61,10 +61,10 @@ bool signal(device_state& dev, operation_state& operation) noexcept {
 }
 
 void signal_or_defer(device_state& dev, operation_state& operation) noexcept {
-  if (!signal(dev, operation)) dev.defer(operation, step::signal);
+  if (!try_signal(dev, operation)) dev.defer(operation, step::signal);
 }
 
-bool signal(device_state& dev, completion& object, completion_record&& record) noexcept {
+bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept {
   if (object.signal(std::move(record)) != completion::answer::taken) [[unlikely]] {
     record.detach();
     return false;

@@ -10,12 +10,12 @@ namespace weft::core::complete {
 
 /// Signals the operation's completion object and gives the operation back. A step of the backlog where the object is
 /// full: false then, and nothing has happened.
-[[nodiscard]] bool signal(device_state& dev, operation_state& operation) noexcept;
+[[nodiscard]] bool try_signal(device_state& dev, operation_state& operation) noexcept;
 /// The same; where the object is full, the backlog tries again.
 void signal_or_defer(device_state& dev, operation_state& operation) noexcept;
 
 /// Signals an object for which this rank has no operation. False: it is full, and the payload stays the caller's.
-[[nodiscard]] bool signal(device_state& dev, completion& object, completion_record&& record) noexcept;
+[[nodiscard]] bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept;
 
 /// The record of what has moved the user's bytes at `data`.
 [[nodiscard]] completion_record record_of(operation what, std::uint32_t peer, std::uint64_t tag,

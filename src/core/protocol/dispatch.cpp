@@ -19,8 +19,8 @@
 namespace weft::core {
 
 // The shortest way: an active message of one word goes into its queue's slot. Null: nothing has happened.
-[[gnu::always_inline]] inline const void* device_state::take_word(std::uint32_t source, std::uint32_t id,
-                                                                  const std::byte* tag_and_payload) noexcept {
+[[gnu::always_inline]] inline const void* device_state::take_active_word(std::uint32_t source, std::uint32_t id,
+                                                                         const std::byte* tag_and_payload) noexcept {
   const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(id));
   if (to == nullptr || to->queue == nullptr) return nullptr;
   constexpr std::uint64_t head =
@@ -34,11 +34,11 @@ namespace weft::core {
   return pushed ? object : nullptr;
 }
 
-[[gnu::always_inline]] inline bool device_state::is_awaited(const void* signalled) const noexcept {
+[[gnu::always_inline]] inline bool device_state::must_stop(const void* signalled) const noexcept {
   return runtime_->parking().is_awaited(static_cast<const completion*>(signalled));
 }
 
-void device_state::wake_awaiting(const void* signalled) noexcept {
+void device_state::on_stop(const void* signalled) noexcept {
   runtime_->signalled(static_cast<const completion*>(signalled));
 }
 
@@ -67,7 +67,7 @@ void device_state::wake_awaiting(const void* signalled) noexcept {
   return true;
 }
 
-bool device_state::take(const net::arrival& message) noexcept {
+bool device_state::dispatch(const net::arrival& message) noexcept {
   switch (kind_of(message.header.kind)) {
     case wire::active_message: return active_message::on_message(*this, message);
     case wire::rts: return rendezvous::on_rts(*this, message);
@@ -98,21 +98,21 @@ void device_state::open_endpoints() {
   for (const auto& transport : runtime_->transports()) {
     endpoints_.push_back(net::open_endpoint<device_state>(*transport, index_, shared_));
     for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
-      if (ways_[rank] != nullptr || !transport->reaches(rank)) continue;
-      ways_[rank] = endpoints_.back().get();
-      routes_[rank] = ways_[rank]->route_to(rank);
+      if (endpoint_of_[rank] != nullptr || !transport->reaches(rank)) continue;
+      endpoint_of_[rank] = endpoints_.back().get();
+      routes_[rank] = endpoint_of_[rank]->route_to(rank);
     }
   }
 }
 
 bool device_state::on_kept_message(const net::arrival& message) noexcept {
   redelivering_ = true;
-  const bool consumed = take(message);  // it was counted when it came
+  const bool consumed = dispatch(message);  // it was counted when it came
   redelivering_ = false;
   return consumed;
 }
 
-bool unexpected_messages::hand_over(device_state& to, const net::arrival& message) noexcept {
+bool kept_messages::hand_over(device_state& to, const net::arrival& message) noexcept {
   return to.on_kept_message(message);
 }
 

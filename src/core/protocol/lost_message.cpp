@@ -58,7 +58,7 @@ void device_state::on_lost(std::uint32_t peer, const net::header& what, const ch
   operation_state* const operation = what.note == 0 ? nullptr : runtime_->claim(what.note, peer);
   if (operation == nullptr) return;
   operation->error = errc::transport_failed;
-  if (!complete::signal(*this, *operation)) defer(*operation);
+  if (!complete::try_signal(*this, *operation)) defer(*operation);
 }
 
 }  // namespace weft::core

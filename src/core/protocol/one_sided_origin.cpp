@@ -264,7 +264,7 @@ bool go_on(device_state& dev, operation_state& operation, attempt answer) noexce
   if (answer == attempt::stuck) return false;
   if (answer == attempt::waiting) return true;
   operation.reach(step::signal);
-  return complete::signal(dev, operation);
+  return complete::try_signal(dev, operation);
 }
 
 }  // namespace weft::core::one_sided

@@ -69,8 +69,9 @@ bool on_signal(device_state& dev, const net::arrival& message) noexcept {
   }
   const bool is_put = kind_of(message.header.kind) == wire::put_signal;
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
-  return complete::signal(dev, *to.entry->target,
-                          record_of(is_put ? operation::put_signal : operation::get_signal, message, data, body.bytes));
+  return complete::try_signal(
+      dev, *to.entry->target,
+      record_of(is_put ? operation::put_signal : operation::get_signal, message, data, body.bytes));
 }
 
 bool on_put(device_state& dev, const net::arrival& message) noexcept {
@@ -96,7 +97,7 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
   } else {
     if (bytes != 0) std::memcpy(data, message.payload + sizeof body, bytes);
     if (to.state == lookup::found) {
-      if (!complete::signal(dev, *to.entry->target, record_of(operation::put_signal, message, data, bytes))) {
+      if (!complete::try_signal(dev, *to.entry->target, record_of(operation::put_signal, message, data, bytes))) {
         dev.runtime().put_back(*answer);
         return false;  // comes again, and writes the same again, which nobody has been told of yet
       }

@@ -239,7 +239,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
       return false;
     }
     operation.reach(step::signal);
-    return complete::signal(dev, operation);
+    return complete::try_signal(dev, operation);
   }
   const rts_body body{reinterpret_cast<std::uint64_t>(operation.source.address()), operation.bytes, ticket,
                       operation.acknowledge};

@@ -183,8 +183,8 @@ void discard(device_state& dev, unexpected_message& probed) noexcept {
     if (operation_state* const answer = operation_for_unwanted(dev); answer != nullptr) {
       answer_unwanted(dev, *answer, probed);
     } else {
-      dev.runtime().unexpected().put_aside(probed);
-      dev.runtime().parking().stir(dev.index());  // whoever sleeps here is to look for an operation
+      dev.runtime().kept().put_aside(probed);
+      dev.runtime().parking().wake_device(dev.index());  // whoever sleeps here is to look for an operation
     }
     return;
   }
@@ -219,10 +219,10 @@ void answer_unwanted(device_state& dev, operation_state& answer, unexpected_mess
 // Those that there was no operation for when they were dropped.
 unsigned answer_all_unwanted(device_state& dev) noexcept {
   unsigned answered = 0;
-  for (; dev.runtime().unexpected().unwanted_count() != 0; ++answered) {
+  for (; dev.runtime().kept().unwanted_count() != 0; ++answered) {
     operation_state* const answer = operation_for_unwanted(dev);
     if (answer == nullptr) break;
-    ordered_message* const unwanted = dev.runtime().unexpected().take_unwanted();
+    ordered_message* const unwanted = dev.runtime().kept().take_unwanted();
     if (unwanted == nullptr) {
       dev.runtime().put_back(*answer);
       break;

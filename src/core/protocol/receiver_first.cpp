@@ -264,7 +264,7 @@ bool write(device_state& dev, operation_state& send) noexcept {
     if (posting::post_eager(dev, send.peer, send.device, what, send.source, reason) != net::post_result::ok)
       return false;
     send.reach(step::signal);
-    return complete::signal(dev, send);
+    return complete::try_signal(dev, send);
   }
   if (send.remote_address != 0) return write_piece(dev, send);
   send.reach(step::stream);
@@ -286,7 +286,7 @@ bool send_written(device_state& dev, operation_state& send) noexcept {
     }
   }
   send.reach(sends_packets ? step::stream : step::signal);
-  return sends_packets ? rendezvous::stream(dev, send) : complete::signal(dev, send);
+  return sends_packets ? rendezvous::stream(dev, send) : complete::try_signal(dev, send);
 }
 
 bool on_ready(device_state& dev, const net::arrival& message) noexcept {
@@ -342,8 +342,8 @@ void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
     send_recv::answer_unwanted(dev, *answer, ready);
     return;
   }
-  dev.runtime().unexpected().put_aside(ready);
-  dev.runtime().parking().stir(dev.index());  // whoever sleeps here is to look for an operation
+  dev.runtime().kept().put_aside(ready);
+  dev.runtime().parking().wake_device(dev.index());  // whoever sleeps here is to look for an operation
 }
 
 }  // namespace weft::core::receiver_first

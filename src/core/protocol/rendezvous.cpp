@@ -174,7 +174,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
   }
   if (sent < operation.bytes) return false;
   operation.reach(step::signal);
-  return complete::signal(dev, operation);
+  return complete::try_signal(dev, operation);
 }
 
 bool send_rtr(device_state& dev, operation_state& operation) noexcept {
@@ -230,7 +230,7 @@ bool send_fin(device_state& dev, operation_state& operation) noexcept {
     return true;
   }
   operation.reach(step::signal);
-  return complete::signal(dev, operation);
+  return complete::try_signal(dev, operation);
 }
 
 }  // namespace weft::core::rendezvous

@@ -41,7 +41,7 @@ parents_endpoint of_the_parent;
 
 void device_state::inheritance::become_copy() noexcept {
   of_->gate_.close_for_ever();
-  for (endpoint*& each : of_->ways_) each = &of_the_parent;
+  for (endpoint*& each : of_->endpoint_of_) each = &of_the_parent;
   for (const net::route*& each : of_->routes_) each = nullptr;
 }
 

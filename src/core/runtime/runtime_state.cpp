@@ -110,7 +110,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
       unexpected_sends_{base::process_settings().unexpected_sends_max, base::process_settings().unexpected_packets_max,
                         size_},
       default_engine_{default_matching_engine, {}, size_},
-      unexpected_{base::process_settings().unexpected_bytes_max} {
+      kept_{base::process_settings().unexpected_bytes_max} {
   const base::settings& settings = base::process_settings();
   prepare_fences();
   const net::transport_context context{*bootstrap_, settings, fmt::format("runtime{}", bootstrap_->next_runtime())};
@@ -229,7 +229,7 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
                               engines_.state(id) == detail::presence::present ? "is in use" : "was withdrawn", rank_)};
     }
   }
-  unexpected_.registered(made->id, true);
+  kept_.registered(made->id, true);
   parking_.wake_everybody();  // to deliver what has come for it already
   return *made;
 }
@@ -295,7 +295,7 @@ runtime_counters runtime_state::counters() noexcept {
     out.fabric_messages += counted.traffic.messages;
     out.fabric_bytes += counted.traffic.bytes;
   }
-  out.messages_unexpected = unexpected_.kept();
+  out.messages_unexpected = kept_.count();
   const match_counts waiting = matching_.count();
   out.receives_waiting = waiting.receives;
   out.sends_waiting = waiting.sends;
@@ -344,14 +344,14 @@ void runtime_state::register_completion(completion& target, std::uint32_t id, bu
     // [registration.made] relaxed: whoever destroys the object has seen the end of its registrations.
     target.registrations_.fetch_add(1, std::memory_order_relaxed);
   }
-  unexpected_.registered(id);
+  kept_.registered(id);
   parking_.wake_everybody();  // to deliver what has come for it already
 }
 
 void runtime_state::register_internal(completion& target, std::uint32_t id) {
   const std::scoped_lock lock{registering_};
   static_cast<void>(add_entry(target, id, nullptr));
-  unexpected_.registered(id);
+  kept_.registered(id);
 }
 
 void runtime_state::refuse_object(const char* call) {

@@ -18,8 +18,8 @@
 #include "core/device/device_state.hpp"
 #include "core/device/operation_state.hpp"
 #include "core/device/shared_devices.hpp"
+#include "core/matching/kept_messages.hpp"
 #include "core/matching/matching_table.hpp"
-#include "core/matching/unexpected.hpp"
 #include "core/matching/unexpected_sends.hpp"
 #include "core/memory/packet_pool.hpp"
 #include "core/runtime/barrier.hpp"
@@ -200,7 +200,7 @@ class runtime_state {
   // Regions.
   [[nodiscard]] region_table& regions() noexcept { return *regions_; }
   [[nodiscard]] std::uint64_t job() const noexcept { return job_; }
-  [[nodiscard]] unexpected_messages& unexpected() noexcept { return unexpected_; }
+  [[nodiscard]] kept_messages& kept() noexcept { return kept_; }
   [[nodiscard]] const detail::id_table<>& remote_completions() const noexcept { return remote_completions_; }
   [[nodiscard]] std::vector<std::unique_ptr<net::transport>>& transports() noexcept { return transports_; }
   void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
@@ -249,7 +249,7 @@ class runtime_state {
   std::unique_ptr<copy_shares> shares_;
   std::uint64_t job_ = 0;
   std::string job_key_;
-  unexpected_messages unexpected_;
+  kept_messages kept_;
 
   std::mutex registering_;
   // By id, which serves once.

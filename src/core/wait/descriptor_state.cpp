@@ -33,7 +33,7 @@ descriptor_state::~descriptor_state() {
     stops_ = true;
   }
   changed_.notify_one();
-  owner_.parking().stir(through_.index());
+  owner_.parking().wake_device(through_.index());
   thread_.join();
 }
 
@@ -48,7 +48,7 @@ bool descriptor_state::arm() {
   device_state& standard = owner_.default_state();
   if (parking::look(through_, standard) == stillness::busy) return false;
   bed_.emplace(owner_.parking(), parking::completions{}, through_.index(), true);
-  since_ = owner_.parking().lie_down(through_, standard);
+  since_ = owner_.parking().prepare_sleep(through_, standard);
   if (since_.still == stillness::busy) {
     bed_.reset();
     return false;

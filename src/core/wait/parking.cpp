@@ -60,7 +60,7 @@ bool parking::park(device_state& through, device_state& standard, completions on
     return false;
   }
   const bed mine{*this, on, through.index()};
-  const last_look last = lie_down(through, standard);
+  const last_look last = prepare_sleep(through, standard);
   if (is_done(what)) return true;
   if (last.still == stillness::busy) {
     sched_yield();
@@ -75,12 +75,12 @@ stillness parking::look(device_state& through, device_state& standard) noexcept 
   return &through == &standard ? here : std::min(here, standard.look_before_sleep());
 }
 
-parking::last_look parking::lie_down(device_state& through, device_state& standard) noexcept {
+parking::last_look parking::prepare_sleep(device_state& through, device_state& standard) noexcept {
   net::sleep_word& word = (*words_)[through.index()];
   net::sleep_word& common = (*words_)[standard.index()];
   last_look out{};
-  out.first = {&word.value, word.lie_down()};
-  if (&common != &word) out.second = {&common.value, common.lie_down()};
+  out.first = {&word.value, word.prepare_sleep()};
+  if (&common != &word) out.second = {&common.value, common.prepare_sleep()};
   // [parking.fence] seq_cst -> [parking.order], [sleep.order]: who published or signalled something before is seen
   // below; who does so later sees that somebody sleeps.
   const bool all_see = fence_all_processes();
@@ -98,7 +98,7 @@ parking::bed::bed(parking& lot, completions on, std::uint32_t device, bool on_al
 }
 parking::bed::~bed() { lot_.leave(me_); }
 
-void parking::stir(std::uint32_t device) noexcept {
+void parking::wake_device(std::uint32_t device) noexcept {
   net::sleep_word& word = (*words_)[device];
   if (word.is_left_asleep()) [[unlikely]]
     net::wake_sleepers(word);

@@ -57,7 +57,7 @@ class parking {
   /// Something besides a signal may let the devices move on: who sleeps looks again.
   void wake_everybody() noexcept { wake(nullptr); }
   /// The same for one device, which has something to do that no message tells of.
-  void stir(std::uint32_t device) noexcept;
+  void wake_device(std::uint32_t device) noexcept;
 
   /// What somebody waits for: any of them.
   using completions = std::span<const completion* const>;
@@ -72,7 +72,7 @@ class parking {
   };
   /// Lies down at the words of both devices and looks a last time. Whoever is in a bed already misses nothing from now
   /// on.
-  [[nodiscard]] last_look lie_down(device_state& through, device_state& standard) noexcept;
+  [[nodiscard]] last_look prepare_sleep(device_state& through, device_state& standard) noexcept;
   [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
 
   /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is

@@ -118,7 +118,7 @@ class ofi_endpoint final : public endpoint<Sink> {
       common.count_lent(-1);
     }
     mine.refused_in[what.source] = mine.polls;
-    if constexpr (notes_refusals<Sink>) sink.note_refusal();
+    if constexpr (notes_no_room<Sink>) sink.note_no_room();
     return outcome::refused;
   }
 

@@ -40,8 +40,8 @@ class shm_endpoint final : public endpoint<Sink> {
     const std::vector<incoming*>& rings = port_.rings();
     for (incoming* const* from = rings.data(); from != rings.data() + rings.size(); ++from) {
       if (cell_info info; (*from)->receiver.has_cell(info)) {
-        if (is_word(info, word_way::active)) return poll_words<word_way::active>(from, sink, budget);
-        if (is_word(info, word_way::matched)) return poll_words<word_way::matched>(from, sink, budget);
+        if (is_word<0>(info)) return poll_words<0>(from, sink, budget);
+        if (is_word<1>(info)) return poll_words<1>(from, sink, budget);
         return poll_from(from, sink, budget, budget, 0);
       }
     }
@@ -49,30 +49,24 @@ class shm_endpoint final : public endpoint<Sink> {
   }
 
  private:
-  enum class word_way : std::uint8_t { active, matched };
-  [[nodiscard]] static constexpr bool is_word(cell_info info, word_way way) noexcept {
+  /// Whether it is a message of one word of the sink's kind with this index.
+  template <std::size_t Kind>
+  [[nodiscard]] static constexpr bool is_word(cell_info info) noexcept {
     if constexpr (takes_words<Sink>) {
-      return info == cell_info{way == word_way::active ? Sink::word_kind : Sink::matched_word_kind, word_bytes, false};
+      static_assert(Sink::word_kinds.size() == 2);
+      return info == cell_info{Sink::word_kinds[Kind].kind, word_bytes, false};
     } else {
       return false;
     }
   }
   [[nodiscard]] incoming* const* end_of_rings() const noexcept { return port_.rings().data() + port_.rings().size(); }
-  template <word_way Way>
+  template <std::size_t Kind>
   [[nodiscard]] unsigned poll_words(incoming* const* ring, Sink& sink, unsigned budget) noexcept;
-  template <word_way Way>
-  [[nodiscard]] [[gnu::always_inline]] static const void* take_word(const incoming& from, Sink& sink) noexcept {
-    if constexpr (Way == word_way::active) {
-      return sink.take_word(from.rank, from.receiver.id(), from.receiver.tag_and_payload());
-    } else {
-      return sink.take_matched_word(from.rank, from.receiver.id(), from.receiver.tag_and_payload());
-    }
-  }
   [[nodiscard]] unsigned poll_from(incoming* const* ring, Sink& sink, unsigned left, unsigned budget,
                                    unsigned moved) noexcept;
   [[nodiscard]] unsigned end_words(Sink& sink, unsigned budget, unsigned moved) noexcept;
-  [[nodiscard]] unsigned poll_woken(incoming* const* ring, Sink& sink, unsigned budget, unsigned moved,
-                                    const void* signalled) noexcept;
+  [[nodiscard]] unsigned poll_stopped(incoming* const* ring, Sink& sink, unsigned budget, unsigned moved,
+                                      const void* mark) noexcept;
   [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
   [[nodiscard]] static bool deliver_at_once(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
   [[nodiscard]] bool deliver(incoming& from, cell_info info, Sink& sink) noexcept;
@@ -85,7 +79,7 @@ class shm_endpoint final : public endpoint<Sink> {
 // `ring` is the first one that has something: a word. Calls nothing as long as everything is one of its kind and goes
 // the short way; whatever else comes goes on in one of the others, in the end.
 template <class Sink>
-template <typename shm_endpoint<Sink>::word_way Way>
+template <std::size_t Kind>
 [[gnu::noinline]] unsigned shm_endpoint<Sink>::poll_words(incoming* const* ring, Sink& sink, unsigned budget) noexcept {
   if constexpr (takes_words<Sink>) {
     unsigned moved = 0;
@@ -94,22 +88,23 @@ template <typename shm_endpoint<Sink>::word_way Way>
       incoming& from = **ring;
       if (!from.source->is_in_this_process()) base::came_in();
       // Windows of sends 22.2 to 23.4 M/s near, 9.8 to 10.6 far; of active messages no difference.
-      if constexpr (Way == word_way::matched) from.receiver.prefetch();
-      const void* const signalled = take_word<Way>(from, sink);
-      if (signalled == nullptr) [[unlikely]]
+      if constexpr (Sink::word_kinds[Kind].takes_long) from.receiver.prefetch();
+      const void* const mark =
+          sink.template take_word<Kind>(from.rank, from.receiver.id(), from.receiver.tag_and_payload());
+      if (mark == nullptr) [[unlikely]]
         return poll_from(ring, sink, left, budget, moved);
       from.receiver.advance();
       --left;
       ++moved;
-      if (sink.is_awaited(signalled)) [[unlikely]]
-        return poll_woken(ring, sink, budget, moved, signalled);
+      if (sink.must_stop(mark)) [[unlikely]]
+        return poll_stopped(ring, sink, budget, moved, mark);
       if (left == 0 || !from.receiver.has_cell(info)) {
         do {
           if (++ring == end_of_rings()) return end_words(sink, budget, moved);
         } while (!(*ring)->receiver.has_cell(info));
         left = budget;
       }
-      if (!is_word(info, Way)) return poll_from(ring, sink, left, budget, moved);
+      if (!is_word<Kind>(info)) return poll_from(ring, sink, left, budget, moved);
     }
   } else {
     return poll_from(ring, sink, budget, budget, 0);
@@ -121,14 +116,15 @@ template <class Sink>
                                                                      unsigned moved) noexcept {
   if (port_.has_news()) [[unlikely]]
     return poll_from(end_of_rings() - 1, sink, 0, budget, moved);
-  sink.took_words(moved);
+  sink.count_words(moved);
   return moved;
 }
 
 template <class Sink>
-[[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::poll_woken(incoming* const* ring, Sink& sink, unsigned budget,
-                                                                     unsigned moved, const void* signalled) noexcept {
-  if constexpr (takes_words<Sink>) sink.wake_awaiting(signalled);
+[[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::poll_stopped(incoming* const* ring, Sink& sink,
+                                                                       unsigned budget, unsigned moved,
+                                                                       const void* mark) noexcept {
+  if constexpr (takes_words<Sink>) sink.on_stop(mark);
   return poll_from(ring, sink, budget, budget, moved);
 }
 
@@ -138,7 +134,7 @@ template <class Sink>
 [[gnu::noinline]] unsigned shm_endpoint<Sink>::poll_from(incoming* const* ring, Sink& sink, unsigned left,
                                                          unsigned budget, unsigned moved) noexcept {
   if constexpr (takes_words<Sink>) {
-    if (moved != 0) sink.took_words(moved);
+    if (moved != 0) sink.count_words(moved);
   }
   incoming* const* const end = end_of_rings();
   do {
@@ -150,7 +146,7 @@ template <class Sink>
       bool consumed;
       if (!deliver_at_once(from, info, sink, consumed)) consumed = deliver(from, info, sink);
       if (!consumed) {
-        if constexpr (notes_refusals<Sink>) sink.note_refusal();
+        if constexpr (notes_no_room<Sink>) sink.note_no_room();
         break;
       }
       from.receiver.advance();

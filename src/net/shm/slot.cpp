@@ -20,13 +20,13 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
       layout_{&where},
       index_{index},
       routes_(peers.size()),
-      ways_(peers.size()),
+      endpoint_of_(peers.size()),
       connects_{reinterpret_cast<const std::atomic<std::uint64_t>*>(base + where.connect(index, 0))},
       connected_(peers.size()) {
   for (std::uint32_t rank = 0; rank < peers.size(); ++rank) {
     if (!peers[rank]->is_attached()) continue;
     routes_[rank].peer_live = &peers[rank]->live_word();
-    routes_[rank].to_device = ways_[rank].data();
+    routes_[rank].to_device = endpoint_of_[rank].data();
   }
 }
 
@@ -54,7 +54,7 @@ outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
 }
 
 outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
-  std::atomic<outgoing*>& place = ways_[to][device];
+  std::atomic<outgoing*>& place = endpoint_of_[to][device];
   if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [locked]
   const peer& target = *(*peers_)[to];
   try {

@@ -57,12 +57,12 @@ class slot {
   const layout* layout_;
   std::uint32_t index_;
   std::vector<route> routes_;
-  std::vector<std::array<std::atomic<outgoing*>, slots_max>> ways_;  // by peer and its device
-  std::mutex making_;                                                // ways, and what `routes_` knows of them
-  std::vector<std::unique_ptr<outgoing>> made_;                      // under `making_`
-  const std::atomic<std::uint64_t>* connects_;                       // of our segment: a word for each rank
-  std::vector<std::uint64_t> connected_;                             // what is in `sources_`
-  std::deque<incoming> sources_;                                     // stay where they are
+  std::vector<std::array<std::atomic<outgoing*>, slots_max>> endpoint_of_;  // by peer and its device
+  std::mutex making_;                                                       // ways, and what `routes_` knows of them
+  std::vector<std::unique_ptr<outgoing>> made_;                             // under `making_`
+  const std::atomic<std::uint64_t>* connects_;                              // of our segment: a word for each rank
+  std::vector<std::uint64_t> connected_;                                    // what is in `sources_`
+  std::deque<incoming> sources_;                                            // stay where they are
   bool missed_ = false;
 };
 

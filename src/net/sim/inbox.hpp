@@ -47,7 +47,7 @@ class inbox {
         remove(*next);
         ++moved;
       } else {
-        if constexpr (notes_refusals<Sink>) sink.note_refusal();
+        if constexpr (notes_no_room<Sink>) sink.note_no_room();
         block(out.source);
       }
     }

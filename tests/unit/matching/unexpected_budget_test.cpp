@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/matching/unexpected.hpp"
+#include "core/matching/kept_messages.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -110,8 +110,8 @@ TEST_P(unexpected_budget, sends_over_it_keep_their_bytes_and_all_arrive) {
   });
 }
 
-TEST(unexpected_messages, beyond_the_budget_are_told_of_once) {
-  weft::core::unexpected_messages store{1000};
+TEST(kept_messages, beyond_the_budget_are_told_of_once) {
+  weft::core::kept_messages store{1000};
   const weft::detail::id_table<> nobody_registered{16};
   const std::array<std::byte, 600> payload{};
   weft::net::arrival message{};
@@ -119,7 +119,7 @@ TEST(unexpected_messages, beyond_the_budget_are_told_of_once) {
   message.header.id = 7;
   message.payload = payload.data();
   message.bytes = payload.size();
-  using answer = weft::core::unexpected_messages::answer;
+  using answer = weft::core::kept_messages::answer;
   testing::internal::CaptureStderr();
   EXPECT_EQ(store.keep(message, nobody_registered), answer::kept);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(store.keep(message, nobody_registered), answer::no_room);

@@ -1,4 +1,4 @@
-#include "core/matching/unexpected.hpp"
+#include "core/matching/kept_messages.hpp"
 
 #include <cstring>
 #include <iterator>
@@ -20,7 +20,7 @@ heap_owner& heap() noexcept {
 
 }  // namespace
 
-bool unexpected_messages::copy(const net::arrival& message, messages& to) noexcept {
+bool kept_messages::copy(const net::arrival& message, messages& to) noexcept {
   const std::size_t cost = sizeof(kept_message) + message.bytes;
   if (bytes_ + cost > bytes_max_) {
     say_full(message);
@@ -40,7 +40,7 @@ bool unexpected_messages::copy(const net::arrival& message, messages& to) noexce
 }
 
 // Who waits for an id that nobody will ever register would find nothing to read.
-void unexpected_messages::say_full(const net::arrival& message) noexcept {
+void kept_messages::say_full(const net::arrival& message) noexcept {
   base::log_once(
       said_full_, base::log_level::warn,
       "messages that can't be delivered yet fill the {} bytes of WEFT_UNEXPECTED_BYTES_MAX: one of {} bytes from rank "
@@ -50,30 +50,29 @@ void unexpected_messages::say_full(const net::arrival& message) noexcept {
       bytes_max_, message.bytes, message.source, message.header.id);
 }
 
-unexpected_messages::answer unexpected_messages::keep(const net::arrival& message,
-                                                      const detail::id_table<>& known) noexcept {
+kept_messages::answer kept_messages::keep(const net::arrival& message, const detail::id_table<>& known) noexcept {
   const std::scoped_lock lock{mutex_};
-  if (known.state(message.header.id) != detail::presence::unknown) return answer::no_longer_unexpected;
+  if (known.state(message.header.id) != detail::presence::unknown) return answer::registered_now;
   if (!copy(message, waiting_)) return answer::no_room;
   kept_.fetch_add(1, std::memory_order_relaxed);  // [stat]
   return answer::kept;
 }
 
-bool unexpected_messages::put_aside(const net::arrival& message) noexcept {
+bool kept_messages::put_aside(const net::arrival& message) noexcept {
   const std::scoped_lock lock{mutex_};
   if (!copy(message, ready_)) return false;
   count_ready();
   return true;
 }
 
-void unexpected_messages::put_aside(ordered_message& unwanted) noexcept {
+void kept_messages::put_aside(ordered_message& unwanted) noexcept {
   const std::scoped_lock lock{mutex_};
   unwanted_.add(unwanted);
   unwanted_count_.store(unwanted_count() + 1, std::memory_order_relaxed);  // [locked]
   count_ready();
 }
 
-ordered_message* unexpected_messages::take_unwanted() noexcept {
+ordered_message* kept_messages::take_unwanted() noexcept {
   const std::scoped_lock lock{mutex_};
   ordered_message* const out = unwanted_.first;
   if (out == nullptr) return nullptr;
@@ -84,7 +83,7 @@ ordered_message* unexpected_messages::take_unwanted() noexcept {
   return out;
 }
 
-void unexpected_messages::registered(std::uint32_t id, bool is_engine) {
+void kept_messages::registered(std::uint32_t id, bool is_engine) {
   const std::scoped_lock lock{mutex_};
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     const auto next = std::next(each);
@@ -96,7 +95,7 @@ void unexpected_messages::registered(std::uint32_t id, bool is_engine) {
   count_ready();
 }
 
-unsigned unexpected_messages::deliver(device_state& to) noexcept {
+unsigned kept_messages::deliver(device_state& to) noexcept {
   for (unsigned moved = 0;; ++moved) {
     messages taken;
     {

@@ -20,11 +20,11 @@ namespace weft::core {
 
 class device_state;
 
-class unexpected_messages {
+class kept_messages {
  public:
-  explicit unexpected_messages(std::size_t bytes_max) noexcept : bytes_max_{bytes_max} {}
+  explicit kept_messages(std::size_t bytes_max) noexcept : bytes_max_{bytes_max} {}
 
-  enum class answer : std::uint8_t { kept, no_room, no_longer_unexpected };
+  enum class answer : std::uint8_t { kept, no_room, registered_now };
 
   /// Copies `message`, unless its id has a place in `known` by now. Never takes over its payload.
   [[nodiscard]] answer keep(const net::arrival& message, const detail::id_table<>& known) noexcept;
@@ -46,7 +46,7 @@ class unexpected_messages {
   void registered(std::uint32_t id, bool is_engine = false);
 
   [[nodiscard]] bool has_ready() const noexcept {
-    // [unexpected.has_ready] relaxed <- [unexpected.ready]: what is missed now is found by the next poll.
+    // [kept.has_ready] relaxed <- [kept.ready]: what is missed now is found by the next poll.
     return ready_count_.load(std::memory_order_relaxed) != 0;
   }
 
@@ -54,7 +54,7 @@ class unexpected_messages {
   unsigned deliver(device_state& to) noexcept;
 
   /// Messages that were ever kept.
-  [[nodiscard]] std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }  // [stat]
+  [[nodiscard]] std::uint64_t count() const noexcept { return kept_.load(std::memory_order_relaxed); }  // [stat]
 
  private:
   static bool hand_over(device_state& to, const net::arrival& message) noexcept;
@@ -72,7 +72,7 @@ class unexpected_messages {
   void say_full(const net::arrival& message) noexcept;
   // After each change of what is ready, under the lock.
   void count_ready() noexcept {
-    // [unexpected.ready] relaxed -> [unexpected.has_ready]: the lock carries the messages.
+    // [kept.ready] relaxed -> [kept.has_ready]: the lock carries the messages.
     ready_count_.store(ready_.size() + unwanted_count(), std::memory_order_relaxed);
   }
 
