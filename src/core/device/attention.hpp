@@ -1,10 +1,10 @@
 // What the policy `adaptive` knows about other devices: when to look at each of them next.
 //
-// A device counts its calls of progress. Where the count has not changed between two looks, nobody has polled the
-// device meanwhile: it is visited. Where messages were found it is visited again at once, and else more and more
-// seldom. A look takes a line from the core of who polls the device, so those that are polled are looked at seldom,
-// and the more seldom the more devices there are, as each may have a thread that looks.
-// Cost of a call in which nothing is due: a look at the clock.
+// A device counts its calls of progress. If the count has not changed between two looks, no thread has polled the
+// device meanwhile: it is visited. If the visit finds messages, the next one follows at once, otherwise later and
+// later. A look takes a cache line from the core that polls the device. So polled devices are looked at seldom, and the
+// more seldom the more devices there are, because each may have a thread that looks. Cost of a call in which no look is
+// due: one look at the clock.
 #pragma once
 
 #include <algorithm>
@@ -29,12 +29,12 @@ class attention {
   [[nodiscard]] bool is_due(nanoseconds at) const noexcept { return at >= next_; }
   [[nodiscard]] bool is_due(std::uint32_t device, nanoseconds at) const noexcept { return at >= known_[device].due; }
 
-  /// Whether nobody has polled it since the last look.
+  /// Whether no thread has polled it since the last look.
   [[nodiscard]] bool is_neglected(std::uint32_t device, std::uint32_t calls) const noexcept {
     return known_[device].is_known && known_[device].calls == calls;
   }
 
-  /// It is not visited: somebody else polls it, or is inside at this moment.
+  /// It is not visited: another thread polls it, or is inside at this moment.
   void found_attended(std::uint32_t device, std::uint32_t calls, nanoseconds at, unsigned others) noexcept {
     what& it = known_[device];
     const nanoseconds longest = std::max(attended_max, others * attended_each);

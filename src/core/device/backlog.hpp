@@ -1,8 +1,8 @@
-// Operations that a device has still to do something for, because a ring was full, a lock taken, or the work is long
+// Operations that a device has to go on with later, because a ring was full, a lock taken, or the work is long
 // (yan2025-lci, 5.1.5).
 //
-// Cost where it is empty: one read of a line that nobody writes then. Anybody puts operations in, by one exchange;
-// only the thread that holds the device's poll gate takes them out. Intrusive: nothing is allocated.
+// Cost if it is empty: one read of a line that is not written then. Any thread adds operations, by one exchange; only
+// the thread that holds the device's poll gate takes them out. Intrusive: nothing is allocated.
 // Progress: adding is lock-free, taking wait-free. Linearization: the exchange of `added_`. Reuse: the taker empties
 // the stack as a whole, so no node can come back while an exchange looks at it.
 // Model test: tests/model/backlog_test.cpp.

@@ -3,8 +3,8 @@
 // Cost of a post: two words of a line that this thread alone writes, on a device of its own or as one of the first
 // threads with a slot; two locked additions for any other thread. As much again for bytes that travel neither inline
 // nor into mapped memory. Cost of a call of progress: a word of the poller's
-// line, two where messages have come, and one more for each message. Whoever reads pays nothing and takes what is
-// there.
+// line, two where messages have come, and one more for each message. A thread that reads the counts waits for none
+// of the others.
 #pragma once
 
 #include <array>

@@ -29,10 +29,10 @@ class runtime_state;
 struct remote_entry;
 struct unexpected_message;
 
-/// What a device is like to somebody who is about to sleep, the worst first.
+/// The state of a device as a thread sees it that is about to sleep, the worst first.
 enum class stillness : std::uint8_t {
   busy,     ///< something has moved or is left to do, or another thread is at it: don't sleep
-  waiting,  ///< a message has no room yet, and nobody tells when it has: sleep shortly
+  waiting,  ///< a message has no room yet, and nothing tells when it has: sleep shortly
   quiet,    ///< whatever comes wakes who sleeps
 };
 
@@ -99,7 +99,7 @@ class device_state final {
   /// Returns once the threads of this device that had found another one are inside its gate, or done with it.
   void wait_until_chosen() const noexcept;
 
-  /// Looks for arrivals once more, for somebody who is about to sleep.
+  /// Looks for arrivals once more, for a thread that is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;
   /// By endpoints: a message was answered with no room, and stays where it is.
   void note_no_room() noexcept {

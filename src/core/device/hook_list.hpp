@@ -1,6 +1,6 @@
 // The hooks of a device: added by any thread, run by the one that is inside the device's poll gate.
 //
-// Cost where there are none: one read of a word that nobody writes then. Adding allocates, and is one exchange.
+// Cost if there are none: one read of a word that is not written then. Adding allocates, and is one exchange.
 // Progress: adding is lock-free; removing awaits a call that is under way. New hooks run with the next call of
 // progress, so that one that adds another one never runs inside it. The stack of those that were added is that of the
 // backlog, with its model test (core/device/backlog.hpp).

@@ -1,7 +1,7 @@
 // A posted operation while it is under way, and the fixed sets of them that a runtime has.
 //
-// One thread at a time works on an operation: the poster until its first message is out or it lies in a matching
-// engine, then whoever handles the message that continues it, then the device whose backlog it is in.
+// One thread at a time works on an operation: the posting thread until the first message is out or the operation waits
+// in a matching engine, then the thread that handles the next message for it, then the device whose backlog it is in.
 #pragma once
 
 #include <array>
@@ -68,12 +68,12 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::uint32_t generation = 0;
   std::uint32_t peer = 0;
   std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
-  // Of a receive in a receiver-first engine: the sender's rank; read also by whoever wants to cancel it.
+  // Of a receive in a receiver-first engine: the sender's rank; read also by a thread that cancels it.
   std::atomic<std::uint32_t> announced_to{0};
   std::uint64_t tag = 0;
   completion* target = nullptr;
   void* context = nullptr;
-  std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by whoever wants to cancel it
+  std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by a thread that cancels it
   target_payload into;                         // what is received, got, or written by a put
   std::uint64_t bytes = 0;
   std::uint64_t message_bytes = 0;         // of a receive: what was sent
@@ -192,7 +192,7 @@ class operation_pool {
     operation_state& out = operations_[index];
     out.error = errc::none;
     out.alone = false;
-    // [operation.reset] relaxed: nobody else knows the operation yet.
+    // [operation.reset] relaxed: no other thread knows the operation yet.
     out.moved.store(0, std::memory_order_relaxed);
     // [operation.name] relaxed: a peer learns the ticket from a message that this precedes.
     out.ticket.store(

@@ -1,9 +1,9 @@
-// Lets one thread at a time poll a device, and lets others find out that nobody is polling any more.
+// Lets one thread at a time poll a device, and lets other threads find out when it has left.
 //
 // Cost to the poller: one exchange on a shared device, two plain stores on a device of one's own, and a count in the
-// same line. A thread that withdraws what a poller may be using pays the rest: a fence in every thread (membarrier)
-// and a wait for one pass of each poller. Passes are counted, as a gate that is used all the time is hardly ever seen
-// free. Where the kernel forbids membarrier, pollers pay for a fence of their own in each call.
+// same line. A thread that withdraws something that a poller may be using pays the rest: a fence in every thread
+// (membarrier), and a wait for one pass of each poller. Passes are counted, because a gate that is always in use is
+// hardly ever seen free. If the kernel forbids membarrier, each poll pays for a fence of its own.
 #pragma once
 
 #include <atomic>
@@ -36,9 +36,9 @@ inline void fence_for_all(bool kernel_fences) noexcept {
   }
 }
 
-/// Who is inside, who is next, and how often somebody has left. Fences are the caller's. Progress: wait-free. Who calls
-/// what: who is inside leaves, and anybody the rest. Linearization: the store or the exchange of `inside_`. Reuse:
-/// passes wrap after 2^64. Model test: tests/model/poll_gate_test.cpp.
+/// Which thread is inside, which is next, and how often one has left. Fences are the caller's. Progress: wait-free. Who
+/// calls what: who is inside leaves, and anybody the rest. Linearization: the store or the exchange of `inside_`.
+/// Reuse: passes wrap after 2^64. Model test: tests/model/poll_gate_test.cpp.
 template <class Atomics = detail::std_atomics>
 class basic_gate_word {
  public:
@@ -46,7 +46,7 @@ class basic_gate_word {
   using who = const void*;
   static constexpr who nobody = nullptr;
 
-  /// From now on nobody comes in, and nobody is waited for. **Threads**: there is no other.
+  /// From now on no thread enters, and none is waited for. **Threads**: there is no other.
   void close_for_ever() noexcept {
     // [gate.close] relaxed: the process has one thread.
     heir_.store(&heir_, std::memory_order_relaxed);  // who leaves closes it again
@@ -106,7 +106,7 @@ class basic_gate_word {
     heir_.store(nobody, std::memory_order_relaxed);
   }
 
-  /// How often somebody has left. To be read after a fence, for `has_left_since`.
+  /// How often a thread has left. To be read after a fence, for `has_left_since`.
   [[nodiscard]] std::uint64_t passes() const noexcept {
     // [gate.passes] acquire <- [gate.passed]: who has left is done with what was withdrawn.
     return passes_.load(std::memory_order_acquire);
@@ -121,7 +121,7 @@ class basic_gate_word {
     return inside == nobody || inside == me || inside == &heir_;
   }
 
-  /// Whether nobody is inside; where nobody comes any more, the gate may go then.
+  /// Whether no thread is inside. If none will enter any more, the gate may be destroyed then.
   [[nodiscard]] bool is_free() const noexcept {
     // [gate.free] acquire <- [gate.leave]: the last access of who was inside.
     const who inside = inside_.load(std::memory_order_acquire);
@@ -166,7 +166,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
   class turn {
    public:
     explicit turn(poll_gate& at) noexcept : at_{&at} { at.enter_in_turn(); }
-    /// If nobody is inside.
+    /// If no thread is inside.
     turn(poll_gate& at, std::try_to_lock_t) noexcept : at_{at.is_closed() || at.try_enter() ? &at : nullptr} {}
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
@@ -193,7 +193,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
     for (base::backoff waiting; !has_left_since(before);) base::give_way(waiting);
   }
 
-  /// Whether it may be destroyed, once nobody comes any more.
+  /// Whether it may be destroyed, if no thread will enter any more.
   [[nodiscard]] bool is_free() const noexcept { return word_.is_free(); }
 
  private:

@@ -1,10 +1,10 @@
 // The devices of a rank that threads of other devices may poll: all that are shared, by index.
 //
-// Who polls one is inside its gate, and a device goes only when nobody is. From finding it here until it is inside, a
-// thread says in its own device that it is choosing (device_state::choosing_). Who closes a device takes it away from
-// here, makes every thread pass a fence, waits until nobody chooses any more, which is a matter of some instructions,
-// and then for the gate (runtime_state::close_device).
-// Cost: a thread that looks for others reads lines that are written when devices come and go.
+// The thread that polls a device is inside its gate, and a device is destroyed only if none is. A thread that has found
+// a device here and is not inside yet says so in its own device (device_state::choosing_). To close a device, a thread
+// removes it from here, makes every thread pass a fence, waits some instructions until no thread is choosing, and then
+// for the gate (end_of_device).
+// Cost: a thread that looks for other devices reads lines that are written when devices are made and destroyed.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class shared_devices {
   void remove(std::uint32_t index) noexcept {
     // [shared_devices.fewer] relaxed: a hint.
     all_.store(all() & ~bit_of(index), std::memory_order_relaxed);
-    // [shared_devices.remove] relaxed: ordered by the fence of whoever closes the device.
+    // [shared_devices.remove] relaxed: ordered by the fence of the thread that closes the device.
     devices_[index].store(nullptr, std::memory_order_relaxed);
   }
 

@@ -79,7 +79,7 @@ namespace fast {
       return object;
   }
   send_recv::deliver_slow(*this, receive, source, tag, payload, net::word_bytes);
-  return this;  // for which nobody waits: whoever does has been told
+  return this;  // not null: handled; its waiters were woken already
 }
 
 }  // namespace weft::core

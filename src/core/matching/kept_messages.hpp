@@ -1,8 +1,9 @@
-// Messages for ids that nobody has registered yet, and RTS that there is no operation for: copied aside, within a
-// budget, until they can be delivered. And RTS that nobody wants, until there is an operation to tell their senders.
+// Messages that can't be delivered yet: their id is not registered yet, or there is no operation for their RTS. They
+// are copied, within a budget. Also RTS that no receive will ever meet, until there is an operation to answer their
+// senders.
 //
-// Cost where there are none: one read of a line that nobody writes then. Keeping one allocates and takes a lock: this
-// is a program's start, not its way of life.
+// Cost if there are none: one read of a line that is not written then. Keeping a message allocates and takes a lock:
+// that happens while a program starts, not all the time.
 #pragma once
 
 #include <atomic>
@@ -33,13 +34,13 @@ class kept_messages {
   /// comes after it from the same peer is not held up: that may be what frees the thing that is short.
   [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
-  /// Keeps the description of an RTS that nobody wants: it lies in itself, so there is always room.
+  /// Keeps the description of an RTS that no receive will meet. It is linked through itself, so there is always room.
   void put_aside(ordered_message& unwanted) noexcept;
-  /// How many of those there are; what is missed now is found by the next look.
+  /// How many of those there are. A later call finds those that this one misses.
   [[nodiscard]] std::size_t unwanted_count() const noexcept {
     return unwanted_count_.load(std::memory_order_relaxed);  // [hint] the lock carries them
   }
-  /// The one of those that was kept for the longest time, or null; the caller's again.
+  /// The oldest of those, or null; it belongs to the caller again.
   [[nodiscard]] ordered_message* take_unwanted() noexcept;
 
   /// Makes the messages for `id`, of a completion or of an engine, which is in its table by now, ready for delivery.

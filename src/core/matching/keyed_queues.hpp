@@ -1,7 +1,7 @@
-// First-in-first-out queues, one for each key that somebody waits under: a hash table from keys to the oldest node of
-// each, which the younger ones are chained behind. Intrusive, and not safe against other threads.
+// First-in-first-out queues, one for each key that has waiting nodes: a hash table from keys to the oldest node of
+// each, with the younger ones chained behind it. Intrusive. **Threads**: one at a time.
 //
-// Cost: constant as long as there are not many more keys than buckets; whatever there is, nothing is allocated.
+// Cost: constant as long as there are not many more keys than buckets. Nothing is ever allocated.
 #pragma once
 
 #include <cstddef>

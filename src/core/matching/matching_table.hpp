@@ -2,11 +2,11 @@
 //
 // A bucket is one cache line: a lock, and three entries of a fingerprint and a pointer to the oldest node of a key. The
 // full key is compared in the node. Younger nodes of the key are chained behind it, so there are as many entries as
-// there are keys that somebody waits for. A fourth key of a bucket goes to an overflow bucket out of a fixed set; when
+// there are keys with waiting nodes. A fourth key of a bucket goes to an overflow bucket out of a fixed set; when
 // there is none left, keys are chained through their nodes. Nothing is allocated after construction and nothing fails.
 //
 // Cost: one exchange and one store, on the bucket's line; beside it the node of the same key, if there is one.
-// Progress: whoever finds a bucket locked looks a bounded number of times and answers busy; nobody waits for anybody.
+// Progress: a thread that finds a bucket locked looks a bounded number of times and answers busy; it never waits.
 // Who calls what: any thread anything, construction and destruction alone. A node is inserted by its owner only.
 // Linearization: all that a call does, it does under the bucket's lock. Order: nodes of one key and side are matched in
 // the order in which they were inserted. Reuse: a node that `remove` names may long be somewhere else; its `place`
@@ -86,7 +86,7 @@ class basic_matching_table {
   [[nodiscard]] [[gnu::always_inline]] bool insert_at_once(node& mine, const match_key& key, half_done& rest) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
-    // [matching.enter] acquire <- [matching.leave]: as below; whoever finds it locked waits in the second step.
+    // [matching.enter] acquire <- [matching.leave]: a thread that finds it locked waits in the second step.
     if (home.lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
       rest = half_done{nullptr};
       return false;

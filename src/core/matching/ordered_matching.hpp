@@ -9,7 +9,7 @@
 // policy, so that whatever a receive leaves open finds its oldest message at the head of one queue. A message looks at
 // the heads of up to four queues of receives (of one while no wildcard is posted) and takes the oldest by its stamp.
 // Nothing is allocated after construction: nodes are the caller's, and there is no bound here on how many wait.
-// Progress: one try-lock around it all; whoever finds it taken gets the answer busy. Who calls what: any thread
+// Progress: one try-lock around it all; a thread that finds it taken gets the answer busy. Who calls what: any thread
 // anything, construction and destruction alone. Linearization: under the lock.
 // Model test: tests/model/ordered_matching_test.cpp.
 #pragma once

@@ -1,5 +1,5 @@
-// Packets of short messages that wait here for receives, by sender, and what ranks have told each other about it: who
-// has too many of them here is told to keep the bytes, and sends an RTS instead until there are fewer.
+// How many packets of each sender wait here for receives, and what ranks have told each other about that. A sender with
+// too many packets here is told to keep its bytes: it sends an RTS instead until fewer wait.
 //
 // Cost: of a send in a packet, one read of a word that seldom changes; of a message that waits, one fetch-and-add when
 // it comes and one when it goes.

@@ -1,8 +1,8 @@
-// Messages for receives that nobody has posted yet: a fixed set of descriptions. The payload stays where it is, in its
-// packet or, for a long one, with its sender; up to 40 bytes are copied.
+// Unexpected messages, for which no receive is posted yet: a fixed set of descriptions. The payload stays where it is,
+// in its packet or, for a long one, with its sender; up to 40 bytes are copied.
 //
-// Cost: a pop and a push on a lock-free stack. Where all are in use, the transport keeps what comes, and senders get
-// retry.
+// Cost: a pop and a push on a lock-free stack. If all descriptions are in use, the transport keeps further messages,
+// and their senders get *retry*.
 #pragma once
 
 #include <atomic>
@@ -61,7 +61,7 @@ class unexpected_sends {
     return out;
   }
 
-  /// Takes a description back; what it described is somebody else's business.
+  /// Takes a description back. The message that it described is not touched.
   void put(unexpected_message& done) noexcept {
     if (done.what.owner != nullptr) budget_.take(done.what.source);
     free_.push(static_cast<std::uint32_t>(&done - nodes_.get()));

@@ -1,9 +1,9 @@
-// A lock-free stack of small indices: what is free in a fixed array.
+// A lock-free stack of small indices: the free elements of a fixed array.
 //
 // Progress: lock-free. Who calls what: any thread anything. Linearization: the successful exchange of `head_`.
 // Reuse: `head_` counts every exchange beside the index, so one that was taken and put back in between is noticed
-// until 2^32 exchanges pass within one call. The links lie outside of what is managed: a reader that is too late
-// reads a stale link, never somebody else's bytes. Model test: tests/model/index_stack_test.cpp.
+// until 2^32 exchanges pass within one call. The links lie outside of the managed array: a reader that is too late
+// reads a stale link, never bytes of an element in use. Model test: tests/model/index_stack_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // A thread's own packets: put at the warm end, taken there or, for many bytes, at the cold one, where others steal
 // (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
-// Progress: every call returns at once; one that meets another thread inside does nothing, and the caller goes
-// elsewhere, so nobody waits. Who calls what: any thread anything; in the common case only the owner comes here.
+// Progress: every call returns at once. If another thread is inside, a call does nothing, and its caller tries
+// elsewhere. Who calls what: any thread anything; in the common case only the owner comes here.
 // Linearization: inside the lock. Reuse: room for every packet of the pool, so a put never fails for space.
 // Layout: lock and ends share the owner's line, which thieves take only when they have nothing left.
 // Cost of a put or take by the owner, of however many: one exchange and one store, all in its own cache.

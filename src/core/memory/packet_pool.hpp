@@ -3,7 +3,7 @@
 // Cost of a get or put in the common case: a look into the few packets that the calling thread keeps at hand, without
 // any atomic; every fourth one, its own deque, one exchange in its own cache. An empty deque is filled from what peers
 // have returned, then with packets never used before, then with half of another thread's. The first call of a thread
-// allocates its deque. What is at hand nobody can steal: all threads together keep at most a sixteenth of the pool so.
+// allocates its deque. Packets at hand can't be stolen: all threads together keep at most a sixteenth of the pool so.
 //
 // For many bytes that a peer reads where they lie, the packet that was free for longest is the better one: written
 // again at once, each line has to be fetched from the core that has just read it. Where a thread goes around 1 to 4 MiB
@@ -83,14 +83,14 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   static constexpr std::uint32_t round_max = 512;
   static constexpr std::uint64_t round_bytes = std::uint64_t{4} << 20;
 
-  // What a thread has at hand, and nobody else touches; it stays with the slot when the thread ends.
+  // The packets that a thread has at hand, which no other touches; they stay with the slot when the thread ends.
   static constexpr std::uint32_t hand_max = 8;
   struct alignas(detail::cache_line_bytes) hand {
     std::uint32_t count = 0;
     std::array<std::uint32_t, hand_max> packets;
     std::uint32_t in_round = 0;  // fresh ones that this thread has brought into its round
     std::uint32_t taken = 0;     // by the user
-    std::uint32_t lent = 0;      // to whoever has messages that arrived in them
+    std::uint32_t lent = 0;      // to owners of messages that arrived in them
   };
 
   void add(std::uint32_t hand::*count, std::atomic<std::uint32_t>& by_others, std::int32_t change) noexcept {

@@ -1,5 +1,5 @@
-// A long copy between two processes that both of them do, piece by piece: whoever has time claims the next piece. The
-// receiver reads, the sender writes; a sender that makes no progress leaves it all to the receiver.
+// A long copy between two processes that both of them do, piece by piece: the one that has time claims the next piece.
+// The receiver reads, the sender writes; a sender that makes no progress leaves all pieces to the receiver.
 //
 // A share lies in the receiver's shared memory. Who calls what: the receiver opens it, both claim pieces and finish
 // what they claimed, the receiver alone looks whether all is there. Progress: wait-free but for the retry of a claim

@@ -1,4 +1,4 @@
-// The kinds of messages between cores, and what rides in those that carry no payload of the user's.
+// The kinds of messages between ranks, and the contents of those that carry no payload of the user's.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ enum class wire : std::uint32_t {
   return kind_of(kind) == wire::send || kind_of(kind) == wire::send_rts || kind_of(kind) == wire::ready_to_receive;
 }
 
-/// The id of a put or get that signals nobody at its target.
+/// The id of a put or get that signals no object at its target.
 inline constexpr std::uint32_t no_signal = ~std::uint32_t{0};
 
 struct rts_body {

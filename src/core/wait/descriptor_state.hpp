@@ -1,7 +1,7 @@
-// A thread that sleeps for a descriptor, in place of the one that is in an event loop.
+// A thread that sleeps in place of the user's thread, which waits for a descriptor in an event loop.
 //
-// Cost: nothing on the way of a message. To arm is a fence in every core, a last look, and a wake-up of the thread; a
-// message wakes the thread, which writes the descriptor.
+// Cost: nothing for a message by itself. Arming takes a fence in every core, a last look, and a wake-up of the sleeping
+// thread. A message wakes that thread, which writes the descriptor.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,5 @@
-// The ranks of this machine and the processors that they may run on: shared out among them where that is asked for.
+// The ranks of this machine and the processors that they may run on, which are divided among them if the user asks for
+// it.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// Where threads sleep that wait for a completion object, and who wakes them.
+// Sleep and wake-up of threads that wait for a completion object.
 //
-// Cost: a signal looks at one counter, in a line that is written when somebody falls asleep or wakes up. Whoever sleeps
-// pays for the rest: a fence in every core (membarrier), a last look, and the system's sleep.
+// Cost: a signal reads one counter, in a line that is written when a thread falls asleep or wakes up. The sleeping
+// thread pays for the rest: a fence in every core (membarrier), a last look, and the system's sleep.
 //
-// A sleeper is woken by a message for its device (net/sleep_word.hpp) or by another thread of this process that signals
-// what it waits for. Whatever else may make its condition true wakes nobody; therefore, and because a peer may die
-// between its message and the wake-up, no sleep lasts longer than `sleep_max`.
+// A sleeper is woken by a message for its device (net/sleep_word.hpp), or by another thread of this process that
+// signals one of its objects. A condition may become true by other means, which wake no thread, and a peer may die
+// between its message and the wake-up; so no sleep lasts longer than `sleep_max`.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class parking {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds sleep_max{100};
-  /// Where a transport wakes nobody, or the kernel knows no fence for all cores.
+  /// The same where a transport wakes no sleeper, or the kernel has no fence for all cores.
   static constexpr std::chrono::milliseconds nap_max{2};
 
   /// **Threads**: one, before any device is made.
@@ -35,43 +35,43 @@ class parking {
     words_ = &words;
     wakes_for_all_ = wakes_for_all;
   }
-  /// Whether other ranks may run on the processors of this one. **Threads**: as above.
+  /// Whether other ranks may run on the processors of this one. **Threads**: one, before any device is made.
   void expect_company(bool others) noexcept { turns_.use(others); }
 
-  /// What is done after each signal, by the object's address: by now it may be gone.
+  /// Wakes the threads that wait for `object`, after each of its signals. Only its address is used: it may be gone.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept {
     if (is_awaited(object)) [[unlikely]]
       wake(object);
   }
-  /// After a signal: whether somebody may be asleep who waits for it. Mostly nobody sleeps at all.
+  /// After a signal: whether a thread that waits for `object` may be asleep. Mostly no thread sleeps at all.
   [[nodiscard]] [[gnu::always_inline]] bool is_awaited(const completion* object) const noexcept {
     // [parking.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    // [parking.look] relaxed, after the signal: ordered by the fence of whoever counts itself in.
+    // [parking.look] relaxed, after the signal: ordered by the fence of the thread that counts itself in.
     if (asleep_.load(std::memory_order_relaxed) == 0) [[likely]]
       return false;
-    // [parking.look] relaxed: as above.
+    // [parking.look] relaxed: also after the signal.
     return awaited_[place_of(object)].load(std::memory_order_relaxed) != 0;
   }
 
-  /// Something besides a signal may let the devices move on: who sleeps looks again.
+  /// Wakes all sleepers: something besides a signal may let the devices move on.
   void wake_everybody() noexcept { wake(nullptr); }
-  /// The same for one device, which has something to do that no message tells of.
+  /// Wakes the threads that sleep for one device: it has work that no message announces.
   void wake_device(std::uint32_t device) noexcept;
 
-  /// What somebody waits for: any of them.
+  /// The objects that a thread waits for: a signal of any of them wakes it.
   using completions = std::span<const completion* const>;
 
   class bed;
-  /// What is known after the last look before a sleep, and where to sleep.
+  /// The result of the last look before a sleep, and the words to sleep on.
   struct last_look {
     base::awaited_word first;
     base::awaited_word second;
     stillness still;
     time_point longest;
   };
-  /// Lies down at the words of both devices and looks a last time. Whoever is in a bed already misses nothing from now
-  /// on.
+  /// Announces the sleep at the words of both devices and looks a last time. A thread that is in a `bed` already misses
+  /// no wake-up from now on.
   [[nodiscard]] last_look prepare_sleep(device_state& through, device_state& standard) noexcept;
   [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
 
@@ -110,7 +110,7 @@ class parking {
   sleeper* first_ = nullptr;
 };
 
-/// Whoever is in one is woken when one of `on` is signalled, or anything where `on_all`.
+/// While a thread has one, it is woken when one of `on` is signalled, or any object if `on_all`.
 class parking::bed {
  public:
   bed(parking& lot, completions on, std::uint32_t device, bool on_all = false) noexcept;

@@ -1,12 +1,12 @@
-// Whether a thread that waits lets others of its core run, before it sleeps.
+// Whether a waiting thread yields its core to other threads before it sleeps.
 //
-// Where ranks share cores, whom a thread waits for may be next in line for the very core that it spins on. To let that
-// one run takes a microsecond or two; to sleep and be woken takes 20 to 300 (docs/decisions/waiting.md). Where nobody
-// is in line, giving way takes 0.3 us and the thread goes on looking. Where somebody computes, it takes a whole slice
-// of the scheduler's, some milliseconds: then nobody of this process gives way for 64 times as long.
+// If ranks share cores, the partner that a thread waits for may be ready to run on the very core that the thread spins
+// on. Yielding to it takes a microsecond or two; sleeping and being woken takes 20 to 300 (docs/decisions/waiting.md).
+// If no thread is ready, a yield takes 0.3 us. If the other thread computes, a yield takes a whole time slice, some
+// milliseconds: then no thread of this process yields for 64 times as long.
 //
 // Cost: nothing to threads whose messages come within `first_look_count` looks; two looks at the clock and a system
-// call for each turn that is given away. Nothing where no rank shares this one's cores: nobody gives way there.
+// call for each yield. Nothing if no rank shares this one's cores: its threads never yield.
 // Progress: wait-free. There is no order to keep: all that is shared is a guess.
 #pragma once
 
@@ -18,14 +18,14 @@ namespace weft::core {
 
 class turns {
  public:
-  /// Looks in vain before a turn is given away at first, again when others have run, and again when nobody has.
+  /// Looks in vain before a turn is given away at first, again when others have run, and again when no other has.
   static constexpr std::uint32_t first_look_count = 32;
   static constexpr std::uint32_t next_look_count = 16;
   static constexpr std::uint32_t lone_look_count = 128;
   /// In one wait, so that many threads that wait for nothing go to sleep.
   static constexpr std::uint32_t turns_max = 1000;
-  static constexpr std::chrono::nanoseconds lone_max{400};  // nobody has run in a shorter time
-  static constexpr std::chrono::milliseconds turn_max{4};   // somebody computes
+  static constexpr std::chrono::nanoseconds lone_max{400};  // no other thread has run in a shorter time
+  static constexpr std::chrono::milliseconds turn_max{4};   // the other thread computes
   static constexpr int pauses_per_turn = 64;
 
   /// What one wait has given so far.
@@ -48,7 +48,7 @@ class turns {
   using clock = std::chrono::steady_clock;
 
   bool wanted_ = false;
-  std::atomic<clock::rep> kept_until_{0};  // nobody gives way before
+  std::atomic<clock::rep> kept_until_{0};  // no thread yields before
 };
 
 }  // namespace weft::core
