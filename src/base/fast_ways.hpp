@@ -1,5 +1,5 @@
-// Whether the short ways of common cases are taken (CMake option WEFT_FAST). Each has a general twin, which does the
-// same and passes the same tests without it.
+// Whether common cases take their fast paths (CMake option WEFT_FAST). Each has a general twin, which does the same and
+// passes the same tests alone.
 #pragma once
 
 namespace weft::base {

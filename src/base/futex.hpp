@@ -1,6 +1,6 @@
 // Sleeping until another thread, of whatever process, changes a word; and waking those who do.
 //
-// Cost: a system call each. Nothing of it is on the way of a message that nobody sleeps for.
+// Cost: a system call each. A message for which no thread sleeps takes none.
 #pragma once
 
 #include <atomic>

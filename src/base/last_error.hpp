@@ -1,4 +1,4 @@
-// What this thread was about when it is found to do something wrong: an exception may be why.
+// The last exception of this thread, for the report of a wrong use that it may have caused.
 #pragma once
 
 namespace weft::base {

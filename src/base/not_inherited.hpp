@@ -1,4 +1,5 @@
-// What a child of fork() has a copy of, and is still its parent's: the child must neither use it up nor keep it open.
+// Objects of which a child of fork() has a copy, and which belong to its parent: the child must neither use them nor
+// keep them open.
 #pragma once
 
 namespace weft::base {

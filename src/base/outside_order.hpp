@@ -1,9 +1,9 @@
 // Order that comes about outside this process, told to ThreadSanitizer, which sees this process alone.
 //
-// A thread that asks another process for something is in order with the thread that the answer comes to, however many
-// processes are between them: each hands on by release and acquire what it was handed. ThreadSanitizer knows of none of
-// that and would report a race, here as in the programs that use the library. What is told is coarse: whatever went out
-// before anything comes in. Costs nothing in other builds.
+// A thread that sends a request to another process is ordered before the thread that receives the answer, however many
+// processes are between them: each passes the order on by release and acquire. ThreadSanitizer sees none of that and
+// would report a race, here and in programs that use the library. It is told a coarse order: everything that was sent
+// comes before anything that is received. Costs nothing in other builds.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -1,4 +1,4 @@
-// Who says how the calling thread waits (weft/suspender.hpp).
+// The suspender of the calling thread, which decides how it waits (weft/suspender.hpp).
 #pragma once
 
 #include "base/backoff.hpp"

@@ -1,4 +1,5 @@
-// What the calling fiber is about to wait for: for the report of a job in which nothing moves any more.
+// A description of what the calling fiber is about to wait for, for the report of a job in which nothing moves any
+// more.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The kinds of bootstrap, each with what it must be told; `process_bootstrap` chooses and fills these in.
+// The kinds of bootstrap, each with its parameters; `process_bootstrap` chooses and fills these in.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a process's environment says about its job: which kind of bootstrap, or why none will do.
+// The kind of bootstrap that a process's environment asks for, or why there is none.
 #pragma once
 
 #include <cstdint>

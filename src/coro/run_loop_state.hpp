@@ -1,7 +1,7 @@
-// The insides of a run loop: what is ready, what is to be posted again, and what is looked at.
+// The state of a run loop: coroutines that are ready, posts to be tried again, and conditions to be asked.
 //
-// The lists that other threads add to are the backlog's stacks, with their model test (core/device/backlog.hpp). Who
-// looks holds a lock that nobody waits for: a look that is under way does it for all.
+// The lists that other threads add to are the backlog's stacks, with their model test (core/device/backlog.hpp). A look
+// holds a lock for which no thread waits: a look that is under way serves all threads.
 #pragma once
 
 #include <atomic>

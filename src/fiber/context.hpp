@@ -1,4 +1,4 @@
-// What a fiber consists of while it doesn't run: a stack pointer, with what a call has to preserve below it.
+// The state of a fiber that does not run: a stack pointer, with the registers that a call has to preserve below it.
 //
 // Cost of a switch: six registers and the stack pointer to memory, the same back, one indirect jump. The rounding mode
 // and the exception mask of floating point are not saved: they stay those of the worker.

@@ -1,4 +1,4 @@
-// What a debugger needs to list fibers, without debug information: tools/weft_gdb.py reads it.
+// The table by which a debugger lists fibers without debug information: tools/weft_gdb.py reads it.
 #pragma once
 
 namespace weft::fibers {

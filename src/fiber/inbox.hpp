@@ -1,4 +1,4 @@
-// Fibers that wait for a worker to take them up: those that go on at another, and those that nobody has begun.
+// Fibers that wait for a worker: those that move to it from another one, and those that no worker has started yet.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a fiber, or a thread, keeps of variables that each has one of (weft/fiber_local.hpp).
+// The fiber-local variables of a fiber or thread (weft/fiber_local.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A thread that looks whether fibers still move, and says once what they wait for where they don't.
+// A thread that checks whether fibers still move. If they don't, it reports once what they wait for.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,7 @@
-// A completion graph as the library sees it.
+// The state of a completion graph.
 //
-// A node that becomes ready is put into the list of the thread that is running nodes, or opens one: so a node that
-// completes while its post is being called, or a whole graph inside another one, adds to a list instead of to the
-// stack.
+// A node that becomes ready goes into the list of the thread that is running nodes, or opens a list. So a node that
+// completes while its post is being called, or a whole graph inside another one, makes a list longer, not the stack.
 #pragma once
 
 #include <atomic>

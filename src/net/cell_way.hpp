@@ -1,7 +1,7 @@
-// The way of small messages through a ring of cells, as its sender sees it.
+// The sender's side of a route: small messages go through a ring of cells.
 //
-// Cost of a message of 8 bytes: the route's line, which is written when the peer's devices change, the cell's, and a
-// look at the word of those who sleep at the other end; one exchange more where several threads share the device.
+// Cost of a message of 8 bytes: the route's line, which is written when the peer's devices change, the cell's line, and
+// a look at the receiver's sleep word; one exchange more if several threads share the device.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// One device's share of a transport.
+// A device's side of a transport: it posts and polls.
 //
 // Cost: one virtual call for a post and one for a poll.
 #pragma once

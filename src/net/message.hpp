@@ -1,4 +1,4 @@
-// A message as the contract between the core and the transports has it.
+// A message as core and transports exchange it.
 #pragma once
 
 #include <cstddef>

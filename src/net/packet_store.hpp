@@ -1,4 +1,4 @@
-// The packet pool as transports see it.
+// What transports may ask of the packet pool.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Where a transport hands its arrivals over: what a sink has, and what it may have.
+// The sink, to which a transport delivers arriving messages: functions that it must have, and those that it may have.
 #pragma once
 
 #include <concepts>

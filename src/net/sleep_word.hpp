@@ -1,12 +1,12 @@
-// How a sender finds out that somebody sleeps at the other end.
+// How a sender finds out that a thread sleeps at the other end.
 //
-// Each device slot of a rank has a word in memory that its peers share. Who is about to sleep makes it odd, passes a
-// fence in every core that may be sending (membarrier), looks for messages once more, and sleeps while the word stays
-// what it is. Who has published a message looks at the word; where it is odd, it counts it up and wakes whoever sleeps.
-// The sleeper's fence comes between its word and its look, so that either the sender sees the word or the sleeper the
-// message: the sender needs no fence of its own.
+// Each device slot of a rank has a word in memory that its peers share. A thread that is about to sleep makes it odd,
+// makes every core that may be sending pass a fence (membarrier), looks for messages once more, and sleeps while the
+// word does not change. A sender that has published a message reads the word; if it is odd, the sender increments it
+// and wakes the sleepers. The sleeper's fence comes between its word and its look, so either the sender sees the word
+// or the sleeper sees the message: the sender needs no fence of its own.
 //
-// Cost to a sender that nobody sleeps for: one read of a line that seldom changes.
+// Cost to a sender if no thread sleeps: one read of a line that seldom changes.
 // Progress: lock-free but for the sleep. Linearization: a wake-up at the exchange. Model test: sleep_word_test.cpp.
 #pragma once
 

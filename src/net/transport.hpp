@@ -1,5 +1,5 @@
-// The contract between the core and the transports: this header, and those that it includes from this folder. README.md
-// states it in words.
+// The contract between the core and the transports: this header and the headers of this folder that it includes.
+// README.md states it in words.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What WEFT_TRANSPORT asks for: names of transports in their order of preference, some of them under simulation.
+// The value of WEFT_TRANSPORT: names of transports in their order of preference, some of them under simulation.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Which provider carries the messages: the one that is asked for, or the fastest of those that work here.
+// The choice of a provider: the one that the user names, or the fastest that works here.
 #pragma once
 
 #include <string_view>

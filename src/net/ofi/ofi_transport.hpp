@@ -1,5 +1,5 @@
-// A runtime's share of a fabric: a port for each device to send from, and that of device 0, at which everything
-// arrives and is put before the device that it is for.
+// A runtime's side of a fabric: each device sends from a port of its own. All messages arrive at the port of device 0,
+// which passes them to the device that they are for.
 #pragma once
 
 #include <atomic>

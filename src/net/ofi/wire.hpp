@@ -1,4 +1,4 @@
-// What travels over a fabric: this header, then the payload. Nothing in it is believed before it is checked.
+// The layout of a message on a fabric: this header, then the payload. No field is used before it is checked.
 #pragma once
 
 #include <cstddef>

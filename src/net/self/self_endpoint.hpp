@@ -1,4 +1,4 @@
-// A device's share of the messages that a rank sends to itself.
+// A device's endpoint for messages that a rank sends to itself.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// A rank's messages to itself: through a ring, so that no handler ever runs inside a post.
+// A rank's messages to itself. They go through a ring, so that no handler ever runs inside a post.
 //
 // Cost of a post: one exchange for the sending side's lock and one cache line.
 #pragma once

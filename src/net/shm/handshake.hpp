@@ -1,4 +1,4 @@
-// How ranks hand each other their segments: descriptors over Unix sockets that only they can use.
+// How ranks exchange their segments: as descriptors over Unix sockets that only they can use.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What ranks tell each other before they share memory: what each publishes through the bootstrap, and what a visitor
-// says at a socket. Nothing of it is believed before it is checked.
+// The data that ranks exchange before they share memory: the invitation that each publishes through the bootstrap, and
+// the greeting of a visitor at a socket. No field is used before it is checked.
 #pragma once
 
 #include <array>

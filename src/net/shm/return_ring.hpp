@@ -1,4 +1,4 @@
-// The way back for packets: the threads of one peer put them in, the packets' owner takes them out.
+// The ring in which packets return: the threads of one peer put them in, the packets' owner takes them out.
 //
 // Progress: wait-free on both sides. Who calls what: `put` any thread of the peer, `take` one thread of the owner at a
 // time. Linearization: the store of the entry, and its emptying. A thread or process that stops in the middle of `put`

@@ -1,4 +1,4 @@
-// A device's share of shared memory: posts into rings of peers, polls the rings that peers opened to its slots.
+// A device's side of shared memory: it posts into rings of peers, and polls the rings that peers opened to its slots.
 //
 // Cost of a post: one cache line, and one exchange on a shared device. Cost of a quiet poll: a line for each ring and
 // one that tells of new rings, all in this core's cache.

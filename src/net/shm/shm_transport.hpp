@@ -1,4 +1,4 @@
-// A runtime's share of shared memory: its segment, its peers, its slots, and the packets that peers hold.
+// A runtime's side of shared memory: its segment, its peers, its slots, and the packets that peers hold.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // The shared-memory rings of one device slot: those it sends on, and those it receives on.
 //
-// A slot outlives its device: ring positions must go on where they were, and what is under way must be served.
+// A slot outlives its device: ring positions must go on where they were, and messages under way must be received.
 #pragma once
 
 #include <array>

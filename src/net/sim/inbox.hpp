@@ -1,7 +1,7 @@
-// What has arrived for a device slot and is held back for some polls.
+// Messages that have arrived for a device slot and are held back for some polls.
 //
-// It is the sink of the transport below. A slot's inbox outlives its device: what is held must be delivered by whoever
-// adopts the slot. **Threads**: the one that polls.
+// It is the sink of the transport below. A slot's inbox outlives its device: the device that adopts the slot delivers
+// the messages that are held. **Threads**: the one that polls.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// A runtime's share of a simulated network: the transport that it wraps, and what it holds back for each device slot.
+// A runtime's side of a simulated network: the transport that it wraps, and the messages held back for each device
+// slot.
 #pragma once
 
 #include <atomic>
