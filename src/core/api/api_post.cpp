@@ -178,7 +178,7 @@ Out options_from(const In& in) {
 
 namespace {
 
-// What is not the common case, or wrong: apart, so that the common case saves no registers.
+// Uncommon and wrong cases: a function of their own, so that the common case saves no registers.
 [[gnu::noinline]] status post_send_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                                       const source_payload& bytes, completion& local,
                                       const post_send_options& options) {

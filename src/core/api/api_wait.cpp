@@ -10,7 +10,7 @@ namespace weft {
 hook device::add_hook_node(std::unique_ptr<detail::hook_node> made) {
   auto control = made->control;
   state_->hooks().add(std::move(made));
-  runtime_->state_->parking().wake_everybody();  // those who sleep have something to do
+  runtime_->state_->parking().wake_everybody();  // sleeping threads have something to do
   return hook{std::move(control)};
 }
 

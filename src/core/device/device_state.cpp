@@ -42,7 +42,7 @@ device_state::~device_state() = default;
 void device_state::defer(operation_state& operation) noexcept {
   counts_.put_off();
   backlog_.add(operation);
-  runtime_->parking().wake_device(index_);  // whoever sleeps here is to go on with it
+  runtime_->parking().wake_device(index_);  // a thread that sleeps here is to go on with it
 }
 
 void device_state::adopt(device_state& gone) noexcept {

@@ -40,7 +40,8 @@ unsigned hook_list::run() noexcept {
   for (detail::hook_node** place = &first_; *place != nullptr;) {
     detail::hook_node& each = **place;
     hook_answer answer = hook_answer::done;
-    // [hooks.removed] acquire <- [hooks.remove]: whoever removed it may have destroyed what it refers to.
+    // [hooks.removed] acquire <- [hooks.remove]: the thread that removed it may have destroyed objects that it refers
+    // to.
     if (!each.control->is_removed.load(std::memory_order_acquire)) {
       try {
         answer = each.run();

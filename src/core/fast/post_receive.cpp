@@ -28,7 +28,7 @@ namespace {
   return receive.key = make_match_key(engine.id, from.policy(), from.peer(), tag);
 }
 
-// It may be complete, and somebody else's, before this returns.
+// The operation may be complete, and used for another receive, before this returns.
 [[gnu::always_inline]] inline status insert(device_state& dev, operation_state& receive,
                                             matching_table::half_done rest) noexcept {
   completion& local = *receive.target;

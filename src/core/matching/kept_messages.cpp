@@ -39,7 +39,7 @@ bool kept_messages::copy(const net::arrival& message, messages& to) noexcept {
   return true;
 }
 
-// Who waits for an id that nobody will ever register would find nothing to read.
+// A user who waits for an id that is never registered would find nothing to read.
 void kept_messages::say_full(const net::arrival& message) noexcept {
   base::log_once(
       said_full_, base::log_level::warn,
@@ -116,7 +116,7 @@ unsigned kept_messages::deliver(device_state& to) noexcept {
       // To the end: others may find room where this one did not.
       ready_.splice(ready_.end(), taken);
     }
-    count_ready();  // in both cases: while this one was in nobody's list, another thread may have counted none
+    count_ready();  // in both cases: while this one was in no list, another thread may have counted none
     if (!consumed) return moved;
   }
 }

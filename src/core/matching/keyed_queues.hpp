@@ -20,7 +20,7 @@ class keyed_queues {
   keyed_queues(match_policy by, std::uint32_t bucket_count)
       : by_{by}, mask_{bucket_count - 1}, buckets_{std::make_unique<Node*[]>(bucket_count)} {}
 
-  /// The node that waits longest of those whose key equals `key` in what counts, or null.
+  /// The oldest node whose key agrees with `key` in what the policy compares, or null.
   [[nodiscard]] Node* oldest(const match_key& key) const noexcept {
     return size_ == 0 ? nullptr : find(reduced(key)).head;
   }

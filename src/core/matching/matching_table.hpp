@@ -132,7 +132,7 @@ class basic_matching_table {
   /// Takes `which` out, wherever it stands among its like. It may have been matched, completed and inserted again for
   /// another purpose: `is_meant(node&)`, asked under the lock while the node certainly waits, says whether it is still
   /// the one that the caller has in mind.
-  /// **Returns**: removed (`which` is the caller's), none (somebody has matched it, or will never) or busy.
+  /// **Returns**: removed (`which` is the caller's), none (it was matched, or never waited) or busy.
   template <class IsMeant>
   [[nodiscard]] match_result remove(node& which, IsMeant&& is_meant) noexcept {
     // [matching.where] relaxed: wrong guesses are found out under the lock.

@@ -21,7 +21,7 @@ class basic_ordered_numbers {
   explicit basic_ordered_numbers(std::uint32_t target_count, std::uint32_t first_sequence = 0)
       : words_{std::make_unique<word[]>(target_count)} {
     for (std::uint32_t rank = 0; rank < target_count; ++rank) {
-      // [numbers.first] relaxed: nobody else knows it yet.
+      // [numbers.first] relaxed: no other thread knows it yet.
       words_[rank].store(std::uint64_t{first_sequence} << 1, std::memory_order_relaxed);
     }
   }
@@ -47,7 +47,7 @@ class basic_ordered_numbers {
   }
 
  private:
-  // Twice the next number; odd while somebody posts.
+  // Twice the next number; odd while a thread posts.
   using word = typename Atomics::template atomic<std::uint64_t>;
 
   std::unique_ptr<word[]> words_;

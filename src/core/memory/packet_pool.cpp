@@ -20,7 +20,7 @@ packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t p
 
 packet_pool::~packet_pool() {
   for (auto& deque : deques_) {
-    // [pool.end] relaxed: nobody uses a pool that is being destroyed.
+    // [pool.end] relaxed: no thread uses a pool that is being destroyed.
     delete deque.load(std::memory_order_relaxed);
   }
 }

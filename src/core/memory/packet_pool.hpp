@@ -33,7 +33,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t packet_bytes);
   ~packet_pool();
 
-  /// Whom to ask for packets that come back from peers, when there are none here.
+  /// The transport to ask for packets that peers have given back, when there are none here.
   void reclaim_from(net::memory_sharing& source) noexcept { source_ = &source; }
 
   [[nodiscard]] std::uint32_t try_get() noexcept override {
@@ -57,13 +57,13 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     }
   }
 
-  // Packets in the hands of the user, who has to give them back before the pool goes.
-  // Each thread counts in what is its own: one takes what another one gives back, and only the sum means something.
+  // Packets that the user holds, and has to give back before the pool is destroyed.
+  // Each thread counts in words of its own. One takes packets that another gives back, so only the sum has a meaning.
   void count_taken() noexcept { add(&hand::taken, taken_by_others_, 1); }
   void uncount_taken() noexcept { add(&hand::taken, taken_by_others_, -1); }
   /// **Threads**: none posts any more.
   [[nodiscard]] std::uint32_t taken() const noexcept { return sum(&hand::taken, taken_by_others_); }
-  // Those that arrived messages lie in, and that are not back. In the same way.
+  // Packets that hold arrived messages and have not come back, counted alike.
   void count_lent(std::int32_t change) noexcept override { add(&hand::lent, lent_by_others_, change); }
   [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&hand::lent, lent_by_others_); }
 
@@ -99,7 +99,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     if (slot < hand_count_) {
       hands_[slot].*count += more;
     } else {
-      // [pool.count] relaxed: only who destroys the runtime asks, after the ends of what is counted.
+      // [pool.count] relaxed: only the thread that destroys the runtime asks, after the ends of what is counted.
       by_others.fetch_add(more, std::memory_order_relaxed);
     }
   }

@@ -104,10 +104,11 @@ bool device_state::visit(std::uint32_t index, unsigned& moved) noexcept {
   return gate_.try_enter();
 }
 
-// Enters the gate of device `index`, if it is there, `wants` it, and nobody is inside; null otherwise.
+// Enters the gate of device `index` if the device is there, `wants` accepts it, and no thread is inside; null
+// otherwise.
 template <class Wants>
 device_state* device_state::enter_other(std::uint32_t index, Wants&& wants) noexcept {
-  // [choosing.begin] relaxed: ordered before the look at the table by the fence of whoever closes a device.
+  // [choosing.begin] relaxed: ordered before the look at the table by the fence of the thread that closes a device.
   choosing_.store(true, std::memory_order_relaxed);
   fence_for_all(kernel_fences_threads());
   device_state* const other = runtime_->shared_devices().find(index);
@@ -119,7 +120,7 @@ device_state* device_state::enter_other(std::uint32_t index, Wants&& wants) noex
 
 void device_state::wait_until_chosen() const noexcept {
   base::backoff waiting;
-  // [choosing.wait] acquire <- [choosing.end]: whoever had found the device is inside its gate, or done with it.
+  // [choosing.wait] acquire <- [choosing.end]: a thread that had found the device is inside its gate, or done with it.
   while (choosing_.load(std::memory_order_acquire)) waiting.pause();
 }
 

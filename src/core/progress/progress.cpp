@@ -40,8 +40,8 @@ bool device_state::work_off() noexcept {
   return poll_others(busy_->poll(*this, arrivals_per_peer), moved);
 }
 
-// What was put off, messages that nobody wants and whose senders are not told yet, and messages that waited for their
-// id to be registered.
+// The backlog, answers to senders of messages that will not be received, and messages that waited for their id to be
+// registered.
 unsigned device_state::advance_kept() noexcept {
   unsigned moved = advance_backlog();
   moved += send_recv::answer_all_unwanted(*this);

@@ -38,7 +38,7 @@ operation_state* get_operation(device_state& dev, const net::arrival& message) n
 // So what comes after it from the same peer is not held up: that may be what frees an operation.
 bool put_aside(device_state& dev, const net::arrival& message) noexcept {
   if (dev.is_redelivering() || !dev.runtime().kept().put_aside(message)) return false;
-  dev.runtime().parking().wake_device(dev.index());  // whoever sleeps here is to deliver it
+  dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps here is to deliver it
   give_back(message);
   return true;
 }

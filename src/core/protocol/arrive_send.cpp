@@ -18,7 +18,7 @@ namespace weft::core::send_recv {
 
 namespace {
 
-// For an engine that is gone, or not made yet. Of a long message that nobody will receive, its sender is told.
+// For an engine that is gone, or not made yet. The sender of an RTS is told if no receive will ever meet it.
 bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noexcept {
   if (why == lookup::withdrawn) {
     if (kind_of(message.header.kind) == wire::send_rts) {

@@ -58,7 +58,7 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
   return true;
 }
 
-// The receiver's pieces; then it waits for those that the sender has in hand.
+// The receiver copies its pieces, then waits for the pieces that the sender has claimed.
 bool fetch(device_state& dev, operation_state& operation) noexcept {
   copy_share& share = *operation.share;
   for (unsigned i = 0; i < pieces_at_once; ++i) {
@@ -83,7 +83,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
   operation.share = nullptr;
   dev.runtime().shares().close(share);
   if (!operation.alone) return rendezvous::send_fin(dev, operation);
-  operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: the sender could not, or nobody can
+  operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: the sender could not copy, or neither can
   return false;
 }
 

@@ -52,7 +52,7 @@ bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
 namespace weft::core {
 
 void device_state::on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept {
-  // Nobody misses the word on the budget; often its peer has ended, and nobody else has a message for it either.
+  // A lost notice of the budget harms no operation; often the peer has just ended.
   const bool is_missed = kind_of(what.kind) != wire::wants_rts;
   runtime_->cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
   operation_state* const operation = what.note == 0 ? nullptr : runtime_->claim(what.note, peer);

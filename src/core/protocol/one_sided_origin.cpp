@@ -64,7 +64,7 @@ void check_alignment(const transfer_request& request, const region_place& place)
 }
 
 attempt begin_transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
-  // Nothing to move: what is left is the signal.
+  // There are no bytes to move: only the signal is left.
   if (operation.bytes == 0) return notify(dev, operation);
   const bool direct =
       operation.mapped != nullptr || (operation.remote_address != 0 && operation.what != operation::atomic);
@@ -207,7 +207,7 @@ attempt notify(device_state& dev, operation_state& operation) noexcept {
 
 // The first message of an operation that the target's progress does. What comes back may find the operation at work
 // before this returns: so all of it is set, and what the message needs is read, before it waits for its answer. Where
-// it is stuck, `reason` says what is short.
+// it is stuck, `reason` names the shortage.
 attempt ask(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const std::uint32_t peer = operation.peer;

@@ -1,6 +1,6 @@
-// Puts, gets and remote atomics at their target, where they come as messages, and the signals of those that don't.
+// Puts, gets and remote atomics that come to their target as messages, and the signals of all others.
 //
-// Whoever asked gets an answer in any case; so an operation to answer with is taken first.
+// The origin gets an answer in any case, so an operation to answer with is taken first.
 #include "core/protocol/one_sided_target.hpp"
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace weft::core::one_sided {
 
 namespace {
 
-// What a signal tells: which bytes of a region of this rank's, by whom, under which tag.
+// The record of a signal: the bytes of this rank's region, the origin, and its tag.
 completion_record record_of(operation what, const net::arrival& message, std::byte* data,
                             std::uint64_t bytes) noexcept {
   return complete::record_of(what, message.source, message.header.tag,
@@ -99,7 +99,7 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
     if (to.state == lookup::found) {
       if (!complete::try_signal(dev, *to.entry->target, record_of(operation::put_signal, message, data, bytes))) {
         dev.runtime().put_back(*answer);
-        return false;  // comes again, and writes the same again, which nobody has been told of yet
+        return false;  // comes again and writes the same bytes again, for which no signal was given yet
       }
     }
   }

@@ -86,7 +86,7 @@ status post_later(device_state& dev, const message_request& request, bool at_onc
   return status::posted(ticket);
 }
 
-// For those who want every completion signalled: the operation is there before the message is out, so that a
+// For callers that want every completion signalled: the operation is there before the message is out, so that a
 // completion object that is full can be signalled later.
 status post_and_signal(device_state& dev, const message_request& request) {
   operation_state* operation = dev.runtime().posts().try_get();

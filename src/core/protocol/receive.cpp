@@ -173,7 +173,7 @@ status receive_message(device_state& dev, unexpected_message& probed, const rece
                                receive_probed(dev, *receive, probed, request));
 }
 
-// A message that nobody wants: its packet goes back; the sender of a long one gets its buffer back.
+// A message that will not be received: its packet goes back; the sender of a long one gets its buffer back.
 void discard(device_state& dev, unexpected_message& probed) noexcept {
   if (kind_of(probed.what.header.kind) == wire::ready_to_receive)
     return receiver_first::give_up(dev, probed, errc::unknown_completion);
@@ -184,7 +184,7 @@ void discard(device_state& dev, unexpected_message& probed) noexcept {
       answer_unwanted(dev, *answer, probed);
     } else {
       dev.runtime().kept().put_aside(probed);
-      dev.runtime().parking().wake_device(dev.index());  // whoever sleeps here is to look for an operation
+      dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps here is to look for an operation
     }
     return;
   }
@@ -216,7 +216,7 @@ void answer_unwanted(device_state& dev, operation_state& answer, unexpected_mess
   drop_unexpected(dev, unwanted);
 }
 
-// Those that there was no operation for when they were dropped.
+// Messages that were dropped while there was no operation to answer with.
 unsigned answer_all_unwanted(device_state& dev) noexcept {
   unsigned answered = 0;
   for (; dev.runtime().kept().unwanted_count() != 0; ++answered) {

@@ -62,7 +62,8 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
   // [written.note] relaxed: the ticket stays until all is counted, and was seen by [operation.at].
   const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));
   const std::uint32_t peer = receive.peer;
-  // [written.count] acq_rel -> [written.count]: whoever counts the rest sees all packets in the buffer, and the end.
+  // [written.count] acq_rel -> [written.count]: the thread that counts the rest sees all packets in the buffer, and the
+  // end.
   if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
   if (dev.runtime().claim(note, peer) == nullptr) return;  // a peer gone wild has ended it twice
   receive.bytes = receive.message_bytes;
@@ -87,7 +88,7 @@ step step_with(device_state& dev, operation_state& send, const ready_body& ready
     return step::send_written;
   }
   if (!send.acknowledge || (ready.address != 0 && !is_short(dev, send))) return step::write;
-  send.remote_address = 0;  // packets, which the receiver confirms: it is told by FIN whom
+  send.remote_address = 0;  // packets, which the receiver confirms: FIN tells it the operation
   return step::send_written;
 }
 
@@ -211,8 +212,8 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-// The buffer is in its sender's hands, who is asked. What is read here may be another receive's by now: then a sender
-// that knows nothing of `ticket` says nothing.
+// The sender decides about the buffer, so it is asked. The fields read here may be another receive's by now: then a
+// sender that knows nothing of `ticket` says nothing.
 match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   const operation_state* const receive = dev.runtime().receives().find(ticket, step::wait_for_sender);
   if (receive == nullptr) {
@@ -220,7 +221,7 @@ match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   }
   // [receive.announced_in] relaxed: as in `take_out`.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
-  // [receive.ask] relaxed <- [receive.announced]: a guess, as above.
+  // [receive.ask] relaxed <- [receive.announced]: a guess, like the engine.
   const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
   const net::header what{.kind = static_cast<std::uint32_t>(wire::take_back_ready), .id = engine.id};
   static_cast<void>(dev.inject(sender, net::any_device, what, take_back_body{ticket}));  // no room: the user asks again
@@ -274,7 +275,7 @@ bool write(device_state& dev, operation_state& send) noexcept {
 bool send_written(device_state& dev, operation_state& send) noexcept {
   const std::uint64_t told = send.error != errc::none ? static_cast<std::uint64_t>(send.error) : send.operand;
   const bool sends_packets = send.acknowledge && send.remote_address == 0 && send.bytes != 0 && told == 0;
-  // Whom nothing can be told is not waited for.
+  // A peer that can be told nothing is not waited for.
   if (send.error != errc::peer_failed) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
     const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
@@ -298,7 +299,7 @@ bool on_ready(device_state& dev, const net::arrival& message) noexcept {
   if (to.state == lookup::found && to.engine->receiver_first)
     return send_recv::match_in_order(dev, *to.engine, message);
   if (to.state == lookup::found) say_kinds_differ(dev, *to.engine, message);
-  // Nobody will ever send to it: its receiver is told.
+  // No send will ever meet it: its receiver is told.
   operation_state* const answer = arrivals::get_operation(dev, message);
   if (answer == nullptr) return arrivals::put_aside(dev, message);
   answer->remote_ticket = body.ticket;
@@ -343,7 +344,7 @@ void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
     return;
   }
   dev.runtime().kept().put_aside(ready);
-  dev.runtime().parking().wake_device(dev.index());  // whoever sleeps here is to look for an operation
+  dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps here is to look for an operation
 }
 
 }  // namespace weft::core::receiver_first

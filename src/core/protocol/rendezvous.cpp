@@ -120,9 +120,9 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   }
   operation->into.copy_from(message.payload, offset, message.bytes);
   const std::uint32_t bytes = message.bytes;
-  const std::uint64_t all = operation->bytes;  // once this chunk is counted, it may be somebody else's
+  const std::uint64_t all = operation->bytes;  // once this chunk is counted, the operation may be another one
   give_back(message);
-  // [chunk.count] acq_rel -> [chunk.count]: whoever copies the last chunk sees all others in the buffer.
+  // [chunk.count] acq_rel -> [chunk.count]: the thread that copies the last chunk sees all others in the buffer.
   if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == all) {
     if (operation->acknowledge) {
       // Goes on with whichever step is left: told its sender, it may still find its completion object full.
@@ -214,7 +214,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool send_fin(device_state& dev, operation_state& operation) noexcept {
-  // Whom nothing can be told is not waited for: what was received is here.
+  // A peer that can be told nothing is not waited for: the bytes are here.
   if (operation.error != errc::peer_failed && !dev.runtime().is_cut_off(operation.peer)) {
     // That its message was too long is the receiver's error alone.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;

@@ -23,7 +23,7 @@ class barrier final : public completion {
     std::uint32_t round = 0;
     bool is_posted = false;  // this round's message
 
-    /// Whom this round waits for.
+    /// The rank that this round waits for.
     [[nodiscard]] std::uint32_t to(std::uint32_t rank, std::uint32_t size) const noexcept {
       return static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
     }

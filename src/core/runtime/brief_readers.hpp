@@ -15,7 +15,7 @@ namespace weft::core {
 
 class brief_readers {
  public:
-  /// Calls `look`, which calls nothing of the user's and waits for nobody.
+  /// Calls `look`, which calls nothing of the user's and does not wait.
   template <class Look>
   auto read(const Look& look) noexcept {
     const std::uint32_t slot = detail::this_thread_slot();

@@ -90,8 +90,7 @@ bool end_of_engine::go_on() noexcept {
   return true;
 }
 
-// Those that wait in a backlog until they can be posted would find no engine any more, and those that are announced
-// would be written into.
+// Receives that wait in a backlog would find no engine any more, and announced receives would be written into.
 void end_of_engine::refuse_posted() const noexcept {
   of_->receives().each([this](const operation_state& each) {
     // [receive.put_off] acquire <- [operation.reach]: the engine that it is for.
@@ -161,7 +160,7 @@ void end_of_device::wait_in_turn() noexcept {
   for (base::backoff waiting; !close(true);) base::give_way(waiting);
 }
 
-// Waits for nobody while it has the lock: handlers may make devices.
+// Never waits while it has the lock: handlers may make devices.
 bool end_of_device::close(bool in_turn) noexcept {
   device_state& gone = **handle_;
   if (gone.is_shared() && !gone.gate().is_free()) return false;
@@ -184,7 +183,7 @@ bool end_of_device::close(bool in_turn) noexcept {
     of_->devices_[index].reset();
   }
   *handle_ = nullptr;
-  if (index != 0) of_->parking_.wake_everybody();  // who sleeps at device 0 serves it now
+  if (index != 0) of_->parking_.wake_everybody();  // threads that sleep at device 0 serve it now
   return true;
 }
 

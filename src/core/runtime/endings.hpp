@@ -35,7 +35,7 @@ class polls_under_way {
   std::uint64_t inside_ = 0;                            // by index
 };
 
-/// A name is withdrawn from a table; who looks at the old table is inside a call of progress().
+/// A name is withdrawn from a table; threads that look at the old table are inside a call of progress().
 class end_of_name : public ending {
  protected:
   end_of_name(runtime_state& of, detail::id_table<>& names, std::uint32_t id) noexcept;
@@ -75,7 +75,7 @@ class end_of_device final : public ending {
  public:
   end_of_device(runtime_state& of, device_state*& handle) noexcept;
   [[nodiscard]] bool go_on() noexcept override;
-  /// As `wait`, but in turn with those who poll the default device.
+  /// Like `wait`, but in turn with the threads that poll the default device.
   void wait_in_turn() noexcept;
 
  private:

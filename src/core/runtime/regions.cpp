@@ -99,7 +99,7 @@ void region_table::close(std::uint64_t name) noexcept {
   // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with it before.
   closed.name.store(0, std::memory_order_release);
   if (copy_.is_copy()) return;  // the parent has the region still, and peers use it
-  // [region.close] release -> [region.find], [region.find_mapped]: as above, for peers.
+  // [region.close] release -> [region.find], [region.find_mapped]: the same for peers.
   if (published_ != nullptr) published_[index].name.store(0, std::memory_order_release);
   const auto found = allocated_.find(memory);
   if (found == allocated_.end()) return;

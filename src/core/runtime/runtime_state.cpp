@@ -86,7 +86,7 @@ void allocator_owner::release(void* data, std::size_t bytes) noexcept {
   } else {
     ::operator delete (data, std::align_val_t{detail::cache_line_bytes});
   }
-  // [owner.back] release -> [owner.all_back]: the last access; who sees it may destroy the owner.
+  // [owner.back] release -> [owner.all_back]: the last access; a thread that sees it may destroy the owner.
   given_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -159,7 +159,7 @@ runtime_state::~runtime_state() {
   for (const auto& left : devices_) {
     if (left) misuse("a runtime is destroyed before a device that was made from it");
   }
-  if (objects_.load(std::memory_order_relaxed) != 0) {  // [own] whoever destroys the runtime has seen their ends
+  if (objects_.load(std::memory_order_relaxed) != 0) {  // [own] the runtime is destroyed after its objects
     misuse("a runtime is destroyed before a completion object that was made from it");
   }
   if (!engine_states_.empty()) misuse("a runtime is destroyed before a matching engine that was made from it");
@@ -341,7 +341,7 @@ void runtime_state::register_completion(completion& target, std::uint32_t id, bu
                       remote_completions_.state(id) == detail::presence::present ? "is in use" : "was withdrawn",
                       rank_)};
     }
-    // [registration.made] relaxed: whoever destroys the object has seen the end of its registrations.
+    // [registration.made] relaxed: the thread that destroys the object has seen the end of its registrations.
     target.registrations_.fetch_add(1, std::memory_order_relaxed);
   }
   kept_.registered(id);

@@ -47,7 +47,7 @@ class allocator_owner final : public detail::payload_owner {
   [[nodiscard]] bool is_beyond_all(std::uint64_t bytes) const noexcept;
   /// Whether all memory that it gave is back, and no thread is giving it back any more.
   [[nodiscard]] bool has_all_back() const noexcept {
-    // [owner.all_back] acquire <- [owner.back]: the last access of who gave the memory back.
+    // [owner.all_back] acquire <- [owner.back]: the last access of the thread that gave the memory back.
     return given_.load(std::memory_order_acquire) == 0;
   }
 
@@ -83,7 +83,7 @@ class runtime_state {
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
   [[nodiscard]] device_state& default_state() noexcept { return *devices_[0]; }
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
-  /// Is awaited by who waits for something of the runtime's own, a barrier or a flush.
+  /// Threads wait for it that wait for a barrier or a flush.
   [[nodiscard]] const completion& own_object() const noexcept { return *barrier_; }
   [[nodiscard]] std::uint32_t queue_capacity() const noexcept { return queue_capacity_; }
 
@@ -92,7 +92,7 @@ class runtime_state {
   void register_internal(completion& target, std::uint32_t id);
 
   // Completion objects that live; checked when the runtime goes.
-  // [object.made] relaxed: whoever destroys the runtime has seen the ends of its objects.
+  // [object.made] relaxed: the thread that destroys the runtime has seen the ends of its objects.
   void object_made() noexcept { objects_.fetch_add(1, std::memory_order_relaxed); }
   void object_gone(const completion& object) noexcept;
   /// **Errors**: invalid_argument for an object of another runtime.
@@ -273,7 +273,7 @@ class runtime_state {
 
   std::unique_ptr<device> default_device_;
   std::mutex descriptor_mutex_;
-  std::unique_ptr<descriptor_state> descriptor_;  // made when somebody asks for it
+  std::unique_ptr<descriptor_state> descriptor_;  // made when it is first asked for
   std::unique_ptr<core::barrier> barrier_;
 };
 

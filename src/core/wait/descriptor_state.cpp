@@ -79,7 +79,7 @@ void descriptor_state::run() noexcept {
 }
 
 bool descriptor_state::has_changed(const parking::last_look& since) noexcept {
-  // [descriptor.look] relaxed: nothing is read on the strength of it; whoever is told looks for himself.
+  // [descriptor.look] relaxed: nothing is read on the strength of it; the thread that is told looks itself.
   const auto changed = [](const base::awaited_word& word) {
     return word.word != nullptr && word.word->load(std::memory_order_relaxed) != word.expected;
   };

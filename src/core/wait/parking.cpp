@@ -81,11 +81,11 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
   last_look out{};
   out.first = {&word.value, word.prepare_sleep()};
   if (&common != &word) out.second = {&common.value, common.prepare_sleep()};
-  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: who published or signalled something before is seen
-  // below; who does so later sees that somebody sleeps.
+  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: what was published or signalled before is seen below;
+  // a thread that does so later sees the sleeper.
   const bool all_see = fence_all_processes();
   out.still = look(through, standard);
-  // Messages for other devices wake nobody here.
+  // Messages for other devices wake no sleeper here.
   const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.has_others();
   out.longest = clock::now() + (is_told ? sleep_max : nap_max);
   return out;
@@ -134,7 +134,7 @@ void parking::leave(sleeper& me) noexcept {
   asleep_.fetch_sub(1, std::memory_order_relaxed);  // [hint]
 }
 
-// All who sleep at the same device's word wake up with those who are meant.
+// All threads that sleep at one device's word wake up together.
 [[gnu::cold]] void parking::wake(const completion* object) noexcept {
   const std::scoped_lock lock{mutex_};
   for (const sleeper* each = first_; each != nullptr; each = each->next) {
