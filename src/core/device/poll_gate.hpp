@@ -8,7 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <utility>
 
 #include "base/assertion.hpp"
 #include "base/backoff.hpp"
@@ -165,18 +165,29 @@ class alignas(detail::cache_line_bytes) poll_gate {
   /// thread that is inside already.
   class turn {
    public:
-    explicit turn(poll_gate& at) noexcept : at_{&at} { at.enter_in_turn(); }
-    /// If no thread is inside.
-    turn(poll_gate& at, std::try_to_lock_t) noexcept : at_{at.is_closed() || at.try_enter() ? &at : nullptr} {}
+    /// Of no gate yet.
+    turn() noexcept = default;
+    explicit turn(poll_gate& at) noexcept { take(at); }
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
-    ~turn() {
-      if (at_ != nullptr) at_->leave();
+    ~turn() { reset(); }
+
+    void take(poll_gate& at) noexcept {
+      at.enter_in_turn();
+      at_ = &at;
     }
-    [[nodiscard]] bool is_taken() const noexcept { return at_ != nullptr; }
+    /// False: another thread is inside.
+    [[nodiscard]] bool try_take(poll_gate& at) noexcept {
+      if (!at.is_closed() && !at.try_enter()) return false;
+      at_ = &at;
+      return true;
+    }
+    void reset() noexcept {
+      if (at_ != nullptr) std::exchange(at_, nullptr)->leave();
+    }
 
    private:
-    poll_gate* at_;
+    poll_gate* at_ = nullptr;
   };
 
   /// How often pollers have left. To be read after `fence_all_threads`, for `has_left_since`.

@@ -1,7 +1,6 @@
 #include "core/runtime/endings.hpp"
 
 #include <mutex>
-#include <optional>
 
 #include "base/assertion.hpp"
 #include "core/protocol/receive.hpp"
@@ -166,12 +165,11 @@ bool end_of_device::close(bool in_turn) noexcept {
   if (gone.is_shared() && !gone.gate().is_free()) return false;
   gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
   const std::uint32_t index = gone.index();
-  std::optional<poll_gate::turn> turn;
+  poll_gate::turn turn;
   if (index != 0 && in_turn) {
-    turn.emplace(of_->devices_[0]->gate());
-  } else if (index != 0) {
-    turn.emplace(of_->devices_[0]->gate(), std::try_to_lock);
-    if (!turn->is_taken()) return false;
+    turn.take(of_->devices_[0]->gate());
+  } else if (index != 0 && !turn.try_take(of_->devices_[0]->gate())) {
+    return false;
   }
   if (of_->print_counters_) of_->print_counters(gone);
   {
