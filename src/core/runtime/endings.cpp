@@ -53,17 +53,12 @@ bool polls_under_way::have_ended() noexcept {
 }
 
 end_of_name::end_of_name(runtime_state& of, detail::id_table<>& names, std::uint32_t id) noexcept
-    : old_names_{withdraw(of.registering_, names, id)}, polls_{of} {}
+    : of_{&of}, old_names_{withdraw(of.registering_, names, id)}, polls_{of} {}
 
 end_of_name::~end_of_name() {
   if (old_names_ == nullptr) return;  // mostly
   for (base::backoff waiting; !polls_.have_ended();) base::give_way(waiting);
-}
-
-bool end_of_name::is_unseen() noexcept {
-  if (!polls_.have_ended()) return false;
-  old_names_.reset();
-  return true;
+  of_->engine_readers_.wait();
 }
 
 end_of_registration::end_of_registration(runtime_state*& handle, completion& target, std::uint32_t id) noexcept

@@ -35,15 +35,18 @@ class polls_under_way {
   std::uint64_t inside_ = 0;                            // by index
 };
 
-/// A name is withdrawn from a table; threads that look at the old table are inside a call of progress().
+/// A name is withdrawn from a table. Threads that look at the old table are inside a call of progress(), or read it
+/// briefly (brief_readers).
 class end_of_name : public ending {
  protected:
   end_of_name(runtime_state& of, detail::id_table<>& names, std::uint32_t id) noexcept;
   ~end_of_name() override;
-  [[nodiscard]] bool is_unseen() noexcept;
+  /// By calls of progress(). Threads that are in none may still look for engines.
+  [[nodiscard]] bool is_unseen() noexcept { return polls_.have_ended(); }
 
  private:
-  detail::id_table<>::outdated old_names_;
+  runtime_state* of_;
+  detail::id_table<>::outdated old_names_;  // until no thread can be looking at them
   polls_under_way polls_;
 };
 
