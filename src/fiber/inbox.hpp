@@ -1,4 +1,4 @@
-// Fibers that wait for a worker: those that move to it from another one, and those that no worker has started yet.
+// Fibers that wait for a worker: fibers that move to it from another one, and fibers that no worker has started yet.
 #pragma once
 
 #include <atomic>

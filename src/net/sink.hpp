@@ -1,4 +1,5 @@
-// The sink, to which a transport delivers arriving messages: functions that it must have, and those that it may have.
+// The sink, to which a transport delivers arriving messages: functions that it must have, and functions that it may
+// have.
 #pragma once
 
 #include <concepts>

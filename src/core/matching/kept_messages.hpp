@@ -36,7 +36,7 @@ class kept_messages {
 
   /// Keeps the description of an RTS that no receive will meet. It is linked through itself, so there is always room.
   void put_aside(ordered_message& unwanted) noexcept;
-  /// How many of those there are. A later call finds those that this one misses.
+  /// How many such RTS there are. A message that this call misses is found by a later one.
   [[nodiscard]] std::size_t unwanted_count() const noexcept {
     return unwanted_count_.load(std::memory_order_relaxed);  // [hint] the lock carries them
   }

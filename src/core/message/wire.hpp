@@ -1,4 +1,4 @@
-// The kinds of messages between ranks, and the contents of those that carry no payload of the user's.
+// The kinds of messages between ranks, and the contents of messages without a payload of the user's.
 #pragma once
 
 #include <cstdint>

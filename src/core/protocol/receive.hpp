@@ -5,7 +5,7 @@
 
 #include "core/device/device_state.hpp"
 #include "core/matching/engine_state.hpp"
-#include "core/matching/kept_messages.hpp"
+#include "core/matching/unexpected_sends.hpp"
 
 namespace weft::core {
 

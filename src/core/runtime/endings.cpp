@@ -71,7 +71,7 @@ bool end_of_registration::go_on() noexcept {
 }
 
 end_of_engine::end_of_engine(runtime_state& of, engine_state*& handle) noexcept
-    : end_of_name{of, of.engines_, handle->id}, of_{&of}, handle_{&handle} {}
+    : end_of_name{of, of.engines_, handle->id}, handle_{&handle} {}
 
 // Threads that are in no poll may be looking at the engine, too, for some instructions.
 bool end_of_engine::go_on() noexcept {
@@ -95,7 +95,7 @@ void end_of_engine::refuse_posted() const noexcept {
   });
 }
 
-// What has come for it, and for which there was no receive.
+// Messages that have come for it, and have met no receive.
 void end_of_engine::drop_all() noexcept {
   engine_state& engine = **handle_;
   const match_node* posted = nullptr;

@@ -44,8 +44,9 @@ class end_of_name : public ending {
   /// By calls of progress(). Threads that are in none may still look for engines.
   [[nodiscard]] bool is_unseen() noexcept { return polls_.have_ended(); }
 
+  runtime_state* const of_;
+
  private:
-  runtime_state* of_;
   detail::id_table<>::outdated old_names_;  // until no thread can be looking at them
   polls_under_way polls_;
 };
@@ -70,7 +71,6 @@ class end_of_engine final : public end_of_name {
   void refuse_posted() const noexcept;
   void drop_all() noexcept;
 
-  runtime_state* of_;
   engine_state** handle_;
 };
 
