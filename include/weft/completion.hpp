@@ -23,7 +23,7 @@ class laned_queue;
 
 class runtime;
 namespace core {
-class runtime_state;
+class registrations;
 struct operation_state;
 }  // namespace core
 
@@ -162,7 +162,7 @@ class completion {
   static void signalled(weft::runtime& owner, const completion* object) noexcept;
 
  private:
-  friend class core::runtime_state;
+  friend class core::registrations;
   friend struct core::operation_state;
 
   friend class completion_queue;

@@ -68,7 +68,7 @@ class completion_queue final : public completion {
  private:
   using lane = detail::record_lane<detail::raw_record>;
 
-  friend class core::runtime_state;
+  friend class core::registrations;
 
   [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(const lane::place& found) noexcept {
     std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice

@@ -1,5 +1,5 @@
 // Assertions: they can only fail by a bug of Weft's own. A wrong call of the user's is an error (weft/error.hpp) or
-// misuse (core/runtime/runtime_state.hpp); a wrong message of a peer is refused.
+// misuse (base/misuse.hpp); a wrong message of a peer is refused.
 #pragma once
 
 namespace weft::base {

@@ -1,5 +1,6 @@
 // What coroutines do while they are being suspended and resumed.
 #include "weft/detail/awaiters.hpp"
+#include "base/misuse.hpp"
 
 #include "base/backoff.hpp"
 #include "core/device/ending.hpp"
@@ -60,7 +61,7 @@ void cancel_receive(device& through, std::uint64_t ticket) noexcept {
 
 }  // namespace
 
-void await_misuse(const char* what) noexcept { core::misuse(what); }
+void await_misuse(const char* what) noexcept { base::misuse(what); }
 
 void resume(std::coroutine_handle<> what) { succession{}.run(what); }
 
@@ -211,7 +212,7 @@ bool runtime_wait::is_met() noexcept {
 }
 
 bool flush_awaiter::go_on() {
-  while (next_ < end_ && of_.try_flush(next_)) ++next_;
+  while (next_ < end_ && of_.peers().try_flush(next_)) ++next_;
   return next_ == end_;
 }
 
@@ -225,7 +226,8 @@ bool barrier_awaiter::go_on() {
   round_ = at.round;
   is_posted_ = at.is_posted;
   const std::uint32_t to = at.to(of_.rank(), of_.size());
-  if (is_posted_ && of_.is_cut_off(to) && ++looks_in_vain_ > looks_max) of_.refuse_if_cut_off("barrier", to);
+  if (is_posted_ && of_.peers().is_cut_off(to) && ++looks_in_vain_ > looks_max)
+    of_.peers().refuse_if_cut_off("barrier", to);
   return false;
 }
 

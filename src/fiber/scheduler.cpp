@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "fiber/watch.hpp"
 #include "fiber/worker.hpp"
@@ -91,7 +92,7 @@ fiber_scheduler::fiber_scheduler(const fiber_scheduler_options& options)
     : state_{std::make_unique<fibers::scheduler>(checked(options))} {}
 
 fiber_scheduler::~fiber_scheduler() {
-  if (state_->alive() != 0) core::misuse("a fiber scheduler is destroyed before a fiber has ended: join it");
+  if (state_->alive() != 0) base::misuse("a fiber scheduler is destroyed before a fiber has ended: join it");
 }
 
 std::uint64_t fiber_scheduler::alive() const noexcept { return state_->alive(); }

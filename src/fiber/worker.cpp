@@ -8,6 +8,7 @@
 
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
+#include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/detail/zeroed_memory.hpp"
 #include "weft/runtime.hpp"
@@ -188,7 +189,7 @@ void worker::finish(fiber_state& ended) noexcept {
 }
 
 void refuse_throwing_alone() noexcept {
-  core::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
+  base::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
 }
 
 void worker::drop(fiber_state& which) noexcept {
@@ -270,7 +271,7 @@ void worker::run() noexcept {
         moving_to_->take_in(*std::exchange(moving_, nullptr));
         continue;
       }
-      if (has_overrun_) core::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
+      if (has_overrun_) base::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
     }
     // It is time for others, or nothing is ready.
     const bool has_moved = progress_ != nullptr && progress_->progress();

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/misuse.hpp"
 #include "core/device/inside_node.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "graph/graph_state.hpp"
@@ -65,11 +66,11 @@ completion::answer graph_part::signal(completion_record&& record) noexcept {
     // [graph.error] relaxed: [graph.half] and [graph.left] hand it on to the graph's end.
     whole_->error_.compare_exchange_strong(first, record.error(), std::memory_order_relaxed);
   }
-  if (record_) misuse(one_post_only);
+  if (record_) base::misuse(one_post_only);
   record_.emplace(std::move(record));
   // [graph.half] acq_rel -> [graph.half]: the record, and the post's return; the later one goes on.
   const std::uint32_t left = halves_.fetch_sub(1, std::memory_order_acq_rel);
-  if (left == 0) misuse(one_post_only);
+  if (left == 0) base::misuse(one_post_only);
   if (left == 1) whole_->complete(*this);
   return answer::taken;
 }
@@ -206,7 +207,7 @@ void graph_state::fire(graph_part& part) noexcept {
   switch (part.what_) {
     case graph_part::kind::function: try { part.function_();
       } catch (...) {
-        misuse("a function of a graph threw an exception, which nobody is there to catch: it must not throw");
+        base::misuse("a function of a graph threw an exception, which nobody is there to catch: it must not throw");
       }
       complete(part);
       return;
@@ -222,13 +223,13 @@ void graph_state::fire_post(graph_part& part) noexcept {
   try {
     answer = part.post_(part);
   } catch (const std::exception& wrong) {
-    misuse(
+    base::misuse(
         fmt::format("a post of a graph threw an exception, which nobody is there to catch: {}", wrong.what()).c_str());
   } catch (...) {
-    misuse("a post of a graph threw an exception, which nobody is there to catch");
+    base::misuse("a post of a graph threw an exception, which nobody is there to catch");
   }
   // What was not posted signals nothing.
-  if (!answer.is_posted() && operation_state::signals_to_come(part) != 0) misuse(one_post_only);
+  if (!answer.is_posted() && operation_state::signals_to_come(part) != 0) base::misuse(one_post_only);
   if (answer.is_retry()) {
     retry(part);
   } else if (answer.is_done()) {
@@ -244,7 +245,7 @@ void graph_state::fire_graph(graph_part& part) noexcept {
   try {
     if (!part.inner_->try_start(part, nullptr)) retry(part);
   } catch (const std::exception& wrong) {
-    misuse(wrong.what());
+    base::misuse(wrong.what());
   }
 }
 
@@ -321,7 +322,7 @@ graph& graph::operator=(graph&& other) noexcept {
 }
 graph::~graph() {
   if (state_ != nullptr && state_->is_running()) {
-    core::misuse("a graph is destroyed while it runs: wait for the object that it signals at its end");
+    base::misuse("a graph is destroyed while it runs: wait for the object that it signals at its end");
   }
 }
 

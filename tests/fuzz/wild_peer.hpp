@@ -53,7 +53,7 @@ class wild_peer {
 
   /// What it has begun and will never end does not keep the runtime from going on: forgets those operations.
   void forget_what_waits_for_packets() {
-    for (core::operation_pool* pool : {&state_.arrivals(), &state_.receives()}) {
+    for (core::operation_pool* pool : {&state_.operations().arrivals(), &state_.operations().receives()}) {
       pool->each([&](core::operation_state& each) {
         const core::step at = each.next.load(std::memory_order_relaxed);
         if (at != core::step::wait_for_chunks && at != core::step::wait_for_sender) return;
@@ -66,9 +66,9 @@ class wild_peer {
 
   /// The same of sends that wait in a receiver-first engine.
   void forget_what_waits_for_receives() {
-    state_.posts().each([&](core::operation_state& each) {
+    state_.operations().posts().each([&](core::operation_state& each) {
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
-      const auto& engine = *static_cast<core::engine_state*>(state_.find_engine_outside(each.key.engine()).object);
+      const auto& engine = *static_cast<core::engine_state*>(state_.engines().find_outside(each.key.engine()).object);
       if (engine.ordered->remove(each) != core::match_result::removed) return;
       core::operation_state::take_back_signal(*each.target);
       state_.put_back(each);
@@ -77,7 +77,7 @@ class wild_peer {
 
   /// Gives back the memory of all others that will never end, once nobody makes progress any more.
   void forget_memory() {
-    state_.arrivals().each([&](core::operation_state& each) {
+    state_.operations().arrivals().each([&](core::operation_state& each) {
       if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
       each.owner = nullptr;
     });

@@ -76,7 +76,7 @@ void registration::withdraw() noexcept {
 }
 
 device::device(weft::runtime& owner, const device_options& options)
-    : runtime_{&owner}, state_{&owner.state_->open_device(options)} {}
+    : runtime_{&owner}, state_{&owner.state_->devices().open(*owner.state_, options)} {}
 
 device::~device() {
   if (state_ != nullptr) core::end_of_device{*runtime_->state_, state_}.wait_in_turn();

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/misuse.hpp"
 #include "core/api/post_checked.hpp"
 #include "core/api/refusals.hpp"
 #include "core/protocol/one_sided_origin.hpp"
@@ -31,7 +32,7 @@ void check(const char* call, std::uint32_t peer, std::uint32_t size, const Paylo
 }
 
 core::engine_state& engine_of(core::runtime_state& state, const char* call, std::uint32_t id) {
-  const detail::id_entry found = state.find_engine_outside(id);
+  const detail::id_entry found = state.engines().find_outside(id);
   if (found.state != detail::presence::present) [[unlikely]] {
     throw error{
         errc::invalid_argument,
@@ -237,7 +238,7 @@ matched_message::~matched_message() {
 namespace {
 
 const core::unexpected_message& held_by(const core::unexpected_message* message) noexcept {
-  if (message == nullptr) core::misuse("a matched message is looked at after it was received or moved away");
+  if (message == nullptr) base::misuse("a matched message is looked at after it was received or moved away");
   return *message;
 }
 

@@ -22,7 +22,8 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
       counts_{shared},
       random_{(index + 1) * 0x9e3779b9},
       attention_{policy == progress_policy::adaptive ? std::make_unique<attention>() : nullptr},
-      own_receives_{runtime.receives(), shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
+      own_receives_{runtime.operations().receives(),
+                    shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
   open_endpoints();
   for (const auto& each : endpoints_) idle_.push_back(each.get());
   busy_ = idle_.back();

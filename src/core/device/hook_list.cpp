@@ -1,5 +1,6 @@
 #include "core/device/hook_list.hpp"
 
+#include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -46,7 +47,7 @@ unsigned hook_list::run() noexcept {
       try {
         answer = each.run();
       } catch (...) {
-        misuse("a hook threw an exception, which progress can hand to nobody: hooks must not throw");
+        base::misuse("a hook threw an exception, which progress can hand to nobody: hooks must not throw");
       }
       moved += answer != hook_answer::no_progress;
     }

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -33,7 +34,7 @@ void fence_all_threads() noexcept {
   // all to see, or has not begun.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (kernel_fences_threads() && !try_fence_all_threads()) {
-    misuse(
+    base::misuse(
         "the system call membarrier was allowed when the first runtime was made, and is refused now: a sandbox has to "
         "be there before");
   }

@@ -15,7 +15,7 @@ namespace {
 [[gnu::always_inline]] inline match_key describe(device_state& dev, operation_state& receive,
                                                  detail::message_source from, buffer_ref into, std::uint64_t tag,
                                                  void* context) noexcept {
-  engine_state& engine = dev.runtime().default_engine();
+  engine_state& engine = dev.runtime().engines().standard();
   receive.what = operation::receive;
   receive.peer = from.peer();
   receive.device = net::any_device;
@@ -56,7 +56,7 @@ namespace {
   operation_state* const receive = dev.own_receives().get();
   if (receive == nullptr) [[unlikely]]
     return dev.counts().answered(operation::receive, into.bytes(),
-                                 send_recv::receive_late(dev, {.engine = &dev.runtime().default_engine(),
+                                 send_recv::receive_late(dev, {.engine = &dev.runtime().engines().standard(),
                                                                .peer = from.peer(),
                                                                .tag = tag,
                                                                .policy = from.policy(),

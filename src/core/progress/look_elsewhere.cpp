@@ -24,7 +24,7 @@ std::uint32_t place_of_bit(std::uint64_t mask, std::uint32_t count) noexcept {
 bool device_state::is_visiting() noexcept { return is_visiting_here; }
 
 std::uint64_t device_state::others() const noexcept {
-  return runtime_->shared_devices().all() & ~shared_devices::bit_of(index_);
+  return runtime_->devices().shared().all() & ~shared_devices::bit_of(index_);
 }
 
 bool device_state::look_elsewhere() noexcept {
@@ -111,7 +111,7 @@ device_state* device_state::enter_other(std::uint32_t index, Wants&& wants) noex
   // [choosing.begin] relaxed: ordered before the look at the table by the fence of the thread that closes a device.
   choosing_.store(true, std::memory_order_relaxed);
   fence_for_all(kernel_fences_threads());
-  device_state* const other = runtime_->shared_devices().find(index);
+  device_state* const other = runtime_->devices().shared().find(index);
   const bool is_inside = other != nullptr && wants(*other) && other->gate_.try_enter();
   // [choosing.end] release -> [choosing.wait]: inside, or done with it.
   choosing_.store(false, std::memory_order_release);

@@ -10,10 +10,10 @@ bool refuse(device_state& dev, const net::arrival& message) noexcept {
 
 found_entry find_entry(device_state& dev, const net::arrival& message) noexcept {
   for (;;) {
-    const detail::id_entry found = dev.runtime().remote_completions().look_up(message.header.id);
+    const detail::id_entry found = dev.runtime().registrations().ids().look_up(message.header.id);
     if (found.state == detail::presence::present) return {lookup::found, static_cast<remote_entry*>(found.object)};
     if (found.state == detail::presence::withdrawn) return {lookup::withdrawn, nullptr};
-    switch (dev.runtime().kept().keep(message, dev.runtime().remote_completions())) {
+    switch (dev.runtime().kept().keep(message, dev.runtime().registrations().ids())) {
       case kept_messages::answer::kept: return {lookup::kept, nullptr};
       case kept_messages::answer::no_room: return {lookup::no_room, nullptr};
       case kept_messages::answer::registered_now: break;  // registered this very moment: look again
@@ -26,7 +26,7 @@ errc error_of(std::uint64_t word) noexcept {
 }
 
 operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept {
-  operation_state* const out = dev.runtime().arrivals().try_get();
+  operation_state* const out = dev.runtime().operations().arrivals().try_get();
   if (out == nullptr) return nullptr;
   out->peer = message.source;
   out->device = net::any_device;

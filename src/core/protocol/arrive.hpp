@@ -44,7 +44,8 @@ namespace arrivals {
 template <class Body>
 [[nodiscard]] operation_state* answered(device_state& dev, const net::arrival& message, Body& body) noexcept {
   if (read_body(message, body)) {
-    operation_state* found = dev.runtime().posts().find(body.ticket, message.source, step::wait_for_answer);
+    operation_state* found =
+        dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
     if (found != nullptr) return found;
   }
   static_cast<void>(refuse(dev, message));

@@ -100,10 +100,10 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
 // Kept: until the engine is made.
 found_engine find_engine(device_state& dev, const net::arrival& message) noexcept {
   for (;;) {
-    const detail::id_entry found = dev.runtime().find_engine(message.header.id);
+    const detail::id_entry found = dev.runtime().engines().find(message.header.id);
     if (found.state == detail::presence::present) return {lookup::found, static_cast<engine_state*>(found.object)};
     if (found.state == detail::presence::withdrawn) return {lookup::withdrawn, nullptr};
-    switch (dev.runtime().kept().keep(message, dev.runtime().engines())) {
+    switch (dev.runtime().kept().keep(message, dev.runtime().engines().ids())) {
       case kept_messages::answer::kept: return {lookup::kept, nullptr};
       case kept_messages::answer::no_room: return {lookup::no_room, nullptr};
       case kept_messages::answer::registered_now: break;  // made this very moment: look again

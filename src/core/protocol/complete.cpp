@@ -42,7 +42,7 @@ completion_record record_of(const operation_state& operation) noexcept {
 bool try_signal(device_state& dev, operation_state& operation) noexcept {
   if (operation.target == nullptr) {
     // Its buffer was free long ago; an error is for the next flush.
-    if (operation.error != errc::none) dev.runtime().note_failure(operation.peer);
+    if (operation.error != errc::none) dev.runtime().peers().note_failure(operation.peer);
     dev.runtime().put_back(operation);
     return true;
   }

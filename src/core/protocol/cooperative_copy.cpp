@@ -25,7 +25,7 @@ constexpr unsigned pieces_at_once = 8;
 // be another one by now.
 operation_state* find_shared(device_state& dev, std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
                              bool& is_wrong) noexcept {
-  operation_state* const found = dev.runtime().posts().find(ticket, peer, step::wait_for_answer);
+  operation_state* const found = dev.runtime().operations().posts().find(ticket, peer, step::wait_for_answer);
   is_wrong = found != nullptr &&
              (!rendezvous::has_bytes_to_send(*found) || found->bytes != bytes || found->source.address() == nullptr);
   return is_wrong ? nullptr : found;
@@ -95,7 +95,8 @@ bool on_request(device_state& dev, const net::arrival& message) noexcept {
   bool is_wrong = false;
   const bool is_there = find_shared(dev, body.ticket, message.source, body.bytes, is_wrong) != nullptr;
   if (is_wrong) return arrivals::refuse(dev, message);
-  operation_state* const help = is_there && share != nullptr ? dev.runtime().arrivals().try_get() : nullptr;
+  operation_state* const help =
+      is_there && share != nullptr ? dev.runtime().operations().arrivals().try_get() : nullptr;
   if (help == nullptr) return true;
   help->peer = message.source;
   help->remote_ticket = body.ticket;

@@ -21,7 +21,7 @@ namespace weft::core {
 // The shortest way: an active message of one word goes into its queue's slot. Null: nothing has happened.
 [[gnu::always_inline]] inline const void* device_state::take_active_word(std::uint32_t source, std::uint32_t id,
                                                                          const std::byte* tag_and_payload) noexcept {
-  const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(id));
+  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().find_at_once(id));
   if (to == nullptr || to->queue == nullptr) return nullptr;
   constexpr std::uint64_t head =
       detail::record_head(0, operation::message, detail::payload_place::in_record, net::word_bytes);
@@ -56,7 +56,7 @@ void device_state::on_stop(const void* signalled) noexcept {
     if (consumed) counts_.took(bytes);
     return true;
   }
-  const auto* to = static_cast<remote_entry*>(runtime_->remote_completions().find_at_once(what.id));
+  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().find_at_once(what.id));
   if (to == nullptr || to->queue == nullptr) return false;
   const std::uint64_t head = detail::record_head(source, operation::message, detail::payload_place::in_record, bytes);
   completion* const object = to->target;

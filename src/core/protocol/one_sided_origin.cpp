@@ -81,10 +81,10 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
       dev.runtime().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
   if (place.by == region_place::way::refused) refuse_region(request);
   check_alignment(request, place);
-  operation_state* const operation = dev.runtime().posts().try_get();
+  operation_state* const operation = dev.runtime().operations().posts().try_get();
   if (operation == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);
-    throw_backlog_full(request.what, request.peer, dev.runtime().posts().count());
+    throw_backlog_full(request.what, request.peer, dev.runtime().operations().posts().count());
   }
   describe(*operation, request, place);
   operation->will_signal(*request.local);

@@ -49,7 +49,7 @@ bool is_eager(device_state& dev, const message_request& request) noexcept {
 }
 
 status post_rts(device_state& dev, const message_request& request) noexcept {
-  operation_state* operation = dev.runtime().posts().try_get();
+  operation_state* operation = dev.runtime().operations().posts().try_get();
   if (operation == nullptr) return status::retry(shortage::operations);
   describe(*operation, request, request.rts);
   if (request.delivered) dev.runtime().await(*operation);
@@ -77,8 +77,8 @@ status try_post(device_state& dev, const message_request& request, bool at_once)
 }
 
 status post_later(device_state& dev, const message_request& request, bool at_once) {
-  operation_state* operation = dev.runtime().posts().try_get();
-  if (operation == nullptr) throw_backlog_full(request.what, request.peer, dev.runtime().posts().count());
+  operation_state* operation = dev.runtime().operations().posts().try_get();
+  if (operation == nullptr) throw_backlog_full(request.what, request.peer, dev.runtime().operations().posts().count());
   describe(*operation, request, at_once ? request.eager : request.rts);
   if (request.delivered) dev.runtime().await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is added
@@ -89,7 +89,7 @@ status post_later(device_state& dev, const message_request& request, bool at_onc
 // For callers that want every completion signalled: the operation is there before the message is out, so that a
 // completion object that is full can be signalled later.
 status post_and_signal(device_state& dev, const message_request& request) {
-  operation_state* operation = dev.runtime().posts().try_get();
+  operation_state* operation = dev.runtime().operations().posts().try_get();
   shortage reason = shortage::operations;
   if (operation != nullptr) {
     const net::header what = header_of(request.eager, request);
@@ -125,11 +125,11 @@ status try_post_message(device_state& dev, const message_request& request) {
 
 // Of an engine whose receivers begin: the send waits here.
 status post_to_ready_receive(device_state& dev, const message_request& request, engine_state& engine) {
-  dev.runtime().refuse_if_cut_off("post_send", request.peer);
-  operation_state* const send = dev.runtime().posts().try_get();
+  dev.runtime().peers().refuse_if_cut_off("post_send", request.peer);
+  operation_state* const send = dev.runtime().operations().posts().try_get();
   if (send == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);
-    throw_backlog_full(request.what, request.peer, dev.runtime().posts().count());
+    throw_backlog_full(request.what, request.peer, dev.runtime().operations().posts().count());
   }
   describe(*send, request, wire::last_chunk);
   if (request.delivered) dev.runtime().await(*send);
@@ -140,7 +140,7 @@ status post_to_ready_receive(device_state& dev, const message_request& request, 
 status try_post_send(device_state& dev, const message_request& request, engine_state& engine) {
   if (!engine.is_ordered()) return try_post_message(dev, request);
   if (engine.receiver_first) return post_to_ready_receive(dev, request, engine);
-  return post_numbered(*engine.numbers, request, request.what, dev.runtime().posts().count(),
+  return post_numbered(*engine.numbers, request, request.what, dev.runtime().operations().posts().count(),
                        [&](std::uint32_t number) {
                          message_request numbered = request;
                          numbered.sequence = number;

@@ -40,11 +40,11 @@ void describe(operation_state& receive, const receive_request& request) noexcept
 }
 
 status try_post_receive(device_state& dev, const receive_request& request) {
-  operation_state* const receive = dev.runtime().receives().try_get();
+  operation_state* const receive = dev.runtime().operations().receives().try_get();
   if (receive == nullptr) {
     const status late = receive_late(dev, request);
     if (!late.is_retry() || request.allow_retry) return late;
-    throw_backlog_full(operation::receive, request.peer, dev.runtime().receives().count());
+    throw_backlog_full(operation::receive, request.peer, dev.runtime().operations().receives().count());
   }
   describe(*receive, request);
   if (request.engine->receiver_first) return receiver_first::announce(dev, *receive, request);
@@ -72,9 +72,9 @@ status receive_probed(device_state& dev, operation_state& receive, unexpected_me
 
 // Takes the receive out of its engine. `receive` is null where it is not waiting.
 match_result remove_posted(device_state& dev, std::uint64_t ticket, operation_state*& receive) noexcept {
-  receive = dev.runtime().receives().find(ticket, step::wait_for_match);
+  receive = dev.runtime().operations().receives().find(ticket, step::wait_for_match);
   const bool was_put_off = receive == nullptr;
-  if (was_put_off) receive = dev.runtime().receives().find(ticket, step::match);
+  if (was_put_off) receive = dev.runtime().operations().receives().find(ticket, step::match);
   if (receive == nullptr) return receiver_first::ask_back(dev, ticket);
   // While it waits in an engine it keeps its ticket, so this is certain where it is asked, under the engine's lock.
   const auto is_meant = [&](const match_node& node) {
@@ -104,7 +104,7 @@ status post_receive(device_state& dev, const receive_request& request) {
 
 // There is no place for a receive that waits. One whose message is here gets a place that is kept for such.
 status receive_late(device_state& dev, const receive_request& request) noexcept {
-  operation_state* const receive = dev.runtime().late_receives().try_get();
+  operation_state* const receive = dev.runtime().operations().late_receives().try_get();
   if (receive == nullptr) return status::retry(shortage::receives);
   unexpected_message* const found = request.engine->receiver_first ? nullptr : probe(dev, request);
   if (found == nullptr) {
@@ -143,7 +143,8 @@ void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_
 
 cancel_result cancel(device_state& dev, std::uint64_t ticket) noexcept {
   operation_state* receive = nullptr;
-  const match_result result = dev.runtime().engine_readers().read([&] { return remove_posted(dev, ticket, receive); });
+  const match_result result =
+      dev.runtime().engines().readers().read([&] { return remove_posted(dev, ticket, receive); });
   if (result == match_result::busy) return cancel_result::busy;
   if (result != match_result::removed) return cancel_result::too_late;
   receive->error = errc::cancelled;
@@ -166,8 +167,8 @@ unexpected_message* probe(device_state& dev, const receive_request& what) noexce
 }
 
 status receive_message(device_state& dev, unexpected_message& probed, const receive_request& request) noexcept {
-  operation_state* receive = dev.runtime().receives().try_get();
-  if (receive == nullptr) receive = dev.runtime().late_receives().try_get();
+  operation_state* receive = dev.runtime().operations().receives().try_get();
+  if (receive == nullptr) receive = dev.runtime().operations().late_receives().try_get();
   if (receive == nullptr) return dev.counts().retried(status::retry(shortage::receives));
   return dev.counts().answered(operation::receive, request.into.bytes(),
                                receive_probed(dev, *receive, probed, request));
@@ -193,8 +194,8 @@ void discard(device_state& dev, unexpected_message& probed) noexcept {
 }
 
 operation_state* operation_for_unwanted(device_state& dev) noexcept {
-  operation_state* const out = dev.runtime().arrivals().try_get();
-  return out != nullptr ? out : dev.runtime().receives().try_get();
+  operation_state* const out = dev.runtime().operations().arrivals().try_get();
+  return out != nullptr ? out : dev.runtime().operations().receives().try_get();
 }
 
 void answer_unwanted(device_state& dev, operation_state& answer, unexpected_message& unwanted) noexcept {

@@ -65,7 +65,7 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
   // [written.count] acq_rel -> [written.count]: the thread that counts the rest sees all packets in the buffer, and the
   // end.
   if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
-  if (dev.runtime().claim(note, peer) == nullptr) return;  // a peer gone wild has ended it twice
+  if (dev.runtime().operations().claim(note, peer) == nullptr) return;  // a peer gone wild has ended it twice
   receive.bytes = receive.message_bytes;
   if (receive.acknowledge) {
     if (!rendezvous::send_fin(dev, receive)) dev.defer(receive);
@@ -153,8 +153,8 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
   };
   status answer = status::retry(shortage::lock);
   try {
-    answer =
-        post_numbered(*request.engine->numbers, request, operation::receive, dev.runtime().receives().count(), post);
+    answer = post_numbered(*request.engine->numbers, request, operation::receive,
+                           dev.runtime().operations().receives().count(), post);
   } catch (...) {
     give_back();
     throw;
@@ -174,7 +174,7 @@ bool send_ready(device_state& dev, operation_state& receive) noexcept {
 bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept {
   const bool is_last = kind_of(message.header.kind) == wire::last_chunk;
   operation_state* const receive =
-      dev.runtime().receives().find(message.header.tag, message.source, step::wait_for_sender);
+      dev.runtime().operations().receives().find(message.header.tag, message.source, step::wait_for_sender);
   if (receive == nullptr || (message.bytes == 0 && !is_last) || !is_within(offset, message.bytes, receive->bytes)) {
     return arrivals::refuse(dev, message);
   }
@@ -192,7 +192,8 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
 bool on_written(device_state& dev, const net::arrival& message) noexcept {
   written_body body;
   if (!read_body(message, body)) return arrivals::refuse(dev, message);
-  operation_state* const receive = dev.runtime().receives().find(body.ticket, message.source, step::wait_for_sender);
+  operation_state* const receive =
+      dev.runtime().operations().receives().find(body.ticket, message.source, step::wait_for_sender);
   const errc error = arrivals::error_of(body.error);
   if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrivals::refuse(dev, message);
   if (error == errc::none && body.acknowledge != 0) {
@@ -202,7 +203,7 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
     count_written(dev, *receive, receive->bytes - body.bytes + 1);
     return true;
   }
-  if (dev.runtime().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
+  if (dev.runtime().operations().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
     return arrivals::refuse(dev, message);
   receive->error = error;
   receive->message_bytes = body.bytes;
@@ -215,9 +216,10 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
 // The sender decides about the buffer, so it is asked. The fields read here may be another receive's by now: then a
 // sender that knows nothing of `ticket` says nothing.
 match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
-  const operation_state* const receive = dev.runtime().receives().find(ticket, step::wait_for_sender);
+  const operation_state* const receive = dev.runtime().operations().receives().find(ticket, step::wait_for_sender);
   if (receive == nullptr) {
-    return dev.runtime().receives().find(ticket, step::ready) != nullptr ? match_result::busy : match_result::none;
+    return dev.runtime().operations().receives().find(ticket, step::ready) != nullptr ? match_result::busy
+                                                                                      : match_result::none;
   }
   // [receive.announced_in] relaxed: as in `take_out`.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
@@ -247,7 +249,7 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
   }
   operation_state::take_back_signal(local);
   dev.runtime().put_back(send);
-  if (!allow_retry) throw_backlog_full(operation::send, peer, dev.runtime().posts().count());
+  if (!allow_retry) throw_backlog_full(operation::send, peer, dev.runtime().operations().posts().count());
   return status::retry(shortage::lock);
 }
 
@@ -320,7 +322,7 @@ void say_kinds_differ(device_state& dev, engine_state& engine, const net::arriva
 bool on_take_back(device_state& dev, const net::arrival& message) noexcept {
   take_back_body body;
   if (!read_body(message, body)) return arrivals::refuse(dev, message);
-  const detail::id_entry found = dev.runtime().find_engine(message.header.id);
+  const detail::id_entry found = dev.runtime().engines().find(message.header.id);
   if (found.state != detail::presence::present) return true;  // its receiver has been told, or asks again
   engine_state& engine = *static_cast<engine_state*>(found.object);
   if (!engine.receiver_first) return arrivals::refuse(dev, message);

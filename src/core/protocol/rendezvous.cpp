@@ -89,10 +89,11 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
 bool on_fin(device_state& dev, const net::arrival& message) noexcept {
   fin_body body;
   if (!read_body(message, body)) return arrivals::refuse(dev, message);
-  operation_state* operation = dev.runtime().posts().find(body.ticket, message.source, step::wait_for_answer);
+  operation_state* operation =
+      dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
   // A get that is refused ends before its first packet.
   if (operation == nullptr && body.error != 0) {
-    operation = dev.runtime().posts().find(body.ticket, message.source, step::wait_for_chunks);
+    operation = dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_chunks);
   }
   if (operation == nullptr) return arrivals::refuse(dev, message);
   operation->error = arrivals::error_of(body.error);
@@ -112,7 +113,8 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
-  operation_state* operation = dev.runtime().find_operation(message.header.tag, message.source, step::wait_for_chunks);
+  operation_state* operation =
+      dev.runtime().operations().find(message.header.tag, message.source, step::wait_for_chunks);
   if (operation == nullptr) return receiver_first::on_written_chunk(dev, message, offset);
   if (kind_of(message.header.kind) != wire::chunk || message.bytes == 0 ||
       !is_within(offset, message.bytes, operation->bytes)) {
@@ -215,7 +217,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 
 bool send_fin(device_state& dev, operation_state& operation) noexcept {
   // A peer that can be told nothing is not waited for: the bytes are here.
-  if (operation.error != errc::peer_failed && !dev.runtime().is_cut_off(operation.peer)) {
+  if (operation.error != errc::peer_failed && !dev.runtime().peers().is_cut_off(operation.peer)) {
     // That its message was too long is the receiver's error alone.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
     const fin_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};

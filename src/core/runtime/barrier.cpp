@@ -44,7 +44,7 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
       waiting.reset();
       continue;
     }
-    if (at.is_posted) through.runtime().refuse_if_cut_off("barrier", at.to(rank, size));
+    if (at.is_posted) through.runtime().peers().refuse_if_cut_off("barrier", at.to(rank, size));
     base::give_way(waiting);
   }
 }

@@ -1,4 +1,5 @@
 // What a device does in a child of fork(): nothing any more. Its rings, connections and messages are the parent's.
+#include "base/misuse.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -6,7 +7,7 @@ namespace weft::core {
 namespace {
 
 [[noreturn]] void refuse_to_child() noexcept {
-  misuse(
+  base::misuse(
       "a child of fork() uses a device of its parent, which has it still: make what communicates after fork(), or let "
       "the child call exec");
 }

@@ -1,8 +1,9 @@
 #include "core/runtime/endings.hpp"
 
-#include <mutex>
+#include <utility>
 
 #include "base/assertion.hpp"
+#include "base/misuse.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -14,84 +15,67 @@ constexpr const char* destroyed_with_receives =
 constexpr const char* destroyed_with_sends =
     "a receiver-first matching engine is destroyed while sends wait in it for their receives";
 
-// A poller that found the name before is inside its gate still, or has left it: after the fence we see which.
-detail::id_table<>::outdated withdraw(std::mutex& registering, detail::id_table<>& names, std::uint32_t id) noexcept {
-  detail::id_table<>::outdated old_names;
-  {
-    const std::scoped_lock lock{registering};
-    names.withdraw(id);
-    old_names = names.compact();
-  }
-  fence_all_threads();
-  return old_names;
-}
-
 }  // namespace
 
-// The lock isn't kept while one waits: a handler may be waiting for it. A device that takes the place of one that goes
-// costs one pass more.
-template <class Visit>
-void polls_under_way::visit(const Visit& what) noexcept {
-  const std::scoped_lock lock{of_->devices_mutex_};
-  for (std::uint32_t index = 0; index < of_->devices_.size(); ++index) what(index, of_->devices_[index].get());
-}
-
+// A poller that found what is withdrawn is inside its gate still, or has left it: after the fence we see which.
 polls_under_way::polls_under_way(runtime_state& of) noexcept : of_{&of} {
-  visit([&](std::uint32_t index, device_state* device) {
+  fence_all_threads();
+  of_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
     before_[index] = device->gate().passes();
     inside_ |= std::uint64_t{1} << index;
   });
 }
 
+// The lock isn't kept while one waits: a handler may be waiting for it. A device that takes the place of one that goes
+// costs one pass more.
 bool polls_under_way::have_ended() noexcept {
   if (inside_ == 0) return true;
-  visit([&](std::uint32_t index, device_state* device) {
+  of_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr || device->gate().has_left_since(before_[index])) inside_ &= ~(std::uint64_t{1} << index);
   });
   return inside_ == 0;
 }
 
-end_of_name::end_of_name(runtime_state& of, detail::id_table<>& names, std::uint32_t id) noexcept
-    : of_{&of}, old_names_{withdraw(of.registering_, names, id)}, polls_{of} {}
+end_of_name::end_of_name(runtime_state& of, detail::id_table<>::outdated old_names) noexcept
+    : of_{&of}, old_names_{std::move(old_names)}, polls_{of} {}
 
 end_of_name::~end_of_name() {
   if (old_names_ == nullptr) return;  // mostly
   for (base::backoff waiting; !polls_.have_ended();) base::give_way(waiting);
-  of_->engine_readers_.wait();
+  of_->engines().readers().wait();
 }
 
 end_of_registration::end_of_registration(runtime_state*& handle, completion& target, std::uint32_t id) noexcept
-    : end_of_name{*handle, handle->remote_completions_, id}, handle_{&handle}, target_{&target}, id_{id} {}
+    : end_of_name{*handle, handle->registrations().withdraw(id)}, handle_{&handle}, target_{&target}, id_{id} {}
 
 bool end_of_registration::go_on() noexcept {
   if (!is_unseen()) return false;
-  std::exchange(*handle_, nullptr)->remove_entry(*target_, id_);
+  std::exchange(*handle_, nullptr)->registrations().remove(*target_, id_);
   return true;
 }
 
 end_of_engine::end_of_engine(runtime_state& of, engine_state*& handle) noexcept
-    : end_of_name{of, of.engines_, handle->id}, handle_{&handle} {}
+    : end_of_name{of, of.engines().withdraw(handle->id)}, handle_{&handle} {}
 
 // Threads that are in no poll may be looking at the engine, too, for some instructions.
 bool end_of_engine::go_on() noexcept {
   if (!is_unseen()) return false;
-  of_->engine_readers_.wait();
+  of_->engines().readers().wait();
   refuse_posted();
   drop_all();
-  const std::scoped_lock lock{of_->registering_};
-  of_->engine_states_.erase(std::exchange(*handle_, nullptr)->id);
+  of_->engines().remove(std::exchange(*handle_, nullptr)->id);
   return true;
 }
 
 // Receives that wait in a backlog would find no engine any more, and announced receives would be written into.
 void end_of_engine::refuse_posted() const noexcept {
-  of_->receives().each([this](const operation_state& each) {
+  of_->operations().receives().each([this](const operation_state& each) {
     // [receive.put_off] acquire <- [operation.reach]: the engine that it is for.
     const step at = each.next.load(std::memory_order_acquire);
     const bool is_posted = at == step::match || at == step::ready || at == step::wait_for_sender;
     // [receive.of] relaxed: an engine that is not this one's says nothing, whosever it is.
-    if (is_posted && each.engine.load(std::memory_order_relaxed) == *handle_) misuse(destroyed_with_receives);
+    if (is_posted && each.engine.load(std::memory_order_relaxed) == *handle_) base::misuse(destroyed_with_receives);
   });
 }
 
@@ -129,23 +113,16 @@ void end_of_engine::drop_all() noexcept {
       }
     }
   }
-  if (posted != nullptr) misuse(engine.receiver_first ? destroyed_with_sends : destroyed_with_receives);
+  if (posted != nullptr) base::misuse(engine.receiver_first ? destroyed_with_sends : destroyed_with_receives);
 }
 
 // From here on no thread of another device begins to poll it.
 end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept : of_{&of}, handle_{&handle} {
   device_state& gone = **handle_;
-  if (gone.gate().is_inside() || (of.devices_[0] && of.devices_[0]->gate().is_inside())) {
-    misuse("a device is destroyed inside a handler or hook of its own or of the default device");
+  if (gone.gate().is_inside() || of.devices().is_inside_standard()) {
+    base::misuse("a device is destroyed inside a handler or hook of its own or of the default device");
   }
-  if (!gone.is_shared()) return;
-  const std::scoped_lock lock{of.devices_mutex_};
-  of.shared_devices_.remove(gone.index());
-  // A thread that found it before is choosing still, or inside the gate, or done: after the fence we see which.
-  fence_all_threads();
-  for (const auto& device : of.devices_) {
-    if (device) device->wait_until_chosen();
-  }
+  if (gone.is_shared()) of.devices().hide(gone);
 }
 
 bool end_of_device::go_on() noexcept { return close(false); }
@@ -162,21 +139,14 @@ bool end_of_device::close(bool in_turn) noexcept {
   const std::uint32_t index = gone.index();
   poll_gate::turn turn;
   if (index != 0 && in_turn) {
-    turn.take(of_->devices_[0]->gate());
-  } else if (index != 0 && !turn.try_take(of_->devices_[0]->gate())) {
+    turn.take(of_->default_state().gate());
+  } else if (index != 0 && !turn.try_take(of_->default_state().gate())) {
     return false;
   }
-  if (of_->print_counters_) of_->print_counters(gone);
-  {
-    const std::scoped_lock lock{of_->devices_mutex_};
-    for (const auto& transport : of_->transports_) transport->close(index);
-    if (index != 0) of_->devices_[0]->adopt(gone);
-    turn.reset();
-    of_->adopted_[index] = index != 0;
-    of_->devices_[index].reset();
-  }
+  of_->print_counters(gone);
+  of_->devices().close(gone, turn, of_->transports());
   *handle_ = nullptr;
-  if (index != 0) of_->parking_.wake_everybody();  // threads that sleep at device 0 serve it now
+  if (index != 0) of_->parking().wake_everybody();  // threads that sleep at device 0 serve it now
   return true;
 }
 

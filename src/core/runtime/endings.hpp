@@ -18,18 +18,15 @@ class device_state;
 class runtime_state;
 struct engine_state;
 
-/// The calls of progress() on any device that were under way when it was made, but for the calling thread's own.
+/// The calls of progress() on any device that were under way when it was made, but for the calling thread's own. Those
+/// that begin later see what the calling thread did before.
 class polls_under_way {
  public:
-  /// After `fence_all_threads`.
   explicit polls_under_way(runtime_state& of) noexcept;
   /// **Blocking**: never, but for a lock that is held briefly.
   [[nodiscard]] bool have_ended() noexcept;
 
  private:
-  template <class Visit>
-  void visit(const Visit& what) noexcept;
-
   runtime_state* of_;
   std::array<std::uint64_t, net::slots_max> before_{};  // by index: the passes of its gate
   std::uint64_t inside_ = 0;                            // by index
@@ -39,7 +36,7 @@ class polls_under_way {
 /// briefly (brief_readers).
 class end_of_name : public ending {
  protected:
-  end_of_name(runtime_state& of, detail::id_table<>& names, std::uint32_t id) noexcept;
+  end_of_name(runtime_state& of, detail::id_table<>::outdated old_names) noexcept;
   ~end_of_name() override;
   /// By calls of progress(). Threads that are in none may still look for engines.
   [[nodiscard]] bool is_unseen() noexcept { return polls_.have_ended(); }

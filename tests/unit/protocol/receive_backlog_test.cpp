@@ -15,7 +15,7 @@ namespace {
 // Calls `act` while the lock is held under which the receive `ticket` waits.
 template <class Act>
 void while_its_place_is_held(core::runtime_state& state, std::uint64_t ticket, const Act& act) {
-  core::operation_state* const waiting = state.receives().find(ticket, core::step::wait_for_match);
+  core::operation_state* const waiting = state.operations().receives().find(ticket, core::step::wait_for_match);
   ASSERT_NE(waiting, nullptr);
   const auto hold = [&](const core::match_node&) {
     act();

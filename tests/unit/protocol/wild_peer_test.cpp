@@ -125,7 +125,7 @@ TEST(wild_peer, offers_more_bytes_than_there_can_be_and_gets_no_memory_to_write_
     completion_queue inbox{rt}, picky{rt};
     const registration arrivals = rt.register_completion(inbox, {.id = 1});
     const registration others = rt.register_completion(picky, {.id = 2, .allocator = &allocator});
-    core::operation_pool& under_way = test::local_job::state_of(rt).arrivals();
+    core::operation_pool& under_way = test::local_job::state_of(rt).operations().arrivals();
     wild_messages wild{rt};
     unsigned refused = 0;
     for (const std::uint64_t bytes : test::boundary_words) {
@@ -224,7 +224,8 @@ TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer)
     ASSERT_FALSE(wild.is_refused(core::wire::send_rts, default_matching_engine, core::rts_body{0, 1000, 99, 0}));
     for (int i = 0; i < 1000; ++i) dev.progress();  // asks for packets, a network that refuses posts notwithstanding
     std::uint64_t ticket = 0;
-    test::local_job::state_of(rt).receives().each([&](core::operation_state& each) { ticket = each.ticket.load(); });
+    test::local_job::state_of(rt).operations().receives().each(
+        [&](core::operation_state& each) { ticket = each.ticket.load(); });
     const auto chunk_at = [&](std::uint64_t offset) {
       return wild.is_refused(core::wire::chunk, static_cast<std::uint32_t>(offset), std::uint64_t{0}, ticket,
                              static_cast<std::uint32_t>(offset >> 32));
@@ -246,7 +247,7 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
   test::local_job{1}.run([](runtime& rt) {
     const matching_engine engine{rt, {.id = 3, .receiver_first = true}};
     device& dev = rt.default_device();
-    core::operation_pool& under_way = test::local_job::state_of(rt).receives();
+    core::operation_pool& under_way = test::local_job::state_of(rt).operations().receives();
     wild_messages wild{rt};
     std::vector<std::byte> memory(3000, std::byte{0x5a});
     const auto refused = [&](core::wire kind, std::uint64_t offset, std::uint64_t ticket) {

@@ -23,13 +23,13 @@ TEST(ids, of_registrations_that_come_and_go_leave_no_entries) {
     core::runtime_state& state = test::local_job::state_of(rt);
     counter inbox{rt}, sent{rt};
     const registration stays = rt.register_completion(inbox, {.id = 3});
-    const std::size_t before = state.named_objects();
+    const std::size_t before = state.registrations().count();
     const std::uint32_t last = test::under_sanitizer ? 5'010 : 100'010;
     for (std::uint32_t id = 10; id < last; ++id) {
       const registration brief = rt.register_completion(inbox, {.id = id});
     }
-    EXPECT_EQ(state.named_objects(), before);
-    EXPECT_LE(state.remote_completions().bytes(), 4096U);
+    EXPECT_EQ(state.registrations().count(), before);
+    EXPECT_LE(state.registrations().ids().bytes(), 4096U);
     // What is sent to one of them is dropped, and the one that stays gets its messages.
     static_cast<void>(test::post(rt.default_device(),
                                  [&] { return rt.default_device().post_am(0, {4'777}, const_buffer_ref{}, sent); }));
@@ -39,7 +39,7 @@ TEST(ids, of_registrations_that_come_and_go_leave_no_entries) {
     EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return rt.counters().messages_dropped == 1; }));
     EXPECT_THROW(static_cast<void>(rt.register_completion(inbox, {.id = 10})), error);
     EXPECT_THROW(static_cast<void>(rt.register_completion(inbox, {.id = 3})), error);
-    EXPECT_EQ(state.named_objects(), before) << "a refused one stays";
+    EXPECT_EQ(state.registrations().count(), before) << "a refused one stays";
   });
 }
 
@@ -48,7 +48,7 @@ TEST(ids, of_engines_that_come_and_go_leave_no_engines) {
     core::runtime_state& state = test::local_job::state_of(rt);
     device& dev = rt.default_device();
     counter done{rt};
-    const std::size_t before = state.named_objects();
+    const std::size_t before = state.engines().count();
     std::uint64_t word = 0;
     std::uint32_t last = 0;
     for (std::uint32_t round = 0; round < (test::under_sanitizer ? 1'000 : 10'000); ++round) {
@@ -60,8 +60,8 @@ TEST(ids, of_engines_that_come_and_go_leave_no_engines) {
       static_cast<void>(test::post(dev, [&] { return dev.post_send(0, std::span{&goes, 1}, done, {.engine = last}); }));
       ASSERT_TRUE(test::eventually(dev, [&] { return word == goes; }));
     }
-    EXPECT_EQ(state.named_objects(), before);
-    EXPECT_LE(state.engines().bytes(), 4096U);
+    EXPECT_EQ(state.engines().count(), before);
+    EXPECT_LE(state.engines().ids().bytes(), 4096U);
     EXPECT_THROW(static_cast<void>(dev.post_recv(0, std::span{&word, 1}, done, {.engine = last})), error);
     while (done.outstanding() != 0) dev.progress();
   });
@@ -73,7 +73,7 @@ TEST(ids, of_registrations_that_have_gone_keep_what_records_need) {
     device& dev = rt.default_device();
     completion_queue inbox{rt};
     counter sent{rt};
-    const std::size_t before = state.named_objects();
+    const std::size_t before = state.registrations().count();
     const std::vector<std::byte> large(100'000, std::byte{7});
     std::vector<completion_record> records;
     for (std::uint32_t id = 0; id < 100; ++id) {
@@ -85,13 +85,13 @@ TEST(ids, of_registrations_that_have_gone_keep_what_records_need) {
         return records.size() == id / 10 + 1;
       }));
     }
-    EXPECT_EQ(state.named_objects(), before + records.size());
+    EXPECT_EQ(state.registrations().count(), before + records.size());
     for (const completion_record& each : records) EXPECT_EQ(each.data().back(), std::byte{7});
     records.clear();
     for (std::uint32_t id = 100; id < 200; ++id) {
       const registration brief = rt.register_completion(inbox, {.id = id});
     }
-    EXPECT_LE(state.named_objects(), before + 16);
+    EXPECT_LE(state.registrations().count(), before + 16);
     while (sent.outstanding() != 0) dev.progress();
   });
 }

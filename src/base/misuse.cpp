@@ -1,0 +1,20 @@
+#include "base/misuse.hpp"
+
+#include <cstdlib>
+
+#include "base/last_error.hpp"
+#include "base/log.hpp"
+
+namespace weft::base {
+
+void misuse(const char* what) noexcept {
+  // What is wrong now may be the consequence: scopes are left with operations under way.
+  if (const char* const text = error_on_its_way(); text != nullptr) {
+    log_error("an exception is leaving the scope; this thread's last error of Weft's: {}",
+              *text != '\0' ? text : "none, so it is another's: catch it where operations are under way");
+  }
+  log_error("wrong use: {}", what);
+  std::abort();
+}
+
+}  // namespace weft::base

@@ -1,0 +1,9 @@
+// The end of a process that breaks a rule of use: for what can't be an exception, as in destructors.
+#pragma once
+
+namespace weft::base {
+
+/// Ends the process with a line that says which rule was broken.
+[[noreturn]] void misuse(const char* what) noexcept;
+
+}  // namespace weft::base

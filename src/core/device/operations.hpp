@@ -1,0 +1,47 @@
+// The operations of a runtime: a fixed set for each of the purposes of `operation_set`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/device/operation_state.hpp"
+
+namespace weft::core {
+
+class operations {
+ public:
+  /// How many there are that post or answer peers, each; and receives, those of devices of one thread's own included.
+  operations(std::uint32_t operations_max, std::uint32_t receives_max)
+      : sets_{operation_pool{operation_set::posts, operations_max},
+              operation_pool{operation_set::arrivals, operations_max},
+              operation_pool{operation_set::receives, receives_max},
+              operation_pool{operation_set::late_receives, late_receives_max}} {}
+
+  [[nodiscard]] operation_pool& posts() noexcept { return of(operation_set::posts); }
+  [[nodiscard]] operation_pool& arrivals() noexcept { return of(operation_set::arrivals); }
+  [[nodiscard]] operation_pool& receives() noexcept { return of(operation_set::receives); }
+  [[nodiscard]] operation_pool& late_receives() noexcept { return of(operation_set::late_receives); }
+  void put(operation_state& done) noexcept { of(done.set).put(done); }
+
+  /// The operation, of any set, that `peer` names by `ticket`, if it is at step `expected`.
+  [[nodiscard]] operation_state* find(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {
+    const std::size_t set = operation_pool::set_of(ticket);
+    return set < operation_sets ? sets_[set].find(ticket, peer, expected) : nullptr;
+  }
+  /// The operation that `note` was made of, if it waits for an answer of `peer`'s; once, and the caller's from then on.
+  [[nodiscard]] operation_state* claim(std::uint32_t note, std::uint32_t peer) noexcept {
+    const std::size_t set = operation_pool::set_of(note);
+    return set < operation_sets ? sets_[set].claim(note, peer) : nullptr;
+  }
+
+ private:
+  // Receives that are through as soon as their message is copied, and for which there was no other place.
+  static constexpr std::uint32_t late_receives_max = 64;
+
+  [[nodiscard]] operation_pool& of(operation_set set) noexcept { return sets_[static_cast<std::size_t>(set)]; }
+
+  std::array<operation_pool, operation_sets> sets_;
+};
+
+}  // namespace weft::core

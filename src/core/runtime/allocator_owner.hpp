@@ -1,0 +1,34 @@
+// Where the bytes of long messages lie that a completion object receives: in memory of the user's allocator, or of the
+// library's own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/buffer.hpp"
+#include "weft/detail/raw_record.hpp"
+
+namespace weft::core {
+
+/// Gives such memory back through a record.
+class allocator_owner final : public detail::payload_owner {
+ public:
+  explicit allocator_owner(buffer_allocator* allocator) noexcept : allocator_{allocator} {}
+  /// The one way to memory whose size a peer says; null beyond `buffer_bytes_max`, for any allocator.
+  [[nodiscard]] void* allocate(std::uint64_t bytes, std::uint32_t source, std::uint64_t tag) noexcept;
+  void release(void* data, std::size_t bytes) noexcept override;
+  /// Whether so many bytes will never be there. Of memory of the user's only the user knows.
+  [[nodiscard]] bool is_beyond_all(std::uint64_t bytes) const noexcept;
+  /// Whether all memory that it gave is back, and no thread is giving it back any more.
+  [[nodiscard]] bool has_all_back() const noexcept {
+    // [owner.all_back] acquire <- [owner.back]: the last access of the thread that gave the memory back.
+    return given_.load(std::memory_order_acquire) == 0;
+  }
+
+ private:
+  buffer_allocator* allocator_;
+  std::atomic<std::uint64_t> given_{0};  // pieces of memory that are not back
+};
+
+}  // namespace weft::core

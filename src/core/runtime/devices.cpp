@@ -1,0 +1,73 @@
+#include "core/runtime/devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/config.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/error.hpp"
+
+namespace weft::core {
+
+void devices::set_room(std::uint32_t count) {
+  all_.resize(count);
+  adopted_.resize(count);
+}
+
+bool devices::is_empty() const noexcept {
+  return std::ranges::all_of(all_, [](const auto& each) { return each == nullptr; });
+}
+
+// Where a handler of device 0 runs, its rings are being gone through, and stay as they are.
+device_state& devices::open(runtime_state& owner, const device_options& options) {
+  if (is_inside_standard()) {
+    throw error{errc::invalid_state,
+                "a device is made inside a handler or hook of the default device: make it outside"};
+  }
+  const progress_policy policy = options.policy.value_or(base::process_settings().policy);
+  for (bool is_adopted = false;;) {
+    // Before the lock: a handler of device 0 may be waiting for that.
+    poll_gate::turn turn;
+    if (is_adopted) turn.take(standard().gate());
+    const bool may_release = is_adopted;
+    const std::scoped_lock lock{mutex_};
+    const auto room = std::ranges::find_if(all_, [](const auto& each) { return each == nullptr; });
+    if (room == all_.end()) break;
+    const auto index = static_cast<std::uint32_t>(room - all_.begin());
+    is_adopted = adopted_[index];
+    if (is_adopted && !may_release) continue;
+    if (is_adopted) standard().release(index);
+    turn.reset();
+    adopted_[index] = false;
+    *room = std::make_unique<device_state>(owner, index, options.shared, policy);
+    if (options.shared) shared_.add(index, **room);
+    return **room;
+  }
+  throw error{errc::invalid_state,
+              fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX and the number of ranks allow",
+                          owner.rank(), all_.size())};
+}
+
+void devices::hide(device_state& shared) noexcept {
+  const std::scoped_lock lock{mutex_};
+  shared_.remove(shared.index());
+  // A thread that found it before is choosing still, or inside the gate, or done: after the fence we see which.
+  fence_all_threads();
+  for (const auto& each : all_) {
+    if (each) each->wait_until_chosen();
+  }
+}
+
+void devices::close(device_state& gone, poll_gate::turn& turn,
+                    const std::vector<std::unique_ptr<net::transport>>& transports) noexcept {
+  const std::uint32_t index = gone.index();
+  const std::scoped_lock lock{mutex_};
+  for (const auto& transport : transports) transport->close(index);
+  if (index != 0) standard().adopt(gone);
+  turn.reset();
+  adopted_[index] = index != 0;
+  all_[index].reset();
+}
+
+}  // namespace weft::core

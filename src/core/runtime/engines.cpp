@@ -1,0 +1,45 @@
+#include "core/runtime/engines.hpp"
+
+#include <fmt/format.h>
+
+#include "core/runtime/named_objects.hpp"
+#include "weft/error.hpp"
+
+namespace weft::core {
+
+engine_state& engines::make(const matching_engine_options& options, std::uint32_t rank, std::uint32_t rank_count) {
+  if (options.ordered && options.make_key != nullptr) {
+    throw error{errc::invalid_argument,
+                "matching_engine: an ordered engine matches by rank and tag, not by a key of "
+                "the user's"};
+  }
+  if (options.receiver_first && (options.ordered || options.make_key != nullptr)) {
+    throw error{errc::invalid_argument,
+                "matching_engine: a receiver-first engine matches by rank and tag, which its receives name: it is not "
+                "`.ordered` and has no key of the user's"};
+  }
+  const std::scoped_lock lock{mutex_};
+  const std::uint32_t id = options.id ? *options.id : next_id_++;
+  if (options.id && id >= matching_engine_ids_max) {
+    throw error{errc::invalid_argument,
+                fmt::format("matching_engine: id {} is reserved for the library; ids are below {}", id,
+                            matching_engine_ids_max)};
+  }
+  engine_state* const made = add_named(made_, ids_, id, id, options, rank_count);
+  if (made != nullptr) return *made;
+  throw error{errc::invalid_argument, fmt::format("matching_engine: id {} {} on rank {}; ids are never used twice", id,
+                                                  taken_because(ids_, id), rank)};
+}
+
+detail::id_table<>::outdated engines::withdraw(std::uint32_t id) noexcept {
+  const std::scoped_lock lock{mutex_};
+  ids_.withdraw(id);
+  return ids_.compact();
+}
+
+void engines::remove(std::uint32_t id) noexcept {
+  const std::scoped_lock lock{mutex_};
+  made_.erase(id);
+}
+
+}  // namespace weft::core

@@ -1,0 +1,33 @@
+// What the registries of registrations and of matching engines share: objects by id, which is theirs for good.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "weft/detail/id_table.hpp"
+
+namespace weft::core {
+
+/// Makes an object and gives it the name `id`; null where that is or was another object's.
+template <class Object, class... Arguments>
+Object* add_named(std::map<std::uint32_t, Object>& objects, detail::id_table<>& names, std::uint32_t id,
+                  Arguments&&... of) {
+  const auto [made, is_new] = objects.try_emplace(id, std::forward<Arguments>(of)...);
+  if (!is_new) return nullptr;
+  try {
+    if (names.insert(id, &made->second)) return &made->second;
+  } catch (...) {
+    objects.erase(made);
+    throw;
+  }
+  objects.erase(made);
+  return nullptr;
+}
+
+/// Why `add_named` made none, for an error.
+[[nodiscard]] inline const char* taken_because(const detail::id_table<>& names, std::uint32_t id) noexcept {
+  return names.state(id) == detail::presence::present ? "is in use" : "was withdrawn";
+}
+
+}  // namespace weft::core
