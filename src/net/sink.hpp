@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/fast_ways.hpp"
+#include "base/fast_paths.hpp"
 #include "net/message.hpp"
 
 namespace weft::net {

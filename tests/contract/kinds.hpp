@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/config.hpp"
-#include "base/fast_ways.hpp"
+#include "base/fast_paths.hpp"
 #include "net/transports.hpp"
 
 namespace weft::contract {

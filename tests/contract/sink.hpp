@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fast_ways.hpp"
+#include "base/fast_paths.hpp"
 #include "net/transport.hpp"
 
 namespace weft::contract {

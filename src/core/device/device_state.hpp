@@ -18,7 +18,7 @@
 #include "core/matching/matching_table.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "core/message/wire.hpp"
-#include "net/cell_way.hpp"
+#include "net/route.hpp"
 #include "net/transport.hpp"
 #include "weft/device.hpp"
 #include "weft/region.hpp"

@@ -4,7 +4,7 @@
 // transport. A call that finds messages does without the hooks and the other transports, 63 times at most.
 #include <utility>
 
-#include "base/fast_ways.hpp"
+#include "base/fast_paths.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/advance.hpp"
 #include "core/protocol/receive.hpp"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "net/cell_way.hpp"
+#include "net/route.hpp"
 
 namespace weft::net {
 namespace {

@@ -5,7 +5,7 @@
 // there, the line of the counters. No locked operation, no register saved, nothing written to the stack: all arguments
 // come in registers, so that what is rare, or wrong, is called in the end with all of them, as if nothing had been
 // tried. The general twin: `device_state::post_inline` (core/device/device_state.hpp).
-#include "base/fast_ways.hpp"
+#include "base/fast_paths.hpp"
 #include "core/api/refusals.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/post_message.hpp"

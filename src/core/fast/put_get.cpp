@@ -5,7 +5,7 @@
 // protocol/one_sided_origin.cpp.
 #include <cstring>
 
-#include "base/fast_ways.hpp"
+#include "base/fast_paths.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/one_sided_origin.hpp"
 #include "core/runtime/runtime_state.hpp"
