@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: format, layers, labels of atomic accesses, READMEs and lengths of files, and
-(tidy_docs.py) what public headers say of each function.
+(tidy_docs.py) what public headers say of each function, (tidy_words.py) what names are made of.
 
 tools/tidy.py          checks everything; prints `file:line: message` for each finding
 tools/tidy.py --fix    formats the sources with clang-format instead
@@ -17,6 +17,7 @@ from typing import NamedTuple
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import tidy_docs  # noqa: E402
+import tidy_words  # noqa: E402
 
 # From the ground up: a layer includes itself and those before it.
 LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
@@ -461,7 +462,8 @@ def check(root, files=None):
         if file.endswith(".py"):
             continue
         findings += layering(file, text) + mentions(file, text, known)
-        findings += [Finding(file, line, message) for line, message in tidy_docs.undocumented(file, text)]
+        for check_lines in (tidy_docs.undocumented, tidy_words.misnamed):
+            findings += [Finding(file, line, message) for line, message in check_lines(file, text)]
         if file.startswith(("include/", "src/")):
             findings += accesses(file, text)
             for name, definitions in labels_of(file, text).items():

@@ -77,10 +77,10 @@ bool byte_stream::refill() {
 
 std::size_t byte_stream::read(std::span<char> text) {
   if (failure_) throw stream_error{*failure_};
-  return inflater_ ? read_gzip(text) : read_plain(text);
+  return inflater_ ? read_gzip(text) : read_uncompressed(text);
 }
 
-std::size_t byte_stream::read_plain(std::span<char> text) {
+std::size_t byte_stream::read_uncompressed(std::span<char> text) {
   std::size_t done = 0;
   while (done < text.size()) {
     if (begin_ == end_ && !refill()) break;

@@ -48,7 +48,7 @@ class byte_stream {
 
  private:
   [[nodiscard]] bool refill();
-  [[nodiscard]] std::size_t read_plain(std::span<char> text);
+  [[nodiscard]] std::size_t read_uncompressed(std::span<char> text);
   [[nodiscard]] std::size_t read_gzip(std::span<char> text);
 
   file_descriptor file_;

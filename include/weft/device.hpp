@@ -38,19 +38,19 @@ class run_loop_state;
 
 namespace detail {
 
-/// The short way of `device::post_am` and `post_send`, for eager messages without special options (`is_plain`).
-status post_plain_am(core::device_state& through, message_target to, remote_completion at, const_buffer_ref bytes,
-                     std::uint64_t tag);
-status post_plain_send(core::device_state& through, message_target to, match_policy policy, const_buffer_ref bytes,
-                       std::uint64_t tag);
+/// The short way of `device::post_am` and `post_send`, for eager messages without special options (`goes_inline`).
+status fast_post_am(core::device_state& through, message_target to, remote_completion at, const_buffer_ref bytes,
+                    std::uint64_t tag);
+status fast_post_send(core::device_state& through, message_target to, match_policy policy, const_buffer_ref bytes,
+                      std::uint64_t tag);
 /// The short way of `device::post_recv`, for receives from the default engine that may answer *retry*.
-status post_plain_recv(core::device_state& through, message_source from, buffer_ref buffer, completion& local,
-                       std::uint64_t tag, void* context);
+status fast_post_recv(core::device_state& through, message_source from, buffer_ref buffer, completion& local,
+                      std::uint64_t tag, void* context);
 /// Puts and gets that are one copy, as the peer's memory is mapped here. False: nothing has happened.
-[[nodiscard]] bool put_at_once(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
-                               const remote_buffer& to);
-[[nodiscard]] bool get_at_once(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
-                               const remote_buffer& from);
+[[nodiscard]] bool fast_put(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
+                            const remote_buffer& to);
+[[nodiscard]] bool fast_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
+                            const remote_buffer& from);
 
 }  // namespace detail
 
@@ -108,8 +108,8 @@ class device {
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                  const post_am_options& options = {}) {
     // The compiler mostly knows the options here, and removes the question and the options.
-    if (detail::is_plain(bytes, options)) [[likely]]
-      return detail::post_plain_am(*state_, {peer, options.device}, to, bytes, options.tag);
+    if (detail::goes_inline(bytes, options)) [[likely]]
+      return detail::fast_post_am(*state_, {peer, options.device}, to, bytes, options.tag);
     return post_any_am(peer, to, bytes, local, detail::anew(options));
   }
   /// Sends a list of buffers as one active message; a long one travels in packets. **Buffer**: the list and its buffers
@@ -145,8 +145,8 @@ class device {
   status post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                    const post_send_options& options = {}) {
     if (options.engine == default_matching_engine && options.policy <= match_policy::none &&
-        detail::is_plain(bytes, options) && &local.runtime() == runtime_) [[likely]] {
-      return detail::post_plain_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
+        detail::goes_inline(bytes, options) && &local.runtime() == runtime_) [[likely]] {
+      return detail::fast_post_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
     }
     return post_any_send(peer, bytes, local, detail::anew(options));
   }
@@ -171,7 +171,7 @@ class device {
   status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {}) {
     if (options.engine == default_matching_engine && options.policy <= match_policy::none && options.allow_retry &&
         !options.any_tag && &local.runtime() == runtime_) [[likely]] {
-      return detail::post_plain_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
+      return detail::fast_post_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
     }
     return post_any_recv(peer, buffer, local, detail::anew(options));
   }
@@ -208,7 +208,7 @@ class device {
   status post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {}) {
     if (options.allow_done && !options.signal && &local.runtime() == runtime_ &&
-        detail::put_at_once(*state_, peer, bytes, to)) [[likely]] {
+        detail::fast_put(*state_, peer, bytes, to)) [[likely]] {
       return status::done();
     }
     return post_any_put(peer, bytes, to, local, detail::anew(options));
@@ -226,7 +226,7 @@ class device {
   status post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                   const post_get_options& options = {}) {
     if (options.allow_done && !options.signal && &local.runtime() == runtime_ &&
-        detail::get_at_once(*state_, peer, buffer, from)) [[likely]] {
+        detail::fast_get(*state_, peer, buffer, from)) [[likely]] {
       return status::done();
     }
     return post_any_get(peer, buffer, from, local, detail::anew(options));
@@ -349,7 +349,7 @@ class device {
   friend class core::run_loop_state;
   friend class run_loop;
 
-  // Posts of which `is_plain` is false, and wrong calls.
+  // Posts of which `goes_inline` is false, and wrong calls.
   status post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                      const post_am_options& options);
   status post_any_send(std::uint32_t peer, const_buffer_ref bytes, completion& local, const post_send_options& options);

@@ -179,7 +179,7 @@ template <class Options>
 
 /// Whether a message with these options goes inline, in its cell: it is *done* or *retry* then.
 template <class Options>
-[[nodiscard]] constexpr bool is_plain(const_buffer_ref bytes, const Options& options) noexcept {
+[[nodiscard]] constexpr bool goes_inline(const_buffer_ref bytes, const Options& options) noexcept {
   return bytes.bytes() <= inline_bytes_max && options.allow_done && options.allow_retry &&
          options.complete_at == completion_level::local;
 }

@@ -5,9 +5,9 @@
 namespace weft::base {
 
 #ifdef WEFT_GENERAL_WAYS_ONLY
-inline constexpr bool has_fast_ways = false;
+inline constexpr bool has_fast_paths = false;
 #else
-inline constexpr bool has_fast_ways = true;
+inline constexpr bool has_fast_paths = true;
 #endif
 
 }  // namespace weft::base

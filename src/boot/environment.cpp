@@ -53,13 +53,14 @@ struct launcher {
   std::string_view advice;
 };
 
-constexpr std::string_view start_otherwise = "start the program with weft-run (this machine) or mpiexec.hydra instead";
+constexpr std::string_view start_with_weft_run =
+    "start the program with weft-run (this machine) or mpiexec.hydra instead";
 
 constexpr std::array launchers{
     launcher{"Open MPI or PRRTE",
              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PRTE_LAUNCHED"},
              {"OMPI_COMM_WORLD_SIZE"},
-             start_otherwise},
+             start_with_weft_run},
     launcher{"Slurm's srun without PMI-1",
              {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
              {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"},
@@ -67,7 +68,7 @@ constexpr std::array launchers{
     launcher{"a PMIx server",
              {"PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER_URI"},
              {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
-             start_otherwise},
+             start_with_weft_run},
     launcher{"a PMI server that is reached by a port",
              {"PMI_PORT", "PMI_ID"},
              {"PMI_SIZE"},
@@ -76,10 +77,10 @@ constexpr std::array launchers{
              {"PMI_RANK", "PMI_SIZE"},
              {"PMI_SIZE"},
              "let the launcher start the program itself, with its environment whole"},
-    launcher{"Flux", {"FLUX_JOB_SIZE", "FLUX_TASK_RANK"}, {"FLUX_JOB_SIZE"}, start_otherwise},
-    launcher{"Cray PALS", {"PALS_RANKID", "PALS_SIZE"}, {"PALS_SIZE"}, start_otherwise},
-    launcher{"MVAPICH2's mpirun_rsh", {"MV2_COMM_WORLD_SIZE"}, {"MV2_COMM_WORLD_SIZE"}, start_otherwise},
-    launcher{"IBM JSM", {"JSM_NAMESPACE_SIZE"}, {"JSM_NAMESPACE_SIZE"}, start_otherwise},
+    launcher{"Flux", {"FLUX_JOB_SIZE", "FLUX_TASK_RANK"}, {"FLUX_JOB_SIZE"}, start_with_weft_run},
+    launcher{"Cray PALS", {"PALS_RANKID", "PALS_SIZE"}, {"PALS_SIZE"}, start_with_weft_run},
+    launcher{"MVAPICH2's mpirun_rsh", {"MV2_COMM_WORLD_SIZE"}, {"MV2_COMM_WORLD_SIZE"}, start_with_weft_run},
+    launcher{"IBM JSM", {"JSM_NAMESPACE_SIZE"}, {"JSM_NAMESPACE_SIZE"}, start_with_weft_run},
     launcher{"an MPICH launcher whose PMI variables are missing",
              {"MPI_LOCALNRANKS"},
              {"MPI_LOCALNRANKS"},

@@ -42,7 +42,7 @@ class cell_info {
   /// Bytes of payload in the cell; a peer may have written any number up to 255.
   [[nodiscard]] constexpr std::uint32_t bytes() const noexcept { return word_ >> 16 & 0xff; }
   /// The payload is in the cell, whole, and nothing needs a second look.
-  [[nodiscard]] constexpr bool is_plain() const noexcept { return word_ >> 16 <= detail::inline_bytes_max; }
+  [[nodiscard]] constexpr bool is_inline() const noexcept { return word_ >> 16 <= detail::inline_bytes_max; }
   /// The payload is a packet_reference.
   [[nodiscard]] constexpr bool carries_packet() const noexcept { return word_ >> 24 != 0; }
 
@@ -110,8 +110,8 @@ class basic_ring_sender {
     std::uint32_t tail = tail_;
     cell_type& slot = cells_[tail & mask_];
     const std::uint64_t id_and_order = what.id | std::uint64_t{what.sequence} << 32;
-    Atomics::write_plain(&slot.id_and_order, &id_and_order, sizeof id_and_order);
-    Atomics::write_plain(&slot.tag, &what.tag, sizeof what.tag);
+    Atomics::write_nonatomic(&slot.id_and_order, &id_and_order, sizeof id_and_order);
+    Atomics::write_nonatomic(&slot.tag, &what.tag, sizeof what.tag);
     Atomics::write_inline(slot.payload, payload, bytes);
     tail_ = ++tail;
     // [ring.publish] release -> [ring.poll]: carries header and payload of the cell at this position.
@@ -161,11 +161,11 @@ class basic_ring_receiver {
   /// `advance`.
   [[nodiscard]] const std::byte* read(cell_info info, header& what) const noexcept {
     std::uint64_t id_and_order;
-    Atomics::read_plain(&id_and_order, &next_->id_and_order, sizeof id_and_order);
+    Atomics::read_nonatomic(&id_and_order, &next_->id_and_order, sizeof id_and_order);
     what.kind = info.kind();
     what.id = static_cast<std::uint32_t>(id_and_order);
     what.sequence = static_cast<std::uint32_t>(id_and_order >> 32);
-    Atomics::read_plain(&what.tag, &next_->tag, sizeof what.tag);
+    Atomics::read_nonatomic(&what.tag, &next_->tag, sizeof what.tag);
     return next_->payload;
   }
 
@@ -177,7 +177,7 @@ class basic_ring_receiver {
   /// The header's id.
   [[nodiscard]] std::uint32_t id() const noexcept {
     std::uint64_t id_and_order;
-    Atomics::read_plain(&id_and_order, &next_->id_and_order, sizeof id_and_order);
+    Atomics::read_nonatomic(&id_and_order, &next_->id_and_order, sizeof id_and_order);
     return static_cast<std::uint32_t>(id_and_order);
   }
   /// Where its tag lies, and the payload right after it.

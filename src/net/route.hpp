@@ -49,12 +49,12 @@ struct alignas(detail::cache_line_bytes) outgoing {
   sleep_word* receiver;  // of the device at the other end
 };
 
-/// The ways to one peer: one cache line, written when the peer's devices change, and one more for messages that name
+/// The rings to one peer: one cache line, written when the peer's devices change, and one more for messages that name
 /// their device.
 struct alignas(detail::cache_line_bytes) route {
   const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
-  std::atomic<std::uint64_t> live{0};                     // what it was when the way was found
-  std::atomic<outgoing*> way{nullptr};                    // of messages that name no device
+  std::atomic<std::uint64_t> live{0};                     // what it was when the ring was found
+  std::atomic<outgoing*> ring{nullptr};                   // of messages that name no device
   const std::atomic<outgoing*>* to_device = nullptr;      // of those that do: slots_max of them
 
   /// Which of the peer's devices take messages.
@@ -63,18 +63,18 @@ struct alignas(detail::cache_line_bytes) route {
     return peer_live->load(std::memory_order_acquire);
   }
 
-  /// The way to `device`, if it is known and the peer's devices are what they were; null otherwise. **Threads**: any.
-  [[nodiscard]] outgoing* known_way(std::uint32_t device) const noexcept {
+  /// The ring to `device`, if it is known and the peer's devices are what they were; null otherwise. **Threads**: any.
+  [[nodiscard]] outgoing* known_ring(std::uint32_t device) const noexcept {
     if (device != any_device) {
       // A device that is not there now has another one in its place: that is found out apart.
       if (device >= slots_max || (live_devices() >> device & 1) == 0) return nullptr;
-      // [shm.device_way] acquire <- [shm.make_way]: the ring is made.
+      // [shm.device_ring] acquire <- [shm.make_ring]: the ring is made.
       return to_device[device].load(std::memory_order_acquire);
     }
-    // [shm.route] acquire <- [shm.reroute]: the way that belongs to these live devices, or a newer one.
+    // [shm.route] acquire <- [shm.reroute]: the ring that belongs to these live devices, or a newer one.
     if (live.load(std::memory_order_acquire) != live_devices()) return nullptr;
-    // [shm.route_way] acquire <- [shm.reroute_way]: the ring is made.
-    return way.load(std::memory_order_acquire);
+    // [shm.route_ring] acquire <- [shm.reroute_ring]: the ring is made.
+    return ring.load(std::memory_order_acquire);
   }
 };
 

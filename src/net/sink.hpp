@@ -18,13 +18,13 @@ namespace weft::net {
 /// parameter of the endpoints, so that what an arrival does is compiled into the poll.
 ///
 /// A sink that also has
-///   bool take_at_once(std::uint32_t source, const header& what, const std::byte* payload, std::uint32_t bytes,
+///   bool fast_take(std::uint32_t source, const header& what, const std::byte* payload, std::uint32_t bytes,
 ///                     bool& consumed) noexcept;
 /// may be shown messages without an owner there first; false: they come to `on_message` then.
 template <class Sink>
-concept takes_at_once = base::has_fast_ways &&
+concept has_fast_take = base::has_fast_paths &&
     requires(Sink& sink, const header& what, const std::byte* payload, bool& consumed) {
-  { sink.take_at_once(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
+  { sink.fast_take(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
 };
 
 /// A kind of messages of one word that a sink takes one after the other, in a loop that calls nothing.
@@ -44,7 +44,7 @@ struct word_kind {
 /// functions. If `must_stop(mark)` is true, the loop ends with `on_stop(mark)`. `count_words` is told of all that were
 /// taken.
 template <class Sink>
-concept takes_words = takes_at_once<Sink> && requires(Sink& sink) {
+concept takes_words = has_fast_take<Sink> && requires(Sink& sink) {
   Sink::word_kinds;
 };
 

@@ -20,8 +20,8 @@ namespace weft::net {
 
 template <class Atomics = detail::std_atomics>
 struct basic_sleep_word {
-  /// Odd while somebody sleeps. Each wake-up makes it a number that it was never before, so that nobody who was still
-  /// on the way to bed takes another one's sleep for his own.
+  /// Odd while a thread sleeps. Each wake-up makes it a number that it was never before, so that a thread about to
+  /// sleep can't mistake another thread's mark for its own (ABA).
   typename Atomics::template atomic<std::uint32_t> value{0};
 
   /// Before the fence, the last look for messages, and the sleep, which is to last while `value` is what this returns.

@@ -23,7 +23,7 @@ struct settings;
 namespace weft::net {
 
 /// Whether direct copies from and to a peer's memory are worth trying, and how they are done or why not, in words.
-struct copy_way {
+struct direct_copies {
   bool possible = false;
   std::string_view how;
 };
@@ -104,7 +104,7 @@ class transport {
   virtual void use_packets(packet_store& packets) noexcept = 0;
 
   /// What `read_remote` and `write_remote` do with that peer.
-  [[nodiscard]] virtual copy_way copies(std::uint32_t peer) const noexcept = 0;
+  [[nodiscard]] virtual direct_copies copies(std::uint32_t peer) const noexcept = 0;
 
   /// The words to look at after a message of this rank to itself; called once, before any endpoint is made.
   virtual void use_sleep_words(sleep_words& words) noexcept = 0;

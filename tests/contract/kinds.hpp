@@ -61,7 +61,7 @@ template <class Transport>
            .shares_memory = true,
            .has_routes = true,
            .wakes_sleepers = true,
-           .takes_words = base::has_fast_ways},
+           .takes_words = base::has_fast_paths},
           make<net::shm::shm_transport>};
 }
 

@@ -107,7 +107,7 @@ TEST_P(promise, of_a_route_that_small_messages_may_be_pushed_into_is_kept) {
   const net::route* const route = out().route_to(target());
   ASSERT_EQ(route != nullptr, promised().has_routes);
   if (route == nullptr) return;
-  net::outgoing* const ring = route->known_way(net::any_device);
+  net::outgoing* const ring = route->known_ring(net::any_device);
   ASSERT_NE(ring, nullptr);
   for (std::uint64_t tag = 0; tag < 3 * ring_cells; ++tag) {
     const auto payload = pattern(tag % 41, tag);

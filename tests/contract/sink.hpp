@@ -77,8 +77,8 @@ class sink {
     losses.push_back({peer, what, cause});
   }
 
-  [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& header, const std::byte* payload,
-                                  std::uint32_t bytes, bool& consumed) noexcept {
+  [[nodiscard]] bool fast_take(std::uint32_t source, const net::header& header, const std::byte* payload,
+                               std::uint32_t bytes, bool& consumed) noexcept {
     expect_passed_on(source, header);
     ++shown_at_once;
     if (at_once_left_every != 0 && shown_at_once % at_once_left_every == 0) {
@@ -190,7 +190,7 @@ class least_sink {
   sink* to_;
 };
 
-static_assert(net::takes_words<sink> == base::has_fast_ways && net::notes_no_room<sink> && net::hears_of_losses<sink>);
-static_assert(!net::takes_at_once<least_sink> && !net::takes_words<least_sink> && !net::notes_no_room<least_sink>);
+static_assert(net::takes_words<sink> == base::has_fast_paths && net::notes_no_room<sink> && net::hears_of_losses<sink>);
+static_assert(!net::has_fast_take<least_sink> && !net::takes_words<least_sink> && !net::notes_no_room<least_sink>);
 
 }  // namespace weft::contract

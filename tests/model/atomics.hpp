@@ -171,19 +171,19 @@ struct model_atomics {
   using atomic = model::atomic<T>;
   using mutex = model::mutex;
 
-  static void write_plain(void* shared, const void* source, std::size_t bytes) noexcept {
-    hooks::write_plain(shared, bytes);
+  static void write_nonatomic(void* shared, const void* source, std::size_t bytes) noexcept {
+    hooks::write_nonatomic(shared, bytes);
     std::memcpy(shared, source, bytes);
   }
-  static void read_plain(void* target, const void* shared, std::size_t bytes) noexcept {
-    hooks::read_plain(shared, bytes);
+  static void read_nonatomic(void* target, const void* shared, std::size_t bytes) noexcept {
+    hooks::read_nonatomic(shared, bytes);
     std::memcpy(target, shared, bytes);
   }
   static void write_inline(void* shared, const void* source, std::size_t bytes) noexcept {
-    write_plain(shared, source, bytes);
+    write_nonatomic(shared, source, bytes);
   }
   static void read_inline(void* target, const void* shared, std::size_t bytes) noexcept {
-    read_plain(target, shared, bytes);
+    read_nonatomic(target, shared, bytes);
   }
   static void pause() noexcept { model::await_change(); }
 };

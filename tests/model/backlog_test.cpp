@@ -30,8 +30,8 @@ class model_backlog : public ::testing::Test {
 };
 
 void add(backlog& to, operation& what, std::uint64_t adder, std::uint64_t number) {
-  model_atomics::write_plain(&what.adder, &adder, sizeof adder);
-  model_atomics::write_plain(&what.number, &number, sizeof number);
+  model_atomics::write_nonatomic(&what.adder, &adder, sizeof adder);
+  model_atomics::write_nonatomic(&what.number, &number, sizeof number);
   to.add(what);
 }
 
@@ -42,8 +42,8 @@ class arrivals {
     for (; first != nullptr; first = first->behind) {
       std::uint64_t adder = 0;
       std::uint64_t number = 0;
-      model_atomics::read_plain(&adder, &first->adder, sizeof adder);
-      model_atomics::read_plain(&number, &first->number, sizeof number);
+      model_atomics::read_nonatomic(&adder, &first->adder, sizeof adder);
+      model_atomics::read_nonatomic(&number, &first->number, sizeof number);
       check(adder < last_.size() && number == last_[adder] + 1, "an operation lost, twice or out of order");
       last_[adder] = number;
       ++count_;
@@ -117,9 +117,9 @@ void one_inside_at_a_time() {
     for (std::uint64_t i = 0; i < rounds; ++i) {
       if (!door.try_enter()) continue;
       std::uint64_t before = 0;
-      model_atomics::read_plain(&before, &room, sizeof before);
+      model_atomics::read_nonatomic(&before, &room, sizeof before);
       ++before;
-      model_atomics::write_plain(&room, &before, sizeof before);
+      model_atomics::write_nonatomic(&room, &before, sizeof before);
       ++visits;
       door.leave();
     }

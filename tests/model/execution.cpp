@@ -303,9 +303,9 @@ void execution::unlock(std::uint64_t* held) {
 
 void execution::plain(const void* begin, std::size_t bytes, bool write) {
   if (write) {
-    memory_.write_plain(current_, begin, bytes);
+    memory_.write_nonatomic(current_, begin, bytes);
   } else {
-    memory_.read_plain(current_, begin, bytes);
+    memory_.read_nonatomic(current_, begin, bytes);
   }
   if (traced_) trace_ += fmt::format("  {}: plain {} of {} bytes\n", current_, write ? "write" : "read", bytes);
   check_memory();

@@ -122,8 +122,8 @@ bool compare(const void* address, std::uint64_t raw, std::uint64_t& expected, st
 void lock(std::uint64_t* held) { active->lock(held, true); }
 bool try_lock(std::uint64_t* held) { return active->lock(held, false); }
 void unlock(std::uint64_t* held) { active->unlock(held); }
-void read_plain(const void* begin, std::size_t bytes) { active->plain(begin, bytes, false); }
-void write_plain(const void* begin, std::size_t bytes) { active->plain(begin, bytes, true); }
+void read_nonatomic(const void* begin, std::size_t bytes) { active->plain(begin, bytes, false); }
+void write_nonatomic(const void* begin, std::size_t bytes) { active->plain(begin, bytes, true); }
 void confirm(const void* begin, std::size_t bytes) { active->confirm(begin, bytes); }
 void* allocate(std::size_t bytes) { return active->allocate(bytes); }
 void release(void* begin, std::size_t /*bytes*/) {

@@ -106,8 +106,8 @@ bool compare(const void* address, std::uint64_t raw, std::uint64_t& expected, st
 void lock(std::uint64_t* held);
 bool try_lock(std::uint64_t* held);
 void unlock(std::uint64_t* held);
-void read_plain(const void* begin, std::size_t bytes);
-void write_plain(const void* begin, std::size_t bytes);
+void read_nonatomic(const void* begin, std::size_t bytes);
+void write_nonatomic(const void* begin, std::size_t bytes);
 void confirm(const void* begin, std::size_t bytes);
 void* allocate(std::size_t bytes);
 void release(void* begin, std::size_t bytes);

@@ -197,12 +197,12 @@ TEST_F(explorer, a_race_on_plain_bytes_is_found_and_an_ordered_access_is_none) {
     alignas(8) char bytes[16] = {};
     threads(
         [&] {
-          model_atomics::write_plain(bytes, "fifteen letters", 16);
+          model_atomics::write_nonatomic(bytes, "fifteen letters", 16);
           flag.store(1, publishing);
         },
         [&] {
           char copy[16];
-          if (flag.load(acquire) == 1) model_atomics::read_plain(copy, bytes, 16);
+          if (flag.load(acquire) == 1) model_atomics::read_nonatomic(copy, bytes, 16);
         });
   };
   EXPECT_FALSE(explore({}, [&] { pass(release); }).failed);

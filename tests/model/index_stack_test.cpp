@@ -35,8 +35,8 @@ struct places {
   void use(std::uint32_t index, std::uint64_t value) {
     std::uint64_t before = 0;
     check(index < 3, "no such index");
-    model_atomics::read_plain(&before, &bytes[index], sizeof before);
-    model_atomics::write_plain(&bytes[index], &value, sizeof value);
+    model_atomics::read_nonatomic(&before, &bytes[index], sizeof before);
+    model_atomics::write_nonatomic(&bytes[index], &value, sizeof value);
   }
 };
 

@@ -31,19 +31,19 @@ struct item : table::node {
 
   void set(match_side of, std::uint64_t tag, std::uint64_t content) {
     const match_key with = make_match_key(1, match_policy::tag_only, 0, tag);
-    model_atomics::write_plain(&key, &with, sizeof with);
-    model_atomics::write_plain(&side, &of, sizeof of);
-    model_atomics::write_plain(&payload, &content, sizeof content);
+    model_atomics::write_nonatomic(&key, &with, sizeof with);
+    model_atomics::write_nonatomic(&side, &of, sizeof of);
+    model_atomics::write_nonatomic(&payload, &content, sizeof content);
   }
   std::uint64_t read() const {
     std::uint64_t out = 0;
-    model_atomics::read_plain(&out, &payload, sizeof out);
+    model_atomics::read_nonatomic(&out, &payload, sizeof out);
     return out;
   }
-  void write_ticket(std::uint64_t is) { model_atomics::write_plain(&ticket, &is, sizeof is); }
+  void write_ticket(std::uint64_t is) { model_atomics::write_nonatomic(&ticket, &is, sizeof is); }
   std::uint64_t read_ticket() const {
     std::uint64_t out = 0;
-    model_atomics::read_plain(&out, &ticket, sizeof out);
+    model_atomics::read_nonatomic(&out, &ticket, sizeof out);
     return out;
   }
 };
@@ -53,10 +53,10 @@ item* insert(table& into, item& mine) {
   table::node* found = nullptr;
   match_result result = match_result::busy;
   match_side side{};
-  model_atomics::read_plain(&side, &mine.side, sizeof side);
+  model_atomics::read_nonatomic(&side, &mine.side, sizeof side);
   if (side == match_side::receive) {
     table::half_done rest;
-    if (into.insert_at_once(mine, mine.key, rest)) return nullptr;
+    if (into.fast_insert(mine, mine.key, rest)) return nullptr;
     result = into.insert_rest(rest, mine, found);
   }
   while (result == match_result::busy) result = into.insert(mine, found);
@@ -275,12 +275,12 @@ void numbers_go_out_in_order() {
     std::uint32_t sequence = 0;
     while (!next->try_begin(0, sequence)) await_change();
     std::uint32_t last = 0;
-    model_atomics::read_plain(&last, &expected, sizeof last);
+    model_atomics::read_nonatomic(&last, &expected, sizeof last);
     check(sequence == last, "a number twice, or left out");
     if (works) {
       ++last;
       ++sent;
-      model_atomics::write_plain(&expected, &last, sizeof last);
+      model_atomics::write_nonatomic(&expected, &last, sizeof last);
     }
     next->end(0, sequence, works);
   };

@@ -180,7 +180,7 @@ const char* unit_of(const void* address, std::size_t offset) {
 
 }  // namespace
 
-void memory::read_plain(unsigned thread, const void* begin, std::size_t bytes) {
+void memory::read_nonatomic(unsigned thread, const void* begin, std::size_t bytes) {
   tick(thread);
   for (const char* unit = unit_of(begin, 0); bytes > 0 && unit <= unit_of(begin, bytes - 1); unit += 8) {
     plain& place = plain_at(thread, unit);
@@ -191,7 +191,7 @@ void memory::read_plain(unsigned thread, const void* begin, std::size_t bytes) {
   }
 }
 
-void memory::write_plain(unsigned thread, const void* begin, std::size_t bytes) {
+void memory::write_nonatomic(unsigned thread, const void* begin, std::size_t bytes) {
   tick(thread);
   for (const char* unit = unit_of(begin, 0); bytes > 0 && unit <= unit_of(begin, bytes - 1); unit += 8) {
     plain& place = plain_at(thread, unit);

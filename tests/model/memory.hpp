@@ -99,8 +99,8 @@ class memory {
   void settle();
 
   // Plain bytes, in units of eight.
-  void read_plain(unsigned thread, const void* begin, std::size_t bytes);
-  void write_plain(unsigned thread, const void* begin, std::size_t bytes);
+  void read_nonatomic(unsigned thread, const void* begin, std::size_t bytes);
+  void write_nonatomic(unsigned thread, const void* begin, std::size_t bytes);
 
   // Memory of this execution: kept until `clear`, so that use after release is noticed and harmless.
   void* allocate(unsigned thread, std::size_t bytes);

@@ -29,10 +29,10 @@ template <class Node>
 struct item : Node {
   std::uint64_t payload = 0;
 
-  void write(std::uint64_t is) { model_atomics::write_plain(&payload, &is, sizeof is); }
+  void write(std::uint64_t is) { model_atomics::write_nonatomic(&payload, &is, sizeof is); }
   std::uint64_t read() const {
     std::uint64_t out = 0;
-    model_atomics::read_plain(&out, &payload, sizeof out);
+    model_atomics::read_nonatomic(&out, &payload, sizeof out);
     return out;
   }
 };
@@ -337,9 +337,9 @@ void numbered_and_matched(bool used_in_vain) {
     std::uint32_t number = 0;
     while (!next->try_begin(0, number)) await_change();
     std::uint32_t count = 0;
-    model_atomics::read_plain(&count, &tried, sizeof count);
+    model_atomics::read_nonatomic(&count, &tried, sizeof count);
     ++count;
-    model_atomics::write_plain(&tried, &count, sizeof count);
+    model_atomics::write_nonatomic(&tried, &count, sizeof count);
     const std::uint32_t index = number - first;
     if (!works) {
       next->end(0, number, used_in_vain);

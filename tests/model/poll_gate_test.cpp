@@ -33,9 +33,9 @@ struct house {
 
   static void use(std::uint64_t& what) {
     std::uint64_t before = 0;
-    model_atomics::read_plain(&before, &what, sizeof before);
+    model_atomics::read_nonatomic(&before, &what, sizeof before);
     ++before;
-    model_atomics::write_plain(&what, &before, sizeof before);
+    model_atomics::write_nonatomic(&what, &before, sizeof before);
   }
 
   // What a membarrier makes of a plain point in every other thread, or everybody's own fence: all have one order.

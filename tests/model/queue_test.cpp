@@ -71,9 +71,9 @@ void push(unbounded& queue, std::uint64_t number) {
 
 // Word by word, where there is a lane that is known to have room.
 template <class Queue>
-bool push_at_once(Queue& queue, const record& what) {
-  if constexpr (requires { queue.try_push_at_once([](auto&) {}); }) {
-    return queue.try_push_at_once([&](auto& slot) {
+bool fast_push(Queue& queue, const record& what) {
+  if constexpr (requires { queue.fast_push([](auto&) {}); }) {
+    return queue.fast_push([&](auto& slot) {
       slot.put(0, what.number);
       slot.put_from(1, &what.twin);
       slot.put(2, what.triplet);
@@ -87,7 +87,7 @@ bool push_at_once(Queue& queue, const record& what) {
 template <class Queue>
 void push(Queue& queue, std::uint64_t number) {
   const record what = make(number);
-  if (number % 3 == 0 && push_at_once(queue, what)) return;
+  if (number % 3 == 0 && fast_push(queue, what)) return;
   while (number % 2 == 0 ? !queue.try_push(what) : !queue.try_push_parts(what.number, what.twin, &what.triplet, 1)) {
     await_change();
   }

@@ -42,14 +42,14 @@ struct target {
   void copy(const shared_piece& piece, std::uint64_t content) {
     std::uint64_t& word = words.at(place(piece));
     std::uint64_t before = 0;
-    model_atomics::read_plain(&before, &word, sizeof before);
+    model_atomics::read_nonatomic(&before, &word, sizeof before);
     check(before == 0, "a piece is copied twice");
-    model_atomics::write_plain(&word, &content, sizeof content);
+    model_atomics::write_nonatomic(&word, &content, sizeof content);
   }
   void expect_whole() {
     for (std::uint64_t& word : words) {
       std::uint64_t now = 0;
-      model_atomics::read_plain(&now, &word, sizeof now);
+      model_atomics::read_nonatomic(&now, &word, sizeof now);
       check(now != 0, "a piece is missing");
     }
   }

@@ -66,18 +66,18 @@ void ids_are_found_at_once() {
           objects[i].store(i + 1, relaxed);
           check(shared.insert(static_cast<std::uint32_t>(i), &objects[i]), "a new id is refused");
         }
-        check(shared.find_at_once(1) == &objects[1], "a small dense id is not where it says");
+        check(shared.try_find(1) == &objects[1], "a small dense id is not where it says");
         reason.store(1, relaxed);
         check(shared.withdraw(0), "a present id is not");
       },
       [&] {
         for (std::uint32_t id = 0; id < 2; ++id) {
-          const auto* found = static_cast<const atomic<int>*>(shared.find_at_once(id));
+          const auto* found = static_cast<const atomic<int>*>(shared.try_find(id));
           check(found == nullptr || found->load(relaxed) == static_cast<int>(id) + 1,
                 "the wrong object, or an old one");
         }
       });
-  check(shared.find_at_once(0) == nullptr, "a withdrawn id is found");
+  check(shared.try_find(0) == nullptr, "a withdrawn id is found");
 }
 
 void ids_are_withdrawn() {
@@ -123,7 +123,7 @@ void ids_leave_the_table() {
         for (const std::uint32_t id : {9u, 13u}) {
           const weft::detail::id_entry seen = shared.look_up(id);
           check(seen.state != presence::unknown, "an id is forgotten");
-          check(shared.find_at_once(id) == nullptr || seen.state == presence::present, "a withdrawn id is back");
+          check(shared.try_find(id) == nullptr || seen.state == presence::present, "a withdrawn id is back");
           if (seen.state == presence::withdrawn) check(reason.load(relaxed) == 1, "withdrawn before its time");
         }
         const auto* found = static_cast<const atomic<int>*>(shared.find(5));

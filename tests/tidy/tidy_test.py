@@ -53,6 +53,21 @@ class Mentions(Checks):
         self.assert_one("the contract has 181 lines", src__net__sink_hpp=100 * line, src__net__message_hpp=81 * line)
 
 
+class Words(Checks):
+    def test_a_name_of_a_word_that_says_several_things_is_found(self):
+        for name, instead in [("post_otherwise", "_slow"), ("take_at_once", "fast_"), ("known_way", "ring"),
+                              ("is_plain", "inline"), ("bed_", "sleep")]:
+            self.assert_one(f"src/base/a.cpp:2: name '{name}': say", src__base__a_cpp=f"\nint {name};\n")
+            self.assert_one(instead, src__base__a_cpp=f"int {name};\n")
+
+    def test_prose_and_texts_and_tests_are_left_alone(self):
+        self.assertEqual(self.findings(src__base__a_cpp='// known_way, is_plain\nauto a = "take_at_once";\n',
+                                       tests__unit__a_cpp="int all_at_once;\n"), [])
+
+    def test_ordinary_words_are_left_alone(self):
+        self.assertEqual(self.findings(src__base__a_cpp="void give_way(); int polls_under_way, always, explain;\n"), [])
+
+
 class Layers(Checks):
     def test_a_layer_may_use_those_before_it_and_public_headers(self):
         text = '#include "weft/error.hpp"\n#include "boot/a.hpp"\n#include "net/link.hpp"\n#include <vector>\n'

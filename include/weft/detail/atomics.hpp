@@ -38,12 +38,12 @@ struct std_atomics {
   using atomic = std::atomic<T>;
 
   /// Copies private bytes into memory that another thread reads later, after an acquire of what is published next.
-  static void write_plain(void* shared, const void* source, std::size_t bytes) noexcept {
+  static void write_nonatomic(void* shared, const void* source, std::size_t bytes) noexcept {
     std::memcpy(shared, source, bytes);
   }
 
   /// Copies bytes that another thread published out of shared memory.
-  static void read_plain(void* target, const void* shared, std::size_t bytes) noexcept {
+  static void read_nonatomic(void* target, const void* shared, std::size_t bytes) noexcept {
     std::memcpy(target, shared, bytes);
   }
 

@@ -84,7 +84,7 @@ class id_table {
   }
 
   /// The object of `id` if the first probe finds it, as it does for small dense ids; nullptr says nothing.
-  [[nodiscard]] void* find_at_once(std::uint32_t id) const noexcept {
+  [[nodiscard]] void* try_find(std::uint32_t id) const noexcept {
     // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
     table* current = newest_.load(std::memory_order_acquire);
     if (current == nullptr) return nullptr;

@@ -80,9 +80,9 @@ class laned_queue {
   /// Pushes a record that `write` puts into its slot, word by word, where this thread has a lane with room that it
   /// knows of. False: nothing has happened.
   template <class Write>
-  [[nodiscard]] [[gnu::always_inline]] bool try_push_at_once(Write write) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] bool fast_push(Write write) noexcept {
     lane* const mine = own_lane();
-    return mine != nullptr && mine->try_push_at_once(write);
+    return mine != nullptr && mine->fast_push(write);
   }
 
   /// False: nothing ready.

@@ -37,7 +37,7 @@ class record_lane final : public record_ring<Record, Atomics> {
   /// Pushes a record that `write` puts into its slot, as far as this side knows of room, without a look at the
   /// consumers. False: nothing has happened.
   template <class Write>
-  [[nodiscard]] [[gnu::always_inline]] bool try_push_at_once(Write write) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] bool fast_push(Write write) noexcept {
     const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [own]
     if (!is_known_free(position)) [[unlikely]]
       return false;

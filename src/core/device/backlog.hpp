@@ -20,7 +20,7 @@ class basic_backlog {
     // [backlog.look] relaxed: a wrong guess makes the exchange fail.
     Operation* top = added_.load(std::memory_order_relaxed);
     do {
-      Atomics::write_plain(&operation.behind, &top, sizeof top);
+      Atomics::write_nonatomic(&operation.behind, &top, sizeof top);
       // [backlog.add] release -> [backlog.take]: the operation and its link.
     } while (!added_.compare_exchange_weak(top, &operation, std::memory_order_release, std::memory_order_relaxed));
   }
@@ -37,8 +37,8 @@ class basic_backlog {
     Operation* in_order = nullptr;
     while (top != nullptr) {
       Operation* below = nullptr;
-      Atomics::read_plain(&below, &top->behind, sizeof below);
-      Atomics::write_plain(&top->behind, &in_order, sizeof in_order);
+      Atomics::read_nonatomic(&below, &top->behind, sizeof below);
+      Atomics::write_nonatomic(&top->behind, &in_order, sizeof in_order);
       in_order = top;
       top = below;
     }

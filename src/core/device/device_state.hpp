@@ -59,18 +59,18 @@ class device_state final {
   /// The endpoint that reaches `peer`.
   [[nodiscard]] endpoint& endpoint_to(std::uint32_t peer) noexcept { return *endpoint_of_[peer]; }
 
-  /// The ring to the target of a message, where there is one and the way is known.
-  [[nodiscard]] [[gnu::always_inline]] net::outgoing* known_way(detail::message_target to) const noexcept {
+  /// The ring to the target of a message, where there is one and it is known.
+  [[nodiscard]] [[gnu::always_inline]] net::outgoing* known_ring(detail::message_target to) const noexcept {
     const net::route* const known = routes_[to.peer()];
-    return known != nullptr ? known->known_way(to.device()) : nullptr;
+    return known != nullptr ? known->known_ring(to.device()) : nullptr;
   }
 
-  /// Posts a message that rides in its descriptor and then is done or not posted at all (detail::is_plain): into the
-  /// peer's ring where there is one and the way is known; by the endpoint otherwise.
+  /// Posts a message that rides in its descriptor and then is done or not posted at all (detail::goes_inline): into the
+  /// peer's ring where there is one and it is known; by the endpoint otherwise.
   [[nodiscard]] [[gnu::always_inline]] status post_inline(operation op, detail::message_target to,
                                                           const net::header& what, const_buffer_ref bytes) {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
-    if (net::outgoing* const ring = known_way(to); ring != nullptr) [[likely]]
+    if (net::outgoing* const ring = known_ring(to); ring != nullptr) [[likely]]
       return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count));
     return post_inline_slow(to.peer(), to.device(), what.kind, what.id, what.tag, bytes);
   }
@@ -131,8 +131,8 @@ class device_state final {
   [[nodiscard]] bool must_stop(const void* signalled) const noexcept;
   void on_stop(const void* signalled) noexcept;
   void count_words(unsigned count) noexcept { counts_.took(std::uint64_t{count} * net::word_bytes); }
-  [[nodiscard]] bool take_at_once(std::uint32_t source, const net::header& what, const std::byte* payload,
-                                  std::uint32_t bytes, bool& consumed) noexcept;
+  [[nodiscard]] bool fast_take(std::uint32_t source, const net::header& what, const std::byte* payload,
+                               std::uint32_t bytes, bool& consumed) noexcept;
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
     const bool consumed = dispatch(message);
     if (consumed) counts_.took(message.bytes);

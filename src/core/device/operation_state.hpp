@@ -161,7 +161,7 @@ class operation_pool {
 
   /// A fresh operation with a ticket of its own, or null.
   [[nodiscard]] operation_state* try_get() noexcept {
-    operation_state* const out = try_get_as_it_is();
+    operation_state* const out = try_get_unset();
     if (out == nullptr) return nullptr;
     out->acknowledge = false;
     out->awaited = false;
@@ -177,7 +177,7 @@ class operation_pool {
   }
 
   /// The same for a receive: what receives set or never touch is what it was.
-  [[nodiscard]] operation_state* try_get_as_it_is() noexcept {
+  [[nodiscard]] operation_state* try_get_unset() noexcept {
     const std::uint32_t index = free_.pop();
     return index == index_stack::none ? nullptr : &name(index);
   }

@@ -43,7 +43,7 @@ class own_receives {
 
  private:
   [[nodiscard]] [[gnu::noinline]] operation_state* get_slow() noexcept {
-    if (room_ == 0) return pool_->try_get_as_it_is();
+    if (room_ == 0) return pool_->try_get_unset();
     count_ = pool_->take_many(indices_.data(), (room_ + 1) / 2);
     return count_ == 0 ? nullptr : &take();
   }

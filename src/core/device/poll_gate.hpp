@@ -149,7 +149,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
       fence_for_all(true);
       return true;
     }
-    return try_enter_otherwise();
+    return try_enter_slow();
   }
 
   void leave() noexcept {
@@ -208,7 +208,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
   [[nodiscard]] bool is_free() const noexcept { return word_.is_free(); }
 
  private:
-  [[nodiscard]] bool try_enter_otherwise() noexcept {
+  [[nodiscard]] bool try_enter_slow() noexcept {
     if (!shared_) {
       word_.enter_alone(this_thread());
     } else if (!word_.try_enter(this_thread())) {

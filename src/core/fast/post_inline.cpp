@@ -38,12 +38,12 @@ namespace {
 template <operation What>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
                                                        const net::header& what, const_buffer_ref bytes) noexcept {
-  if constexpr (!base::has_fast_ways) return nullptr;
+  if constexpr (!base::has_fast_paths) return nullptr;
   if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;
   }
-  net::outgoing* const ring = through.known_way(to);
+  net::outgoing* const ring = through.known_ring(to);
   if (ring == nullptr || !ring->sender.has_credit()) [[unlikely]]
     return nullptr;
   base::goes_out();
@@ -59,15 +59,15 @@ net::header send_under(match_policy policy, std::uint64_t tag) noexcept {
           .tag = tag};
 }
 
-[[gnu::noinline]] status post_am_otherwise(core::device_state& through, detail::message_target to, remote_completion at,
-                                           const_buffer_ref bytes, std::uint64_t tag) {
+[[gnu::noinline]] status post_am_slow(core::device_state& through, detail::message_target to, remote_completion at,
+                                      const_buffer_ref bytes, std::uint64_t tag) {
   if (to.peer() >= through.rank_count() || at.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
     refuse_post(through, to.peer(), at, bytes.bytes());
   return through.post_inline(operation::active_message, to, core::active_message_to(at.id, tag), bytes);
 }
 
-[[gnu::noinline]] status post_send_otherwise(core::device_state& through, detail::message_target to,
-                                             match_policy policy, const_buffer_ref bytes, std::uint64_t tag) {
+[[gnu::noinline]] status post_send_slow(core::device_state& through, detail::message_target to, match_policy policy,
+                                        const_buffer_ref bytes, std::uint64_t tag) {
   if (to.peer() >= through.rank_count()) [[unlikely]]
     core::refuse_rank("post_send", to.peer(), through.rank_count());
   if (!is_good(bytes)) [[unlikely]]
@@ -77,15 +77,15 @@ net::header send_under(match_policy policy, std::uint64_t tag) noexcept {
 
 }  // namespace
 
-status detail::post_plain_am(core::device_state& through, message_target to, remote_completion at,
-                             const_buffer_ref bytes, std::uint64_t tag) {
+status detail::fast_post_am(core::device_state& through, message_target to, remote_completion at,
+                            const_buffer_ref bytes, std::uint64_t tag) {
   if (at.id < remote_completion_ids_max) [[likely]] {
     const net::outgoing* const ring =
         post_word<operation::active_message>(through, to, core::active_message_to(at.id, tag), bytes);
     if (ring != nullptr) [[likely]]
       return done_by(*ring);
   }
-  return post_am_otherwise(through, to, at, bytes, tag);
+  return post_am_slow(through, to, at, bytes, tag);
 }
 
 status device::post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
@@ -103,12 +103,12 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
   return core::posting::post_active_message(*state_, peer, to.id, payload, local, options);
 }
 
-status detail::post_plain_send(core::device_state& through, message_target to, match_policy policy,
-                               const_buffer_ref bytes, std::uint64_t tag) {
+status detail::fast_post_send(core::device_state& through, message_target to, match_policy policy,
+                              const_buffer_ref bytes, std::uint64_t tag) {
   const net::outgoing* const ring = post_word<operation::send>(through, to, send_under(policy, tag), bytes);
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
-  return post_send_otherwise(through, to, policy, bytes, tag);
+  return post_send_slow(through, to, policy, bytes, tag);
 }
 
 }  // namespace weft

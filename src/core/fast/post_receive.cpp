@@ -88,7 +88,7 @@ namespace {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive.reach(step::wait_for_match);
   matching_table::half_done rest;
-  if (!dev.runtime().matching().insert_at_once(receive, key, rest)) [[unlikely]]
+  if (!dev.runtime().matching().fast_insert(receive, key, rest)) [[unlikely]]
     return end_receive_slow(dev, receive, rest);
   dev.counts().posted_alone(operation::receive, into.bytes());  // a device that has spare ones is one thread's own
   return status::posted(ticket);
@@ -104,9 +104,9 @@ namespace {
 }  // namespace
 }  // namespace weft::core::fast
 
-weft::status weft::detail::post_plain_recv(core::device_state& through, message_source from, buffer_ref buffer,
-                                           completion& local, std::uint64_t tag, void* context) {
-  if (base::has_fast_ways && from.peer() < through.rank_count() && buffer.address() != nullptr &&
+weft::status weft::detail::fast_post_recv(core::device_state& through, message_source from, buffer_ref buffer,
+                                          completion& local, std::uint64_t tag, void* context) {
+  if (base::has_fast_paths && from.peer() < through.rank_count() && buffer.address() != nullptr &&
       buffer.bytes() <= core::buffer_bytes_max) [[likely]] {
     return core::fast::post_receive(through, from, buffer, local, tag, context);
   }

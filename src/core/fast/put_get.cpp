@@ -19,14 +19,14 @@ using net::word_bytes;
 // Null where something else is to be done, or wrong.
 [[gnu::always_inline]] inline std::byte* mapped_here(core::device_state& through, std::uint32_t peer,
                                                      const remote_buffer& at, std::size_t bytes) {
-  if constexpr (!base::has_fast_ways) return nullptr;
+  if constexpr (!base::has_fast_paths) return nullptr;
   const remote_region& region = at.region;
   core::runtime_state& state = through.runtime();
-  if (bytes > core::copied_at_once_max || peer >= through.rank_count() || region.rank != peer ||
+  if (bytes > core::copied_in_call_max || peer >= through.rank_count() || region.rank != peer ||
       region.job != state.job() || region.name == 0) [[unlikely]] {
     return nullptr;
   }
-  return state.regions().mapped_at_once(peer, region.name, at.offset, bytes);
+  return state.regions().mapped_in_call(peer, region.name, at.offset, bytes);
 }
 
 // Apart, so that a word is copied without a register saved.
@@ -37,8 +37,8 @@ using net::word_bytes;
   return true;
 }
 
-[[gnu::always_inline]] inline bool copy_at_once(core::device_state& through, operation what, void* to, const void* from,
-                                                std::size_t bytes) noexcept {
+[[gnu::always_inline]] inline bool fast_copy(core::device_state& through, operation what, void* to, const void* from,
+                                             std::size_t bytes) noexcept {
   if (bytes != word_bytes) return copied(through, what, to, from, bytes);
   std::memcpy(to, from, word_bytes);
   through.counts().posted(what, word_bytes);
@@ -47,20 +47,19 @@ using net::word_bytes;
 
 }  // namespace
 
-bool detail::put_at_once(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
-                         const remote_buffer& to) {
+bool detail::fast_put(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
+                      const remote_buffer& to) {
   std::byte* const there = mapped_here(through, peer, to, bytes.bytes());
   if (there == nullptr || bytes.address() == nullptr) [[unlikely]]
     return false;
-  return copy_at_once(through, operation::put, there, bytes.address(), bytes.bytes());
+  return fast_copy(through, operation::put, there, bytes.address(), bytes.bytes());
 }
 
-bool detail::get_at_once(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
-                         const remote_buffer& from) {
+bool detail::fast_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from) {
   const std::byte* const there = mapped_here(through, peer, from, buffer.bytes());
   if (there == nullptr || buffer.address() == nullptr) [[unlikely]]
     return false;
-  return copy_at_once(through, operation::get, buffer.address(), there, buffer.bytes());
+  return fast_copy(through, operation::get, buffer.address(), there, buffer.bytes());
 }
 
 }  // namespace weft

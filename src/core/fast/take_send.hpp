@@ -37,7 +37,7 @@ namespace fast {
   }
   const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0);
   operation_state::begin_signal(object);
-  const bool pushed = queue->try_push_at_once([&](auto& slot) {
+  const bool pushed = queue->fast_push([&](auto& slot) {
     slot.put(0, head);
     slot.put(1, tag);
     slot.put(2, reinterpret_cast<std::uintptr_t>(receive.into.address()));  // from here on a raw_record::reference

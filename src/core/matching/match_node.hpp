@@ -62,10 +62,10 @@ class guarded {
  public:
   [[nodiscard]] T get() const noexcept {
     T out;
-    Atomics::read_plain(&out, &value_, sizeof out);
+    Atomics::read_nonatomic(&out, &value_, sizeof out);
     return out;
   }
-  void set(T value) noexcept { Atomics::write_plain(&value_, &value, sizeof value); }
+  void set(T value) noexcept { Atomics::write_nonatomic(&value_, &value, sizeof value); }
 
  private:
   T value_{};

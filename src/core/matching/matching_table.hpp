@@ -40,7 +40,7 @@ class basic_matching_table {
  public:
   using node = basic_match_node<Atomics>;
 
-  /// What `insert_at_once` leaves to be done: the bucket that it has locked, if any.
+  /// What `fast_insert` leaves to be done: the bucket that it has locked, if any.
   class half_done {
    public:
     half_done() noexcept = default;
@@ -83,7 +83,7 @@ class basic_matching_table {
 
   /// The same in two steps, of which the first one calls nothing. It inserts `mine`, whose key is `key`, where that is
   /// simple: true, and `mine` may be gone. False: `rest` has to be handed to `insert_rest`, at once.
-  [[nodiscard]] [[gnu::always_inline]] bool insert_at_once(node& mine, const match_key& key, half_done& rest) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] bool fast_insert(node& mine, const match_key& key, half_done& rest) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
     // [matching.enter] acquire <- [matching.leave]: a thread that finds it locked waits in the second step.
@@ -229,21 +229,21 @@ class basic_matching_table {
 
   static match_key key_of(const node& of) noexcept {
     match_key out;
-    Atomics::read_plain(&out, &of.key, sizeof out);
+    Atomics::read_nonatomic(&out, &of.key, sizeof out);
     return out;
   }
   // Word by word: a copy of the whole key would pass through memory.
   static bool has_key(const node& of, const match_key& key) noexcept {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(&of.key);
     std::uint64_t who, tag, policy;
-    Atomics::read_plain(&who, words, sizeof who);
-    Atomics::read_plain(&tag, words + 1, sizeof tag);
-    Atomics::read_plain(&policy, words + 2, sizeof policy);
+    Atomics::read_nonatomic(&who, words, sizeof who);
+    Atomics::read_nonatomic(&tag, words + 1, sizeof tag);
+    Atomics::read_nonatomic(&policy, words + 2, sizeof policy);
     return ((who ^ key.who) | (tag ^ key.tag) | (policy ^ key.policy_word)) == 0;
   }
   static match_side side_of(const node& of) noexcept {
     match_side out{};
-    Atomics::read_plain(&out, &of.side, sizeof out);
+    Atomics::read_nonatomic(&out, &of.side, sizeof out);
     return out;
   }
 

@@ -72,11 +72,11 @@ class alignas(detail::cache_line_bytes) basic_packet_deque {
     held_.store(false, std::memory_order_release);
   }
   void write(std::uint32_t position, std::uint32_t packet) noexcept {
-    Atomics::write_plain(&places_[position & mask_], &packet, sizeof packet);
+    Atomics::write_nonatomic(&places_[position & mask_], &packet, sizeof packet);
   }
   [[nodiscard]] std::uint32_t read(std::uint32_t position) const noexcept {
     std::uint32_t packet = 0;
-    Atomics::read_plain(&packet, &places_[position & mask_], sizeof packet);
+    Atomics::read_nonatomic(&packet, &places_[position & mask_], sizeof packet);
     return packet;
   }
 

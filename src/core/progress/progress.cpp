@@ -58,7 +58,7 @@ bool device_state::poll_idle() noexcept {
     return poll_others(arrived, 0);
   }
   // The same as `end_call` and `look_elsewhere` would do, without the registers that they need for more.
-  if (base::has_fast_ways && hooks_.is_empty() && policy_ == progress_policy::local &&
+  if (base::has_fast_paths && hooks_.is_empty() && policy_ == progress_policy::local &&
       (index_ == 0 || quiet_calls_ + 1 < quiet_calls_max)) [[likely]] {
     ++quiet_calls_;
     counts_.quiet();

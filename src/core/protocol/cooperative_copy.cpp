@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t shared_bytes_min = 2 * copy_share::piece_bytes_min;
 
 // Pieces copied in one call of progress: some tens of microseconds.
-constexpr unsigned pieces_at_once = 8;
+constexpr unsigned pieces_per_call = 8;
 
 // What the sender has to write from; null where there is nothing (any more): it comes too late, and the operation may
 // be another one by now.
@@ -61,7 +61,7 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
 // The receiver copies its pieces, then waits for the pieces that the sender has claimed.
 bool fetch(device_state& dev, operation_state& operation) noexcept {
   copy_share& share = *operation.share;
-  for (unsigned i = 0; i < pieces_at_once; ++i) {
+  for (unsigned i = 0; i < pieces_per_call; ++i) {
     const shared_piece piece = share.claim(operation.share_number, operation.bytes);
     if (piece.bytes == 0) break;
     const net::copy_result result =
@@ -111,7 +111,7 @@ bool on_request(device_state& dev, const net::arrival& message) noexcept {
 // A piece that is claimed is written in the same call: the receiver waits for it, and who knows when this thread makes
 // progress again. While it is in hand, the operation that it is of is certain to wait for its answer.
 bool write(device_state& dev, operation_state& help) noexcept {
-  for (unsigned i = 0; i < pieces_at_once; ++i) {
+  for (unsigned i = 0; i < pieces_per_call; ++i) {
     bool is_wrong = false;
     const operation_state* const from = find_shared(dev, help.remote_ticket, help.peer, help.bytes, is_wrong);
     const std::byte* const source = from != nullptr ? from->source.address() : nullptr;

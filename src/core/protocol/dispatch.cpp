@@ -21,12 +21,12 @@ namespace weft::core {
 // The shortest way: an active message of one word goes into its queue's slot. Null: nothing has happened.
 [[gnu::always_inline]] inline const void* device_state::take_active_word(std::uint32_t source, std::uint32_t id,
                                                                          const std::byte* tag_and_payload) noexcept {
-  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().find_at_once(id));
+  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(id));
   if (to == nullptr || to->queue == nullptr) return nullptr;
   constexpr std::uint64_t head =
       detail::record_head(0, operation::message, detail::payload_place::in_record, net::word_bytes);
   const completion* const object = to->target;
-  const bool pushed = to->queue->try_push_at_once([&](auto& slot) {
+  const bool pushed = to->queue->fast_push([&](auto& slot) {
     slot.put(0, head | source);
     slot.put_from(1, tag_and_payload);
     slot.put_from(2, tag_and_payload + sizeof(std::uint64_t));
@@ -43,9 +43,9 @@ void device_state::on_stop(const void* signalled) noexcept {
 }
 
 // Short messages, which most are: an active message goes into its queue's slot without a detour, a send to its receive.
-[[gnu::always_inline]] inline bool device_state::take_at_once(std::uint32_t source, const net::header& what,
-                                                              const std::byte* payload, std::uint32_t bytes,
-                                                              bool& consumed) noexcept {
+[[gnu::always_inline]] inline bool device_state::fast_take(std::uint32_t source, const net::header& what,
+                                                           const std::byte* payload, std::uint32_t bytes,
+                                                           bool& consumed) noexcept {
   if (what.kind != static_cast<std::uint32_t>(wire::active_message)) {
     const std::uint32_t policy = what.kind >> 8;
     if (kind_of(what.kind) != wire::send || what.id != default_matching_engine ||
@@ -56,7 +56,7 @@ void device_state::on_stop(const void* signalled) noexcept {
     if (consumed) counts_.took(bytes);
     return true;
   }
-  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().find_at_once(what.id));
+  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(what.id));
   if (to == nullptr || to->queue == nullptr) return false;
   const std::uint64_t head = detail::record_head(source, operation::message, detail::payload_place::in_record, bytes);
   completion* const object = to->target;

@@ -30,7 +30,7 @@ struct transfer_request {
 };
 
 /// A put or get of memory that is mapped here is no more than a copy, as long as that takes no longer than a post may.
-inline constexpr std::size_t copied_at_once_max = std::size_t{64} << 10;
+inline constexpr std::size_t copied_in_call_max = std::size_t{64} << 10;
 
 namespace one_sided {
 

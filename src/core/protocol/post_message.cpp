@@ -66,8 +66,8 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
   return status::retry(shortage_of(result));
 }
 
-status try_post(device_state& dev, const message_request& request, bool at_once) noexcept {
-  if (!at_once) return post_rts(dev, request);
+status try_post(device_state& dev, const message_request& request, bool eager) noexcept {
+  if (!eager) return post_rts(dev, request);
   shortage reason = shortage::none;
   const net::header what = header_of(request.eager, request);
   if (post_eager(dev, request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
@@ -76,10 +76,10 @@ status try_post(device_state& dev, const message_request& request, bool at_once)
   return status::retry(reason);
 }
 
-status post_later(device_state& dev, const message_request& request, bool at_once) {
+status post_later(device_state& dev, const message_request& request, bool eager) {
   operation_state* operation = dev.runtime().operations().posts().try_get();
   if (operation == nullptr) throw_backlog_full(request.what, request.peer, dev.runtime().operations().posts().count());
-  describe(*operation, request, at_once ? request.eager : request.rts);
+  describe(*operation, request, eager ? request.eager : request.rts);
   if (request.delivered) dev.runtime().await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is added
   dev.defer(*operation, step::post);
@@ -116,10 +116,10 @@ status post_and_signal(device_state& dev, const message_request& request) {
 }
 
 status try_post_message(device_state& dev, const message_request& request) {
-  const bool at_once = is_eager(dev, request);
-  if (!request.allow_done && at_once) return post_and_signal(dev, request);
-  const status result = try_post(dev, request, at_once);
-  if (result.is_retry() && !request.allow_retry) return post_later(dev, request, at_once);
+  const bool eager = is_eager(dev, request);
+  if (!request.allow_done && eager) return post_and_signal(dev, request);
+  const status result = try_post(dev, request, eager);
+  if (result.is_retry() && !request.allow_retry) return post_later(dev, request, eager);
   return result;
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t fetch_bytes_max = std::uint64_t{512} << 10;
 
 // Packets of one long message that are sent in one call of progress.
-constexpr unsigned chunks_at_once = 8;
+constexpr unsigned chunks_per_call = 8;
 
 // Both ends are told: it would wait for ever.
 bool fail_for_memory(device_state& dev, operation_state& operation, remote_entry& to,
@@ -147,7 +147,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
           : wire::chunk;
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until the last is out
   std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);           // [own] the sender's alone
-  for (unsigned i = 0; i < chunks_at_once && sent < operation.bytes; ++i) {
+  for (unsigned i = 0; i < chunks_per_call && sent < operation.bytes; ++i) {
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
     const std::uint32_t packet = packets.try_get_for(bytes);

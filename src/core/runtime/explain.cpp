@@ -28,7 +28,8 @@ constexpr std::string_view way_of(protocol chosen) noexcept {
   return "";
 }
 
-std::string reasons(protocol chosen, std::size_t bytes, const runtime_attributes& sizes, const net::copy_way& copies) {
+std::string reasons(protocol chosen, std::size_t bytes, const runtime_attributes& sizes,
+                    const net::direct_copies& copies) {
   std::string out;
   const auto not_by = [&](std::string_view way, const std::string& why) {
     out += fmt::format("  not {}: {}\n", way, why);
@@ -95,7 +96,7 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   }
   if (through == nullptr) return fmt::format("rank {} has no way to rank {}\n", rank(), peer);
   const runtime_attributes& sizes = attributes();
-  const net::copy_way copies = through->copies(peer);
+  const net::direct_copies copies = through->copies(peer);
   const protocol chosen = bytes <= sizes.inject_bytes_max ? protocol::inject
                           : bytes <= sizes.packet_bytes   ? protocol::packet
                           : copies.possible               ? protocol::copied

@@ -73,7 +73,7 @@ class region_table {
                                     std::uint64_t bytes) const noexcept;
 
   /// The memory of `locate` where that is a peer's and mapped here, for the common put and get; null says nothing.
-  [[nodiscard]] std::byte* mapped_at_once(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+  [[nodiscard]] std::byte* mapped_in_call(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
                                           std::uint64_t bytes) const noexcept {
     std::byte* const table = peers_[rank];
     if (table == nullptr) return nullptr;

@@ -47,10 +47,10 @@ bool descriptor_state::arm() {
   set_unreadable();
   device_state& standard = owner_.default_state();
   if (parking::look(through_, standard) == stillness::busy) return false;
-  bed_.emplace(owner_.parking(), parking::completions{}, through_.index(), true);
+  sleep_scope_.emplace(owner_.parking(), parking::completions{}, through_.index(), true);
   since_ = owner_.parking().prepare_sleep(through_, standard);
   if (since_.still == stillness::busy) {
-    bed_.reset();
+    sleep_scope_.reset();
     return false;
   }
   {
@@ -70,7 +70,7 @@ void descriptor_state::run() noexcept {
       base::sleep_while(since_.first, since_.second, since_.longest);
       lock.lock();
     }
-    bed_.reset();
+    sleep_scope_.reset();
     if (stops_) return;
     // Before it may be armed again, which makes it unreadable.
     set_readable();

@@ -48,7 +48,7 @@ class descriptor_state {
   bool armed_ = false;
   bool stops_ = false;
   parking::last_look since_{};
-  std::optional<parking::bed> bed_;  // while armed
+  std::optional<parking::sleep_scope> sleep_scope_;  // while armed
 
   std::thread thread_;
   base::copy_mark copy_;

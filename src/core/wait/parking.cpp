@@ -59,7 +59,7 @@ bool parking::park(device_state& through, device_state& standard, completions on
     sched_yield();  // another thread is at it, or something waits for a peer
     return false;
   }
-  const bed mine{*this, on, through.index()};
+  const sleep_scope mine{*this, on, through.index()};
   const last_look last = prepare_sleep(through, standard);
   if (is_done(what)) return true;
   if (last.still == stillness::busy) {
@@ -92,11 +92,11 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
 }
 
 // Leaves however the wait ends, by an exception of the condition as well.
-parking::bed::bed(parking& lot, completions on, std::uint32_t device, bool on_all) noexcept
+parking::sleep_scope::sleep_scope(parking& lot, completions on, std::uint32_t device, bool on_all) noexcept
     : lot_{lot}, me_{on, on_all, device} {
   lot_.enter(me_);
 }
-parking::bed::~bed() { lot_.leave(me_); }
+parking::sleep_scope::~sleep_scope() { lot_.leave(me_); }
 
 void parking::wake_device(std::uint32_t device) noexcept {
   net::sleep_word& word = (*words_)[device];

@@ -62,7 +62,7 @@ class parking {
   /// The objects that a thread waits for: a signal of any of them wakes it.
   using completions = std::span<const completion* const>;
 
-  class bed;
+  class sleep_scope;
   /// The result of the last look before a sleep, and the words to sleep on.
   struct last_look {
     base::awaited_word first;
@@ -70,8 +70,8 @@ class parking {
     stillness still;
     time_point longest;
   };
-  /// Announces the sleep at the words of both devices and looks a last time. A thread that is in a `bed` already misses
-  /// no wake-up from now on.
+  /// Announces the sleep at the words of both devices and looks a last time. A thread that has a `sleep_scope` already
+  /// misses no wake-up from now on.
   [[nodiscard]] last_look prepare_sleep(device_state& through, device_state& standard) noexcept;
   [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
 
@@ -111,12 +111,12 @@ class parking {
 };
 
 /// While a thread has one, it is woken when one of `on` is signalled, or any object if `on_all`.
-class parking::bed {
+class parking::sleep_scope {
  public:
-  bed(parking& lot, completions on, std::uint32_t device, bool on_all = false) noexcept;
-  ~bed();
-  bed(const bed&) = delete;
-  bed& operator=(const bed&) = delete;
+  sleep_scope(parking& lot, completions on, std::uint32_t device, bool on_all = false) noexcept;
+  ~sleep_scope();
+  sleep_scope(const sleep_scope&) = delete;
+  sleep_scope& operator=(const sleep_scope&) = delete;
 
  private:
   parking& lot_;

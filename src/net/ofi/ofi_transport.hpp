@@ -47,7 +47,7 @@ class ofi_transport final : public transport {
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return peer != self_; }
   [[nodiscard]] bool reaches_all() const noexcept override { return true; }
   [[nodiscard]] memory_sharing* sharing() noexcept override { return nullptr; }
-  [[nodiscard]] copy_way copies(std::uint32_t /*peer*/) const noexcept override {
+  [[nodiscard]] direct_copies copies(std::uint32_t /*peer*/) const noexcept override {
     return {false, "this transport copies nothing directly"};
   }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }

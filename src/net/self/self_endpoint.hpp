@@ -54,7 +54,7 @@ class self_endpoint final : public endpoint<Sink> {
  private:
   post_result push(std::uint32_t device, const header& what, const void* payload, std::uint32_t bytes,
                    bool carries_packet) noexcept {
-    self_transport::loop& ring = owner_->way(device, slot_);
+    self_transport::loop& ring = owner_->ring_to(device, slot_);
     if (!ring.sending.try_enter()) return post_result::busy;
     const bool pushed = ring.sender.try_push(what, payload, bytes, carries_packet);
     ring.sending.leave();

@@ -20,16 +20,16 @@ self_transport::self_transport(const transport_context& context)
 
 self_transport::~self_transport() = default;
 
-self_transport::loop& self_transport::way(std::uint32_t device, std::uint32_t own) noexcept {
+self_transport::loop& self_transport::ring_to(std::uint32_t device, std::uint32_t own) noexcept {
   if (device == any_device || device == own) return *slots_[own].ring;
   const std::uint32_t named = device % static_cast<std::uint32_t>(slots_.size());
-  // [self.way] acquire <- [self.open]: the ring of a live slot is there. Device 0's always is.
+  // [self.ring] acquire <- [self.open]: the ring of a live slot is there. Device 0's always is.
   return *slots_[slots_[named].live.load(std::memory_order_acquire) ? named : 0].ring;
 }
 
 void self_transport::begin(std::uint32_t slot) {
   if (!slots_[slot].ring) slots_[slot].ring = std::make_unique<loop>(slot, ring_cells_);
-  // [self.open] release -> [self.way]: the ring is made.
+  // [self.open] release -> [self.ring]: the ring is made.
   slots_[slot].live.store(true, std::memory_order_release);
 }
 

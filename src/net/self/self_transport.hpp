@@ -26,7 +26,7 @@ class self_transport final : public transport {
   [[nodiscard]] const char* name() const noexcept override { return "self"; }
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return peer == rank_; }
   [[nodiscard]] bool reaches_all() const noexcept override { return is_alone_; }
-  [[nodiscard]] copy_way copies(std::uint32_t /*peer*/) const noexcept override {
+  [[nodiscard]] direct_copies copies(std::uint32_t /*peer*/) const noexcept override {
     return {true, "it is the rank's own memory"};
   }
   [[nodiscard]] memory_sharing* sharing() noexcept override { return nullptr; }
@@ -55,7 +55,7 @@ class self_transport final : public transport {
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
   [[nodiscard]] loop& loop_at(std::uint32_t slot) noexcept { return *slots_[slot].ring; }
   /// The ring for a message that names `device`, sent from the device in slot `own`.
-  [[nodiscard]] loop& way(std::uint32_t device, std::uint32_t own) noexcept;
+  [[nodiscard]] loop& ring_to(std::uint32_t device, std::uint32_t own) noexcept;
   [[nodiscard]] sleep_word& sleep_word_of(const loop& ring) noexcept { return (*sleepers_)[ring.slot % slots_max]; }
   /// Makes the ring of a slot where it has none yet; messages may come from now on.
   void begin(std::uint32_t slot);

@@ -71,7 +71,7 @@ bool peer::has_hung_up() const noexcept {
   return ::poll(&entry, 1, 0) > 0;
 }
 
-copy_way peer::copies() const noexcept {
+direct_copies peer::copies() const noexcept {
   if (!can_read_) return {false, "WEFT_SHM_CMA=off, or the kernel forbids it (seccomp, Yama, a different user)"};
   return {true, same_process_ ? "both are threads of one process" : "process_vm_readv and process_vm_writev"};
 }

@@ -81,7 +81,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   /// Finds out whether the peer's memory can be read. Called once, when all ranks are attached.
   void probe(bool wanted) noexcept;
   [[nodiscard]] bool can_read() const noexcept { return can_read_; }
-  [[nodiscard]] copy_way copies() const noexcept;
+  [[nodiscard]] direct_copies copies() const noexcept;
 
  private:
   [[nodiscard]] bool has_hung_up() const noexcept;

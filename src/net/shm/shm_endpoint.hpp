@@ -68,7 +68,7 @@ class shm_endpoint final : public endpoint<Sink> {
   [[nodiscard]] unsigned poll_stopped(incoming* const* ring, Sink& sink, unsigned budget, unsigned moved,
                                       const void* mark) noexcept;
   [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
-  [[nodiscard]] static bool deliver_at_once(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
+  [[nodiscard]] static bool fast_deliver(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
   [[nodiscard]] bool deliver(incoming& from, cell_info info, Sink& sink) noexcept;
   [[nodiscard]] bool deliver_packet(peer& source, cell_info info, header what, const std::byte* payload,
                                     Sink& sink) noexcept;
@@ -144,7 +144,7 @@ template <class Sink>
       if (!from.source->is_in_this_process()) base::came_in();
       from.receiver.prefetch();  // as above
       bool consumed;
-      if (!deliver_at_once(from, info, sink, consumed)) consumed = deliver(from, info, sink);
+      if (!fast_deliver(from, info, sink, consumed)) consumed = deliver(from, info, sink);
       if (!consumed) {
         if constexpr (notes_no_room<Sink>) sink.note_no_room();
         break;
@@ -169,12 +169,12 @@ template <class Sink>
 
 // False: this takes a second look.
 template <class Sink>
-[[gnu::always_inline]] inline bool shm_endpoint<Sink>::deliver_at_once(const incoming& from, cell_info info, Sink& sink,
-                                                                       bool& consumed) noexcept {
-  if constexpr (takes_at_once<Sink>) {
+[[gnu::always_inline]] inline bool shm_endpoint<Sink>::fast_deliver(const incoming& from, cell_info info, Sink& sink,
+                                                                    bool& consumed) noexcept {
+  if constexpr (has_fast_take<Sink>) {
     header what;
     const std::byte* const payload = from.receiver.read(info, what);
-    return info.is_plain() && sink.take_at_once(from.rank, what, payload, info.bytes(), consumed);
+    return info.is_inline() && sink.fast_take(from.rank, what, payload, info.bytes(), consumed);
   } else {
     return false;
   }
@@ -184,8 +184,8 @@ template <class Sink>
 [[gnu::noinline]] bool shm_endpoint<Sink>::deliver(incoming& from, cell_info info, Sink& sink) noexcept {
   header what;
   const std::byte* const payload = from.receiver.read(info, what);
-  return info.is_plain() ? sink.on_message({from.rank, what, payload, info.bytes(), nullptr})
-                         : deliver_packet(*from.source, info, what, payload, sink);
+  return info.is_inline() ? sink.on_message({from.rank, what, payload, info.bytes(), nullptr})
+                          : deliver_packet(*from.source, info, what, payload, sink);
 }
 
 // A cell that hands over a packet, or one that can't be.

@@ -6,21 +6,21 @@
 namespace weft::net::shm {
 
 // First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
-post_result shm_port::push_anew(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
+post_result shm_port::push_slow(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
                                 std::uint32_t bytes) noexcept {
-  outgoing* way = own_->find_way(peer, device);
-  return way == nullptr ? post_result::full : way->push(shared_, what, payload, bytes);
+  outgoing* ring = own_->find_ring(peer, device);
+  return ring == nullptr ? post_result::full : ring->push(shared_, what, payload, bytes);
 }
 
 post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                std::uint32_t bytes) noexcept {
-  outgoing* way = routes_[peer].known_way(device);
-  if (way == nullptr) way = own_->find_way(peer, device);
-  if (way == nullptr) return post_result::full;
+  outgoing* ring = routes_[peer].known_ring(device);
+  if (ring == nullptr) ring = own_->find_ring(peer, device);
+  if (ring == nullptr) return post_result::full;
   // Lent before it is published, as the peer may return it before the push returns; and not where it doesn't go: a
   // wild peer would return what is still the caller's.
   const packet_reference reference{packet, bytes};
-  return way->push(shared_, what, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
+  return ring->push(shared_, what, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
 }
 
 void shm_port::look_for_rings() noexcept {

@@ -21,10 +21,10 @@ class shm_port {
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
                                        const void* payload, std::uint32_t bytes) noexcept {
-    outgoing* way = routes_[peer].known_way(device);
-    if (way == nullptr) [[unlikely]]
-      return push_anew(peer, device, what, payload, bytes);
-    return way->push(shared_, what, payload, bytes);
+    outgoing* ring = routes_[peer].known_ring(device);
+    if (ring == nullptr) [[unlikely]]
+      return push_slow(peer, device, what, payload, bytes);
+    return ring->push(shared_, what, payload, bytes);
   }
   [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept { return &routes_[peer]; }
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
@@ -56,7 +56,7 @@ class shm_port {
 
  private:
   // First contact, or the peer's devices have changed: apart, so that the fast path needs no registers saved.
-  [[nodiscard]] [[gnu::noinline]] post_result push_anew(std::uint32_t peer, std::uint32_t device, const header& what,
+  [[nodiscard]] [[gnu::noinline]] post_result push_slow(std::uint32_t peer, std::uint32_t device, const header& what,
                                                         const void* payload, std::uint32_t bytes) noexcept;
 
   bool list_rings() noexcept;

@@ -38,7 +38,7 @@ class shm_transport final : public transport, public memory_sharing {
     return peers_[rank]->is_attached() ? peers_[rank]->shared_memory() : nullptr;
   }
   [[nodiscard]] std::size_t shared_bytes() const noexcept override { return layout_.shape.shared_bytes; }
-  [[nodiscard]] copy_way copies(std::uint32_t peer) const noexcept override { return peers_[peer]->copies(); }
+  [[nodiscard]] direct_copies copies(std::uint32_t peer) const noexcept override { return peers_[peer]->copies(); }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
   unsigned reclaim_packets() noexcept override;
   [[nodiscard]] sleep_words& shared_sleep_words() noexcept override { return header().sleepers; }

@@ -30,7 +30,7 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
   }
 }
 
-outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
+outgoing* slot::find_ring(std::uint32_t to, std::uint32_t device) noexcept {
   // Around the look and both stores: of two threads, who stores last has seen the newer devices.
   const std::scoped_lock lock{making_};
   const std::uint64_t seen = routes_[to].live_devices();
@@ -41,19 +41,19 @@ outgoing* slot::find_way(std::uint32_t to, std::uint32_t device) noexcept {
   if (wanted >= slots_max || (live >> wanted & 1) == 0) {
     wanted = nth_live(live, wanted % static_cast<std::uint32_t>(std::popcount(live)));
   }
-  outgoing* found = make_way(to, wanted);
+  outgoing* found = make_ring(to, wanted);
   if (device == any_device && found != nullptr) {
     route& cached = routes_[to];
-    // [shm.reroute_way] release -> [shm.route_way]: the ring is made.
-    cached.way.store(found, std::memory_order_release);
-    // [shm.reroute] release -> [shm.route]: after the way, so that nobody takes an older one for these devices; and
+    // [shm.reroute_ring] release -> [shm.route_ring]: the ring is made.
+    cached.ring.store(found, std::memory_order_release);
+    // [shm.reroute] release -> [shm.route]: after the ring, so that nobody takes an older one for these devices; and
     // under the lock, so that no older one comes between.
     cached.live.store(seen, std::memory_order_release);
   }
   return found;
 }
 
-outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
+outgoing* slot::make_ring(std::uint32_t to, std::uint32_t device) noexcept {
   std::atomic<outgoing*>& place = endpoint_of_[to][device];
   if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [locked]
   const peer& target = *(*peers_)[to];
@@ -64,7 +64,7 @@ outgoing* slot::make_way(std::uint32_t to, std::uint32_t device) noexcept {
     return nullptr;
   }
   target.connect(device, index_);
-  // [shm.make_way] release -> [shm.device_way]: the ring is made.
+  // [shm.make_ring] release -> [shm.device_ring]: the ring is made.
   place.store(made_.back().get(), std::memory_order_release);
   return made_.back().get();
 }

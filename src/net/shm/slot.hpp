@@ -30,13 +30,13 @@ class slot {
  public:
   slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index);
 
-  /// The known ways, by rank.
+  /// The known routes, by rank.
   [[nodiscard]] route* routes() noexcept { return routes_.data(); }
 
   /// The ring to the device of `to` that a message naming `device` goes to, found anew. The first message to a device
   /// makes the ring, which allocates; null if memory for that is not to be had, or the peer has no devices.
   /// **Threads**: any.
-  [[nodiscard]] outgoing* find_way(std::uint32_t to, std::uint32_t device) noexcept;
+  [[nodiscard]] outgoing* find_ring(std::uint32_t to, std::uint32_t device) noexcept;
 
   /// Rings that peers have opened to this slot. **Threads**: the one that polls.
   [[nodiscard]] std::deque<incoming>& sources() noexcept { return sources_; }
@@ -49,7 +49,7 @@ class slot {
 
  private:
   // Under `making_`.
-  [[nodiscard]] outgoing* make_way(std::uint32_t to, std::uint32_t device) noexcept;
+  [[nodiscard]] outgoing* make_ring(std::uint32_t to, std::uint32_t device) noexcept;
   void add_sources(std::uint32_t source, std::uint64_t devices);
 
   std::vector<std::unique_ptr<peer>>* peers_;
@@ -58,7 +58,7 @@ class slot {
   std::uint32_t index_;
   std::vector<route> routes_;
   std::vector<std::array<std::atomic<outgoing*>, slots_max>> endpoint_of_;  // by peer and its device
-  std::mutex making_;                                                       // ways, and what `routes_` knows of them
+  std::mutex making_;                                                       // rings, and what `routes_` knows of them
   std::vector<std::unique_ptr<outgoing>> made_;                             // under `making_`
   const std::atomic<std::uint64_t>* connects_;                              // of our segment: a word for each rank
   std::vector<std::uint64_t> connected_;                                    // what is in `sources_`

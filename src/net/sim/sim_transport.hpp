@@ -34,7 +34,7 @@ class sim_transport final : public transport, public memory_sharing {
   [[nodiscard]] bool reaches(std::uint32_t peer) const noexcept override { return wrapped_->reaches(peer); }
   [[nodiscard]] bool reaches_all() const noexcept override { return wrapped_->reaches_all(); }
   [[nodiscard]] memory_sharing* sharing() noexcept override { return wrapped_->sharing() != nullptr ? this : nullptr; }
-  [[nodiscard]] copy_way copies(std::uint32_t peer) const noexcept override { return wrapped_->copies(peer); }
+  [[nodiscard]] direct_copies copies(std::uint32_t peer) const noexcept override { return wrapped_->copies(peer); }
   void use_packets(packet_store& packets) noexcept override { wrapped_->use_packets(packets); }
   void use_sleep_words(sleep_words& words) noexcept override { wrapped_->use_sleep_words(words); }
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return false; }

@@ -44,7 +44,7 @@ struct item : match_node {
 match_result insert(matching_table& table, match_node& node, match_node*& found) {
   if (node.side == match_side::send) return table.insert(node, found);
   matching_table::half_done rest;
-  return table.insert_at_once(node, node.key, rest) ? match_result::inserted : table.insert_rest(rest, node, found);
+  return table.fast_insert(node, node.key, rest) ? match_result::inserted : table.insert_rest(rest, node, found);
 }
 
 match_node* inserted_or_matched(matching_table& table, match_node& node) {

@@ -15,7 +15,7 @@ struct ring {
   cell all[cells]{};
 };
 
-class cell_way : public testing::TestWithParam<bool> {
+class route_to_a_device : public testing::TestWithParam<bool> {
  protected:
   // How often the last of `count` messages was announced, and the answer.
   post_result push(unsigned& announced) {
@@ -30,7 +30,7 @@ class cell_way : public testing::TestWithParam<bool> {
 };
 
 // A packet that is lent to a peer before it is certain to go can be returned by a wild one while it is still here.
-TEST_P(cell_way, announces_no_message_that_does_not_go) {
+TEST_P(route_to_a_device, announces_no_message_that_does_not_go) {
   unsigned announced = 0;
   for (std::uint32_t i = 0; i < cells; ++i) {
     EXPECT_EQ(push(announced), post_result::ok);
@@ -45,7 +45,7 @@ TEST_P(cell_way, announces_no_message_that_does_not_go) {
   way_.sending.leave();
 }
 
-INSTANTIATE_TEST_SUITE_P(of_a_device, cell_way, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(of_a_device, route_to_a_device, testing::Bool(),
                          [](const auto& each) { return each.param ? "that_is_shared" : "of_one_thread"; });
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(id_table, tells_unknown_present_and_withdrawn_apart_after_tombstones_have_l
   EXPECT_EQ(table.compact(), nullptr) << "there are no tombstones any more";
   for (const std::uint32_t id : {2u, 0u, 0xffffffffu, 0xfffffffeu, 9u}) {
     EXPECT_EQ(table.state(id), presence::withdrawn) << id;
-    EXPECT_EQ(table.find_at_once(id), nullptr) << id;
+    EXPECT_EQ(table.try_find(id), nullptr) << id;
     EXPECT_FALSE(table.insert(id, &object)) << id << " is taken twice";
     EXPECT_FALSE(table.withdraw(id)) << id;
   }
