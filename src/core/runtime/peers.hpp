@@ -1,4 +1,4 @@
-// What a runtime knows of each rank: operations that a flush waits for, those that failed late, and why nothing can be
+// What a runtime knows of each rank: operations that a flush waits for, operations that failed late, why nothing can be
 // sent there any more.
 //
 // Cost to an operation that a flush waits for: one addition and one subtraction in a word of its rank's.
@@ -21,7 +21,7 @@ class peers {
     // [flush.await] relaxed: the same thread may flush; another one that does has been told of the post.
     awaited_[peer].fetch_add(1, std::memory_order_relaxed);
   }
-  /// One that was awaited is through; whether it was the last.
+  /// An awaited operation is complete; whether it was the last.
   [[nodiscard]] bool forget(std::uint32_t peer) noexcept {
     // [flush.through] release -> [flush.wait]: what the operation's answer told.
     return awaited_[peer].fetch_sub(1, std::memory_order_release) == 1;

@@ -15,7 +15,7 @@ namespace weft::core {
 remote_entry* registrations::add_entry(completion& target, std::uint32_t id, buffer_allocator* allocator) {
   if (leaving_.size() >= leaving_max_) {
     std::erase_if(leaving_, [](const auto& each) { return each.second.owner.has_all_back(); });
-    leaving_max_ = 2 * leaving_.size() + 16;  // so that looking at those that stay costs little per registration
+    leaving_max_ = 2 * leaving_.size() + 16;  // so that looking costs little per registration
   }
   auto* queue = dynamic_cast<completion_queue*>(&target);
   auto* slots = queue != nullptr && queue->bounded_ ? &*queue->bounded_ : nullptr;

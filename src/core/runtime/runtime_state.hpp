@@ -105,7 +105,7 @@ class runtime_state {
   /// Messages for ids that are not registered yet.
   [[nodiscard]] kept_messages& kept() noexcept { return kept_; }
 
-  /// Of long messages, which both sides copy.
+  /// Long messages that both sides copy.
   [[nodiscard]] copy_shares& shares() noexcept { return *shares_; }
   /// What remote handles of this runtime's job carry.
   [[nodiscard]] std::uint64_t job() const noexcept { return job_; }
