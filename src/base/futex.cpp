@@ -12,8 +12,8 @@
 namespace weft::base {
 namespace {
 
-timespec time_of(std::chrono::steady_clock::time_point when) noexcept {
-  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
+timespec time_of(clock::time_point until) noexcept {
+  const auto since = std::chrono::nanoseconds{clock::end_of_sleep(until).time_since_epoch()}.count();
   return {.tv_sec = since / 1'000'000'000, .tv_nsec = since % 1'000'000'000};
 }
 
@@ -36,8 +36,7 @@ long sleep_on_both(const awaited_word& first, const awaited_word& second, const 
 
 }  // namespace
 
-void sleep_while(const awaited_word& first, const awaited_word& second,
-                 std::chrono::steady_clock::time_point until) noexcept {
+void sleep_while(const awaited_word& first, const awaited_word& second, clock::time_point until) noexcept {
   const timespec limit = time_of(until);
   if (second.word == nullptr) {
     ::syscall(__NR_futex, first.word, FUTEX_WAIT_BITSET, first.expected, &limit, nullptr, FUTEX_BITSET_MATCH_ANY);

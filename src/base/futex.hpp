@@ -4,8 +4,9 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
+
+#include "base/clock.hpp"
 
 namespace weft::base {
 
@@ -18,8 +19,7 @@ struct awaited_word {
 /// Sleeps while the words (the first one alone, where that of `second` is null) hold what is expected, until they are
 /// woken, or `until`. May return early for no reason. Where the kernel can't wait for two words, it sleeps for a
 /// millisecond at most.
-void sleep_while(const awaited_word& first, const awaited_word& second,
-                 std::chrono::steady_clock::time_point until) noexcept;
+void sleep_while(const awaited_word& first, const awaited_word& second, clock::time_point until) noexcept;
 
 /// Wakes all that sleep on `word`.
 void wake_all(const std::atomic<std::uint32_t>& word) noexcept;

@@ -4,10 +4,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "base/clock.hpp"
 
 namespace weft::base {
 
@@ -20,7 +21,7 @@ namespace weft::base {
 [[nodiscard]] inline std::uint64_t random_word() noexcept {
   std::uint64_t out = 0;
   if (try_fill_random(std::as_writable_bytes(std::span{&out, 1}))) return out;
-  const auto time = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  const auto time = static_cast<std::uint64_t>(clock::now().time_since_epoch().count());
   return (time ^ static_cast<std::uint64_t>(::getpid()) << 32) * 0x9e37'79b9'7f4a'7c15 | 1;
 }
 

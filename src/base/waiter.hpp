@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "base/this_suspender.hpp"
 #include "weft/suspender.hpp"
@@ -37,7 +38,7 @@ class waiter {
       std::uint32_t awaited = nothing_yet;
       // [waiter.sleep] relaxed: who comes sees it, as both exchange one word.
       state_.compare_exchange_strong(awaited, asleep, std::memory_order_relaxed);
-      sleep_while({&state_, asleep}, {}, std::chrono::steady_clock::now() + std::chrono::seconds{1});
+      sleep_while({&state_, asleep}, {}, clock::now() + std::chrono::seconds{1});
     }
   }
 

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/random.hpp"
 #include "boot/backends.hpp"
 #include "boot/file_directory.hpp"
@@ -23,7 +24,7 @@
 namespace weft::boot {
 namespace {
 
-using clock = std::chrono::steady_clock;
+using base::clock;
 
 constexpr const char* conflict_text =
     "two jobs were started in this directory at the same time; give each job one of its own";

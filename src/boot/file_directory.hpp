@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/not_inherited.hpp"
 
@@ -36,7 +37,7 @@ class held_file final : private base::not_inherited {
 /// All names are those of files in the directory. **Errors** boot_failed, with path and cause.
 class private_directory {
  public:
-  using clock = std::chrono::steady_clock;
+  using clock = base::clock;
 
   /// Opens the directory; makes it, with mode 0700, if only its last part is missing. One that another user owns or may
   /// write to is refused.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "boot/backends.hpp"
 #include "weft/error.hpp"
@@ -44,7 +45,9 @@ class local_board {
     if (++count_ == arrived_.size()) return open();
     const std::uint64_t round = round_;
     const auto over = [&] { return round_ != round || broken_; };
-    if (!moved_.wait_until(lock, std::chrono::steady_clock::now() + timeout_, over)) {
+    const base::clock::time_point deadline = base::clock::now() + timeout_;
+    while (!over() && base::clock::now() < deadline) moved_.wait_for(lock, base::clock::left_to_sleep(deadline));
+    if (!over()) {
       broken_ = true;
       for (std::uint32_t r = 0; r < size(); ++r) {
         if (!arrived_[r]) lost_.push_back(r);

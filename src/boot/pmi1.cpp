@@ -13,6 +13,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "boot/backends.hpp"
 #include "boot/pmi1_wire.hpp"
@@ -21,7 +22,7 @@
 namespace weft::boot {
 namespace {
 
-using clock = std::chrono::steady_clock;
+using base::clock;
 using pmi1::message;
 
 // Lines of other implementations are no longer than this, whatever they say about their values.
@@ -214,7 +215,7 @@ class pmi1_client final : public bootstrap {
   // False at the deadline.
   bool wait_for(short events, clock::time_point deadline) {
     for (;;) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(clock::left_to_sleep(deadline)).count();
       pollfd entry{server_.get(), events, 0};
       const int n = ::poll(&entry, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
       if (n > 0) return true;

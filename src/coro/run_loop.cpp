@@ -11,6 +11,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "base/clock.hpp"
 #include "core/api/refusals.hpp"
 #include "core/device/hook_list.hpp"
 #include "core/runtime/endings.hpp"
@@ -379,7 +380,7 @@ bool run_loop::run(const wait_options& options) {
 }
 
 bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& options) {
-  using clock = std::chrono::steady_clock;
+  using base::clock;
   const bool is_patient = options.timeout == wait_options{}.timeout;
   const clock::time_point begin = is_patient ? clock::time_point{} : clock::now();
   wait_options left = options;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/not_inherited.hpp"
 #include "fiber/worker.hpp"
 
@@ -16,7 +17,7 @@ namespace weft::fibers {
 
 class watch {
  public:
-  using clock = std::chrono::steady_clock;
+  using clock = base::clock;
 
   /// The workers outlive it.
   watch(std::span<const std::unique_ptr<worker>> workers, std::chrono::milliseconds patience);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
@@ -301,7 +302,7 @@ void worker::idle() noexcept {
     // [fiber.before_sleep] acquire <- [fiber.woken]: who wakes it after this changes the word that it sleeps at.
     const std::uint32_t before = woken_.load(std::memory_order_acquire);
     if (!is_over()) {
-      base::sleep_while({&woken_, before}, {}, std::chrono::steady_clock::now() + std::chrono::milliseconds{100});
+      base::sleep_while({&woken_, before}, {}, base::clock::now() + std::chrono::milliseconds{100});
     }
   }
   // [fiber.awake] relaxed: who sees the old value wakes it once more for nothing.

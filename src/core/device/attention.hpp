@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/clock.hpp"
 #include "core/device/shared_devices.hpp"
 
 namespace weft::core {
@@ -21,10 +22,7 @@ class attention {
  public:
   using nanoseconds = std::int64_t;
 
-  [[nodiscard]] static nanoseconds now() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
+  [[nodiscard]] static nanoseconds now() noexcept { return base::clock::now().time_since_epoch().count(); }
 
   [[nodiscard]] bool is_due(nanoseconds at) const noexcept { return at >= next_; }
   [[nodiscard]] bool is_due(std::uint32_t device, nanoseconds at) const noexcept { return at >= known_[device].due; }

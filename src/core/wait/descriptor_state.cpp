@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/runtime.hpp"
 #include "weft/wait_descriptor.hpp"
@@ -83,7 +84,7 @@ bool descriptor_state::has_changed(const parking::last_look& since) noexcept {
   const auto changed = [](const base::awaited_word& word) {
     return word.word != nullptr && word.word->load(std::memory_order_relaxed) != word.expected;
   };
-  return changed(since.first) || changed(since.second) || std::chrono::steady_clock::now() >= since.longest;
+  return changed(since.first) || changed(since.second) || base::clock::now() >= since.longest;
 }
 
 void descriptor_state::set_readable() const noexcept {

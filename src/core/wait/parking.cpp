@@ -13,7 +13,7 @@
 namespace weft::core {
 namespace {
 
-using clock = std::chrono::steady_clock;
+using base::clock;
 
 // Looks at the clock are rarer than looks at the condition.
 constexpr std::uint32_t looks_per_clock = 32;

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <span>
 
+#include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/turns.hpp"
@@ -25,7 +26,7 @@ namespace weft::core {
 
 class parking {
  public:
-  using time_point = std::chrono::steady_clock::time_point;
+  using time_point = base::clock::time_point;
   static constexpr std::chrono::milliseconds sleep_max{100};
   /// The same where a transport wakes no sleeper, or the kernel has no fence for all cores.
   static constexpr std::chrono::milliseconds nap_max{2};

@@ -14,6 +14,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/clock.hpp"
+
 namespace weft::core {
 
 class turns {
@@ -45,7 +47,7 @@ class turns {
   [[nodiscard]] std::uint32_t give_way(std::uint32_t looks, given& mine) noexcept;
 
  private:
-  using clock = std::chrono::steady_clock;
+  using clock = base::clock;
 
   bool wanted_ = false;
   std::atomic<clock::rep> kept_until_{0};  // no thread yields before

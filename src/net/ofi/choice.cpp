@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "net/ofi/port.hpp"
 #include "weft/error.hpp"
@@ -15,7 +16,7 @@ namespace weft::net::ofi {
 namespace {
 
 using namespace std::string_view_literals;
-using clock = std::chrono::steady_clock;
+using base::clock;
 
 // Those that reach other machines. `net` is the better tcp of 1.x; in 2.x `tcp` is.
 constexpr std::array candidates{"net"sv, "tcp"sv, "tcp;ofi_rxm"sv, "udp;ofi_rxd"sv};

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
@@ -69,9 +70,9 @@ ofi_transport::~ofi_transport() {
     static_cast<void>(fabric_.release());
     return;
   }
-  const auto until = std::chrono::steady_clock::now() + drain_time;
+  const auto until = base::clock::now() + drain_time;
   const auto is_sending = [](const device_slot& each) { return each.sender && each.sender->is_sending(); };
-  while (std::any_of(slots_.begin(), slots_.end(), is_sending) && std::chrono::steady_clock::now() < until) {
+  while (std::any_of(slots_.begin(), slots_.end(), is_sending) && base::clock::now() < until) {
     for (const device_slot& each : slots_) {
       if (!each.sender) continue;
       each.sender->losses().clear();  // there is nobody to tell

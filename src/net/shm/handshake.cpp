@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
@@ -51,7 +52,7 @@ class meeting {
         own_file_{own_file},
         bytes_{bytes},
         peers_{peers},
-        deadline_{std::chrono::steady_clock::now() + std::chrono::seconds{context.settings.boot_timeout_s}} {
+        deadline_{base::clock::now() + std::chrono::seconds{context.settings.boot_timeout_s}} {
     mine_ = {mark_.name(), this_process(), random_secret(), random_secret(), base::processors_of_this_thread()};
     {
       local_segments& here = locals();

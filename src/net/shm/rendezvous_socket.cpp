@@ -31,11 +31,11 @@ sockaddr_un address_of(const std::string& name, socklen_t& length) {
 
 void wait_for(std::span<pollfd> entries, deadline until) {
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    const int ready = left.count() > 0 ? ::poll(entries.data(), entries.size(), static_cast<int>(left.count())) : 0;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(base::clock::left_to_sleep(until)).count();
+    const int ready = ::poll(entries.data(), entries.size(), static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
     if (ready > 0) return;
-    if (ready == 0) throw error{errc::transport_failed, "nobody there within WEFT_BOOT_TIMEOUT_S"};
-    if (errno != EINTR) fail("waiting for a socket");
+    if (ready == 0 && left <= 0) throw error{errc::transport_failed, "nobody there within WEFT_BOOT_TIMEOUT_S"};
+    if (ready < 0 && errno != EINTR) fail("waiting for a socket");
   }
 }
 
@@ -103,7 +103,7 @@ base::descriptor connect_to(const std::string& name, deadline until) {
   while (::connect(out.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     // A full queue of visitors: try again shortly, until the deadline.
     if (errno != EAGAIN && errno != EINTR) fail("connecting to its socket");
-    if (std::chrono::steady_clock::now() > until) fail("connecting to its socket");
+    if (base::clock::now() > until) fail("connecting to its socket");
     ::poll(nullptr, 0, 1);
   }
   return out;

@@ -9,11 +9,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "net/shm/segment.hpp"
 
 namespace weft::net::shm {
 
-using deadline = std::chrono::steady_clock::time_point;
+using deadline = base::clock::time_point;
 
 // All of them throw weft::error transport_failed with the system's reason, at the latest at the deadline; out_of_memory
 // where it is this process that lacks something.

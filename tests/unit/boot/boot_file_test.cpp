@@ -276,7 +276,7 @@ TEST_F(boot_file, a_rank_says_what_it_waited_for_though_another_one_is_looking) 
     EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / place); }));
     {
       weft::boot::private_directory same{directory_.string()};
-      const auto now = std::chrono::steady_clock::now();
+      const auto now = weft::base::clock::now();
       const weft::boot::held_file looking = same.lock(now + 30s);
       std::this_thread::sleep_for(600ms);
     }

@@ -57,7 +57,7 @@ class scripted final : public boot::bootstrap {
   int fences_ = 0;
 };
 
-deadline soon() { return std::chrono::steady_clock::now() + std::chrono::seconds{30}; }
+deadline soon() { return base::clock::now() + std::chrono::seconds{30}; }
 
 // A rank's segment, as it should be.
 struct owned_segment {

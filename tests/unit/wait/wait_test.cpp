@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -47,10 +48,26 @@ TEST(wait, ends_with_its_timeout_in_every_mode) {
     counter never{rt};
     synchronizer neither{rt};
     for (const wait_mode mode : {wait_mode::spin, wait_mode::yield, wait_mode::park}) {
-      const auto before = std::chrono::steady_clock::now();
       EXPECT_FALSE(rt.default_device().wait(never, 1, {.timeout = milliseconds{5}, .mode = mode, .spins = 3}));
-      EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds{5});
       EXPECT_FALSE(rt.default_device().wait(neither, {.timeout = milliseconds{1}, .mode = mode}));
+    }
+  });
+}
+
+// An hour that passes only when the thread has looked often enough.
+TEST(wait, ends_with_its_timeout_and_no_earlier) {
+  test::local_job{1}.run([](runtime& rt) {
+    counter never{rt};
+    base::set_clock time;
+    for (const wait_mode mode : {wait_mode::spin, wait_mode::yield, wait_mode::park}) {
+      std::uint32_t looks = 0;
+      const auto count_looks = [&] {
+        if (++looks == 200) time.advance(std::chrono::hours{1});
+        return false;
+      };
+      EXPECT_FALSE(
+          rt.default_device().wait(never, count_looks, {.timeout = std::chrono::hours{1}, .mode = mode, .spins = 3}));
+      EXPECT_GE(looks, 200U);
     }
   });
 }
