@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/assertion.hpp"
 #include "base/clock.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
@@ -89,6 +90,7 @@ worker::worker(const fiber_scheduler_options& options, device* progress)
 }
 
 worker::~worker() {
+  WEFT_ASSERT(copy_.is_copy() || (arriving_.is_empty() && offered_.is_empty()));
   for (const std::uint32_t guest : free_guests_) slots_[guest] = nullptr;  // all have left
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
     if (slots_[slot] != nullptr) slots_[slot]->~fiber_state();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/assertion.hpp"
 #include "base/config.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
@@ -38,7 +39,10 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
   }
 }
 
-device_state::~device_state() = default;
+device_state::~device_state() {
+  WEFT_ASSERT(backlog_.is_empty());  // handed over, or dropped
+  WEFT_ASSERT(gate_.is_free() || gate_.is_closed());
+}
 
 void device_state::defer(operation_state& operation) noexcept {
   counts_.put_off();
@@ -55,6 +59,17 @@ void device_state::adopt(device_state& gone) noexcept {
     counts_.put_off();
     operation = behind;
   }
+}
+
+unsigned device_state::end_backlog() noexcept {
+  if (gate_.try_enter()) {
+    while (advance_backlog() != 0) {
+    }
+    gate_.leave();
+  }
+  unsigned count = 0;
+  for (const operation_state* each = backlog_.take_all(); each != nullptr; each = each->behind) ++count;
+  return count;
 }
 
 void device_state::release(std::uint32_t index) noexcept {

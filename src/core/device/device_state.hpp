@@ -144,6 +144,9 @@ class device_state final {
 
   /// Serves what arrives for a device that is gone, and finishes what it had under way. Inside of the gate.
   void adopt(device_state& gone) noexcept;
+  /// As the runtime goes: does what can be done at once of what it had under way, and gives up the rest. Returns how
+  /// many operations it gave up.
+  unsigned end_backlog() noexcept;
   /// Stops serving slot `index`, which is about to have a device again. Inside of the gate.
   void release(std::uint32_t index) noexcept;
 

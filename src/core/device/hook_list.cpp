@@ -1,9 +1,15 @@
 #include "core/device/hook_list.hpp"
 
+#include "base/assertion.hpp"
 #include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
+
+hook_list::~hook_list() {
+  clear();
+  WEFT_ASSERT(is_empty() || gate_->is_closed());  // in a child of fork() one may have been added half
+}
 
 void hook_list::clear() noexcept {
   // Destroying one may add another one.

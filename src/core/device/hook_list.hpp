@@ -34,7 +34,7 @@ class end_of_hook final : public ending {
 class hook_list {
  public:
   explicit hook_list(poll_gate& gate) noexcept : gate_{&gate} {}
-  ~hook_list() { clear(); }
+  ~hook_list();
   hook_list(const hook_list&) = delete;
   hook_list& operator=(const hook_list&) = delete;
 

@@ -98,6 +98,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   void reach(step reached) noexcept {
     // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim], [receive.put_off]: the
     // operation as it is at this step.
+    WEFT_ASSERT_CHECKED(ticket.load(std::memory_order_relaxed) != 0);  // [own] one thread at a time works on it
     next.store(reached, std::memory_order_release);
   }
 
@@ -263,6 +264,18 @@ class operation_pool {
   }
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+  /// Whether each operation is either free, once, or under way. Takes those that are free: for the end.
+  [[nodiscard]] bool is_consistent() noexcept {
+    std::uint32_t counted = 0;
+    each([&](const operation_state&) { ++counted; });
+    for (std::uint32_t index = free_.pop(); index != index_stack::none; index = free_.pop()) {
+      // [own] no other thread uses the pool.
+      const bool is_free = index < count_ && operations_[index].ticket.load(std::memory_order_relaxed) == 0;
+      if (!is_free || ++counted > count_) return false;
+    }
+    return counted == count_;
+  }
 
   /// The set that a ticket says it is from; `operation_sets` or more where it can't be.
   [[nodiscard]] static constexpr std::size_t set_of(std::uint64_t ticket) noexcept {

@@ -1,6 +1,7 @@
 // The operations of a runtime: a fixed set for each of the purposes of `operation_set`.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,11 @@ class operations {
   [[nodiscard]] operation_state* claim(std::uint32_t note, std::uint32_t peer) noexcept {
     const std::size_t set = operation_pool::set_of(note);
     return set < operation_sets ? sets_[set].claim(note, peer) : nullptr;
+  }
+
+  /// At the end, when no other thread uses them.
+  [[nodiscard]] bool are_consistent() noexcept {
+    return std::ranges::all_of(sets_, [](operation_pool& each) { return each.is_consistent(); });
   }
 
  private:

@@ -20,6 +20,15 @@ heap_owner& heap() noexcept {
 
 }  // namespace
 
+bool kept_messages::is_consistent() noexcept {
+  const std::scoped_lock lock{mutex_};
+  std::size_t bytes = 0;
+  for (const messages* each : {&waiting_, &ready_}) {
+    for (const kept_message& message : *each) bytes += sizeof message + message.what.bytes;
+  }
+  return bytes == bytes_;
+}
+
 bool kept_messages::copy(const net::arrival& message, messages& to) noexcept {
   const std::size_t cost = sizeof(kept_message) + message.bytes;
   if (bytes_ + cost > bytes_max_) {

@@ -54,6 +54,9 @@ class kept_messages {
   /// Hands ready messages to `to` until it has no room; returns how many were consumed.
   unsigned deliver(device_state& to) noexcept;
 
+  /// Whether what is used of the budget is what the messages here take.
+  [[nodiscard]] bool is_consistent() noexcept;
+
   /// Messages that were ever kept.
   [[nodiscard]] std::uint64_t count() const noexcept { return kept_.load(std::memory_order_relaxed); }  // [stat]
 

@@ -15,7 +15,8 @@ namespace weft::core {
 class send_budget {
  public:
   send_budget(std::uint32_t packets_max, std::uint32_t ranks)
-      : share_{std::max(packets_max / std::max(ranks, 1U), 1U)},
+      : ranks_{ranks},
+        share_{std::max(packets_max / std::max(ranks, 1U), 1U)},
         kept_{std::make_unique<kept_of_rank[]>(ranks)},
         heard_{std::make_unique<std::atomic<std::uint32_t>[]>(ranks)} {}
 
@@ -58,12 +59,21 @@ class send_budget {
     kept_[source].told.compare_exchange_strong(before, number, std::memory_order_relaxed);
   }
 
+  /// At the end, when no other thread uses it: no rank has taken more than it added.
+  [[nodiscard]] bool is_consistent() const noexcept {
+    const auto is_right = [](const kept_of_rank& each) {
+      return each.packets.load(std::memory_order_relaxed) >= 0;  // [own] at the end
+    };
+    return std::all_of(kept_.get(), kept_.get() + ranks_, is_right);
+  }
+
  private:
   struct kept_of_rank {
     std::atomic<std::int32_t> packets{0};
     std::atomic<std::uint32_t> told{0};
   };
 
+  std::uint32_t ranks_;
   std::uint32_t share_;
   std::unique_ptr<kept_of_rank[]> kept_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> heard_;

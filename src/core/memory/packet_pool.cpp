@@ -5,6 +5,7 @@
 #include <bit>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace weft::core {
 
@@ -23,6 +24,28 @@ packet_pool::~packet_pool() {
     // [pool.end] relaxed: no thread uses a pool that is being destroyed.
     delete deque.load(std::memory_order_relaxed);
   }
+}
+
+bool packet_pool::is_consistent() noexcept {
+  const std::unique_ptr<bool[]> seen{new (std::nothrow) bool[count_]()};
+  if (!seen) return true;
+  const auto is_new = [&](std::uint32_t packet) {
+    return packet < fresh_.load(std::memory_order_relaxed) && !std::exchange(seen[packet], true);  // [own] at the end
+  };
+  for (std::uint32_t slot = 0; slot < hand_count_; ++slot) {
+    const hand& each = hands_[slot];
+    if (!std::all_of(each.packets.begin(), each.packets.begin() + each.count, is_new)) return false;
+  }
+  for (const auto& deque : deques_) {
+    packet_deque* const each = deque.load(std::memory_order_relaxed);  // [own] at the end
+    for (std::uint32_t packet = 0; each != nullptr && each->try_take({&packet, 1}) != 0;) {
+      if (!is_new(packet)) return false;
+    }
+  }
+  for (std::uint32_t packet = strays_.pop(); packet != none; packet = strays_.pop()) {
+    if (!is_new(packet)) return false;
+  }
+  return true;
 }
 
 packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {

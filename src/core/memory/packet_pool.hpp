@@ -67,6 +67,10 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   void count_lent(std::int32_t change) noexcept override { add(&hand::lent, lent_by_others_, change); }
   [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&hand::lent, lent_by_others_); }
 
+  /// Whether no packet is free twice. Takes those that are free: for the end, when no other thread uses the pool.
+  /// Packets that peers have borrowed may never come back.
+  [[nodiscard]] bool is_consistent() noexcept;
+
   [[nodiscard]] std::byte* data(std::uint32_t packet) const noexcept override { return memory_ + packet * stride_; }
   [[nodiscard]] detail::payload_owner& owner() noexcept override { return *this; }
   [[nodiscard]] std::uint32_t packet_bytes() const noexcept { return packet_bytes_; }

@@ -5,10 +5,23 @@
 #include <algorithm>
 
 #include "base/config.hpp"
+#include "base/log.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
 
 namespace weft::core {
+namespace {
+
+void end_backlog(device_state& standard) noexcept {
+  const unsigned left = standard.end_backlog();
+  if (left == 0 || standard.gate().is_closed()) return;
+  base::log_warn(
+      "the runtime ends, and operations still have a message to send ({} of them), which peers may wait for: call "
+      "barrier() or flush() first",
+      left);
+}
+
+}  // namespace
 
 void devices::set_room(std::uint32_t count) {
   all_.resize(count);
@@ -63,6 +76,7 @@ void devices::close(device_state& gone, poll_gate::turn& turn,
                     const std::vector<std::unique_ptr<net::transport>>& transports) noexcept {
   const std::uint32_t index = gone.index();
   const std::scoped_lock lock{mutex_};
+  if (index == 0) end_backlog(gone);  // while it can send
   for (const auto& transport : transports) transport->close(index);
   if (index != 0) standard().adopt(gone);
   turn.reset();

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/assertion.hpp"
 #include "base/backoff.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
@@ -99,6 +100,18 @@ runtime_state::~runtime_state() {
   }
   if (regions_ && !regions_->is_empty())
     base::misuse("a runtime is destroyed before a memory region that was made from it");
+  if (!copy_.is_copy()) assert_consistent();
+}
+
+// What holds at the end, whatever the user and the peers have done. A child of fork() has what its parent's threads
+// were at work on.
+void runtime_state::assert_consistent() noexcept {
+  WEFT_ASSERT(parking_.is_empty());
+  WEFT_ASSERT(kept_.is_consistent());
+  WEFT_ASSERT(unexpected_sends_.budget().is_consistent());
+  WEFT_ASSERT_CHECKED(operations_.are_consistent());
+  WEFT_ASSERT_CHECKED(packets_->is_consistent());
+  WEFT_ASSERT_CHECKED(matching_.count().unseen_buckets == 0);  // no thread has left one locked
 }
 
 // Memory of messages that came, in the hands of the user: of long ones, and in packets and receive buffers, but for

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/not_inherited.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/device/device_state.hpp"
 #include "core/device/operation_state.hpp"
@@ -117,6 +118,7 @@ class runtime_state {
   void wake_flushes() noexcept;
   [[noreturn]] static void refuse_object(const char* call);
   [[nodiscard]] bool has_payloads_out() noexcept;
+  void assert_consistent() noexcept;
   void make_packets(const base::settings& settings);
   void share_sleep_words() noexcept;
   void propose_job(const std::string& name);
@@ -158,6 +160,7 @@ class runtime_state {
   std::mutex descriptor_mutex_;
   std::unique_ptr<descriptor_state> descriptor_;  // made when it is first asked for
   std::unique_ptr<core::barrier> barrier_;
+  base::copy_mark copy_;
 };
 
 }  // namespace weft::core

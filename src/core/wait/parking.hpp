@@ -81,6 +81,11 @@ class parking {
   bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
             const wait_options& options);
 
+  /// Whether no thread sleeps or is about to: at the end.
+  [[nodiscard]] bool is_empty() const noexcept {
+    return first_ == nullptr && asleep_.load(std::memory_order_relaxed) == 0;  // [own] at the end
+  }
+
  private:
   // A thread that sleeps or is about to.
   struct sleeper {

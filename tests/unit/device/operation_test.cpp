@@ -1,6 +1,7 @@
 // Operations under way: a ticket names one of them and no other, now or later.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 #include <vector>
 
@@ -21,6 +22,20 @@ TEST(operation_pool, gives_out_as_many_as_it_has_and_each_once) {
   pool.put(**given.begin());
   EXPECT_EQ(pool.try_get(), *given.begin());
   EXPECT_EQ(pool.try_get(), nullptr);
+}
+
+// What the end of a runtime asserts. An operation under way is none that is lost.
+TEST(operation_pool, knows_of_an_operation_that_is_lost_or_free_twice) {
+  for (const int fault : {0, 1, 2, 3}) {
+    operation_pool pool{operation_set::posts, 5};
+    std::array<std::uint32_t, 3> own{};
+    ASSERT_EQ(pool.take_many(own.data(), 3), 3U);
+    operation_state* const under_way = pool.try_get();
+    if (fault == 3) under_way->ticket.store(0, std::memory_order_relaxed);  // [own] a test of one thread
+    pool.put_many(own.data(), fault == 1 ? 2 : 3);
+    if (fault == 2) pool.put_many(own.data() + 1, 1);
+    EXPECT_EQ(pool.is_consistent(), fault == 0) << fault;
+  }
 }
 
 TEST(operation_pool, never_gives_out_the_same_ticket_again) {

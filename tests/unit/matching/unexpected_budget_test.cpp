@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/matching/kept_messages.hpp"
+#include "core/matching/send_budget.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -126,6 +127,16 @@ TEST(kept_messages, beyond_the_budget_are_told_of_once) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("from rank 3 for id 7 waits"), std::string::npos) << said;
   EXPECT_EQ(said.find("waits"), said.rfind("waits")) << said;
+  EXPECT_TRUE(store.is_consistent());
+}
+
+TEST(send_budget, knows_of_a_rank_whose_packets_were_given_back_twice) {
+  weft::core::send_budget budget{100, 3};
+  budget.add(1);
+  budget.take(1);
+  EXPECT_TRUE(budget.is_consistent());
+  budget.take(2);
+  EXPECT_FALSE(budget.is_consistent());
 }
 
 INSTANTIATE_TEST_SUITE_P(of_every_kind, unexpected_budget, testing::Bool(),

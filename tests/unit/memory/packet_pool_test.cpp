@@ -59,6 +59,20 @@ TEST(packet_pool, keeps_packets_apart_and_takes_them_back_by_their_address) {
   EXPECT_EQ(take_all(fixture.pool).size(), count);
 }
 
+// What the end of a runtime asserts, wherever packets are: at the thread's own, in its deque, with no thread.
+TEST(packet_pool, knows_of_a_packet_that_is_free_twice) {
+  for (const std::size_t others : {0U, 4U, 50U, 95U}) {
+    for (const bool is_twice : {false, true}) {
+      pool_with_memory fixture;
+      const auto taken = take_all(fixture.pool);
+      fixture.pool.put(taken.back());
+      for (std::size_t i = 0; i < others; ++i) fixture.pool.put(taken[i]);
+      if (is_twice) std::thread{[&] { fixture.pool.put(taken.back()); }}.join();
+      EXPECT_EQ(fixture.pool.is_consistent(), !is_twice) << others;
+    }
+  }
+}
+
 TEST(packet_pool, finds_packets_that_another_thread_has_put_back) {
   pool_with_memory fixture;
   for (const std::uint32_t packet : take_all(fixture.pool)) {
