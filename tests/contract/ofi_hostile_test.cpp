@@ -15,11 +15,11 @@ namespace weft::contract {
 namespace {
 
 using net::post_result;
+using net::ofi::fabric_endpoint;
 using net::ofi::no_device;
-using net::ofi::port;
 using net::ofi::wire_header;
 
-// Rank 0 goes wild: it fills the buffers of its port by itself. Rank 1 has to stand it.
+// Rank 0 goes wild: it fills the buffers of its fabric endpoint by itself. Rank 1 has to stand it.
 class hostile_fabric : public testing::TestWithParam<kind> {
  protected:
   void SetUp() override {
@@ -58,7 +58,7 @@ class hostile_fabric : public testing::TestWithParam<kind> {
 
   // The first `bytes` bytes of `message`, as they are.
   [[nodiscard]] bool sent(const void* message, std::size_t bytes) {
-    port& own = wild().receiver();
+    fabric_endpoint& own = wild().receiver();
     return poll_until([&] {
       if (!own.lock.try_enter()) return false;
       std::byte* const buffer = own.try_get_buffer();

@@ -13,7 +13,7 @@
 namespace {
 
 constexpr std::uint32_t rounds = 300;
-constexpr std::uint32_t senders = 2;  // a single one would send by the port at which everything arrives
+constexpr std::uint32_t senders = 2;  // a single one would send from the endpoint at which everything arrives
 
 // Of each device: from what a socket holds at least to more than it holds, in steps of less than what a provider puts
 // aside when it is full.

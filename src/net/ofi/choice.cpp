@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "net/ofi/port.hpp"
+#include "net/ofi/fabric_endpoint.hpp"
 #include "weft/error.hpp"
 
 namespace weft::net::ofi {
@@ -23,14 +23,14 @@ constexpr std::array candidates{"net"sv, "tcp"sv, "tcp;ofi_rxm"sv, "udp;ofi_rxd"
 constexpr std::size_t probe_bytes = 64;
 
 // Sends a message from one to the other and waits for it; false if it does not come in time.
-bool pass(port& from, port& to, clock::time_point until) {
+bool pass(fabric_endpoint& from, fabric_endpoint& to, clock::time_point until) {
   bool sent = false;
   while (clock::now() < until) {
     if (!sent && from.try_get_buffer() != nullptr) sent = from.send(0, probe_bytes);
     from.progress();
     to.progress();
     if (to.arrived().empty()) continue;
-    for (const port::received& each : to.arrived()) to.give_back(each.buffer);
+    for (const fabric_endpoint::received& each : to.arrived()) to.give_back(each.buffer);
     to.arrived().clear();
     to.post_receives();
     return true;
@@ -41,8 +41,8 @@ bool pass(port& from, port& to, clock::time_point until) {
 // How long a message takes one way, the median of a few; nothing if none comes within some seconds.
 std::optional<clock::duration> measure(const fi_info& info) {
   const auto fabric = open_fabric(info);
-  const port_shape shape{4, 4, probe_bytes};
-  port one{info, *fabric, shape}, other{info, *fabric, shape};
+  const endpoint_buffers buffers{4, 4, probe_bytes};
+  fabric_endpoint one{info, *fabric, buffers}, other{info, *fabric, buffers};
   one.know(std::array{other.address()});
   other.know(std::array{one.address()});
   std::array<clock::duration, 51> times{};

@@ -1,4 +1,5 @@
-// A device's endpoint of a fabric: posts through its own port, and hands over what has arrived for it.
+// A device's endpoint of the contract over a fabric: posts through its fabric endpoint, and delivers the messages that
+// have arrived for it.
 #pragma once
 
 #include <cstring>
@@ -60,7 +61,7 @@ class ofi_endpoint final : public endpoint<Sink> {
   // After it the peer gets nothing more: what was sent before may be lost as well, without a word from the fabric, and
   // what comes later must not pass for the next message.
   [[gnu::cold, gnu::noinline]] void tell_losses(inbound& mine, Sink& sink) noexcept {
-    for (const port::loss& each : mine.lost) {
+    for (const fabric_endpoint::loss& each : mine.lost) {
       if constexpr (hears_of_losses<Sink>) sink.on_lost(each.peer, each.what, each.cause);
       owner_->cut_off(each.peer);
     }
@@ -86,7 +87,7 @@ class ofi_endpoint final : public endpoint<Sink> {
   }
 
   outcome try_deliver(inbound& mine, std::uint32_t buffer, Sink& sink) noexcept {
-    port& common = owner_->receiver();
+    fabric_endpoint& common = owner_->receiver();
     const std::byte* const from = common.received_at(buffer);
     wire_header what;
     std::memcpy(&what, from, sizeof what);  // was checked when it came, and nobody can have changed it since

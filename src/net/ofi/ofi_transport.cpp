@@ -20,7 +20,7 @@ namespace weft::net::ofi {
 namespace {
 
 constexpr std::uint32_t devices_most = no_device;
-constexpr std::size_t buffer_space = std::size_t{8} << 20;  // for the buffers of one direction of a port
+constexpr std::size_t buffer_space = std::size_t{8} << 20;  // for the buffers of one direction of a fabric endpoint
 constexpr std::uint32_t buffers_least = 8;
 constexpr std::uint32_t buffers_most = 256;
 constexpr auto drain_time = std::chrono::seconds{2};
@@ -31,8 +31,8 @@ constexpr std::size_t problem_bytes_max = 2000;
 
 constexpr std::size_t packet_bytes_digits = 8;  // what a rank says of its packets, hexadecimal
 
-port_shape shape_of(const base::settings& settings) {
-  port_shape out;
+endpoint_buffers buffers_of(const base::settings& settings) {
+  endpoint_buffers out;
   // Payloads may be read up to a multiple of 8 bytes.
   out.message_bytes = sizeof(wire_header) + (std::max<std::size_t>(settings.packet_bytes, 40) + 7) / 8 * 8;
   const auto fit = static_cast<std::uint32_t>(buffer_space / packet_stride(out.message_bytes));
@@ -48,17 +48,18 @@ ofi_transport::ofi_transport(const transport_context& context)
       ranks_{context.boot.size()},
       devices_max_{std::min(context.settings.devices_max, devices_most)},
       packet_bytes_{static_cast<std::uint32_t>(context.settings.packet_bytes)},
-      shape_{shape_of(context.settings)},
+      buffers_{buffers_of(context.settings)},
       info_{agree_on_provider(context)},
       name_{fmt::format("ofi ({})", name_of(*info_))},
       fabric_{open_fabric(*info_)},
       cut_off_(ranks_),
       slots_(devices_max_) {
-  shape_.sends = std::min(shape_.sends, static_cast<std::uint32_t>(info_->tx_attr->size));
-  shape_.receives = std::min(shape_.receives, static_cast<std::uint32_t>(info_->rx_attr->size));
+  buffers_.sends = std::min(buffers_.sends, static_cast<std::uint32_t>(info_->tx_attr->size));
+  buffers_.receives = std::min(buffers_.receives, static_cast<std::uint32_t>(info_->rx_attr->size));
   // ofi_rxd loses its way when the socket under it has no room for what many messages are cut into.
-  if (name_of(*info_).find("ofi_rxd") != std::string_view::npos) shape_.sends = std::min(shape_.sends, buffers_least);
-  slots_[0].sender = std::make_unique<port>(*info_, *fabric_, shape_);
+  if (name_of(*info_).find("ofi_rxd") != std::string_view::npos)
+    buffers_.sends = std::min(buffers_.sends, buffers_least);
+  slots_[0].sender = std::make_unique<fabric_endpoint>(*info_, *fabric_, buffers_);
   learn_addresses(context);
 }
 
@@ -165,13 +166,15 @@ void ofi_transport::refuse_loopback(std::uint32_t local, std::uint32_t other, bo
 void ofi_transport::begin(std::uint32_t index) {
   device_slot& slot = slots_[index];
   if (!slot.sender) {
-    slot.sender = std::make_unique<port>(*info_, *fabric_, port_shape{shape_.sends, 0, shape_.message_bytes});
+    slot.sender = std::make_unique<fabric_endpoint>(*info_, *fabric_,
+                                                    endpoint_buffers{buffers_.sends, 0, buffers_.message_bytes});
     slot.sender->know(addresses_);
   }
-  if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, shape_.receives, 2 * shape_.sends);
-  // [ofi.made] release -> [ofi.find], [ofi.find_wished], [ofi.count]: the slot has a port, and a place for arrivals.
+  if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, buffers_.receives, 2 * buffers_.sends);
+  // [ofi.made] release -> [ofi.find], [ofi.find_wished], [ofi.count]: the slot has its fabric endpoint
+  // and its `inbound`.
   slot.is_made.store(true, std::memory_order_release);
-  // [ofi.open] relaxed: a wish of where messages go that name no device; the place is found by `is_made`.
+  // [ofi.open] relaxed: a wish of where messages go that name no device; the slot is found by `is_made`.
   if (!slot.is_live.exchange(true, std::memory_order_relaxed)) {
     live_count_.fetch_add(1, std::memory_order_relaxed);  // [hint] where messages go that name no device
   }
@@ -182,24 +185,25 @@ void ofi_transport::close(std::uint32_t index) noexcept {
   if (slots_[index].is_live.exchange(false, std::memory_order_relaxed)) {
     live_count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] the same
   }
-  if (slots_[index].posts.exchange(false, std::memory_order_relaxed)) {  // [hint] either port will do
+  if (slots_[index].posts.exchange(false, std::memory_order_relaxed)) {  // [hint] either endpoint will do
     posters_.fetch_sub(1, std::memory_order_relaxed);                    // [hint]
   }
 }
 
 void ofi_transport::note_poster(std::uint32_t index) noexcept {
-  if (!slots_[index].posts.exchange(true, std::memory_order_relaxed)) {  // [hint] either port will do
+  if (!slots_[index].posts.exchange(true, std::memory_order_relaxed)) {  // [hint] either endpoint will do
     posters_.fetch_add(1, std::memory_order_relaxed);                    // [hint]
   }
 }
 
 post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
                                 const void* payload, std::uint32_t bytes, bool is_packet) noexcept {
-  // Where only one device posts, besides device 0, it does so by the common port: a peer's answer then comes back on
-  // the connection of the question, which saves the kernel an acknowledgement for each. Several have a port each.
+  // Where only one device posts, besides device 0, it does so by the fabric endpoint of device 0: a peer's answer then
+  // comes back on the connection of the question, which saves the kernel an acknowledgement for each. Several have one
+  // each.
   if (slot != 0 && !slots_[slot].posts.load(std::memory_order_relaxed))
-    note_poster(slot);  // [hint] either port will do
-  port& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : port_of(slot);  // [hint]
+    note_poster(slot);  // [hint] either endpoint will do
+  fabric_endpoint& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : endpoint_of(slot);  // [hint]
   // [ofi.is_cut_off] relaxed: one more message that goes is lost like the others.
   if (cut_off_[peer].load(std::memory_order_relaxed)) [[unlikely]]
     return post_result::full;
@@ -227,19 +231,20 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
 }
 
 void ofi_transport::progress(std::uint32_t index) noexcept {
-  port& own = port_of(index);
+  fabric_endpoint& own = endpoint_of(index);
   inbound& mine = inbound_of(index);
-  const auto take_losses = [&](port& from) {
+  const auto take_losses = [&](fabric_endpoint& from) {
     mine.lost.insert(mine.lost.end(), from.losses().begin(), from.losses().end());
     from.losses().clear();
   };
-  // What arrives comes to the common port: a device's own has nothing to look for unless it is sending.
+  // Messages arrive at the fabric endpoint of device 0: that of another device has nothing to look for unless it is
+  // sending.
   if (index != 0 && own.lock.try_enter()) {
     if (own.is_due()) own.progress();
     take_losses(own);
     own.lock.leave();
   }
-  port& common = receiver();
+  fabric_endpoint& common = receiver();
   if (!common.lock.try_enter()) return;
   common.progress();
   sort();
@@ -255,7 +260,7 @@ void ofi_transport::cut_off(std::uint32_t peer) noexcept {
 }
 
 void ofi_transport::give_back(inbound& from) noexcept {
-  port& common = receiver();
+  fabric_endpoint& common = receiver();
   if (!common.lock.try_enter()) return;
   for (const std::uint32_t buffer : from.consumed) common.give_back(buffer);
   from.consumed.clear();
@@ -263,10 +268,10 @@ void ofi_transport::give_back(inbound& from) noexcept {
   common.lock.leave();
 }
 
-// Puts what has arrived before the slots that it is for.
+// Gives each arrived message to the slot that it is for.
 void ofi_transport::sort() noexcept {
-  port& common = receiver();
-  for (const port::received& each : common.arrived()) {
+  fabric_endpoint& common = receiver();
+  for (const fabric_endpoint::received& each : common.arrived()) {
     if (const auto what = read_header({common.received_at(each.buffer), each.bytes}, bounds())) {
       inbound_of(slot_for(*what)).sorted.push_back(each.buffer);
     } else {
@@ -280,12 +285,13 @@ void ofi_transport::sort() noexcept {
 std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
   if (what.device != no_device) {
     const std::uint32_t named = what.device % devices_max_;
-    // [ofi.find] acquire <- [ofi.made]: the slot's place for arrivals. Where its device is gone, its heir looks there.
+    // [ofi.find] acquire <- [ofi.made]: the slot's `inbound`. Where its device is gone, the
+    // device that adopted the slot looks there.
     return slots_[named].is_made.load(std::memory_order_acquire) ? named : 0;
   }
   const std::uint32_t count = std::max(live_count_.load(std::memory_order_relaxed), 1U);  // [hint] any slot will do
   const std::uint32_t wished = what.sender_device % count;
-  // [ofi.wish] relaxed: that its place is there is looked up below.
+  // [ofi.wish] relaxed: that its `inbound` is there is looked up below.
   if (!slots_[wished].is_live.load(std::memory_order_relaxed)) return 0;
   // [ofi.find_wished] acquire <- [ofi.made]: as above.
   return slots_[wished].is_made.load(std::memory_order_acquire) ? wished : 0;
@@ -293,12 +299,12 @@ std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
 
 transport_counts ofi_transport::counted() const noexcept {
   transport_counts out{.refused = refused_.load(std::memory_order_relaxed)};  // [stat]
-  if (const port* const receiving = slots_[0].sender.get(); receiving != nullptr) {
+  if (const fabric_endpoint* const receiving = slots_[0].sender.get(); receiving != nullptr) {
     out.refused += receiving->messages_refused();
     out.payloads_out = receiving->lent();
   }
   for (const device_slot& each : slots_) {
-    // [ofi.count] acquire <- [ofi.made]: the slot's port.
+    // [ofi.count] acquire <- [ofi.made]: the slot's fabric endpoint.
     if (!each.is_made.load(std::memory_order_acquire)) continue;
     out.traffic.messages += each.sender->messages_sent();
     out.traffic.bytes += each.sender->bytes_sent();

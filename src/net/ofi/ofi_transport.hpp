@@ -1,5 +1,5 @@
-// A runtime's side of a fabric: each device sends from a port of its own. All messages arrive at the port of device 0,
-// which passes them to the device that they are for.
+// A runtime's side of a fabric: each device sends from a fabric endpoint of its own. All messages arrive at that of
+// device 0, which passes them to the device that they are for.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 #include "base/not_inherited.hpp"
 #include "base/this_machine.hpp"
-#include "net/ofi/port.hpp"
+#include "net/ofi/fabric_endpoint.hpp"
 #include "net/ofi/wire.hpp"
 #include "net/transport.hpp"
 
@@ -24,11 +24,11 @@ struct inbound {
     consumed.reserve(receives);
     lost.reserve(losses);
   }
-  std::vector<std::uint32_t> sorted;      // receive buffers; under the lock of port 0
-  std::vector<std::uint32_t> held;        // the same, taken by whoever serves the slot
-  std::vector<std::uint32_t> consumed;    // on their way back to port 0
-  std::vector<std::uint64_t> refused_in;  // by rank: the last poll in which the sink had no room for its message
-  std::vector<port::loss> lost;           // of what this slot's port and port 0 have sent
+  std::vector<std::uint32_t> sorted;        // receive buffers; under the lock of fabric endpoint 0
+  std::vector<std::uint32_t> held;          // the same, taken by whoever serves the slot
+  std::vector<std::uint32_t> consumed;      // to be given back to fabric endpoint 0
+  std::vector<std::uint64_t> refused_in;    // by rank: the last poll in which the sink had no room for its message
+  std::vector<fabric_endpoint::loss> lost;  // of what fabric endpoints 0 and this slot's have sent
   std::uint64_t polls = 0;
 };
 
@@ -61,24 +61,25 @@ class ofi_transport final : public transport {
 
   // For endpoints.
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
-  [[nodiscard]] port& port_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
+  [[nodiscard]] fabric_endpoint& endpoint_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
   [[nodiscard]] inbound& inbound_of(std::uint32_t slot) noexcept { return *slots_[slot].arrivals; }
-  [[nodiscard]] port& receiver() noexcept { return *slots_[0].sender; }
+  [[nodiscard]] fabric_endpoint& receiver() noexcept { return *slots_[0].sender; }
   [[nodiscard]] wire_bounds bounds() const noexcept { return {job_, ranks_, self_, packet_bytes_}; }
-  /// Makes the port and the rest of a slot where there is none yet; messages may come for it from now on.
+  /// Makes the fabric endpoint and the rest of a slot where there is none yet; messages may come for it from now on.
   void begin(std::uint32_t slot);
   [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
                                  const void* payload, std::uint32_t bytes, bool is_packet) noexcept;
-  /// Lets the port of a slot work, and takes what has arrived for it. **Threads**: whoever serves the slot.
+  /// Lets the fabric endpoint of a slot make progress, and takes what has arrived for it. **Threads**: whoever serves
+  /// the slot.
   void progress(std::uint32_t slot) noexcept;
   /// Nothing goes to `peer` any more: what is lost is not to be followed by what is not.
   void cut_off(std::uint32_t peer) noexcept;
-  /// Gives the receive buffers of consumed messages back, if nobody else is at the port.
+  /// Gives the receive buffers of consumed messages back, if no other thread has the lock of fabric endpoint 0.
   void give_back(inbound& from) noexcept;
 
  private:
   struct device_slot {
-    std::unique_ptr<port> sender;  // that of slot 0 receives as well
+    std::unique_ptr<fabric_endpoint> sender;  // that of slot 0 receives as well
     std::unique_ptr<inbound> arrivals;
     std::atomic<bool> is_made{false};
     std::atomic<bool> is_live{false};
@@ -98,13 +99,13 @@ class ofi_transport final : public transport {
   std::uint32_t devices_max_;
   std::uint32_t packet_bytes_;
   std::uint64_t job_ = 0;
-  port_shape shape_;
+  endpoint_buffers buffers_;
   base::machine_mark mark_;  // others look for it before the runtime's last fence
   owned_info info_;
   std::string name_;
   owned<fid_fabric> fabric_;
   std::vector<std::atomic<bool>> cut_off_;  // by rank
-  std::vector<std::string> addresses_;      // by rank: of device 0's port
+  std::vector<std::string> addresses_;      // by rank: of fabric endpoint 0
   packet_store* packets_ = nullptr;
   std::vector<device_slot> slots_;
   base::copy_mark copy_;

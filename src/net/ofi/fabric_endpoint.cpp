@@ -1,4 +1,4 @@
-#include "net/ofi/port.hpp"
+#include "net/ofi/fabric_endpoint.hpp"
 #include "net/packet_stride.hpp"
 
 #include <fmt/format.h>
@@ -22,38 +22,38 @@ void count(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept {
 
 }  // namespace
 
-void port::freer::operator()(std::byte* memory) const noexcept { std::free(memory); }
+void fabric_endpoint::freer::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
-port::port(const fi_info& info, fid_fabric& fabric, const port_shape& shape)
-    : sends_{shape.sends},
-      message_bytes_{shape.message_bytes},
-      stride_{packet_stride(shape.message_bytes)},
-      operations_(shape.sends + shape.receives),
-      released_((shape.receives + 63) / 64) {
-  if (shape.message_bytes > info.ep_attr->max_msg_size) {
+fabric_endpoint::fabric_endpoint(const fi_info& info, fid_fabric& fabric, const endpoint_buffers& buffers)
+    : sends_{buffers.sends},
+      message_bytes_{buffers.message_bytes},
+      stride_{packet_stride(buffers.message_bytes)},
+      operations_(buffers.sends + buffers.receives),
+      released_((buffers.receives + 63) / 64) {
+  if (buffers.message_bytes > info.ep_attr->max_msg_size) {
     throw error{errc::transport_failed,
                 fmt::format("libfabric: provider '{}' sends messages of {} bytes at most, {} are needed; lower "
                             "WEFT_PACKET_BYTES, or let WEFT_OFI_PROVIDER choose another provider",
-                            name_of(info), info.ep_attr->max_msg_size, shape.message_bytes)};
+                            name_of(info), info.ep_attr->max_msg_size, buffers.message_bytes)};
   }
   for (std::uint32_t i = 0; i < operations_.size(); ++i) operations_[i].index = i;
   free_.reserve(sends_);
   for (std::uint32_t i = sends_; i-- > 0;) free_.push_back(i);
-  unposted_.reserve(shape.receives);
-  for (std::uint32_t i = 0; i < shape.receives; ++i) unposted_.push_back(i);
-  arrived_.reserve(shape.receives);
+  unposted_.reserve(buffers.receives);
+  for (std::uint32_t i = 0; i < buffers.receives; ++i) unposted_.push_back(i);
+  arrived_.reserve(buffers.receives);
   losses_.reserve(sends_);
   make_memory(info, stride_ * operations_.size());
-  open_objects(info, fabric, shape.receives);
+  open_objects(info, fabric, buffers.receives);
   post_receives();
 }
 
-port::~port() {
+fabric_endpoint::~fabric_endpoint() {
   // The endpoint goes first, so that nothing is written to what goes after it.
   endpoint_.reset();
 }
 
-void port::make_memory(const fi_info& info, std::size_t bytes) {
+void fabric_endpoint::make_memory(const fi_info& info, std::size_t bytes) {
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(detail::cache_line_bytes, bytes)));
   if (!memory_) {
     throw error{errc::out_of_memory, fmt::format("libfabric: no memory for {} bytes of buffers for provider '{}'; "
@@ -62,7 +62,7 @@ void port::make_memory(const fi_info& info, std::size_t bytes) {
   }
 }
 
-void port::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives) {
+void fabric_endpoint::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives) {
   // A domain and the like want what they were found by changed in places.
   const owned_info own{loaded().dupinfo(&info)};
   if (!own) throw error{errc::out_of_memory, "libfabric: no memory for a copy of a provider's attributes"};
@@ -108,7 +108,7 @@ void port::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t r
   descriptor_ = fi_mr_desc(registration);
 }
 
-std::string port::address() const {
+std::string fabric_endpoint::address() const {
   std::array<char, 512> bytes{};
   std::size_t size = bytes.size();
   const int status = fi_getname(&endpoint_->fid, bytes.data(), &size);
@@ -119,7 +119,7 @@ std::string port::address() const {
   return {bytes.data(), size};
 }
 
-void port::know(std::span<const std::string> addresses) {
+void fabric_endpoint::know(std::span<const std::string> addresses) {
   peers_.assign(addresses.size(), FI_ADDR_UNSPEC);
   for (std::size_t rank = 0; rank < addresses.size(); ++rank) {
     if (addresses[rank].empty()) continue;
@@ -131,12 +131,12 @@ void port::know(std::span<const std::string> addresses) {
   }
 }
 
-std::byte* port::try_get_buffer() noexcept {
+std::byte* fabric_endpoint::try_get_buffer() noexcept {
   if (free_.empty()) progress();
   return free_.empty() ? nullptr : at(free_.back());
 }
 
-bool port::send(std::uint32_t peer, std::size_t bytes, const header& what) noexcept {
+bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const header& what) noexcept {
   operation& made = operations_[free_.back()];
   base::goes_out();
   const auto status =
@@ -159,7 +159,7 @@ bool port::send(std::uint32_t peer, std::size_t bytes, const header& what) noexc
   return true;
 }
 
-void port::progress() noexcept {
+void fabric_endpoint::progress() noexcept {
   take_released();
   if (!unposted_.empty()) post_receives();
   std::array<fi_cq_msg_entry, 16> entries;
@@ -177,7 +177,7 @@ void port::progress() noexcept {
   }
 }
 
-void port::release(void* payload, std::size_t /*bytes*/) noexcept {
+void fabric_endpoint::release(void* payload, std::size_t /*bytes*/) noexcept {
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_.get());
   const std::size_t buffer = offset / stride_ - sends_;
   // [ofi.release] release -> [ofi.take_released]: whoever had the buffer has read it.
@@ -185,7 +185,7 @@ void port::release(void* payload, std::size_t /*bytes*/) noexcept {
   count_lent(-1);
 }
 
-void port::take_released() noexcept {
+void fabric_endpoint::take_released() noexcept {
   for (std::uint32_t word = 0; word < released_.size(); ++word) {
     // [ofi.look_released] relaxed: a hint, so that the line is only taken where there is something.
     if (released_[word].load(std::memory_order_relaxed) == 0) continue;
@@ -195,7 +195,7 @@ void port::take_released() noexcept {
   }
 }
 
-void port::done(void* context, std::size_t bytes) noexcept {
+void fabric_endpoint::done(void* context, std::size_t bytes) noexcept {
   const std::uint32_t index = static_cast<operation*>(context)->index;
   if (index < sends_) {
     free_.push_back(index);
@@ -205,12 +205,12 @@ void port::done(void* context, std::size_t bytes) noexcept {
   }
 }
 
-void port::lose(std::uint32_t peer, const header& what, int cause) noexcept {
+void fabric_endpoint::lose(std::uint32_t peer, const header& what, int cause) noexcept {
   if (losses_.size() < losses_.capacity()) losses_.push_back({peer, what, loaded().strerror(cause)});
 }
 
 // A send that failed has lost its peer. A receive that failed got something that can't be ours: too long, say.
-void port::take_error() noexcept {
+void fabric_endpoint::take_error() noexcept {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
   const std::uint32_t index = static_cast<operation*>(entry.op_context)->index;
@@ -223,7 +223,7 @@ void port::take_error() noexcept {
   }
 }
 
-void port::post_receives() noexcept {
+void fabric_endpoint::post_receives() noexcept {
   while (!unposted_.empty()) {
     operation& next = operations_[sends_ + unposted_.back()];
     if (fi_recv(endpoint_.get(), at(next.index), message_bytes_, descriptor_, FI_ADDR_UNSPEC,

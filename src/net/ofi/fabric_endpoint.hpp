@@ -1,4 +1,4 @@
-// One endpoint of a fabric: its domain, queue of completions, table of addresses and registered buffers.
+// libfabric's endpoint, with the objects that it needs: domain, completion queue, address vector, registered buffers.
 //
 // A message is copied into a send buffer, which comes back with its completion, and arrives in a receive buffer, which
 // is posted again once its message is consumed. Where none is posted, the provider holds its senders back.
@@ -17,13 +17,13 @@
 
 namespace weft::net::ofi {
 
-struct port_shape {
+struct endpoint_buffers {
   std::uint32_t sends = 0;     // buffers
   std::uint32_t receives = 0;  // 0 for one that only sends
   std::size_t message_bytes = 0;
 };
 
-class port final : private detail::payload_owner {
+class fabric_endpoint final : private detail::payload_owner {
  public:
   /// A message in receive buffer `buffer`.
   struct received {
@@ -39,11 +39,11 @@ class port final : private detail::payload_owner {
   };
 
   /// **Errors**: transport_failed, out_of_memory.
-  port(const fi_info& info, fid_fabric& fabric, const port_shape& shape);
-  ~port();
+  fabric_endpoint(const fi_info& info, fid_fabric& fabric, const endpoint_buffers& buffers);
+  ~fabric_endpoint();
 
-  port(const port&) = delete;
-  port& operator=(const port&) = delete;
+  fabric_endpoint(const fabric_endpoint&) = delete;
+  fabric_endpoint& operator=(const fabric_endpoint&) = delete;
 
   /// Where others reach it, in the provider's own form.
   [[nodiscard]] std::string address() const;
