@@ -1,4 +1,4 @@
-// A device's endpoint for shared memory: posts through its port, polls the rings that peers opened to it.
+// A device's endpoint for shared memory: posts into its rings, polls those that peers opened to it.
 //
 // Cost of a quiet poll: a line for each ring and one that tells of new rings, all in this core's cache; nothing is
 // saved or called before there is a message.
@@ -8,36 +8,36 @@
 #include <memory>
 
 #include "base/outside_order.hpp"
-#include "net/shm/shm_port.hpp"
+#include "net/shm/endpoint_rings.hpp"
 
 namespace weft::net::shm {
 
 template <class Sink>
 class shm_endpoint final : public endpoint<Sink> {
  public:
-  shm_endpoint(shm_transport& owner, slot& own, bool shared) : port_{owner, own, shared} {}
+  shm_endpoint(shm_transport& owner, slot& own, bool shared) : rings_{owner, own, shared} {}
 
   [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
                                        const void* payload, std::uint32_t bytes) noexcept override {
-    return port_.try_inject(peer, device, what, payload, bytes);
+    return rings_.try_inject(peer, device, what, payload, bytes);
   }
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                      std::uint32_t bytes) noexcept override {
-    return port_.try_send(peer, device, what, packet, bytes);
+    return rings_.try_send(peer, device, what, packet, bytes);
   }
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                         std::size_t bytes) noexcept override {
-    return port_.read_remote(peer, target, remote, bytes);
+    return rings_.owner().peer_at(peer).read(target, remote, bytes);
   }
   [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
                                          std::size_t bytes) noexcept override {
-    return port_.write_remote(peer, source, remote, bytes);
+    return rings_.owner().peer_at(peer).write(source, remote, bytes);
   }
-  [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept override { return port_.route_to(peer); }
-  void adopt(std::uint32_t index) noexcept override { port_.adopt(index); }
-  void release(std::uint32_t index) noexcept override { port_.release(index); }
+  [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept override { return rings_.route_to(peer); }
+  void adopt(std::uint32_t index) noexcept override { rings_.adopt(index); }
+  void release(std::uint32_t index) noexcept override { rings_.release(index); }
   unsigned poll(Sink& sink, unsigned budget) noexcept override {
-    const std::vector<incoming*>& rings = port_.rings();
+    const std::vector<incoming*>& rings = rings_.polled();
     for (incoming* const* from = rings.data(); from != rings.data() + rings.size(); ++from) {
       if (cell_info info; (*from)->receiver.has_cell(info)) {
         if (is_word<0>(info)) return poll_words<0>(from, sink, budget);
@@ -45,7 +45,7 @@ class shm_endpoint final : public endpoint<Sink> {
         return poll_from(from, sink, budget, budget, 0);
       }
     }
-    return port_.has_news() ? poll_new(sink, budget) : 0;
+    return rings_.has_news() ? poll_new(sink, budget) : 0;
   }
 
  private:
@@ -59,7 +59,9 @@ class shm_endpoint final : public endpoint<Sink> {
       return false;
     }
   }
-  [[nodiscard]] incoming* const* end_of_rings() const noexcept { return port_.rings().data() + port_.rings().size(); }
+  [[nodiscard]] incoming* const* end_of_rings() const noexcept {
+    return rings_.polled().data() + rings_.polled().size();
+  }
   template <std::size_t Kind>
   [[nodiscard]] unsigned poll_words(incoming* const* ring, Sink& sink, unsigned budget) noexcept;
   [[nodiscard]] unsigned poll_from(incoming* const* ring, Sink& sink, unsigned left, unsigned budget,
@@ -73,7 +75,7 @@ class shm_endpoint final : public endpoint<Sink> {
   [[nodiscard]] bool deliver_packet(peer& source, cell_info info, header what, const std::byte* payload,
                                     Sink& sink) noexcept;
 
-  shm_port port_;
+  endpoint_rings rings_;
 };
 
 // `ring` is the first one that has something: a word. Calls nothing as long as everything is one of its kind and goes
@@ -114,7 +116,7 @@ template <std::size_t Kind>
 template <class Sink>
 [[gnu::always_inline]] inline unsigned shm_endpoint<Sink>::end_words(Sink& sink, unsigned budget,
                                                                      unsigned moved) noexcept {
-  if (port_.has_news()) [[unlikely]]
+  if (rings_.has_news()) [[unlikely]]
     return poll_from(end_of_rings() - 1, sink, 0, budget, moved);
   sink.count_words(moved);
   return moved;
@@ -154,16 +156,16 @@ template <class Sink>
     left = budget;
   } while (++ring != end);
   // However busy the known ones are: a new one may bring what ends that, or makes room.
-  if (port_.has_news()) [[unlikely]]
-    port_.look_for_rings();
+  if (rings_.has_news()) [[unlikely]]
+    rings_.look_for_rings();
   return moved;
 }
 
 // Polls the rings that it finds as well: who is about to sleep must not leave a message in one of them.
 template <class Sink>
 [[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::poll_new(Sink& sink, unsigned budget) noexcept {
-  port_.look_for_rings();
-  const std::vector<incoming*>& rings = port_.rings();
+  rings_.look_for_rings();
+  const std::vector<incoming*>& rings = rings_.polled();
   return rings.empty() ? 0 : poll_from(rings.data(), sink, budget, budget, 0);
 }
 
@@ -193,21 +195,21 @@ template <class Sink>
 [[gnu::noinline]] bool shm_endpoint<Sink>::deliver_packet(peer& source, cell_info info, header what,
                                                           const std::byte* payload, Sink& sink) noexcept {
   arrival message{source.rank(), what, payload, info.bytes(), nullptr};
-  const shape& agreed = port_.owner().where().shape;
+  const shape& agreed = rings_.owner().where().shape;
   packet_reference reference;
   std::memcpy(&reference, message.payload, sizeof reference);
   if (!info.carries_packet() || info.bytes() != sizeof reference || reference.index >= agreed.packet_count ||
       reference.bytes > agreed.packet_bytes) {
-    port_.owner().count_refused();
+    rings_.owner().count_refused();
     return true;
   }
   std::byte* foreign = source.packet(reference.index);
   message.bytes = reference.bytes;
-  packet_store& packets = port_.owner().packets();
+  packet_store& packets = rings_.owner().packets();
   std::uint32_t own = packet_store::none;
   // Where the quota of the peer's packets is used up by records that the program keeps, delivery copies. With no packet
   // to copy into, the quota is exceeded: both sides may have all their packets under way to each other.
-  if (source.held() >= port_.owner().foreign_packets_max()) own = packets.try_get();
+  if (source.held() >= rings_.owner().foreign_packets_max()) own = packets.try_get();
   if (own == packet_store::none) {
     message.payload = foreign;
     message.owner = &source;

@@ -1,4 +1,4 @@
-#include "net/shm/shm_port.hpp"
+#include "net/shm/endpoint_rings.hpp"
 
 #include <cstring>
 #include <new>
@@ -6,14 +6,14 @@
 namespace weft::net::shm {
 
 // First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
-post_result shm_port::push_slow(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                std::uint32_t bytes) noexcept {
+post_result endpoint_rings::push_slow(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
+                                      std::uint32_t bytes) noexcept {
   outgoing* ring = own_->find_ring(peer, device);
   return ring == nullptr ? post_result::full : ring->push(shared_, what, payload, bytes);
 }
 
-post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
-                               std::uint32_t bytes) noexcept {
+post_result endpoint_rings::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
+                                     std::uint32_t bytes) noexcept {
   outgoing* ring = routes_[peer].known_ring(device);
   if (ring == nullptr) ring = own_->find_ring(peer, device);
   if (ring == nullptr) return post_result::full;
@@ -23,7 +23,7 @@ post_result shm_port::try_send(std::uint32_t peer, std::uint32_t device, const h
   return ring->push(shared_, what, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
 }
 
-void shm_port::look_for_rings() noexcept {
+void endpoint_rings::look_for_rings() noexcept {
   // [shm.seen] acquire <- [shm.opened]: what is opened from here on is looked for again.
   opened_before_ = opened_->load(std::memory_order_acquire);
   bool found = is_list_old_;
@@ -34,32 +34,23 @@ void shm_port::look_for_rings() noexcept {
   if (found) list_rings();
 }
 
-// Without memory for the list it stays as it was, and is made anew with the next look.
-bool shm_port::list_rings() noexcept {
+// Without memory for the list it stays as it was, and is listed again by the next look.
+bool endpoint_rings::list_rings() noexcept {
   std::size_t count = 0;
   for (slot* served : served_) count += served->sources().size();
   try {
-    rings_.reserve(count);
+    polled_.reserve(count);
   } catch (const std::bad_alloc&) {
     is_list_old_ = true;
     opened_before_ = looked_never;
     return false;
   }
   is_list_old_ = false;
-  rings_.clear();
+  polled_.clear();
   for (slot* served : served_) {
-    for (incoming& ring : served->sources()) rings_.push_back(&ring);
+    for (incoming& ring : served->sources()) polled_.push_back(&ring);
   }
   return true;
-}
-
-copy_result shm_port::read_remote(std::uint32_t peer, void* target, std::uint64_t remote, std::size_t bytes) noexcept {
-  return owner_->peer_at(peer).read(target, remote, bytes);
-}
-
-copy_result shm_port::write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
-                                   std::size_t bytes) noexcept {
-  return owner_->peer_at(peer).write(source, remote, bytes);
 }
 
 }  // namespace weft::net::shm

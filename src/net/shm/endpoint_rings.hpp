@@ -1,4 +1,5 @@
-// A device's side of shared memory: it posts into rings of peers, and polls the rings that peers opened to its slots.
+// The rings of a device's endpoint: those that it posts into, and those that peers opened to its slots, which it polls.
+// Here is what of the endpoint does not depend on its sink.
 //
 // Cost of a post: one cache line, and one exchange on a shared device. Cost of a quiet poll: a line for each ring and
 // one that tells of new rings, all in this core's cache.
@@ -10,9 +11,9 @@
 
 namespace weft::net::shm {
 
-class shm_port {
+class endpoint_rings {
  public:
-  shm_port(shm_transport& owner, slot& own, bool shared)
+  endpoint_rings(shm_transport& owner, slot& own, bool shared)
       : owner_{&owner}, opened_{&owner.opened()}, own_{&own}, routes_{own.routes()}, shared_{shared} {
     served_.reserve(slots_max);
     served_.push_back(&own);
@@ -29,10 +30,6 @@ class shm_port {
   [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept { return &routes_[peer]; }
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
                                      std::uint32_t bytes) noexcept;
-  [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
-                                        std::size_t bytes) noexcept;
-  [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
-                                         std::size_t bytes) noexcept;
   void adopt(std::uint32_t index) noexcept {
     served_.push_back(&owner_->slot_at(index));
     list_rings();
@@ -40,11 +37,11 @@ class shm_port {
   }
   void release(std::uint32_t index) noexcept {
     std::erase(served_, &owner_->slot_at(index));
-    if (!list_rings()) rings_.clear();
+    if (!list_rings()) polled_.clear();
   }
 
   // For polling.
-  [[nodiscard]] const std::vector<incoming*>& rings() const noexcept { return rings_; }
+  [[nodiscard]] const std::vector<incoming*>& polled() const noexcept { return polled_; }
   [[nodiscard]] shm_transport& owner() noexcept { return *owner_; }
   /// Whether a peer may have opened a ring since the last look.
   [[nodiscard]] bool has_news() const noexcept {
@@ -70,7 +67,7 @@ class shm_port {
   route* routes_;  // of own_
   bool shared_;
   std::vector<slot*> served_;
-  std::vector<incoming*> rings_;  // of all served slots
+  std::vector<incoming*> polled_;  // of all served slots
 };
 
 }  // namespace weft::net::shm
