@@ -43,7 +43,7 @@ class Layout:
         words = [read(at + 8 * i, "<Q") for i in range(10)]
         if words[0] != NUMBER:
             raise gdb.GdbError(f"the program has layout {words[0]} of fibers, this script knows {NUMBER}")
-        (self.slots, self.used, self.base, self.running, self.pointer, self.place, self.what, self.peer,
+        (self.slots, self.used, self.base, self.running, self.pointer, self.location, self.call, self.peer,
          self.tag) = words[1:]
 
 
@@ -62,12 +62,12 @@ def fibers(layout, worker):
     slots, used, base = read(worker + layout.slots, "<Q"), read(worker + layout.used, "<I"), read(worker + layout.base, "<Q")
     for slot in range(used):
         state = read(slots + 8 * slot, "<Q")
-        if state and read(state + layout.place, "<Q") == base | slot:
+        if state and read(state + layout.location, "<Q") == base | slot:
             yield slot, state
 
 
 def words_for(layout, state):
-    out = text(read(state + layout.what, "<Q"))
+    out = text(read(state + layout.call, "<Q"))
     peer, tag = read(state + layout.peer, "<I"), read(state + layout.tag, "<Q")
     return out if peer == NOBODY else f"{out} with rank {peer}, tag {tag}"
 

@@ -47,7 +47,7 @@ void print_binding() {
   fmt::print("binding: this process may run on {} with {}: {}; WEFT_BIND={}; --explain tells whether ranks meet\n",
              counted(static_cast<int>(base::cores_within(mine).size()), "core"),
              counted(static_cast<int>(mine.count()), "processor"), mine.to_text(),
-             base::process_settings().bind == base::bind_kind::shares ? "auto" : "none");
+             base::process_settings().bind == base::bind_kind::automatic ? "auto" : "none");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace weft::base {
 
 enum class boot_method : std::uint8_t { automatic, single, file, pmi1 };
 enum class log_level : std::uint8_t { error, warn, info, debug };
-enum class bind_kind : std::uint8_t { none, shares };
+enum class bind_kind : std::uint8_t { none, automatic };
 enum class cma_mode : std::uint8_t { automatic, off };
 
 /// The typed values. To add a variable: a field here with its default, a row in config.cpp with the same name.

@@ -13,11 +13,11 @@ thread_local std::array<char, 512> last_text{};
 
 }  // namespace
 
-error::error(errc code, const std::string& what) : std::runtime_error{what}, code_{code} {
-  last_text[what.copy(last_text.data(), last_text.size() - 1)] = '\0';
+error::error(errc code, const std::string& text) : std::runtime_error{text}, code_{code} {
+  last_text[text.copy(last_text.data(), last_text.size() - 1)] = '\0';
 }
 
-const char* base::error_on_its_way() noexcept { return std::uncaught_exceptions() == 0 ? nullptr : last_text.data(); }
+const char* base::uncaught_error() noexcept { return std::uncaught_exceptions() == 0 ? nullptr : last_text.data(); }
 
 const char* name_of(errc code) noexcept {
   switch (code) {

@@ -7,13 +7,13 @@
 
 namespace weft::base {
 
-void misuse(const char* what) noexcept {
+void misuse(const char* description) noexcept {
   // What is wrong now may be the consequence: scopes are left with operations under way.
-  if (const char* const text = error_on_its_way(); text != nullptr) {
+  if (const char* const text = uncaught_error(); text != nullptr) {
     log_error("an exception is leaving the scope; this thread's last error of Weft's: {}",
               *text != '\0' ? text : "none, so it is another's: catch it where operations are under way");
   }
-  log_error("wrong use: {}", what);
+  log_error("wrong use: {}", description);
   std::abort();
 }
 

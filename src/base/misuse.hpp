@@ -4,6 +4,6 @@
 namespace weft::base {
 
 /// Ends the process with a line that says which rule was broken.
-[[noreturn]] void misuse(const char* what) noexcept;
+[[noreturn]] void misuse(const char* description) noexcept;
 
 }  // namespace weft::base

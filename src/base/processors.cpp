@@ -13,8 +13,8 @@ namespace weft::base {
 namespace {
 
 // One line of what /sys tells about a processor; empty where it tells nothing.
-std::string told_of(std::uint32_t processor, const char* what) {
-  std::ifstream file{fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", processor, what)};
+std::string told_of(std::uint32_t processor, const char* attribute) {
+  std::ifstream file{fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", processor, attribute)};
   std::string out;
   std::getline(file, out);
   return out;
@@ -87,7 +87,7 @@ std::vector<processor_set> cores_within(const processor_set& within) {
   return out;
 }
 
-processor_set share_of(const std::vector<processor_set>& cores, std::size_t index, std::size_t parts) {
+processor_set part_of(const std::vector<processor_set>& cores, std::size_t index, std::size_t parts) {
   processor_set out;
   if (parts == 0 || index >= parts || cores.size() < parts) return out;
   for (std::size_t i = index * cores.size() / parts; i < (index + 1) * cores.size() / parts; ++i) out.add(cores[i]);

@@ -50,7 +50,7 @@ bool keep_this_thread_on(const processor_set& wanted) noexcept;
 
 /// Part `index` of `parts` about equal parts of `cores`, whole cores next to each other; nothing where there are fewer
 /// cores than parts.
-[[nodiscard]] processor_set share_of(const std::vector<processor_set>& cores, std::size_t index, std::size_t parts);
+[[nodiscard]] processor_set part_of(const std::vector<processor_set>& cores, std::size_t index, std::size_t parts);
 
 /// Reads a list as the system writes it. What isn't one ends it.
 [[nodiscard]] processor_set read_processor_list(const std::string& text);

@@ -18,14 +18,14 @@ inline bool yield_to_fibers() noexcept {
   void* const me = by == nullptr ? nullptr : by->current();
   if (me == nullptr) [[likely]]
     return false;
-  this_wait() = {.what = "device::wait, flush, barrier or the end of an object", .is_poll = true};
+  this_wait() = {.call = "device::wait, flush, barrier or the end of an object", .is_poll = true};
   by->resume(me);
   by->suspend();
   return true;
 }
 
 /// One step of a wait that looks again and again: a fiber lets others run, a thread pauses. As above.
-inline void give_way(backoff& waiting) noexcept {
+inline void yield_or_pause(backoff& waiting) noexcept {
   if (!yield_to_fibers()) waiting.pause();
 }
 

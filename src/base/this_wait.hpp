@@ -9,7 +9,7 @@ namespace weft::base {
 struct wait_note {
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
-  const char* what = nullptr;  // of static storage
+  const char* call = nullptr;  // of static storage
   std::uint32_t peer = nobody;
   std::uint64_t tag = 0;
   bool is_poll = false;  // it will look again and again instead

@@ -44,7 +44,7 @@ class waiter {
 
   /// Lets others run. Only for a fiber.
   void yield(const char* why) noexcept {
-    this_wait() = {.what = why, .is_poll = true};
+    this_wait() = {.call = why, .is_poll = true};
     by_->resume(who_);
     by_->suspend();
   }

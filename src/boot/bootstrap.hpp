@@ -52,7 +52,7 @@ class bootstrap {
 };
 
 /// This process's bootstrap, found from the environment by the first call and left at the end of the process.
-/// **Threads** any. **Errors** configuration, boot_failed: a launcher that promised ranks and can't deliver them.
+/// **Threads** any. **Errors** configuration, boot_failed: a launcher that promised ranks and did not start them.
 [[nodiscard]] std::shared_ptr<bootstrap> process_bootstrap();
 
 /// A job whose ranks are threads of this process: element i is rank i's. **Blocking** fences wait for each other, with

@@ -175,7 +175,7 @@ class file_boot final : public bootstrap {
     directory_.remove(name);
     std::string host(256, '\0');
     ::gethostname(host.data(), host.size() - 1);
-    place_ = directory_.create_held(name, introduction{nonce_, size_, process_, host.c_str(), key_}.text());
+    rank_file_ = directory_.create_held(name, introduction{nonce_, size_, process_, host.c_str(), key_}.text());
   }
 
   // Which of two jobs that are forming would get which ranks is chance; then neither shall have them. The first rank
@@ -374,7 +374,7 @@ class file_boot final : public bootstrap {
     try {
       const held_file exclusive = directory_.lock(moments_after(clock::now()));
       directory_.remove(lock_name(rank_));
-      place_ = held_file{};
+      rank_file_ = held_file{};
       const auto names = directory_.list();
       for (const std::string& name : names) {
         if (name.starts_with("rank-") && directory_.is_held(name)) return;
@@ -387,9 +387,9 @@ class file_boot final : public bootstrap {
     }
   }
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw error{errc::boot_failed,
-                fmt::format("file boot: rank {} of {} in WEFT_BOOT_DIR={}: {}", rank_, size_, directory_.path(), what)};
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw error{errc::boot_failed, fmt::format("file boot: rank {} of {} in WEFT_BOOT_DIR={}: {}", rank_, size_,
+                                               directory_.path(), problem)};
   }
   double seconds() const { return static_cast<double>(timeout_.count()) / 1000; }
 
@@ -401,7 +401,7 @@ class file_boot final : public bootstrap {
   private_directory directory_;
   std::string key_;
   std::string nonce_;
-  held_file place_;
+  held_file rank_file_;
   std::string job_;  // rank 0's nonce
   std::vector<peer> peers_;
   std::uint64_t round_ = 0;

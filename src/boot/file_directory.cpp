@@ -68,8 +68,8 @@ void private_directory::check() const {
   }
 }
 
-void private_directory::fail(std::string_view what, const std::string& name) const {
-  throw error{errc::boot_failed, fmt::format("file boot: {}{}{} {}: {}", path_, name.empty() ? "" : "/", name, what,
+void private_directory::fail(std::string_view problem, const std::string& name) const {
+  throw error{errc::boot_failed, fmt::format("file boot: {}{}{} {}: {}", path_, name.empty() ? "" : "/", name, problem,
                                              std::strerror(errno))};
 }
 

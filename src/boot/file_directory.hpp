@@ -70,7 +70,7 @@ class private_directory {
  private:
   void open();
   void check() const;
-  [[noreturn]] void fail(std::string_view what, const std::string& name = {}) const;
+  [[noreturn]] void fail(std::string_view problem, const std::string& name = {}) const;
 
   std::string path_;
   base::descriptor here_;

@@ -23,8 +23,8 @@ class local_board {
   // False if the key is there already.
   bool put(std::uint32_t rank, std::string_view key, std::string_view bytes) {
     const std::lock_guard lock{mutex_};
-    const std::pair place{rank, std::string{key}};
-    return !published_.contains(place) && staged_.emplace(place, bytes).second;
+    const std::pair full_key{rank, std::string{key}};
+    return !published_.contains(full_key) && staged_.emplace(full_key, bytes).second;
   }
 
   bool get(std::uint32_t rank, std::string_view key, std::string& bytes) {

@@ -243,10 +243,10 @@ class pmi1_client final : public bootstrap {
     fail(fmt::format("has closed the connection ({}); has another rank ended, or the launcher?", std::strerror(cause)));
   }
 
-  [[noreturn]] void fail(const std::string& what) {
+  [[noreturn]] void fail(const std::string& problem) {
     broken_ = true;
     throw error{errc::boot_failed, fmt::format("pmi1: rank {} of {}: the launcher's PMI server (PMI_FD={}) {}", rank_,
-                                               size_, server_.get(), what)};
+                                               size_, server_.get(), problem)};
   }
 
   std::mutex mutex_;

@@ -20,8 +20,8 @@ class succession {
   succession(const succession&) = delete;
   succession& operator=(const succession&) = delete;
 
-  void run(std::coroutine_handle<> what) {
-    for (; what; what = take()) what.resume();
+  void run(std::coroutine_handle<> next) {
+    for (; next; next = take()) next.resume();
   }
   /// False: another one is to follow.
   [[nodiscard]] bool try_follow(std::coroutine_handle<> next) noexcept {
@@ -61,9 +61,9 @@ void cancel_receive(device& through, std::uint64_t ticket) noexcept {
 
 }  // namespace
 
-void await_misuse(const char* what) noexcept { base::misuse(what); }
+void await_misuse(const char* description) noexcept { base::misuse(description); }
 
-void resume(std::coroutine_handle<> what) { succession{}.run(what); }
+void resume(std::coroutine_handle<> coroutine) { succession{}.run(coroutine); }
 
 void transfer(std::coroutine_handle<> next) {
   if (succession::current == nullptr || !succession::current->try_follow(next)) resume(next);
@@ -76,10 +76,10 @@ void transfer_to_all(ready_node* first) {
   all.run(all.take());
 }
 
-posting::posting(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag) noexcept
+posting::posting(core::run_loop_state& loop, operation kind, std::uint32_t peer, std::uint64_t tag) noexcept
     : loop_{&loop} {
   raw_record& raw = record_.raw();
-  raw.what = what;
+  raw.what = kind;
   raw.peer = peer;
   raw.tag = tag;
 }

@@ -84,17 +84,17 @@ void run_loop_state::make_all_ready(ready_node* first) noexcept {
   }
 }
 
-void run_loop_state::post_later(detail::posting& what) noexcept {
+void run_loop_state::post_later(detail::posting& posting) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
-  refused_.add(what);
+  refused_.add(posting);
   wake(rt, local);
 }
 
-void run_loop_state::watch(detail::watching& what) noexcept {
+void run_loop_state::watch(detail::watching& condition) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
-  coming_.add(what);
+  coming_.add(condition);
   wake(rt, local);
 }
 
@@ -112,16 +112,16 @@ void run_loop_state::set(std::atomic<bool>& flag) noexcept {
   wake(rt, local);
 }
 
-void run_loop_state::spawn(std::coroutine_handle<detail::task_promise<void>> what) {
-  what.promise().start(what, nullptr, this);
+void run_loop_state::spawn(std::coroutine_handle<detail::task_promise<void>> coroutine) {
+  coroutine.promise().start(coroutine, nullptr, this);
   // [run_loop.spawn] relaxed: the task itself is handed over by the ready queue.
   spawned_.fetch_add(1, std::memory_order_relaxed);
-  make_ready(what.promise());
+  make_ready(coroutine.promise());
 }
 
-void run_loop_state::ended(detail::task_promise_base& what) noexcept {
-  std::exception_ptr failure = std::move(what.failure);
-  what.handle.destroy();
+void run_loop_state::ended(detail::task_promise_base& promise) noexcept {
+  std::exception_ptr failure = std::move(promise.failure);
+  promise.handle.destroy();
   if (failure) {
     const std::scoped_lock lock{failures_mutex_};
     failures_.push_back(std::move(failure));
@@ -268,16 +268,16 @@ bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& 
     bool (*is_over)(void*);
     void* of;
     sleep now;
-  } what{this, is_over, of, prepare_to_sleep()};
+  } awaited{this, is_over, of, prepare_to_sleep()};
   wait_options how = options;
-  if (what.now.is_restless && how.mode == wait_mode::park) how.mode = wait_mode::yield;
+  if (awaited.now.is_restless && how.mode == wait_mode::park) how.mode = wait_mode::yield;
   return through_->wait_until_checked(
-      std::span{what.now.objects}.first(what.now.object_count),
+      std::span{awaited.now.objects}.first(awaited.now.object_count),
       [](void* it) {
         auto& asked = *static_cast<condition*>(it);
         return asked.is_over(asked.of) || asked.loop->has_changed(asked.now);
       },
-      &what, how);
+      &awaited, how);
 }
 
 }  // namespace weft::core
@@ -356,10 +356,10 @@ run_loop::~run_loop() {
   loops().remove(this);
 }
 
-void run_loop::spawn(task<> what) {
+void run_loop::spawn(task<> started) {
   core::run_loop_state& loop = state();
-  if (!what.coroutine_) detail::await_misuse(detail::task_is_empty);
-  loop.spawn(std::exchange(what.coroutine_, nullptr));
+  if (!started.coroutine_) detail::await_misuse(detail::task_is_empty);
+  loop.spawn(std::exchange(started.coroutine_, nullptr));
 }
 
 std::size_t run_loop::spawned() const noexcept { return state().spawned(); }
@@ -414,28 +414,28 @@ detail::barrier_awaiter run_loop::barrier() {
   return {state(), *through_->runtime().state_};
 }
 
-detail::end_awaiter run_loop::end(hook& what) {
-  core::hook_list* const list = what.list();
+detail::end_awaiter run_loop::end(hook& ended) {
+  core::hook_list* const list = ended.list();
   if (list == nullptr) return {state(), nullptr};
-  return {state(), std::make_unique<core::end_of_hook>(what.control_, *list)};
+  return {state(), std::make_unique<core::end_of_hook>(ended.control_, *list)};
 }
 
-detail::end_awaiter run_loop::end(registration& what) {
-  if (what.owner_ == nullptr) return {state(), nullptr};
-  return {state(), std::make_unique<core::end_of_registration>(what.owner_, *what.target_, what.id_)};
+detail::end_awaiter run_loop::end(registration& ended) {
+  if (ended.owner_ == nullptr) return {state(), nullptr};
+  return {state(), std::make_unique<core::end_of_registration>(ended.owner_, *ended.target_, ended.id_)};
 }
 
-detail::end_awaiter run_loop::end(matching_engine& what) {
-  if (what.state_ == nullptr) return {state(), nullptr};
-  return {state(), std::make_unique<core::end_of_engine>(*what.runtime_->state_, what.state_)};
+detail::end_awaiter run_loop::end(matching_engine& ended) {
+  if (ended.state_ == nullptr) return {state(), nullptr};
+  return {state(), std::make_unique<core::end_of_engine>(*ended.runtime_->state_, ended.state_)};
 }
 
-detail::end_awaiter run_loop::end(device& what) {
-  if (what.state_ == nullptr) return {state(), nullptr};
-  if (&what == through_ || &what == &what.runtime_->default_device()) {
+detail::end_awaiter run_loop::end(device& ended) {
+  if (ended.state_ == nullptr) return {state(), nullptr};
+  if (&ended == through_ || &ended == &ended.runtime_->default_device()) {
     throw error{errc::invalid_argument, "run_loop::end: the loop's own device and the default device can't be ended"};
   }
-  return {state(), std::make_unique<core::end_of_device>(*what.runtime_->state_, what.state_)};
+  return {state(), std::make_unique<core::end_of_device>(*ended.runtime_->state_, ended.state_)};
 }
 
 detail::ready_node* run_loop::take_ready() { return state().take_ready(); }

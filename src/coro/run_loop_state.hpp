@@ -31,19 +31,19 @@ class run_loop_state final : public detail::task_owner {
   // **Threads**: any, for all but what says otherwise. The caller may be the last one that has kept the loop alive.
   void make_ready(ready_node& node) noexcept;
   void make_all_ready(ready_node* first) noexcept;
-  void post_later(detail::posting& what) noexcept;
-  void watch(detail::watching& what) noexcept;
+  void post_later(detail::posting& posting) noexcept;
+  void watch(detail::watching& condition) noexcept;
   /// What is waited for may have been given up: look.
   void look_again() noexcept;
   void wake() noexcept { wake(through_->runtime(), &local_); }
   void set(std::atomic<bool>& flag) noexcept;
 
-  void spawn(std::coroutine_handle<detail::task_promise<void>> what);
+  void spawn(std::coroutine_handle<detail::task_promise<void>> coroutine);
   [[nodiscard]] std::size_t spawned() const noexcept {
     // [run_loop.spawned] acquire <- [run_loop.over]: what the tasks did.
     return spawned_.load(std::memory_order_acquire);
   }
-  void ended(detail::task_promise_base& what) noexcept override;
+  void ended(detail::task_promise_base& promise) noexcept override;
   void rethrow();
 
   /// Posts again, and asks what is waited for. False: another thread is at it.
@@ -74,9 +74,9 @@ class run_loop_state final : public detail::task_owner {
     }
     /// Takes out the node behind `before`; the first one where that is null.
     void remove_behind(ready_node* before) noexcept {
-      ready_node*& place = before == nullptr ? first : before->behind;
-      if (last == place) last = before;
-      place = place->behind;
+      ready_node*& link = before == nullptr ? first : before->behind;
+      if (last == link) last = before;
+      link = link->behind;
     }
     ready_node* first = nullptr;
     ready_node* last = nullptr;

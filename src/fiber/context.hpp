@@ -58,13 +58,13 @@ class context {
 
   /// Leaves the running context, `this`, for `to`; returns when somebody switches back. **Threads**: one runs it.
   void switch_to(context& to) noexcept {
-    leave_for(to, &shadow_place());
+    leave_for(to, &saved_shadow());
     weft_fiber_switch(&pointer_, to.pointer_);
     arrived();
   }
   /// The same, for a fiber that yields.
   void jump_to(context& to) noexcept {
-    leave_for(to, &shadow_place());
+    leave_for(to, &saved_shadow());
     weft_fiber_switch_by_jump(&pointer_, to.pointer_);
     arrived();
   }
@@ -85,10 +85,10 @@ class context {
  private:
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
   void leave_for(context& to, void** shadow) noexcept;
-  void*& shadow_place() noexcept { return shadow_; }
+  void*& saved_shadow() noexcept { return shadow_; }
 #else
   void leave_for(context& /*to*/, void** /*shadow*/) noexcept {}
-  void*& shadow_place() noexcept { return pointer_; }
+  void*& saved_shadow() noexcept { return pointer_; }
 #endif
 
   void* pointer_ = nullptr;

@@ -23,8 +23,8 @@ struct debugger_layout {
             offsetof(worker, base_),
             offsetof(worker, running_),
             offsetof(fiber_state, at),
-            offsetof(fiber_state, place),
-            offsetof(fiber_state, waits_for) + offsetof(told_wait, what),
+            offsetof(fiber_state, location),
+            offsetof(fiber_state, waits_for) + offsetof(told_wait, call),
             offsetof(fiber_state, waits_for) + offsetof(told_wait, peer),
             offsetof(fiber_state, waits_for) + offsetof(told_wait, tag)};
   }

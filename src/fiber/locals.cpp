@@ -7,18 +7,18 @@
 
 namespace weft::fibers {
 
-void*& locals::place(std::uint64_t key, void (*at_end)(void*) noexcept) {
+void*& locals::value(std::uint64_t key, void (*at_end)(void*) noexcept) {
   for (one& each : all_) {
-    if (each.key == key) return each.what;
+    if (each.key == key) return each.value;
   }
-  return all_.emplace_back(one{key, nullptr, at_end}).what;
+  return all_.emplace_back(one{key, nullptr, at_end}).value;
 }
 
 void locals::end() noexcept {
   while (!all_.empty()) {
     const one last = all_.back();
     all_.pop_back();
-    if (last.what != nullptr) last.at_end(last.what);
+    if (last.value != nullptr) last.at_end(last.value);
   }
 }
 
@@ -26,7 +26,7 @@ void*& local_place(std::uint64_t key, void (*at_end)(void*) noexcept) {
   static thread_local locals of_thread;
   const worker* const here = worker::here();
   fiber_state* const me = here == nullptr ? nullptr : here->running();
-  return (me == nullptr ? of_thread : me->kept).place(key, at_end);
+  return (me == nullptr ? of_thread : me->kept).value(key, at_end);
 }
 
 std::uint64_t next_local_key() noexcept {

@@ -15,7 +15,7 @@ class locals {
   locals& operator=(const locals&) = delete;
 
   /// **Errors**: std::bad_alloc.
-  [[nodiscard]] void*& place(std::uint64_t key, void (*at_end)(void*) noexcept);
+  [[nodiscard]] void*& value(std::uint64_t key, void (*at_end)(void*) noexcept);
   /// Ends all, the last one first. One that looks at another while it ends makes that anew, which is ended as well.
   void end() noexcept;
   [[nodiscard]] bool is_empty() const noexcept { return all_.empty(); }
@@ -23,7 +23,7 @@ class locals {
  private:
   struct one {
     std::uint64_t key;
-    void* what;
+    void* value;
     void (*at_end)(void*) noexcept;
   };
   std::vector<one> all_;

@@ -29,24 +29,24 @@ fiber_state* inbox::take() noexcept {
 
 // Where it is now, or nowhere. Under the lock, so that who forwards a signal meanwhile either reaches it there, or
 // finds where it has come to.
-void worker::settle(fiber_state& moved, std::uint64_t place) noexcept {
+void worker::settle(fiber_state& moved, std::uint64_t location) noexcept {
   const std::scoped_lock lock{moved.home->making_};
   // [fiber.start] release -> [fiber.may_run]: what it begins, or goes on, with.
-  moved.place.store(place, std::memory_order_release);
+  moved.location.store(location, std::memory_order_release);
 }
 
 // A signal for one that runs elsewhere now, or has ended. What the signal is about was written before, and is seen
 // there: by who moves it on, as both take the lock, or by its next worker, by the bit.
 [[gnu::noinline]] void worker::forward(fiber_state& elsewhere) noexcept {
   const std::scoped_lock lock{elsewhere.home->making_};
-  const std::uint64_t place =
-      elsewhere.place.load(std::memory_order_relaxed);  // [locked] it changes under the lock alone
-  if (place != 0) all_[(place >> 32) - 1]->make_ready(static_cast<std::uint32_t>(place));
+  const std::uint64_t location =
+      elsewhere.location.load(std::memory_order_relaxed);  // [locked] it changes under the lock alone
+  if (location != 0) all_[(location >> 32) - 1]->make_ready(static_cast<std::uint32_t>(location));
 }
 
 void worker::start(fiber_state& made, bool may_go) noexcept {
   if (!may_go || !steals_) {
-    settle(made, place_of(made.slot));
+    settle(made, location_of(made.slot));
     make_ready(made.slot);
     return;
   }
@@ -124,7 +124,7 @@ void worker::seat(fiber_state& here, std::uint32_t slot) noexcept {
     const std::scoped_lock lock{making_};
     slots_[slot] = &here;
   }
-  settle(here, place_of(slot));
+  settle(here, location_of(slot));
   ready_.set_own(slot);
 }
 

@@ -49,7 +49,7 @@ class scheduler {
   }
 
   std::vector<std::unique_ptr<worker>> all;
-  std::atomic<std::uint32_t> turn{0};
+  std::atomic<std::uint32_t> next_worker{0};
   std::optional<watch> stuck;
 
  private:
@@ -103,7 +103,7 @@ fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, st
   const auto count = static_cast<std::uint32_t>(state_->all.size());
   std::uint32_t at = options.worker;
   if (at == fiber_options::any_worker) {
-    at = state_->turn.fetch_add(1, std::memory_order_relaxed) % count;  // [hint] any worker will do
+    at = state_->next_worker.fetch_add(1, std::memory_order_relaxed) % count;  // [hint] any worker will do
   } else if (at >= count) {
     throw error{errc::invalid_argument, "fiber_scheduler::spawn: there is no such worker"};
   }
@@ -186,7 +186,7 @@ void move_to(std::uint32_t worker) {
 
 void wait() {
   if (!is_one()) throw error{errc::invalid_state, "this_fiber::wait: the caller is a thread, not a fiber"};
-  fibers::worker::here()->suspend_running_for({.what = "this_fiber::wait"});
+  fibers::worker::here()->suspend_running_for({.call = "this_fiber::wait"});
 }
 
 }  // namespace this_fiber

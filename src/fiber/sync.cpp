@@ -7,7 +7,7 @@ namespace fibers {
 
 /// Lies on the stack of who waits.
 struct waiting_node {
-  base::waiter turn;
+  base::waiter waiter;
   waiting_node* behind = nullptr;
 };
 
@@ -29,7 +29,7 @@ waiting_node* take_first(waiting_line& from) noexcept {
 void wake_all(waiting_node* first) noexcept {
   while (first != nullptr) {
     waiting_node* const next = first->behind;  // after the next line it may be gone
-    first->turn.come();
+    first->waiter.come();
     first = next;
   }
 }
@@ -47,7 +47,7 @@ void fiber_mutex::lock() {
     if (!std::exchange(is_locked_, true)) return;
     fibers::append(line_, me);
   }
-  me.turn.wait({"fiber_mutex::lock"});  // it was handed over
+  me.waiter.wait({"fiber_mutex::lock"});  // it was handed over
 }
 
 bool fiber_mutex::try_lock() {
@@ -62,7 +62,7 @@ void fiber_mutex::unlock() {
     next = fibers::take_first(line_);
     if (next == nullptr) is_locked_ = false;
   }
-  if (next != nullptr) next->turn.come();
+  if (next != nullptr) next->waiter.come();
 }
 
 void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
@@ -72,7 +72,7 @@ void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
     fibers::append(line_, me);
   }
   lock.unlock();
-  me.turn.wait({"fiber_condition::wait"});
+  me.waiter.wait({"fiber_condition::wait"});
   lock.lock();
 }
 
@@ -82,7 +82,7 @@ void fiber_condition::notify_one() {
     const std::scoped_lock guard{guard_};
     next = fibers::take_first(line_);
   }
-  if (next != nullptr) next->turn.come();
+  if (next != nullptr) next->waiter.come();
 }
 
 void fiber_condition::notify_all() {
@@ -108,11 +108,11 @@ void fiber_barrier::arrive_and_wait() {
     } else {
       missing_ = count_;
       all = std::exchange(line_, {});
-      me.turn.come();
+      me.waiter.come();
     }
   }
   fibers::wake_all(all.first);
-  me.turn.wait({"fiber_barrier::arrive_and_wait"});
+  me.waiter.wait({"fiber_barrier::arrive_and_wait"});
 }
 
 void fiber_event::set() {
@@ -137,7 +137,7 @@ void fiber_event::wait() {
     if (is_set_) return;
     fibers::append(line_, me);
   }
-  me.turn.wait({"fiber_event::wait"});
+  me.waiter.wait({"fiber_event::wait"});
 }
 
 }  // namespace weft

@@ -17,7 +17,7 @@ namespace {
 constexpr int looks = 8;               // in the time after which something is said
 constexpr std::size_t kinds_max = 16;  // of waits that are told of one by one
 
-double in_seconds(std::chrono::milliseconds what) noexcept { return std::chrono::duration<double>(what).count(); }
+double in_seconds(std::chrono::milliseconds time) noexcept { return std::chrono::duration<double>(time).count(); }
 
 // Whether a thread of this process sleeps in the system now.
 bool is_asleep(pid_t thread) {
@@ -36,8 +36,8 @@ struct alike {
   std::uint64_t highest_tag = 0;
 };
 
-std::string words_of(const char* what, std::uint32_t peer, const alike& those) {
-  std::string out = fmt::format("{} in {}", those.count, what);
+std::string words_of(const char* call, std::uint32_t peer, const alike& those) {
+  std::string out = fmt::format("{} in {}", those.count, call);
   if (peer == base::wait_note::nobody) return out;
   out += fmt::format(" with rank {}", peer);
   if (those.highest_tag == 0) return out;
@@ -107,7 +107,7 @@ void watch::report_wait() const {
   std::uint64_t count = 0;
   for (const auto& each : workers_) {
     each->each_wait([&](const base::wait_note& note) {
-      alike& those = all[{note.what == nullptr ? "something" : note.what, note.peer}];
+      alike& those = all[{note.call == nullptr ? "something" : note.call, note.peer}];
       ++count;
       ++those.count;
       those.lowest_tag = std::min(those.lowest_tag, note.tag);
@@ -115,8 +115,8 @@ void watch::report_wait() const {
     });
   }
   std::vector<std::pair<std::uint64_t, std::string>> lines;
-  for (const auto& [what, those] : all) {
-    lines.emplace_back(those.count, words_of(std::get<0>(what).c_str(), std::get<1>(what), those));
+  for (const auto& [wait, those] : all) {
+    lines.emplace_back(those.count, words_of(std::get<0>(wait).c_str(), std::get<1>(wait), those));
   }
   std::ranges::sort(lines, std::greater{}, [](const auto& line) { return line.first; });
   std::string text;

@@ -31,7 +31,7 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
     fiber_state* const out = slots_[slot];
     // [fiber.may_run] acquire <- [fiber.start]: what it begins with, where this is a signal for one that was here
     // before.
-    if (out->place.load(std::memory_order_acquire) == place_of(slot)) [[likely]]
+    if (out->location.load(std::memory_order_acquire) == location_of(slot)) [[likely]]
       return out;
     forward(*out);
   }
@@ -59,7 +59,7 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 
 // The last that is done on the stack that is left, so that nothing has to be kept for later but what the switch keeps.
 template <worker::leaving How>
-[[gnu::always_inline]] inline void worker::go(context& from, exceptions_in_hand& of, fiber_state& to) noexcept {
+[[gnu::always_inline]] inline void worker::go(context& from, exception_globals& of, fiber_state& to) noexcept {
   running_ = &to;
   of = *exceptions_;
   *exceptions_ = to.exceptions;
@@ -123,7 +123,7 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   out.holders.store(2, std::memory_order_relaxed);          // [own] the same
   out.thrown = nullptr;
   out.exceptions = {};
-  out.waits_for.say({.what = "its first turn"});
+  out.waits_for.say({.call = "its first turn"});
   out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
   // [fiber.begin] relaxed: whoever asks whether all have ended knows of it from who spawns.
   alive_.fetch_add(1, std::memory_order_relaxed);
@@ -257,7 +257,7 @@ void worker::suspend_running_for(const base::wait_note& note) noexcept {
 
 void worker::run() noexcept {
   this_worker = this;
-  exceptions_ = reinterpret_cast<exceptions_in_hand*>(abi::__cxa_get_globals());
+  exceptions_ = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
   use_suspender(this);
   thread_id_.store(::gettid(), std::memory_order_relaxed);  // [hint] for the watch
   // [fiber.stops] acquire <- [fiber.stop]: nothing but the wish itself.
@@ -337,7 +337,7 @@ void worker::rest_from_polls(bool has_moved) noexcept {
 void* worker::current() noexcept {
   return running_ == nullptr ? nullptr : reinterpret_cast<void*>(std::uintptr_t{slot_of(*running_)} + 1);
 }
-void worker::suspend() noexcept { suspend_running_for(std::exchange(base::this_wait(), {.what = "something"})); }
+void worker::suspend() noexcept { suspend_running_for(std::exchange(base::this_wait(), {.call = "something"})); }
 void worker::resume(void* which) noexcept {
   make_ready(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(which) - 1));
 }

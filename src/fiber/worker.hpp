@@ -38,7 +38,7 @@ class worker;
 [[noreturn]] void refuse_throwing_alone() noexcept;
 
 /// What the C++ runtime keeps for each thread: of a fiber while it is suspended in a handler of an exception.
-struct exceptions_in_hand {
+struct exception_globals {
   void* caught = nullptr;
   std::uintptr_t uncaught = 0;  // half of which is the runtime's, and its padding: copied in one piece
 };
@@ -46,17 +46,17 @@ struct exceptions_in_hand {
 /// What a suspended fiber waits for, as it said last. **Threads**: the fiber writes, any reads, a field at a time.
 struct told_wait {
   void say(const base::wait_note& note) noexcept {
-    what.store(note.what, std::memory_order_relaxed);  // [hint] for people
+    call.store(note.call, std::memory_order_relaxed);  // [hint] for people
     peer.store(note.peer, std::memory_order_relaxed);  // [hint]
     tag.store(note.tag, std::memory_order_relaxed);    // [hint]
   }
   [[nodiscard]] base::wait_note said() const noexcept {
-    return {.what = what.load(std::memory_order_relaxed),  // [hint]
+    return {.call = call.load(std::memory_order_relaxed),  // [hint]
             .peer = peer.load(std::memory_order_relaxed),  // [hint]
             .tag = tag.load(std::memory_order_relaxed)};   // [hint]
   }
 
-  std::atomic<const char*> what{nullptr};
+  std::atomic<const char*> call{nullptr};
   std::atomic<std::uint32_t> peer{base::wait_note::nobody};
   std::atomic<std::uint64_t> tag{0};
 };
@@ -83,11 +83,11 @@ struct fiber_state {
 
   // What each switch looks at: one line.
   alignas(detail::cache_line_bytes) context at;
-  // Whose slot it is that runs it now: `worker::place_of`; 0 before its start and from its end on: who ended may still
-  // be signalled. It changes under `making_` of its home.
-  std::atomic<std::uint64_t> place{0};
+  // The worker that runs it now, and its slot there: `worker::location_of`; 0 before its start and from its end on: a
+  // fiber that has ended may still be signalled. It changes under `making_` of its home.
+  std::atomic<std::uint64_t> location{0};
   stacks::stack on;
-  exceptions_in_hand exceptions;
+  exception_globals exceptions;
   std::uint64_t mark = whole;  // the last: what overruns the stack above comes from there
 };
 
@@ -154,8 +154,8 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
     const std::scoped_lock lock{making_};
     for (std::uint32_t slot = 0; slot < used_; ++slot) {
       const fiber_state* const each = slots_[slot];
-      // [hint] what it says is for people; the place of a guest is guarded by its home's lock.
-      if (each != nullptr && each->place.load(std::memory_order_relaxed) == place_of(slot)) {
+      // [hint] what it says is for people; the location of a guest is guarded by its home's lock.
+      if (each != nullptr && each->location.load(std::memory_order_relaxed) == location_of(slot)) {
         function(each->waits_for.said());
       }
     }
@@ -189,7 +189,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   [[nodiscard]] fiber_state* refill() noexcept;
   enum class leaving { by_wait, by_yield };
   template <leaving How>
-  void go(context& from, exceptions_in_hand& of, fiber_state& to) noexcept;
+  void go(context& from, exception_globals& of, fiber_state& to) noexcept;
   void go_back(fiber_state& from) noexcept;
   // What ends the process is said on the worker's own stack: this one has no room for it.
   [[gnu::always_inline]] void check_stack(fiber_state& of) noexcept {
@@ -199,17 +199,17 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
     end_overrun(of);
   }
   [[noreturn]] void end_overrun(fiber_state& of) noexcept;
-  static void count(std::atomic<std::uint64_t>& what) noexcept {
-    what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [own] one thread counts
+  static void count(std::atomic<std::uint64_t>& counter) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [own] one thread counts
   }
   template <leaving How>
   void suspend_me(fiber_state& me) noexcept;
-  [[nodiscard]] std::uint64_t place_of(std::uint32_t slot) const noexcept { return base_ | slot; }
+  [[nodiscard]] std::uint64_t location_of(std::uint32_t slot) const noexcept { return base_ | slot; }
   [[nodiscard]] static std::uint32_t slot_of(const fiber_state& alive) noexcept {
-    return static_cast<std::uint32_t>(alive.place.load(std::memory_order_relaxed));  // [own] only its worker asks
+    return static_cast<std::uint32_t>(alive.location.load(std::memory_order_relaxed));  // [own] only its worker asks
   }
   void forward(fiber_state& elsewhere) noexcept;
-  void settle(fiber_state& moved, std::uint64_t place) noexcept;
+  void settle(fiber_state& moved, std::uint64_t location) noexcept;
   bool take_up() noexcept;
   [[nodiscard]] bool begin_one_of(worker& other) noexcept;
   void seat(fiber_state& here, std::uint32_t slot) noexcept;
@@ -229,9 +229,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   fiber_state* ended_ = nullptr;   // whose stack was left for good just now
   fiber_state* moving_ = nullptr;  // who was left just now to go on at `moving_to_`
   worker* moving_to_ = nullptr;
-  exceptions_in_hand* exceptions_ = nullptr;
+  exception_globals* exceptions_ = nullptr;
   context own_;
-  exceptions_in_hand own_exceptions_;
+  exception_globals own_exceptions_;
   unsigned switches_ = 0;         // since the last progress
   unsigned rounds_in_vain_ = 0;   // of polls alone
   std::uint64_t last_moves_ = 0;  // at the end of the last round
@@ -243,7 +243,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
 
   std::span<const std::unique_ptr<worker>> all_;
   std::uint32_t index_ = 0;
-  std::uint64_t base_ = 0;  // of the places here
+  std::uint64_t base_ = 0;  // of the locations here
   bool steals_ = false;
   bool is_full_ = false;  // there was no slot for one who came from elsewhere, and none has ended since
 

@@ -89,9 +89,9 @@ graph_part& graph_state::at(graph_node which, const char* call) {
               fmt::format("graph::{}: there is no node {}, only {}", call, which.number, parts_.size())};
 }
 
-graph_part& graph_state::add(graph_part::kind what) {
+graph_part& graph_state::add(graph_part::kind kind) {
   check_idle("add");
-  return parts_.emplace_back(through_->runtime(), *this, what);
+  return parts_.emplace_back(through_->runtime(), *this, kind);
 }
 
 graph_node graph_state::add_function(std::function<void()> function) {
@@ -204,7 +204,7 @@ bool graph_state::try_start(completion& done, void* context) {
 }
 
 void graph_state::fire(graph_part& part) noexcept {
-  switch (part.what_) {
+  switch (part.kind_) {
     case graph_part::kind::function: try { part.function_();
       } catch (...) {
         base::misuse("a function of a graph threw an exception, which nobody is there to catch: it must not throw");

@@ -26,8 +26,8 @@ class graph_part final : public completion {
  public:
   enum class kind : std::uint8_t { function, post, graph, end };
 
-  graph_part(weft::runtime& owner, graph_state& whole, kind what) noexcept
-      : completion{owner}, whole_{&whole}, what_{what} {}
+  graph_part(weft::runtime& owner, graph_state& whole, kind part_kind) noexcept
+      : completion{owner}, whole_{&whole}, kind_{part_kind} {}
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
   using completion::signalled;
@@ -39,7 +39,7 @@ class graph_part final : public completion {
   friend class ready_parts;
 
   graph_state* whole_;
-  kind what_;
+  kind kind_;
   std::function<void()> function_;
   std::function<status(completion&)> post_;
   std::shared_ptr<graph_state> inner_;
@@ -57,7 +57,7 @@ class graph_state {
   graph_state(const graph_state&) = delete;
   graph_state& operator=(const graph_state&) = delete;
 
-  [[nodiscard]] graph_part& add(graph_part::kind what);
+  [[nodiscard]] graph_part& add(graph_part::kind kind);
   graph_node add_function(std::function<void()> function);
   graph_node add_post(std::function<status(completion&)> post);
   graph_node add_graph(std::shared_ptr<graph_state> inner);

@@ -90,11 +90,11 @@ class basic_ring_sender {
   basic_ring_sender(control_type& control, cell_type* cells, std::uint32_t count) noexcept
       : control_{&control}, cells_{cells}, mask_{count - 1}, limit_{count} {}
 
-  [[nodiscard]] bool try_push(const header& what, const void* payload, std::uint32_t bytes,
+  [[nodiscard]] bool try_push(const net::header& header, const void* payload, std::uint32_t bytes,
                               bool carries_packet) noexcept {
     if (!has_room()) [[unlikely]]
       return false;
-    push(what, payload, bytes, carries_packet);
+    push(header, payload, bytes, carries_packet);
     return true;
   }
 
@@ -105,17 +105,17 @@ class basic_ring_sender {
   [[nodiscard]] bool has_room() noexcept { return has_credit() || refresh_credit(); }
 
   /// Where there is. Inlined, so that nothing is left of what is known of the message.
-  [[gnu::always_inline]] void push(const header& what, const void* payload, std::uint32_t bytes,
+  [[gnu::always_inline]] void push(const net::header& header, const void* payload, std::uint32_t bytes,
                                    bool carries_packet) noexcept {
     std::uint32_t tail = tail_;
     cell_type& slot = cells_[tail & mask_];
-    const std::uint64_t id_and_order = what.id | std::uint64_t{what.sequence} << 32;
+    const std::uint64_t id_and_order = header.id | std::uint64_t{header.sequence} << 32;
     Atomics::write_nonatomic(&slot.id_and_order, &id_and_order, sizeof id_and_order);
-    Atomics::write_nonatomic(&slot.tag, &what.tag, sizeof what.tag);
+    Atomics::write_nonatomic(&slot.tag, &header.tag, sizeof header.tag);
     Atomics::write_inline(slot.payload, payload, bytes);
     tail_ = ++tail;
     // [ring.publish] release -> [ring.poll]: carries header and payload of the cell at this position.
-    slot.head.store(cell_info{what.kind, bytes, carries_packet}.head(tail), std::memory_order_release);
+    slot.head.store(cell_info{header.kind, bytes, carries_packet}.head(tail), std::memory_order_release);
   }
 
  private:
@@ -159,13 +159,13 @@ class basic_ring_receiver {
 
   /// Copies the header of that cell out of the ring and returns where its payload lies, which may be read until
   /// `advance`.
-  [[nodiscard]] const std::byte* read(cell_info info, header& what) const noexcept {
+  [[nodiscard]] const std::byte* read(cell_info info, net::header& header) const noexcept {
     std::uint64_t id_and_order;
     Atomics::read_nonatomic(&id_and_order, &next_->id_and_order, sizeof id_and_order);
-    what.kind = info.kind();
-    what.id = static_cast<std::uint32_t>(id_and_order);
-    what.sequence = static_cast<std::uint32_t>(id_and_order >> 32);
-    Atomics::read_nonatomic(&what.tag, &next_->tag, sizeof what.tag);
+    header.kind = info.kind();
+    header.id = static_cast<std::uint32_t>(id_and_order);
+    header.sequence = static_cast<std::uint32_t>(id_and_order >> 32);
+    Atomics::read_nonatomic(&header.tag, &next_->tag, sizeof header.tag);
     return next_->payload;
   }
 

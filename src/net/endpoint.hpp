@@ -32,11 +32,11 @@ class endpoint {
   virtual ~endpoint() = default;
 
   /// Sends at most `detail::inline_bytes_max` bytes, which may be overwritten on return.
-  [[nodiscard]] virtual post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+  [[nodiscard]] virtual post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                                const void* payload, std::uint32_t bytes) noexcept = 0;
 
   /// Sends the first `bytes` bytes of packet `packet`, which belongs to the transport if the answer is ok.
-  [[nodiscard]] virtual post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what,
+  [[nodiscard]] virtual post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                              std::uint32_t packet, std::uint32_t bytes) noexcept = 0;
 
   /// Hands arrivals to `sink`, at most about `budget` a peer; returns how many were consumed.

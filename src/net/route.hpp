@@ -19,22 +19,23 @@ struct alignas(detail::cache_line_bytes) outgoing {
   outgoing(ring_control& control, std::uint32_t cells, sleep_word& receivers) noexcept
       : sender{control, reinterpret_cast<cell*>(&control + 1), cells}, receiver{&receivers} {}
 
-  [[gnu::always_inline]] post_result push(bool shared, const header& what, const void* payload,
+  [[gnu::always_inline]] post_result push(bool shared, const net::header& header, const void* payload,
                                           std::uint32_t bytes) noexcept {
-    return push(shared, what, payload, bytes, false, [] {});
+    return push(shared, header, payload, bytes, false, [] {});
   }
 
   /// Calls `before_it_goes` only where nothing can stop the message any more.
   /// **Threads**: one at a time where the device isn't `shared`.
   template <class Call>
-  [[gnu::always_inline]] post_result push(bool shared, const header& what, const void* payload, std::uint32_t bytes,
-                                          bool carries_packet, const Call& before_it_goes) noexcept {
+  [[gnu::always_inline]] post_result push(bool shared, const net::header& header, const void* payload,
+                                          std::uint32_t bytes, bool carries_packet,
+                                          const Call& before_it_goes) noexcept {
     if (shared && !sending.try_enter()) return post_result::busy;
     base::goes_out();
     const bool goes = sender.has_room();
     if (goes) [[likely]] {
       before_it_goes();
-      sender.push(what, payload, bytes, carries_packet);
+      sender.push(header, payload, bytes, carries_packet);
     }
     if (shared) sending.leave();
     if (!goes) [[unlikely]]

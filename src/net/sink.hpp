@@ -18,13 +18,13 @@ namespace weft::net {
 /// parameter of the endpoints, so that what an arrival does is compiled into the poll.
 ///
 /// A sink that also has
-///   bool fast_take(std::uint32_t source, const header& what, const std::byte* payload, std::uint32_t bytes,
+///   bool fast_take(std::uint32_t source, const net::header& header, const std::byte* payload, std::uint32_t bytes,
 ///                     bool& consumed) noexcept;
 /// may be shown messages without an owner there first; false: they come to `on_message` then.
 template <class Sink>
 concept has_fast_take = base::has_fast_paths &&
-    requires(Sink& sink, const header& what, const std::byte* payload, bool& consumed) {
-  { sink.fast_take(std::uint32_t{}, what, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
+    requires(Sink& sink, const net::header& header, const std::byte* payload, bool& consumed) {
+  { sink.fast_take(std::uint32_t{}, header, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
 };
 
 /// A kind of messages of one word that a sink takes one after the other, in a loop that calls nothing.
@@ -55,12 +55,12 @@ concept notes_no_room = requires(Sink& sink) {
 };
 
 /// A sink that is told of messages that will never arrive:
-///   void on_lost(std::uint32_t peer, const header& what, const char* cause) noexcept;
-/// `what` as it was posted, and `cause`, for people, valid for ever. A message whose post answered `full` because its
-/// peer can't be reached any more is told of without its note: nothing has happened to it.
+///   void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept;
+/// The header is as it was posted; `cause` is for people, and valid for ever. A message whose post answered `full`
+/// because its peer can't be reached any more is told of without its note: nothing has happened to it.
 template <class Sink>
-concept hears_of_losses = requires(Sink& sink, const header& what, const char* cause) {
-  sink.on_lost(std::uint32_t{}, what, cause);
+concept hears_of_losses = requires(Sink& sink, const net::header& header, const char* cause) {
+  sink.on_lost(std::uint32_t{}, header, cause);
 };
 
 }  // namespace weft::net

@@ -25,7 +25,7 @@ class model_return_ring : public ::testing::Test {
 struct lender {
   static constexpr std::uint32_t entries_count = 4;
   std::array<ring::entry, entries_count> entries;
-  ring::turns turns{0};
+  ring::position next_position{0};
   std::array<atomic<std::uint32_t>, 3> mailboxes;  // by packet: how often it was lent
   std::array<std::uint64_t, 3> packets{};
   std::array<std::uint32_t, 3> lent{};
@@ -42,7 +42,7 @@ struct lender {
     std::uint64_t content = 0;
     model_atomics::read_nonatomic(&content, &packets[packet], sizeof content);
     check(content == time, "another packet's bytes");
-    ring::put(entries.data(), entries_count, turns, packet);
+    ring::put(entries.data(), entries_count, next_position, packet);
   }
   std::uint32_t take() {
     std::uint32_t found = 0;

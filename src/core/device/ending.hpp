@@ -20,7 +20,7 @@ class ending {
 
   /// **Blocking**: until it is complete.
   void wait() noexcept {
-    for (base::backoff waiting; !go_on();) base::give_way(waiting);
+    for (base::backoff waiting; !go_on();) base::yield_or_pause(waiting);
   }
 };
 

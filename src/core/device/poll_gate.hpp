@@ -201,7 +201,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
 
   void wait_until_left() const noexcept {
     const std::uint64_t before = passes();
-    for (base::backoff waiting; !has_left_since(before);) base::give_way(waiting);
+    for (base::backoff waiting; !has_left_since(before);) base::yield_or_pause(waiting);
   }
 
   /// Whether it may be destroyed, if no thread will enter any more.

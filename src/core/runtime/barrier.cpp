@@ -45,7 +45,7 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
       continue;
     }
     if (at.is_posted) through.runtime().peers().refuse_if_cut_off("barrier", at.to(rank, size));
-    base::give_way(waiting);
+    base::yield_or_pause(waiting);
   }
 }
 

@@ -42,7 +42,7 @@ end_of_name::end_of_name(runtime_state& of, detail::id_table<>::outdated old_nam
 
 end_of_name::~end_of_name() {
   if (old_names_ == nullptr) return;  // mostly
-  for (base::backoff waiting; !polls_.have_ended();) base::give_way(waiting);
+  for (base::backoff waiting; !polls_.have_ended();) base::yield_or_pause(waiting);
   of_->engines().readers().wait();
 }
 
@@ -128,7 +128,7 @@ end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept 
 bool end_of_device::go_on() noexcept { return close(false); }
 
 void end_of_device::wait_in_turn() noexcept {
-  for (base::backoff waiting; !close(true);) base::give_way(waiting);
+  for (base::backoff waiting; !close(true);) base::yield_or_pause(waiting);
 }
 
 // Never waits while it has the lock: handlers may make devices.

@@ -17,7 +17,7 @@ void device::flush(std::uint32_t peer) {
     if (state_->progress()) {
       waiting.reset();
     } else {
-      base::give_way(waiting);
+      base::yield_or_pause(waiting);
     }
   }
 }

@@ -51,7 +51,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   make_packets(settings);
   share_sleep_words();
   neighbours_.find(transports_, rank_, size_);
-  if (options.bind.value_or(settings.bind == base::bind_kind::shares)) neighbours_.share_out();
+  if (options.bind.value_or(settings.bind == base::bind_kind::automatic)) neighbours_.share_out();
   parking_.expect_company(neighbours_.has_company());
   regions_ = std::make_unique<region_table>(rank_, size_, transports_);
   shares_ = std::make_unique<copy_shares>(*regions_, rank_);
@@ -239,7 +239,7 @@ void runtime_state::object_gone(const completion& object) noexcept {
     base::misuse("a completion object is destroyed while operations that will signal it are under way");
   }
   // One that has been seen is at its end.
-  for (base::backoff waiting; object.outstanding() != 0;) base::give_way(waiting);
+  for (base::backoff waiting; object.outstanding() != 0;) base::yield_or_pause(waiting);
   if (core::registrations::are_of(object)) {
     base::misuse("a completion object is destroyed before its registration: declare the registration after the object");
   }

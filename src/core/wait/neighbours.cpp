@@ -33,7 +33,7 @@ void neighbours::share_out() {
   }
   std::size_t index = 0;
   for (auto& each : all_) {
-    if (is_like_me(each)) each.second = base::share_of(cores, index++, parts);
+    if (is_like_me(each)) each.second = base::part_of(cores, index++, parts);
   }
   const base::processor_set part = processors_of(self_);
   if (base::keep_this_thread_on(part)) {

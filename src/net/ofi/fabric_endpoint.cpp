@@ -136,7 +136,7 @@ std::byte* fabric_endpoint::try_get_buffer() noexcept {
   return free_.empty() ? nullptr : at(free_.back());
 }
 
-bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const header& what) noexcept {
+bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const net::header& header) noexcept {
   operation& made = operations_[free_.back()];
   base::goes_out();
   const auto status =
@@ -146,14 +146,14 @@ bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const header& 
     return false;
   }
   if (status != 0) {
-    header refused = what;
+    net::header refused = header;
     refused.note = 0;  // its poster has it still
     lose(peer, refused, static_cast<int>(-status));
     return false;
   }
   free_.pop_back();
   made.peer = peer;
-  made.what = what;
+  made.header = header;
   count(messages_, 1);
   count(bytes_, bytes);
   return true;
@@ -205,8 +205,8 @@ void fabric_endpoint::done(void* context, std::size_t bytes) noexcept {
   }
 }
 
-void fabric_endpoint::lose(std::uint32_t peer, const header& what, int cause) noexcept {
-  if (losses_.size() < losses_.capacity()) losses_.push_back({peer, what, loaded().strerror(cause)});
+void fabric_endpoint::lose(std::uint32_t peer, const net::header& header, int cause) noexcept {
+  if (losses_.size() < losses_.capacity()) losses_.push_back({peer, header, loaded().strerror(cause)});
 }
 
 // A send that failed has lost its peer. A receive that failed got something that can't be ours: too long, say.
@@ -215,7 +215,7 @@ void fabric_endpoint::take_error() noexcept {
   if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
   const std::uint32_t index = static_cast<operation*>(entry.op_context)->index;
   if (index < sends_) {
-    lose(operations_[index].peer, operations_[index].what, entry.err);
+    lose(operations_[index].peer, operations_[index].header, entry.err);
     free_.push_back(index);
   } else {
     count(refused_, 1);

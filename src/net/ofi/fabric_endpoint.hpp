@@ -34,7 +34,7 @@ class fabric_endpoint final : private detail::payload_owner {
   /// A message that will never arrive, or could not be sent; that one has no note.
   struct loss {
     std::uint32_t peer;
-    header what;
+    net::header header;
     const char* cause;
   };
 
@@ -56,9 +56,9 @@ class fabric_endpoint final : private detail::payload_owner {
 
   /// A buffer to fill and then to `send`; null where all are under way. Looks for completions where there is none.
   [[nodiscard]] std::byte* try_get_buffer() noexcept;
-  /// Sends `bytes` bytes of the buffer that `try_get_buffer` answered last, as message `what`; false: not now, or
-  /// never, which `losses` then say, and the buffer is back.
-  [[nodiscard]] bool send(std::uint32_t peer, std::size_t bytes, const header& what = {}) noexcept;
+  /// Sends `bytes` bytes of the buffer that `try_get_buffer` answered last, as the message with this header; false: not
+  /// now, or never, which `losses` then say, and the buffer is back.
+  [[nodiscard]] bool send(std::uint32_t peer, std::size_t bytes, const net::header& header = {}) noexcept;
 
   /// Takes completions in and lets the provider work.
   void progress() noexcept;
@@ -84,9 +84,9 @@ class fabric_endpoint final : private detail::payload_owner {
   [[nodiscard]] std::vector<loss>& losses() noexcept { return losses_; }
 
   [[nodiscard]] bool is_sending() const noexcept { return free_.size() != sends_; }
-  /// Whether `progress` is due where nothing arrives: at every turn while this sends, and at some turns else, because a
-  /// provider may call a message sent that it has put aside for want of room in a socket.
-  [[nodiscard]] bool is_due() noexcept { return is_sending() || ++quiet_turns_ % quiet_turns_max == 0; }
+  /// Whether `progress` is due where nothing arrives: at every poll while this sends, and at every 16th otherwise,
+  /// because a provider may call a message sent that it has put aside for want of room in a socket.
+  [[nodiscard]] bool is_due() noexcept { return is_sending() || ++quiet_polls_ % quiet_polls_max == 0; }
 
   // Threads: any.
   [[nodiscard]] std::uint64_t messages_sent() const noexcept { return read(messages_); }
@@ -102,8 +102,8 @@ class fabric_endpoint final : private detail::payload_owner {
   struct operation {
     fi_context2 context;
     std::uint32_t index;
-    std::uint32_t peer;  // and what was sent there
-    header what;
+    std::uint32_t peer;
+    net::header header;
   };
 
   [[nodiscard]] std::byte* at(std::size_t index) const noexcept { return memory_.get() + index * stride_; }
@@ -113,15 +113,15 @@ class fabric_endpoint final : private detail::payload_owner {
   void make_memory(const fi_info& info, std::size_t bytes);
   void done(void* context, std::size_t bytes) noexcept;
   void take_error() noexcept;
-  void lose(std::uint32_t peer, const header& what, int cause) noexcept;
+  void lose(std::uint32_t peer, const net::header& header, int cause) noexcept;
 
   struct freer {
     void operator()(std::byte* memory) const noexcept;
   };
 
-  static constexpr std::uint32_t quiet_turns_max = 16;
+  static constexpr std::uint32_t quiet_polls_max = 16;
 
-  std::uint32_t quiet_turns_ = 0;
+  std::uint32_t quiet_polls_ = 0;
   std::uint32_t sends_;
   std::size_t message_bytes_;
   std::size_t stride_;

@@ -17,15 +17,15 @@ class ofi_endpoint final : public endpoint<Sink> {
     served_.reserve(slots_max);
   }
 
-  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                        const void* payload, std::uint32_t bytes) noexcept override {
-    return owner_->post(slot_, peer, device, what, payload, bytes, false);
+    return owner_->post(slot_, peer, device, header, payload, bytes, false);
   }
 
-  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
-                                     std::uint32_t bytes) noexcept override {
+  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                     std::uint32_t packet, std::uint32_t bytes) noexcept override {
     packet_store& packets = owner_->packets();
-    const auto answer = owner_->post(slot_, peer, device, what, packets.data(packet), bytes, true);
+    const auto answer = owner_->post(slot_, peer, device, header, packets.data(packet), bytes, true);
     if (answer == post_result::ok) packets.put(packet);
     return answer;
   }
@@ -62,7 +62,7 @@ class ofi_endpoint final : public endpoint<Sink> {
   // what comes later must not pass for the next message.
   [[gnu::cold, gnu::noinline]] void tell_losses(inbound& mine, Sink& sink) noexcept {
     for (const fabric_endpoint::loss& each : mine.lost) {
-      if constexpr (hears_of_losses<Sink>) sink.on_lost(each.peer, each.what, each.cause);
+      if constexpr (hears_of_losses<Sink>) sink.on_lost(each.peer, each.header, each.cause);
       owner_->cut_off(each.peer);
     }
     mine.lost.clear();
@@ -74,13 +74,13 @@ class ofi_endpoint final : public endpoint<Sink> {
     unsigned moved = 0;
     std::size_t kept = 0;
     for (const std::uint32_t buffer : mine.held) {
-      const outcome what = moved < budget ? try_deliver(mine, buffer, sink) : outcome::refused;
-      if (what == outcome::refused) {
+      const outcome answer = moved < budget ? try_deliver(mine, buffer, sink) : outcome::refused;
+      if (answer == outcome::refused) {
         mine.held[kept++] = buffer;
         continue;
       }
       ++moved;
-      if (what == outcome::consumed) mine.consumed.push_back(buffer);
+      if (answer == outcome::consumed) mine.consumed.push_back(buffer);
     }
     mine.held.resize(kept);
     return moved;
@@ -89,17 +89,20 @@ class ofi_endpoint final : public endpoint<Sink> {
   outcome try_deliver(inbound& mine, std::uint32_t buffer, Sink& sink) noexcept {
     fabric_endpoint& common = owner_->receiver();
     const std::byte* const from = common.received_at(buffer);
-    wire_header what;
-    std::memcpy(&what, from, sizeof what);  // was checked when it came, and nobody can have changed it since
-    if (mine.refused_in[what.source] == mine.polls) return outcome::refused;
-    arrival message{
-        what.source, {what.kind, what.id, what.sequence, 0, what.tag}, from + sizeof what, what.bytes, nullptr};
+    wire_header header;
+    std::memcpy(&header, from, sizeof header);  // was checked when it came, and nobody can have changed it since
+    if (mine.refused_in[header.source] == mine.polls) return outcome::refused;
+    arrival message{header.source,
+                    {header.kind, header.id, header.sequence, 0, header.tag},
+                    from + sizeof header,
+                    header.bytes,
+                    nullptr};
     packet_store& packets = owner_->packets();
     std::uint32_t packet = packet_store::none;
-    if (what.is_packet != 0) {
+    if (header.is_packet != 0) {
       packet = packets.try_get();
       if (packet != packet_store::none) {
-        std::memcpy(packets.data(packet), message.payload, what.bytes);
+        std::memcpy(packets.data(packet), message.payload, header.bytes);
         message.payload = packets.data(packet);
         message.owner = &packets.owner();
         packets.count_lent(1);
@@ -110,15 +113,15 @@ class ofi_endpoint final : public endpoint<Sink> {
       }
     }
     if (sink.on_message(message)) {
-      return what.is_packet != 0 && packet == packet_store::none ? outcome::lent : outcome::consumed;
+      return header.is_packet != 0 && packet == packet_store::none ? outcome::lent : outcome::consumed;
     }
     if (packet != packet_store::none) {
       packets.count_lent(-1);
       packets.put(packet);
-    } else if (what.is_packet != 0) {
+    } else if (header.is_packet != 0) {
       common.count_lent(-1);
     }
-    mine.refused_in[what.source] = mine.polls;
+    mine.refused_in[header.source] = mine.polls;
     if constexpr (notes_no_room<Sink>) sink.note_no_room();
     return outcome::refused;
   }

@@ -196,7 +196,7 @@ void ofi_transport::note_poster(std::uint32_t index) noexcept {
   }
 }
 
-post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
+post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const net::header& header,
                                 const void* payload, std::uint32_t bytes, bool is_packet) noexcept {
   // Where only one device posts, besides device 0, it does so by the fabric endpoint of device 0: a peer's answer then
   // comes back on the connection of the question, which saves the kernel an acknowledgement for each. Several have one
@@ -213,18 +213,18 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
   if (buffer != nullptr) {
     wire_header out;
     out.job = job_;
-    out.tag = what.tag;
+    out.tag = header.tag;
     out.source = self_;
-    out.id = what.id;
-    out.sequence = what.sequence;
+    out.id = header.id;
+    out.sequence = header.sequence;
     out.bytes = bytes;
-    out.kind = static_cast<std::uint16_t>(what.kind);
+    out.kind = static_cast<std::uint16_t>(header.kind);
     out.is_packet = is_packet;
     out.device = device == any_device ? no_device : static_cast<std::uint8_t>(device % devices_max_);
     out.sender_device = static_cast<std::uint8_t>(slot);
     std::memcpy(buffer, &out, sizeof out);
     if (bytes != 0) std::memcpy(buffer + sizeof out, payload, bytes);
-    sent = from.send(peer, sizeof out + bytes, what);
+    sent = from.send(peer, sizeof out + bytes, header);
   }
   from.lock.leave();
   return sent ? post_result::ok : post_result::full;
@@ -272,8 +272,8 @@ void ofi_transport::give_back(inbound& from) noexcept {
 void ofi_transport::sort() noexcept {
   fabric_endpoint& common = receiver();
   for (const fabric_endpoint::received& each : common.arrived()) {
-    if (const auto what = read_header({common.received_at(each.buffer), each.bytes}, bounds())) {
-      inbound_of(slot_for(*what)).sorted.push_back(each.buffer);
+    if (const auto header = read_header({common.received_at(each.buffer), each.bytes}, bounds())) {
+      inbound_of(slot_for(*header)).sorted.push_back(each.buffer);
     } else {
       refused_.fetch_add(1, std::memory_order_relaxed);  // [stat]
       common.give_back(each.buffer);
@@ -282,15 +282,15 @@ void ofi_transport::sort() noexcept {
   common.arrived().clear();
 }
 
-std::uint32_t ofi_transport::slot_for(const wire_header& what) const noexcept {
-  if (what.device != no_device) {
-    const std::uint32_t named = what.device % devices_max_;
+std::uint32_t ofi_transport::slot_for(const wire_header& header) const noexcept {
+  if (header.device != no_device) {
+    const std::uint32_t named = header.device % devices_max_;
     // [ofi.find] acquire <- [ofi.made]: the slot's `inbound`. Where its device is gone, the
     // device that adopted the slot looks there.
     return slots_[named].is_made.load(std::memory_order_acquire) ? named : 0;
   }
   const std::uint32_t count = std::max(live_count_.load(std::memory_order_relaxed), 1U);  // [hint] any slot will do
-  const std::uint32_t wished = what.sender_device % count;
+  const std::uint32_t wished = header.sender_device % count;
   // [ofi.wish] relaxed: that its `inbound` is there is looked up below.
   if (!slots_[wished].is_live.load(std::memory_order_relaxed)) return 0;
   // [ofi.find_wished] acquire <- [ofi.made]: as above.

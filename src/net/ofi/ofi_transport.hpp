@@ -67,8 +67,9 @@ class ofi_transport final : public transport {
   [[nodiscard]] wire_bounds bounds() const noexcept { return {job_, ranks_, self_, packet_bytes_}; }
   /// Makes the fabric endpoint and the rest of a slot where there is none yet; messages may come for it from now on.
   void begin(std::uint32_t slot);
-  [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const header& what,
-                                 const void* payload, std::uint32_t bytes, bool is_packet) noexcept;
+  [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device,
+                                 const net::header& header, const void* payload, std::uint32_t bytes,
+                                 bool is_packet) noexcept;
   /// Lets the fabric endpoint of a slot make progress, and takes what has arrived for it. **Threads**: whoever serves
   /// the slot.
   void progress(std::uint32_t slot) noexcept;
@@ -92,7 +93,7 @@ class ofi_transport final : public transport {
   [[noreturn]] void refuse_loopback(std::uint32_t local, std::uint32_t other, bool is_reachable) const;
   void note_poster(std::uint32_t index) noexcept;
   void sort() noexcept;
-  [[nodiscard]] std::uint32_t slot_for(const wire_header& what) const noexcept;
+  [[nodiscard]] std::uint32_t slot_for(const wire_header& header) const noexcept;
 
   std::uint32_t self_;
   std::uint32_t ranks_;

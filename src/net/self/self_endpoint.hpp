@@ -17,15 +17,15 @@ class self_endpoint final : public endpoint<Sink> {
     served_.reserve(slots_max);
   }
 
-  post_result try_inject(std::uint32_t, std::uint32_t device, const header& what, const void* payload,
+  post_result try_inject(std::uint32_t, std::uint32_t device, const net::header& header, const void* payload,
                          std::uint32_t bytes) noexcept override {
-    return push(device, what, payload, bytes, false);
+    return push(device, header, payload, bytes, false);
   }
 
-  post_result try_send(std::uint32_t, std::uint32_t device, const header& what, std::uint32_t packet,
+  post_result try_send(std::uint32_t, std::uint32_t device, const net::header& header, std::uint32_t packet,
                        std::uint32_t bytes) noexcept override {
     const packet_reference reference{packet, bytes};
-    return push(device, what, &reference, sizeof reference, true);
+    return push(device, header, &reference, sizeof reference, true);
   }
 
   unsigned poll(Sink& sink, unsigned budget) noexcept override {
@@ -52,11 +52,11 @@ class self_endpoint final : public endpoint<Sink> {
   void release(std::uint32_t slot) noexcept override { std::erase(served_, &owner_->loop_at(slot)); }
 
  private:
-  post_result push(std::uint32_t device, const header& what, const void* payload, std::uint32_t bytes,
+  post_result push(std::uint32_t device, const net::header& header, const void* payload, std::uint32_t bytes,
                    bool carries_packet) noexcept {
     self_transport::loop& ring = owner_->ring_to(device, slot_);
     if (!ring.sending.try_enter()) return post_result::busy;
-    const bool pushed = ring.sender.try_push(what, payload, bytes, carries_packet);
+    const bool pushed = ring.sender.try_push(header, payload, bytes, carries_packet);
     ring.sending.leave();
     sleep_word& receiver = owner_->sleep_word_of(ring);
     if (receiver.is_left_asleep()) [[unlikely]]

@@ -6,21 +6,21 @@
 namespace weft::net::shm {
 
 // First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
-post_result endpoint_rings::push_slow(std::uint32_t peer, std::uint32_t device, const header& what, const void* payload,
-                                      std::uint32_t bytes) noexcept {
+post_result endpoint_rings::push_slow(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                      const void* payload, std::uint32_t bytes) noexcept {
   outgoing* ring = own_->find_ring(peer, device);
-  return ring == nullptr ? post_result::full : ring->push(shared_, what, payload, bytes);
+  return ring == nullptr ? post_result::full : ring->push(shared_, header, payload, bytes);
 }
 
-post_result endpoint_rings::try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
-                                     std::uint32_t bytes) noexcept {
+post_result endpoint_rings::try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                     std::uint32_t packet, std::uint32_t bytes) noexcept {
   outgoing* ring = routes_[peer].known_ring(device);
   if (ring == nullptr) ring = own_->find_ring(peer, device);
   if (ring == nullptr) return post_result::full;
   // Lent before it is published, as the peer may return it before the push returns; and not where it doesn't go: a
   // wild peer would return what is still the caller's.
   const packet_reference reference{packet, bytes};
-  return ring->push(shared_, what, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
+  return ring->push(shared_, header, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
 }
 
 void endpoint_rings::look_for_rings() noexcept {

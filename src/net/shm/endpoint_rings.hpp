@@ -20,16 +20,16 @@ class endpoint_rings {
     list_rings();
   }
 
-  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                        const void* payload, std::uint32_t bytes) noexcept {
     outgoing* ring = routes_[peer].known_ring(device);
     if (ring == nullptr) [[unlikely]]
-      return push_slow(peer, device, what, payload, bytes);
-    return ring->push(shared_, what, payload, bytes);
+      return push_slow(peer, device, header, payload, bytes);
+    return ring->push(shared_, header, payload, bytes);
   }
   [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept { return &routes_[peer]; }
-  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
-                                     std::uint32_t bytes) noexcept;
+  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                     std::uint32_t packet, std::uint32_t bytes) noexcept;
   void adopt(std::uint32_t index) noexcept {
     served_.push_back(&owner_->slot_at(index));
     list_rings();
@@ -53,8 +53,9 @@ class endpoint_rings {
 
  private:
   // First contact, or the peer's devices have changed: apart, so that the fast path needs no registers saved.
-  [[nodiscard]] [[gnu::noinline]] post_result push_slow(std::uint32_t peer, std::uint32_t device, const header& what,
-                                                        const void* payload, std::uint32_t bytes) noexcept;
+  [[nodiscard]] [[gnu::noinline]] post_result push_slow(std::uint32_t peer, std::uint32_t device,
+                                                        const net::header& header, const void* payload,
+                                                        std::uint32_t bytes) noexcept;
 
   bool list_rings() noexcept;
 

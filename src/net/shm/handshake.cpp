@@ -137,10 +137,10 @@ class meeting {
       std::vector<int> sockets{listener_.get()};
       for (const base::descriptor& each : visitors) sockets.push_back(each.get());
       const std::vector<std::size_t> ready = wait_for_visitors(sockets);
-      // From the back, so that places stay what they were.
-      for (auto place = ready.rbegin(); place != ready.rend() && *place > 0; ++place) {
-        base::descriptor socket = std::move(visitors[*place - 1]);
-        visitors.erase(visitors.begin() + static_cast<std::ptrdiff_t>(*place) - 1);
+      // From the back, so that the indices before stay valid.
+      for (auto index = ready.rbegin(); index != ready.rend() && *index > 0; ++index) {
+        base::descriptor socket = std::move(visitors[*index - 1]);
+        visitors.erase(visitors.begin() + static_cast<std::ptrdiff_t>(*index) - 1);
         welcome(std::move(socket));
       }
       if (ready.front() == 0) visitors.push_back(accept_at(listener_, deadline_));

@@ -16,8 +16,8 @@
 namespace weft::net::shm {
 namespace {
 
-[[noreturn]] void fail(const char* what) {
-  throw error{errc::transport_failed, fmt::format("{}: {}", what, std::strerror(errno))};
+[[noreturn]] void fail(const char* action) {
+  throw error{errc::transport_failed, fmt::format("{}: {}", action, std::strerror(errno))};
 }
 
 sockaddr_un address_of(const std::string& name, socklen_t& length) {

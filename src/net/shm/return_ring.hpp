@@ -3,10 +3,10 @@
 // Progress: wait-free on both sides. Who calls what: `put` any thread of the peer, `take` one thread of the owner at a
 // time. Linearization: the store of the entry, and its emptying. A thread or process that stops in the middle of `put`
 // hides what was put after it, until it goes on or its death is noticed.
-// Reuse: there are more entries than packets, and only a packet that was lent can be put in. So among a turn and the
-// `count` before it one packet was put in twice; in between the owner took it out, and with it everything that lay
-// before, this turn's entry included. That packet's second putter has learnt of it with the packet, and later ones with
-// their turn, by which the order is passed on. Turns are 32 bits and wrap; entries are a power of two.
+// Reuse: there are more entries than packets, and only a packet that was lent can be put in. So among a position and
+// the `count` before it one packet was put in twice; in between the owner took it out, and with it everything that lay
+// before, this position's entry included. That packet's second putter has learnt of it with the packet, and later ones
+// with their position, by which the order is passed on. Positions are 32 bits and wrap; entries are a power of two.
 // Layout: an entry is the packet's index + 1, zero is empty. Model test: tests/model/return_ring_test.cpp.
 #pragma once
 
@@ -21,24 +21,24 @@ namespace weft::net::shm {
 template <class Atomics = detail::std_atomics>
 struct basic_return_ring {
   using entry = typename Atomics::template atomic<std::uint32_t>;
-  using turns = typename Atomics::template atomic<std::uint32_t>;  // of the peer's threads, in their own memory
+  using position = typename Atomics::template atomic<std::uint32_t>;  // of the peer's threads, in their own memory
 
-  static void put(entry* entries, std::size_t count, turns& next, std::uint32_t packet) noexcept {
-    // [return_ring.turn] acq_rel -> [return_ring.turn]: passes on that the entry was emptied.
-    const std::uint32_t turn = next.fetch_add(1, std::memory_order_acq_rel);
+  static void put(entry* entries, std::size_t count, position& next, std::uint32_t packet) noexcept {
+    // [return_ring.position] acq_rel -> [return_ring.position]: passes on that the entry was emptied.
+    const std::uint32_t at = next.fetch_add(1, std::memory_order_acq_rel);
     // [return_ring.put] release -> [return_ring.take]: the peer has read the packet to the end.
-    entries[turn & (count - 1)].store(packet + 1, std::memory_order_release);
+    entries[at & (count - 1)].store(packet + 1, std::memory_order_release);
   }
 
-  /// The packet put in at `turn` plus 1; 0 if there is none yet. The next call is for the next turn.
-  static std::uint32_t take(entry* entries, std::size_t count, std::uint32_t turn) noexcept {
-    entry& place = entries[turn & (count - 1)];
+  /// The packet put in at position `at`, plus 1; 0 if there is none yet. The next call is for the next position.
+  static std::uint32_t take(entry* entries, std::size_t count, std::uint32_t at) noexcept {
+    entry& first = entries[at & (count - 1)];
     // [return_ring.take] acquire <- [return_ring.put]: the peer has read the packet to the end.
-    const std::uint32_t found = place.load(std::memory_order_acquire);
+    const std::uint32_t found = first.load(std::memory_order_acquire);
     if (found == 0) return 0;
     // [return_ring.empty] relaxed: the next to put something here comes after it, see above.
-    place.store(0, std::memory_order_relaxed);
-    detail::atomics_support<Atomics>::confirm_read(&place, sizeof place);
+    first.store(0, std::memory_order_relaxed);
+    detail::atomics_support<Atomics>::confirm_read(&first, sizeof first);
     return found;
   }
 };

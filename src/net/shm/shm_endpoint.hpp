@@ -17,13 +17,13 @@ class shm_endpoint final : public endpoint<Sink> {
  public:
   shm_endpoint(shm_transport& owner, slot& own, bool shared) : rings_{owner, own, shared} {}
 
-  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const header& what,
+  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                        const void* payload, std::uint32_t bytes) noexcept override {
-    return rings_.try_inject(peer, device, what, payload, bytes);
+    return rings_.try_inject(peer, device, header, payload, bytes);
   }
-  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const header& what, std::uint32_t packet,
-                                     std::uint32_t bytes) noexcept override {
-    return rings_.try_send(peer, device, what, packet, bytes);
+  [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                     std::uint32_t packet, std::uint32_t bytes) noexcept override {
+    return rings_.try_send(peer, device, header, packet, bytes);
   }
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                         std::size_t bytes) noexcept override {
@@ -72,7 +72,7 @@ class shm_endpoint final : public endpoint<Sink> {
   [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
   [[nodiscard]] static bool fast_deliver(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
   [[nodiscard]] bool deliver(incoming& from, cell_info info, Sink& sink) noexcept;
-  [[nodiscard]] bool deliver_packet(peer& source, cell_info info, header what, const std::byte* payload,
+  [[nodiscard]] bool deliver_packet(peer& source, cell_info info, net::header header, const std::byte* payload,
                                     Sink& sink) noexcept;
 
   endpoint_rings rings_;
@@ -174,9 +174,9 @@ template <class Sink>
 [[gnu::always_inline]] inline bool shm_endpoint<Sink>::fast_deliver(const incoming& from, cell_info info, Sink& sink,
                                                                     bool& consumed) noexcept {
   if constexpr (has_fast_take<Sink>) {
-    header what;
-    const std::byte* const payload = from.receiver.read(info, what);
-    return info.is_inline() && sink.fast_take(from.rank, what, payload, info.bytes(), consumed);
+    net::header header;
+    const std::byte* const payload = from.receiver.read(info, header);
+    return info.is_inline() && sink.fast_take(from.rank, header, payload, info.bytes(), consumed);
   } else {
     return false;
   }
@@ -184,17 +184,17 @@ template <class Sink>
 
 template <class Sink>
 [[gnu::noinline]] bool shm_endpoint<Sink>::deliver(incoming& from, cell_info info, Sink& sink) noexcept {
-  header what;
-  const std::byte* const payload = from.receiver.read(info, what);
-  return info.is_inline() ? sink.on_message({from.rank, what, payload, info.bytes(), nullptr})
-                          : deliver_packet(*from.source, info, what, payload, sink);
+  net::header header;
+  const std::byte* const payload = from.receiver.read(info, header);
+  return info.is_inline() ? sink.on_message({from.rank, header, payload, info.bytes(), nullptr})
+                          : deliver_packet(*from.source, info, header, payload, sink);
 }
 
 // A cell that hands over a packet, or one that can't be.
 template <class Sink>
-[[gnu::noinline]] bool shm_endpoint<Sink>::deliver_packet(peer& source, cell_info info, header what,
+[[gnu::noinline]] bool shm_endpoint<Sink>::deliver_packet(peer& source, cell_info info, net::header header,
                                                           const std::byte* payload, Sink& sink) noexcept {
-  arrival message{source.rank(), what, payload, info.bytes(), nullptr};
+  arrival message{source.rank(), header, payload, info.bytes(), nullptr};
   const shape& agreed = rings_.owner().where().shape;
   packet_reference reference;
   std::memcpy(&reference, message.payload, sizeof reference);

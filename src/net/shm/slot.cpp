@@ -54,8 +54,8 @@ outgoing* slot::find_ring(std::uint32_t to, std::uint32_t device) noexcept {
 }
 
 outgoing* slot::make_ring(std::uint32_t to, std::uint32_t device) noexcept {
-  std::atomic<outgoing*>& place = endpoint_of_[to][device];
-  if (outgoing* const here = place.load(std::memory_order_relaxed); here != nullptr) return here;  // [locked]
+  std::atomic<outgoing*>& known = endpoint_of_[to][device];
+  if (outgoing* const here = known.load(std::memory_order_relaxed); here != nullptr) return here;  // [locked]
   const peer& target = *(*peers_)[to];
   try {
     made_.push_back(std::make_unique<outgoing>(target.ring_control_at(device, index_), layout_->shape.ring_cells,
@@ -65,7 +65,7 @@ outgoing* slot::make_ring(std::uint32_t to, std::uint32_t device) noexcept {
   }
   target.connect(device, index_);
   // [shm.make_ring] release -> [shm.device_ring]: the ring is made.
-  place.store(made_.back().get(), std::memory_order_release);
+  known.store(made_.back().get(), std::memory_order_release);
   return made_.back().get();
 }
 

@@ -10,7 +10,7 @@ inbox::inbox(const plan& how, std::uint64_t seed, std::uint32_t ranks, tally& fa
 bool inbox::on_message(arrival message) noexcept {
   if (held_from_[message.source] == held_per_peer_max) return false;
   held in;
-  in.what = message;
+  in.message = message;
   in.due = now_;
   if (dice_.happens(delay_percent_)) {
     in.due += 1 + dice_.roll() % polls_max;
@@ -28,13 +28,13 @@ bool inbox::on_message(arrival message) noexcept {
 }
 
 std::int64_t inbox::payloads_held() const noexcept {
-  return std::ranges::count_if(held_, [](const held& each) { return each.what.owner != nullptr; });
+  return std::ranges::count_if(held_, [](const held& each) { return each.message.owner != nullptr; });
 }
 
 void inbox::begin_poll() noexcept { ++now_; }
 
-bool inbox::may_go(const held& message) const noexcept {
-  return message.due <= now_ && blocked_[message.what.source] != now_;
+bool inbox::may_go(const held& each) const noexcept {
+  return each.due <= now_ && blocked_[each.message.source] != now_;
 }
 
 inbox::held* inbox::choose() noexcept {
@@ -49,10 +49,10 @@ inbox::held* inbox::choose() noexcept {
 
 void inbox::remove(held& gone) noexcept {
   const bool overtakes = std::any_of(held_.begin(), held_.end(), [&](const held& each) {
-    return each.what.source == gone.what.source && each.serial < gone.serial;
+    return each.message.source == gone.message.source && each.serial < gone.serial;
   });
   if (overtakes) tally::count(faults_->reordered);
-  --held_from_[gone.what.source];
+  --held_from_[gone.message.source];
   gone = held_.back();
   held_.pop_back();
 }

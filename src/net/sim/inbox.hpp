@@ -24,8 +24,8 @@ class inbox {
   [[nodiscard]] std::int64_t payloads_held() const noexcept;
 
   /// Keeps it for the sink of the next `deliver`.
-  void on_lost(std::uint32_t peer, const header& what, const char* cause) noexcept {
-    lost_.push_back({peer, what, cause});
+  void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
+    lost_.push_back({peer, header, cause});
   }
 
   /// Hands over what is due, in any order, at most `budget` messages. Each call brings all that is held nearer to
@@ -34,14 +34,14 @@ class inbox {
   unsigned deliver(Sink& sink, unsigned budget) noexcept {
     begin_poll();
     if constexpr (hears_of_losses<Sink>) {
-      for (const lost& each : lost_) sink.on_lost(each.peer, each.what, each.cause);
+      for (const lost& each : lost_) sink.on_lost(each.peer, each.header, each.cause);
     }
     lost_.clear();
     unsigned moved = 0;
     while (moved < budget) {
       held* const next = choose();
       if (next == nullptr) break;
-      arrival out = next->what;
+      arrival out = next->message;
       if (out.owner == nullptr) out.payload = next->payload.data();
       if (sink.on_message(out)) {
         remove(*next);
@@ -59,7 +59,7 @@ class inbox {
   static constexpr std::uint64_t polls_max = 24;  // that a message is held back
 
   struct held {
-    arrival what;
+    arrival message;
     std::uint64_t due = 0;     // the poll from which on it may go
     std::uint64_t serial = 0;  // in the order of arrival
     std::array<std::byte, detail::inline_bytes_max> payload{};
@@ -67,12 +67,12 @@ class inbox {
 
   struct lost {
     std::uint32_t peer;
-    header what;
+    net::header header;
     const char* cause;
   };
 
   void begin_poll() noexcept;
-  [[nodiscard]] bool may_go(const held& message) const noexcept;
+  [[nodiscard]] bool may_go(const held& each) const noexcept;
   [[nodiscard]] held* choose() noexcept;
   void remove(held& gone) noexcept;
   void block(std::uint32_t source) noexcept { blocked_[source] = now_; }

@@ -46,21 +46,21 @@ TEST(processors, of_two_sets_meet_where_both_have_one) {
 TEST(processors, are_shared_by_whole_cores_that_are_neighbours) {
   std::vector<processor_set> cores;
   for (const char* each : {"0,8", "1,9", "2,10", "3,11", "4,12"}) cores.push_back(read_processor_list(each));
-  EXPECT_EQ(share_of(cores, 0, 2).to_text(), "0-1,8-9");
-  EXPECT_EQ(share_of(cores, 1, 2).to_text(), "2-4,10-12");
+  EXPECT_EQ(part_of(cores, 0, 2).to_text(), "0-1,8-9");
+  EXPECT_EQ(part_of(cores, 1, 2).to_text(), "2-4,10-12");
   for (std::size_t parts = 1; parts <= cores.size(); ++parts) {
     processor_set all;
     for (std::size_t i = 0; i < parts; ++i) {
-      const processor_set part = share_of(cores, i, parts);
+      const processor_set part = part_of(cores, i, parts);
       EXPECT_GE(part.count(), 2U);
       EXPECT_FALSE(part.meets(all));
       all.add(part);
     }
     EXPECT_EQ(all.to_text(), "0-4,8-12");
   }
-  EXPECT_EQ(share_of(cores, 0, 6), processor_set{});
-  EXPECT_EQ(share_of(cores, 2, 2), processor_set{});
-  EXPECT_EQ(share_of({}, 0, 0), processor_set{});
+  EXPECT_EQ(part_of(cores, 0, 6), processor_set{});
+  EXPECT_EQ(part_of(cores, 2, 2), processor_set{});
+  EXPECT_EQ(part_of({}, 0, 0), processor_set{});
 }
 
 TEST(processors, of_this_thread_are_all_in_its_cores_and_may_be_fewer) {
