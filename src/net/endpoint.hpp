@@ -32,8 +32,8 @@ class endpoint {
   virtual ~endpoint() = default;
 
   /// Sends at most `detail::inline_bytes_max` bytes, which may be overwritten on return.
-  [[nodiscard]] virtual post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                               const void* payload, std::uint32_t bytes) noexcept = 0;
+  [[nodiscard]] virtual post_result try_send_inline(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                                    const void* payload, std::uint32_t bytes) noexcept = 0;
 
   /// Sends the first `bytes` bytes of packet `packet`, which belongs to the transport if the answer is ok.
   [[nodiscard]] virtual post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
@@ -50,8 +50,8 @@ class endpoint {
   [[nodiscard]] virtual copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
                                                  std::size_t bytes) noexcept = 0;
 
-  /// The way of small messages to `peer` that name no device, where it is a ring that the poster may push into itself,
-  /// without a virtual call; null elsewhere. Where the way is not known yet, `try_inject` finds it.
+  /// The route of small messages to `peer` that name no device, where it is a ring that the poster may push into
+  /// itself, without a virtual call; null elsewhere. Where the route is not known yet, `try_send_inline` finds it.
   [[nodiscard]] virtual const route* route_to(std::uint32_t peer) const noexcept = 0;
 
   /// Serves the arrivals of a device that is gone, from now until `release`.

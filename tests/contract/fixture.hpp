@@ -73,7 +73,7 @@ class transport_fixture : public testing::TestWithParam<transport_case> {
   [[nodiscard]] post_result inject_from(endpoint& from, std::uint64_t tag, std::size_t bytes,
                                         std::uint32_t device = net::any_device) {
     const auto payload = pattern(bytes, tag);
-    return from.try_inject(target(), device, header_of(tag), payload.data(), static_cast<std::uint32_t>(bytes));
+    return from.try_send_inline(target(), device, header_of(tag), payload.data(), static_cast<std::uint32_t>(bytes));
   }
 
   // A packet that was posted, or came back to its pool because it was not.

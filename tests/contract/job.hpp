@@ -111,9 +111,9 @@ class endpoint {
  public:
   endpoint(net::transport& of, std::uint32_t slot, seen_sink seen);
 
-  [[nodiscard]] net::post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                            const void* payload, std::uint32_t bytes) {
-    return std::visit([&](auto& to) { return to->try_inject(peer, device, header, payload, bytes); }, inner_);
+  [[nodiscard]] net::post_result try_send_inline(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                                 const void* payload, std::uint32_t bytes) {
+    return std::visit([&](auto& to) { return to->try_send_inline(peer, device, header, payload, bytes); }, inner_);
   }
   [[nodiscard]] net::post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                           std::uint32_t packet, std::uint32_t bytes) {

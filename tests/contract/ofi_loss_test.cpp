@@ -38,7 +38,7 @@ class lost_over_a_fabric : public testing::TestWithParam<kind> {
 
   [[nodiscard]] post_result post(std::uint32_t note) {
     const std::uint64_t word = note;
-    return out_->try_inject(1, net::any_device, header_of(note), &word, sizeof word);
+    return out_->try_send_inline(1, net::any_device, header_of(note), &word, sizeof word);
   }
   [[nodiscard]] static net::header header_of(std::uint32_t note) {
     return {.kind = 7, .id = 8, .sequence = 9, .note = note, .tag = 10};

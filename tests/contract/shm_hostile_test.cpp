@@ -169,7 +169,7 @@ TEST_P(hostile_peer, fills_all_its_returns_with_nonsense_for_ever) {
 
 TEST_P(hostile_peer, claims_to_have_read_what_was_not_written) {
   const std::uint64_t word = 1;
-  const auto post = [&] { return out_->try_inject(1, net::any_device, {.kind = 1}, &word, sizeof word); };
+  const auto post = [&] { return out_->try_send_inline(1, net::any_device, {.kind = 1}, &word, sizeof word); };
   while (post() == post_result::ok) {
   }
   auto& consumed = victim().ring_control_at(0, 0).consumed;
@@ -189,15 +189,15 @@ TEST_P(hostile_peer, claims_devices_that_can_not_be) {
   for (const std::uint64_t bogus : {~0ULL, 1ULL << 63, 1ULL << devices_max, 0ULL, 0xffff'fff0ULL}) {
     live.store(bogus, std::memory_order_release);
     for (std::uint32_t device = 0; device < 70; ++device) {
-      static_cast<void>(out_->try_inject(1, device, {.kind = 1}, &word, sizeof word));
+      static_cast<void>(out_->try_send_inline(1, device, {.kind = 1}, &word, sizeof word));
     }
-    static_cast<void>(out_->try_inject(1, net::any_device, {.kind = 1}, &word, sizeof word));
+    static_cast<void>(out_->try_send_inline(1, net::any_device, {.kind = 1}, &word, sizeof word));
   }
   EXPECT_TRUE(std::ranges::equal(before, std::span{job_.to().transport.sharing()->packet_memory(), before.size()}));
   live.store(1, std::memory_order_release);
   poll();
   sink_.messages.clear();
-  ASSERT_EQ(out_->try_inject(1, net::any_device, {.kind = 1, .tag = 77}, &word, sizeof word), post_result::ok);
+  ASSERT_EQ(out_->try_send_inline(1, net::any_device, {.kind = 1, .tag = 77}, &word, sizeof word), post_result::ok);
   EXPECT_EQ(poll(), 1U);
   EXPECT_EQ(sink_.messages.back().header.tag, 77U);
 }
@@ -211,7 +211,7 @@ TEST_P(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
   reinterpret_cast<net::shm::segment_header*>(segment_of(1))->opened.fetch_add(1, std::memory_order_release);
   EXPECT_EQ(poll(), 0U);
   const std::uint64_t payload = 5;
-  ASSERT_EQ(out_->try_inject(1, net::any_device, {.kind = 1}, &payload, sizeof payload), post_result::ok);
+  ASSERT_EQ(out_->try_send_inline(1, net::any_device, {.kind = 1}, &payload, sizeof payload), post_result::ok);
   EXPECT_EQ(poll(), 1U);
 }
 

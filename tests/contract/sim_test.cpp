@@ -32,7 +32,7 @@ using testing::HasSubstr;
       happened.push_back(static_cast<int>(inbox.messages[listed].header.tag));
   };
   for (std::uint64_t tag = 0; tag < count;) {
-    const post_result answer = out->try_inject(1, any_device, {.kind = 1, .tag = tag}, nullptr, 0);
+    const post_result answer = out->try_send_inline(1, any_device, {.kind = 1, .tag = tag}, nullptr, 0);
     if (answer == post_result::ok) {
       ++tag;
     } else {
@@ -57,7 +57,7 @@ TEST(simulated_network, does_nothing_where_no_fault_is_wanted) {
   const auto out = job.from().open(0), in = job.to().open(0);
   sink inbox;
   for (std::uint64_t tag = 0; tag < 500; ++tag) {
-    ASSERT_EQ(out->try_inject(1, any_device, {.kind = 1, .tag = tag}, nullptr, 0), post_result::ok);
+    ASSERT_EQ(out->try_send_inline(1, any_device, {.kind = 1, .tag = tag}, nullptr, 0), post_result::ok);
     for (int i = 0; i < 3; ++i) in->poll(inbox, 16);
     ASSERT_EQ(inbox.messages.size(), tag + 1);
   }
@@ -73,7 +73,7 @@ TEST(simulated_network, counts_each_kind_of_fault) {
     sink inbox;
     std::uint64_t word = 5, copy = 0;
     for (std::uint64_t tag = 0; tag < 200; ++tag) {
-      static_cast<void>(out->try_inject(1, any_device, {.kind = 1, .tag = tag}, nullptr, 0));
+      static_cast<void>(out->try_send_inline(1, any_device, {.kind = 1, .tag = tag}, nullptr, 0));
       static_cast<void>(in->read_remote(0, &copy, &word, sizeof word));
       if (tag % 4 == 0) in->poll(inbox, 64);
     }
@@ -96,8 +96,8 @@ TEST(simulated_network, refuses_nothing_twice_in_a_row) {
   const auto end = job.from().open(0);
   sink inbox;
   for (int i = 0; i < 100; ++i) {
-    EXPECT_NE(end->try_inject(0, any_device, {.kind = 1}, nullptr, 0), post_result::ok);
-    EXPECT_EQ(end->try_inject(0, any_device, {.kind = 1}, nullptr, 0), post_result::ok);
+    EXPECT_NE(end->try_send_inline(0, any_device, {.kind = 1}, nullptr, 0), post_result::ok);
+    EXPECT_EQ(end->try_send_inline(0, any_device, {.kind = 1}, nullptr, 0), post_result::ok);
     while (inbox.messages.size() <= static_cast<std::size_t>(i)) end->poll(inbox, 16);
   }
 }
@@ -112,7 +112,7 @@ TEST(simulated_network, holds_no_message_for_ever_and_not_many_at_a_time) {
   nobody.room = 0;
   std::uint64_t posted = 0;
   for (int i = 0; i < 1000; ++i) {
-    posted += out->try_inject(1, any_device, {.kind = 1, .tag = posted}, nullptr, 0) == post_result::ok;
+    posted += out->try_send_inline(1, any_device, {.kind = 1, .tag = posted}, nullptr, 0) == post_result::ok;
     in->poll(nobody, 16);
   }
   EXPECT_LT(posted, 100U);

@@ -132,7 +132,7 @@ void do_one(job& all, fuzz::input& in, std::uint32_t& position, sink& arrived) {
     case 5: {
       const std::uint64_t word = in.take<std::uint64_t>();
       const std::uint32_t device = in.take<std::uint8_t>();
-      static_cast<void>(all.ends[0]->try_inject(1, device == 0 ? net::any_device : device, {.kind = 1}, &word, 8));
+      static_cast<void>(all.ends[0]->try_send_inline(1, device == 0 ? net::any_device : device, {.kind = 1}, &word, 8));
       break;
     }
     case 6: {

@@ -85,7 +85,7 @@ class wild_rank {
     std::array<std::byte, 40> payload{};
     std::memcpy(payload.data(), &body, sizeof body);
     const weft::net::header what{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
-    wait([&] { return through.try_inject(0, 0, what, payload.data(), bytes) == weft::net::post_result::ok; });
+    wait([&] { return through.try_send_inline(0, 0, what, payload.data(), bytes) == weft::net::post_result::ok; });
   }
 
   template <class Body>

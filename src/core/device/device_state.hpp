@@ -115,7 +115,7 @@ class device_state final {
   [[nodiscard]] net::post_result inject(std::uint32_t peer, std::uint32_t device, const net::header& what,
                                         const Body& body) noexcept {
     static_assert(sizeof(Body) <= detail::inline_bytes_max);
-    return endpoint_of_[peer]->try_inject(peer, device, what, &body, sizeof body);
+    return endpoint_of_[peer]->try_send_inline(peer, device, what, &body, sizeof body);
   }
 
   /// What an arriving message does; answers as transports want it (protocol/dispatch.cpp, net/sink.hpp).

@@ -152,7 +152,7 @@ void tell_budget(device_state& dev, std::uint32_t source) noexcept {
   const std::uint32_t number = budget.next_word(source);
   if (number == 0) return;
   const net::header what{.kind = static_cast<std::uint32_t>(wire::wants_rts), .sequence = number};
-  if (dev.endpoint_to(source).try_inject(source, net::any_device, what, nullptr, 0) == net::post_result::ok) {
+  if (dev.endpoint_to(source).try_send_inline(source, net::any_device, what, nullptr, 0) == net::post_result::ok) {
     budget.told(source, number);
   }
 }

@@ -186,11 +186,11 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
   net::post_result result = net::post_result::full;
   if (count <= detail::inline_bytes_max) {
     if (!bytes.is_list()) {
-      result = dev.endpoint_to(peer).try_inject(peer, device, what, bytes.address(), count);
+      result = dev.endpoint_to(peer).try_send_inline(peer, device, what, bytes.address(), count);
     } else {
       std::byte gathered[detail::inline_bytes_max];
       bytes.copy_to(gathered, 0, count);
-      result = dev.endpoint_to(peer).try_inject(peer, device, what, gathered, count);
+      result = dev.endpoint_to(peer).try_send_inline(peer, device, what, gathered, count);
     }
   } else {
     packet_pool& packets = dev.runtime().packets();
@@ -223,7 +223,7 @@ status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std:
                           dev.posted_inline(operation::active_message, bytes, sent));
   }
   const net::post_result result =
-      dev.endpoint_to(peer).try_inject(peer, options.device, what, packets.data(packet), bytes);
+      dev.endpoint_to(peer).try_send_inline(peer, options.device, what, packets.data(packet), bytes);
   if (result == net::post_result::ok) packets.put(packet);
   return unless_cut_off(dev, operation::active_message, peer,
                         dev.posted_inline(operation::active_message, bytes, result));
@@ -271,7 +271,7 @@ status device_state::post_inline_slow(std::uint32_t peer, std::uint32_t device, 
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
   return unless_cut_off(
       *this, op, peer,
-      posted_inline(op, count, endpoint_to(peer).try_inject(peer, device, what, bytes.address(), count)));
+      posted_inline(op, count, endpoint_to(peer).try_send_inline(peer, device, what, bytes.address(), count)));
 }
 
 }  // namespace weft::core

@@ -17,8 +17,8 @@ class ofi_endpoint final : public endpoint<Sink> {
     served_.reserve(slots_max);
   }
 
-  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                       const void* payload, std::uint32_t bytes) noexcept override {
+  [[nodiscard]] post_result try_send_inline(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                            const void* payload, std::uint32_t bytes) noexcept override {
     return owner_->post(slot_, peer, device, header, payload, bytes, false);
   }
 

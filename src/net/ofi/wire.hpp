@@ -19,7 +19,7 @@ struct wire_header {
   std::uint32_t sequence = 0;
   std::uint32_t bytes = 0;
   std::uint16_t kind = 0;
-  std::uint8_t is_packet = 0;      // delivered in a packet, however short it is
+  std::uint8_t is_packet = 0;      // the payload came in a packet, however short it is
   std::uint8_t device = 0;         // which of the target's devices, or `no_device`
   std::uint8_t sender_device = 0;  // decides where there is `no_device`
   std::uint8_t version = 1;

@@ -17,8 +17,8 @@ class self_endpoint final : public endpoint<Sink> {
     served_.reserve(slots_max);
   }
 
-  post_result try_inject(std::uint32_t, std::uint32_t device, const net::header& header, const void* payload,
-                         std::uint32_t bytes) noexcept override {
+  post_result try_send_inline(std::uint32_t, std::uint32_t device, const net::header& header, const void* payload,
+                              std::uint32_t bytes) noexcept override {
     return push(device, header, payload, bytes, false);
   }
 

@@ -20,8 +20,8 @@ class endpoint_rings {
     list_rings();
   }
 
-  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                       const void* payload, std::uint32_t bytes) noexcept {
+  [[nodiscard]] post_result try_send_inline(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                            const void* payload, std::uint32_t bytes) noexcept {
     outgoing* ring = routes_[peer].known_ring(device);
     if (ring == nullptr) [[unlikely]]
       return push_slow(peer, device, header, payload, bytes);

@@ -17,9 +17,9 @@ class shm_endpoint final : public endpoint<Sink> {
  public:
   shm_endpoint(shm_transport& owner, slot& own, bool shared) : rings_{owner, own, shared} {}
 
-  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                       const void* payload, std::uint32_t bytes) noexcept override {
-    return rings_.try_inject(peer, device, header, payload, bytes);
+  [[nodiscard]] post_result try_send_inline(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                            const void* payload, std::uint32_t bytes) noexcept override {
+    return rings_.try_send_inline(peer, device, header, payload, bytes);
   }
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                      std::uint32_t packet, std::uint32_t bytes) noexcept override {
@@ -78,8 +78,8 @@ class shm_endpoint final : public endpoint<Sink> {
   endpoint_rings rings_;
 };
 
-// `ring` is the first one that has something: a word. Calls nothing as long as everything is one of its kind and goes
-// the short way; whatever else comes goes on in one of the others, in the end.
+// `ring` is the first one that has something: a word. Calls nothing as long as every message is a word of its kind that
+// the sink takes; the first other message ends the loop by a call of one of the functions below.
 template <class Sink>
 template <std::size_t Kind>
 [[gnu::noinline]] unsigned shm_endpoint<Sink>::poll_words(incoming* const* ring, Sink& sink, unsigned budget) noexcept {

@@ -16,10 +16,10 @@ class sim_endpoint final : public endpoint<Sink> {
     served_.reserve(slots_max);
   }
 
-  [[nodiscard]] post_result try_inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                       const void* payload, std::uint32_t bytes) noexcept override {
+  [[nodiscard]] post_result try_send_inline(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                            const void* payload, std::uint32_t bytes) noexcept override {
     const post_result answer = owner_->next_post(*own_);
-    return answer != post_result::ok ? answer : wrapped_->try_inject(peer, device, header, payload, bytes);
+    return answer != post_result::ok ? answer : wrapped_->try_send_inline(peer, device, header, payload, bytes);
   }
 
   [[nodiscard]] post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
