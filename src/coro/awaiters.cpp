@@ -76,10 +76,10 @@ void transfer_to_all(ready_node* first) {
   all.run(all.take());
 }
 
-posting::posting(core::run_loop_state& loop, operation kind, std::uint32_t peer, std::uint64_t tag) noexcept
+posting::posting(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag) noexcept
     : loop_{&loop} {
   raw_record& raw = record_.raw();
-  raw.what = kind;
+  raw.what = opcode;
   raw.peer = peer;
   raw.tag = tag;
 }

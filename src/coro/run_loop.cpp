@@ -356,10 +356,10 @@ run_loop::~run_loop() {
   loops().remove(this);
 }
 
-void run_loop::spawn(task<> started) {
+void run_loop::spawn(task<> new_task) {
   core::run_loop_state& loop = state();
-  if (!started.coroutine_) detail::await_misuse(detail::task_is_empty);
-  loop.spawn(std::exchange(started.coroutine_, nullptr));
+  if (!new_task.coroutine_) detail::await_misuse(detail::task_is_empty);
+  loop.spawn(std::exchange(new_task.coroutine_, nullptr));
 }
 
 std::size_t run_loop::spawned() const noexcept { return state().spawned(); }
