@@ -15,7 +15,7 @@ class distributed_array {
       post([&] { return dev_.post_recv(rank, std::span{&blocks_[rank], 1}, done_); });
       post([&] { return dev_.post_send(rank, std::span{&mine_.handle(), 1}, told); });  // so short that it is done
     }
-    dev_.wait(done_, under_way_);
+    dev_.wait(done_, posted_);
   }
   ~distributed_array() { rt_.barrier(); }  // nobody's block goes while somebody still reads
   void write(std::uint64_t index, const Element& value) {
@@ -25,7 +25,7 @@ class distributed_array {
   Element read(std::uint64_t index) {
     Element out{};
     post([&] { return dev_.post_get(owner(index), std::span{&out, 1}, at(index), done_); });
-    dev_.wait(done_, under_way_);
+    dev_.wait(done_, posted_);
     return out;
   }
 
@@ -36,12 +36,12 @@ class distributed_array {
   void post(Post once) {
     weft::status answer = once();
     for (; answer.is_retry(); answer = once()) dev_.progress();
-    under_way_ += answer.is_posted();  // else it is done already, and `done_` is not signalled
+    posted_ += answer.is_posted();  // else it is done already, and `done_` is not signalled
   }
 
   weft::runtime& rt_;
   weft::device& dev_ = rt_.default_device();
-  std::uint64_t block_, under_way_ = 0;
+  std::uint64_t block_, posted_ = 0;
   weft::memory_region mine_;
   std::vector<weft::remote_region> blocks_;
   weft::counter done_{rt_};

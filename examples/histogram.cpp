@@ -41,8 +41,8 @@ int main() {
   for (std::uint64_t number = rt.rank(); number < numbers; number += rt.size()) {
     const std::uint64_t bin = bin_of(number, all_bins);
     const auto owner = static_cast<std::uint32_t>(bin / bins_per_rank);
-    const weft::remote_buffer place{owners[owner], bin % bins_per_rank * sizeof(std::uint64_t)};
-    while (dev.post_atomic<std::uint64_t>(owner, weft::atomic_op::fetch_add, 1, place, counted).is_retry()) {
+    const weft::remote_buffer target{owners[owner], bin % bins_per_rank * sizeof(std::uint64_t)};
+    while (dev.post_atomic<std::uint64_t>(owner, weft::atomic_op::fetch_add, 1, target, counted).is_retry()) {
       dev.progress();
     }
   }

@@ -11,28 +11,28 @@ class mailbox final : public weft::completion {
 
   // Any thread that makes progress may call this, several at once. It may not wait, and it may not throw.
   answer signal(weft::completion_record&& record) noexcept override {
-    place expected = place::empty;
+    state expected = state::empty;
     // [mailbox.claim] acquire <- [mailbox.empty]: the letter before has been taken out.
-    if (!place_.compare_exchange_strong(expected, place::filling, std::memory_order_acquire)) return answer::full;
+    if (!state_.compare_exchange_strong(expected, state::filling, std::memory_order_acquire)) return answer::full;
     letter_.emplace(std::move(record));  // from now on the letter owns the message's bytes
     // [mailbox.fill] release -> [mailbox.look]: the letter.
-    place_.store(place::full, std::memory_order_release);
+    state_.store(state::full, std::memory_order_release);
     return answer::taken;
   }
 
   std::optional<weft::completion_record> take() {  // for one thread
     // [mailbox.look] acquire <- [mailbox.fill]: the letter.
-    if (place_.load(std::memory_order_acquire) != place::full) return std::nullopt;
+    if (state_.load(std::memory_order_acquire) != state::full) return std::nullopt;
     std::optional<weft::completion_record> out{std::move(letter_)};
     letter_.reset();
     // [mailbox.empty] release -> [mailbox.claim]: the letter is out.
-    place_.store(place::empty, std::memory_order_release);
+    state_.store(state::empty, std::memory_order_release);
     return out;
   }
 
  private:
-  enum class place : std::uint8_t { empty, filling, full };
-  std::atomic<place> place_{place::empty};
+  enum class state : std::uint8_t { empty, filling, full };
+  std::atomic<state> state_{state::empty};
   std::optional<weft::completion_record> letter_;
 };
 

@@ -17,9 +17,9 @@ namespace {
 constexpr int warm_up = 1000;  // first contact, lazily touched pages
 constexpr int counted = 10'000;
 
-void expect(bool true_here, const char* what) {
+void expect(bool true_here, const char* problem) {
   if (true_here) return;
-  std::fprintf(stderr, "instructions: %s\n", what);
+  std::fprintf(stderr, "instructions: %s\n", problem);
   std::exit(1);
 }
 

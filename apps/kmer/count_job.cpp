@@ -16,19 +16,19 @@ shared_job::shared_job(exchange& all, const count_options& wanted) : link{&all},
   try {
     check_options(wanted, all.ranks());
     for (const std::string& path : wanted.inputs) files.push_back(examine_input(path));
-    shares = plan_shares(files, all.rank(), all.ranks());
+    ranges = plan_ranges(files, all.rank(), all.ranks());
     const unsigned pass_count = wanted.exact ? 1 : 2;
     const auto once = [&](const input_file& file) { return !wanted.exact && file.kind == file_kind::stream; };
-    spooled = std::make_unique<reader>(files, shares, wanted.k, once);
+    spooled = std::make_unique<reader>(files, ranges, wanted.k, once);
     for (unsigned pass = 0; pass < pass_count; ++pass) {
       passes.push_back(
-          std::make_unique<reader>(files, shares, wanted.k, [&](const input_file& file) { return !once(file); }));
+          std::make_unique<reader>(files, ranges, wanted.k, [&](const input_file& file) { return !once(file); }));
     }
     for (const input_file& file : files) job_bytes += file.bytes * pass_count;
-    for (const input_share& share : shares) {
-      share_bytes += share.end - share.begin;
-      if (!wanted.exact && files[share.file].kind != file_kind::stream) {
-        kmers_expected += estimate_kmers(files[share.file], share, wanted.k);
+    for (const input_range& range : ranges) {
+      range_bytes += range.end - range.begin;
+      if (!wanted.exact && files[range.file].kind != file_kind::stream) {
+        kmers_expected += estimate_kmers(files[range.file], range, wanted.k);
       }
     }
   } catch (const job_error& e) {

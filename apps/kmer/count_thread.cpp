@@ -9,8 +9,8 @@
 #include "kmer/counts_writer.hpp"
 #include "kmer/histogram.hpp"
 #include "kmer/input_error.hpp"
+#include "kmer/kmer_partition.hpp"
 #include "kmer/kmer_sender.hpp"
-#include "kmer/kmer_share.hpp"
 #include "kmer/output_file.hpp"
 #include "kmer/shared_job.hpp"
 #include "kmer/spool.hpp"
@@ -33,7 +33,7 @@ class count_thread {
         options_{job.options},
         thread_{thread},
         link_{&job.link->at(thread)},
-        turn_{thread},
+        cursor_{thread},
         sender_{options_->k, !options_->strand, *link_, take_own{this}} {
     link_->receive_with([this](auto message) { take(message); });
   }
@@ -43,13 +43,13 @@ class count_thread {
     attempt([this] { open_outputs(); });
     if (!agreed()) return false;
     if (options_->exact) {
-      share_.begin_count_all();
+      partition_.begin_count_all();
       if (!agreed()) return false;
       read_pass(*job_->passes[0], true);
     } else {
       if (!make_spool() || !size_filters()) return false;
       read_pass(*job_->passes[0], true);
-      attempt([this] { share_.begin_count_again(); });
+      attempt([this] { partition_.begin_count_again(); });
       if (!agreed()) return false;
       read_pass(*job_->passes[1], false);
     }
@@ -67,8 +67,8 @@ class count_thread {
     void operator()(std::span<const std::byte> message) const { self->take(message); }
   };
 
-  void fail(std::string what) {
-    if (failure_.empty()) failure_ = std::move(what);
+  void fail(std::string problem) {
+    if (failure_.empty()) failure_ = std::move(problem);
     link_->request_stop();
   }
 
@@ -87,7 +87,7 @@ class count_thread {
   void take(std::span<const std::byte> message) noexcept {
     if (!failure_.empty()) return;
     try {
-      share_.receive(message);
+      partition_.receive(message);
     } catch (const std::bad_alloc&) {
       // Not from in here: telling the others means sending, which serves again.
       failure_ = "rank " + std::to_string(job_->link->rank()) + " is out of memory";
@@ -105,9 +105,9 @@ class count_thread {
   }
 
   // Every thread parses chunks of this rank's share, sends their k-mers to their owners, and serves what it owns.
-  void read_pass(reader& share_of_rank, bool first) {
+  void read_pass(reader& input, bool first) {
     attempt([&] {
-      read_all(share_of_rank, sender_, first);
+      read_all(input, sender_, first);
       if (spool_) {
         spool_->rewind();
         while (!job_->link->stop_requested() && spool_->replay(sender_)) (void)link_->serve();
@@ -115,15 +115,15 @@ class count_thread {
       sender_.flush();
     });
     if (first) report_.kmers = sender_.kmers();
-    bytes_before_ += job_->share_bytes;
+    bytes_before_ += job_->range_bytes;
     link_->finish_pass();
   }
 
   template <typename Visitor>
-  void read_all(reader& share_of_rank, Visitor& visit, bool first) {
+  void read_all(reader& input, Visitor& visit, bool first) {
     text_chunk chunk;
     while (!job_->link->stop_requested()) {
-      const auto [answer, source] = share_of_rank.next(turn_, chunk);
+      const auto [answer, source] = input.next(cursor_, chunk);
       if (answer == chunk_answer::end) break;
       if (answer == chunk_answer::busy) {
         link_->serve_or_rest();
@@ -137,16 +137,16 @@ class count_thread {
       }
       (void)link_->serve();
       if (!failure_.empty()) link_->request_stop();  // there was no memory for what came
-      show_progress(share_of_rank);
+      show_progress(input);
     }
   }
 
-  void show_progress(const reader& share_of_rank) {
+  void show_progress(const reader& input) {
     if (thread_ != 0) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - shown_ < std::chrono::milliseconds{200}) return;
     shown_ = now;
-    link_->report_progress(bytes_before_ + share_of_rank.bytes_consumed());
+    link_->report_progress(bytes_before_ + input.bytes_consumed());
   }
 
   // Streams are read now and kept, as the passes need them twice.
@@ -163,12 +163,12 @@ class count_thread {
   bool size_filters() {
     const std::uint64_t mine = spool_->kmers() + (thread_ == 0 ? job_->kmers_expected : 0);
     const std::uint64_t expected = link_->agree({.values = {mine}, .failure = {}}).sums[0];
-    attempt([&] { share_.begin_filter(expected / link_->participants() * 11 / 10 + 1000); });
+    attempt([&] { partition_.begin_filter(expected / link_->participants() * 11 / 10 + 1000); });
     return agreed();
   }
 
   void tally() {
-    share_.for_each_counted([this](Word, std::uint64_t count) {
+    partition_.for_each_counted([this](Word, std::uint64_t count) {
       histogram_.add(count);
       ++report_.distinct;
       report_.occurrences += count;
@@ -189,7 +189,7 @@ class count_thread {
     }
     if (!options_->counts_path.empty()) {
       const std::uint64_t suffix = counts_file_ ? counts_file_->suffix() : 0;
-      write_counts(share_, *options_, *link_, suffix, [this](auto&& part) { this->attempt(part); });
+      write_counts(partition_, *options_, *link_, suffix, [this](auto&& part) { this->attempt(part); });
     }
   }
 
@@ -202,7 +202,7 @@ class count_thread {
     const auto time = std::chrono::steady_clock::now() - job_->started;
     return {report_.reads,          report_.kmers,
             report_.distinct,       report_.occurrences,
-            report_.seen_once,      share_.served(),
+            report_.seen_once,      partition_.served(),
             link_->messages_sent(), link_->bytes_sent(),
             memory_peak(),          static_cast<std::uint64_t>(std::chrono::nanoseconds{time}.count())};
   }
@@ -217,8 +217,8 @@ class count_thread {
   const count_options* options_;
   unsigned thread_;
   endpoint* link_;
-  reader::turn turn_;
-  kmer_share<Word> share_;
+  reader::cursor cursor_;
+  kmer_partition<Word> partition_;
   kmer_sender<Word, take_own> sender_;
   std::optional<spool> spool_;
   histogram histogram_;

@@ -8,7 +8,7 @@
 
 #include "kmer/exchange.hpp"
 #include "kmer/histogram.hpp"
-#include "kmer/kmer_share.hpp"
+#include "kmer/kmer_partition.hpp"
 #include "kmer/options.hpp"
 #include "kmer/output_file.hpp"
 
@@ -37,8 +37,8 @@ inline std::size_t line_bytes(unsigned k, std::uint64_t count) noexcept {
 }
 
 template <typename Word>
-void write_lines(const kmer_share<Word>& share, const count_options& options, output_part& part) {
-  share.for_each_counted([&](Word kmer, std::uint64_t count) {
+void write_lines(const kmer_partition<Word>& partition, const count_options& options, output_part& part) {
+  partition.for_each_counted([&](Word kmer, std::uint64_t count) {
     if (count < options.count_min) return;
     const std::size_t bytes = line_bytes(options.k, count);
     char* line = part.reserve(bytes);
@@ -52,10 +52,10 @@ void write_lines(const kmer_share<Word>& share, const count_options& options, ou
 
 /// Collective. `suffix`: the output file's, at participant 0. `attempt` runs what may throw and keeps the failure.
 template <typename Word, typename Attempt>
-void write_counts(const kmer_share<Word>& share, const count_options& options, endpoint& link, std::uint64_t suffix,
-                  Attempt&& attempt) {
+void write_counts(const kmer_partition<Word>& partition, const count_options& options, endpoint& link,
+                  std::uint64_t suffix, Attempt&& attempt) {
   std::vector<std::uint64_t> bytes(link.participants() + 1);
-  share.for_each_counted([&](Word, std::uint64_t count) {
+  partition.for_each_counted([&](Word, std::uint64_t count) {
     if (count >= options.count_min) bytes[link.self()] += line_bytes(options.k, count);
   });
   bytes.back() = suffix;
@@ -65,12 +65,12 @@ void write_counts(const kmer_share<Word>& share, const count_options& options, e
   for (unsigned i = 0; i < link.self(); ++i) offset += bytes[i];
   const auto write_mine = [&] {
     output_part part{options.counts_path, suffix, offset};
-    write_lines(share, options, part);
+    write_lines(partition, options, part);
   };
   if (suffix != 0) return attempt(write_mine);
   // A pipe or a device has no places in it: one after the other.
-  for (unsigned turn = 0; turn < link.participants(); ++turn) {
-    if (turn == link.self()) attempt(write_mine);
+  for (unsigned writer = 0; writer < link.participants(); ++writer) {
+    if (writer == link.self()) attempt(write_mine);
     (void)link.agree({});
   }
 }

@@ -61,13 +61,13 @@ endpoint::endpoint(exchange& owner, unsigned thread)
       sent_to_(owner.ranks() * owner.threads()),
       statements_(sent_to_.size()) {}
 
-void endpoint::post(unsigned participant, kind what, std::uint64_t detail, std::span<const std::byte> data) {
+void endpoint::post(unsigned participant, kind message_kind, std::uint64_t detail, std::span<const std::byte> data) {
   const unsigned threads = owner_->threads();
   const weft::remote_completion inbox{first_inbox_id + participant % threads};
   // Every rank makes its devices in the same order, so the peer thread's device has the number of this thread's
   // counterpart there. Nobody but that thread then touches the message.
   const std::uint32_t first_device = device_.index() - self_ % threads;
-  const weft::post_am_options options{.tag = detail << 8 | static_cast<std::uint64_t>(what),
+  const weft::post_am_options options{.tag = detail << 8 | static_cast<std::uint64_t>(message_kind),
                                       .device = first_device + participant % threads};
   while (device_.post_am(participant / threads, inbox, {data.data(), data.size()}, unused_, options).is_retry()) {
     serve_or_rest();

@@ -90,7 +90,7 @@ class endpoint {
   };
   enum class kind : std::uint8_t;
 
-  void post(unsigned participant, kind what, std::uint64_t detail, std::span<const std::byte> data);
+  void post(unsigned participant, kind message_kind, std::uint64_t detail, std::span<const std::byte> data);
   void deliver(const weft::completion_record& message);
   void take_statement(unsigned participant, std::span<const std::byte> data);
   [[nodiscard]] agreement conclude();

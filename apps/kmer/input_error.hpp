@@ -17,8 +17,8 @@ class job_error : public std::runtime_error {
 class record_error : public std::runtime_error {
  public:
   /// `records_before`: whole records in the piece before the bad one.
-  record_error(std::uint64_t records_before, const std::string& what)
-      : std::runtime_error{what}, records_before_{records_before} {}
+  record_error(std::uint64_t records_before, const std::string& problem)
+      : std::runtime_error{problem}, records_before_{records_before} {}
 
   [[nodiscard]] std::uint64_t records_before() const noexcept { return records_before_; }
 

@@ -14,12 +14,12 @@
 
 namespace weft_kmer {
 
-std::string describe_error(const std::string& path, const std::string& what) {
-  return (path == "-" ? "standard input" : path) + ": " + what;
+std::string describe_error(const std::string& path, const std::string& problem) {
+  return (path == "-" ? "standard input" : path) + ": " + problem;
 }
 
-std::string describe_error(const std::string& path, std::uint64_t record, const std::string& what) {
-  return describe_error(path, "record " + std::to_string(record) + ": " + what);
+std::string describe_error(const std::string& path, std::uint64_t record, const std::string& problem) {
+  return describe_error(path, "record " + std::to_string(record) + ": " + problem);
 }
 
 text_format format_of(char first_letter) {
@@ -34,7 +34,7 @@ file_kind kind_of(const std::string& path) {
   const file_descriptor file = open_for_reading(path);
   std::byte head[bgzip_header_bytes];
   const std::size_t got = read_fully(file.get(), head);
-  if (got < 2 || head[0] != std::byte{0x1f} || head[1] != std::byte{0x8b}) return file_kind::plain;
+  if (got < 2 || head[0] != std::byte{0x1f} || head[1] != std::byte{0x8b}) return file_kind::uncompressed;
   return bgzip_block_bytes({head, got}) != 0 ? file_kind::bgzip : file_kind::gzip;
 }
 
@@ -65,8 +65,8 @@ input_file examine_input(const std::string& path) {
   return file;
 }
 
-std::vector<input_share> plan_shares(const std::vector<input_file>& files, unsigned rank, unsigned ranks) {
-  std::vector<input_share> mine;
+std::vector<input_range> plan_ranges(const std::vector<input_file>& files, unsigned rank, unsigned ranks) {
+  std::vector<input_range> mine;
   std::vector<std::size_t> whole;  // to be dealt
   for (std::size_t i = 0; i < files.size(); ++i) {
     const input_file& file = files[i];
@@ -109,7 +109,7 @@ struct kmer_tally {
 
 }  // namespace
 
-std::uint64_t estimate_kmers(const input_file& file, const input_share& share, unsigned k) {
+std::uint64_t estimate_kmers(const input_file& file, const input_range& range, unsigned k) {
   try {
     stream_source first{file.path, k};
     text_chunk chunk;
@@ -118,9 +118,9 @@ std::uint64_t estimate_kmers(const input_file& file, const input_share& share, u
     parse(chunk.piece(), k, tally);
     const double text_bytes = static_cast<double>(chunk.own_bytes + first.text_bytes_pending());
     const double kmers = static_cast<double>(tally.kmers) * text_bytes / static_cast<double>(chunk.own_bytes);
-    const double share_of_read =
-        static_cast<double>(share.end - share.begin) / static_cast<double>(first.bytes_consumed());
-    return static_cast<std::uint64_t>(kmers * share_of_read);
+    const double range_to_read =
+        static_cast<double>(range.end - range.begin) / static_cast<double>(first.bytes_consumed());
+    return static_cast<std::uint64_t>(kmers * range_to_read);
   } catch (const std::runtime_error&) {
     return 0;  // the pass that counts will say what is wrong, and where
   }

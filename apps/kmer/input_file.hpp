@@ -11,22 +11,22 @@
 namespace weft_kmer {
 
 enum class file_kind : std::uint8_t {
-  plain,   ///< can be read from anywhere
-  bgzip,   ///< can be read from any block on
-  gzip,    ///< has to be read from its beginning
-  stream,  ///< a pipe or standard input: can be read once
+  uncompressed,  ///< can be read from anywhere
+  bgzip,         ///< can be read from any block on
+  gzip,          ///< has to be read from its beginning
+  stream,        ///< a pipe or standard input: can be read once
 };
 
 struct input_file {
   std::string path;
-  file_kind kind = file_kind::plain;
+  file_kind kind = file_kind::uncompressed;
   std::uint64_t bytes = 0;                  ///< of the file as it lies there; 0 for a stream
   text_format format = text_format::fastq;  ///< unknown for a stream
 };
 
 /// The text "<path>: <what>", and "<path>: record <number>: <what>".
-[[nodiscard]] std::string describe_error(const std::string& path, const std::string& what);
-[[nodiscard]] std::string describe_error(const std::string& path, std::uint64_t record, const std::string& what);
+[[nodiscard]] std::string describe_error(const std::string& path, const std::string& problem);
+[[nodiscard]] std::string describe_error(const std::string& path, std::uint64_t record, const std::string& problem);
 
 /// Looks at a file. Errors: job_error for one that is missing, empty, a directory, or neither FASTA nor FASTQ.
 [[nodiscard]] input_file examine_input(const std::string& path);
@@ -35,7 +35,7 @@ struct input_file {
 [[nodiscard]] text_format format_of(char first_letter);
 
 /// The bytes from `begin` to `end` of a file: all of it, unless it can be split.
-struct input_share {
+struct input_range {
   std::size_t file = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -43,9 +43,9 @@ struct input_share {
 
 /// What `rank` reads: its part of each file that can be split, and whole ones so that ranks have about the same to do.
 /// All ranks compute the same plan. Streams are read by rank 0.
-[[nodiscard]] std::vector<input_share> plan_shares(const std::vector<input_file>& files, unsigned rank, unsigned ranks);
+[[nodiscard]] std::vector<input_range> plan_ranges(const std::vector<input_file>& files, unsigned rank, unsigned ranks);
 
-/// About how many k-mers a share has, judged by its file's first records.
-[[nodiscard]] std::uint64_t estimate_kmers(const input_file& file, const input_share& share, unsigned k);
+/// About how many k-mers a range has, judged by its file's first records.
+[[nodiscard]] std::uint64_t estimate_kmers(const input_file& file, const input_range& range, unsigned k);
 
 }  // namespace weft_kmer

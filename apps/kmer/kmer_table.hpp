@@ -25,16 +25,16 @@ class kmer_table {
 
   /// Counts one occurrence. Errors: std::bad_alloc where it has to grow and can't; it is unchanged then.
   void add(Word kmer, std::uint64_t hash) {
-    entry* place = find(kmer, hash);
-    if (place->count == 0) [[unlikely]] {
+    entry* found = find(kmer, hash);
+    if (found->count == 0) [[unlikely]] {
       if (size_ >= size_max_) {
         grow();
-        place = find(kmer, hash);
+        found = find(kmer, hash);
       }
-      std::memcpy(place->kmer, &kmer, sizeof kmer);
+      std::memcpy(found->kmer, &kmer, sizeof kmer);
       ++size_;
     }
-    ++place->count;
+    ++found->count;
   }
 
   /// How often `kmer` was added.

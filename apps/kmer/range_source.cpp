@@ -11,9 +11,9 @@ namespace weft_kmer {
 
 namespace {
 
-class plain_window final : public text_window {
+class uncompressed_window final : public text_window {
  public:
-  plain_window(int fd, std::uint64_t offset, std::size_t expected_bytes)
+  uncompressed_window(int fd, std::uint64_t offset, std::size_t expected_bytes)
       : fd_{fd}, offset_{offset}, step_{expected_bytes} {}
 
   [[nodiscard]] bool extend() override {
@@ -57,8 +57,8 @@ void take_piece(text_window& window, std::size_t end, bool first, bool last, uns
 
 }  // namespace
 
-range_source::range_source(input_file file, const input_share& share, unsigned k, std::size_t chunk_bytes)
-    : file_{std::move(file)}, share_{share}, k_{k}, chunk_bytes_{chunk_bytes}, next_{share.begin} {
+range_source::range_source(input_file file, const input_range& range, unsigned k, std::size_t chunk_bytes)
+    : file_{std::move(file)}, range_{range}, k_{k}, chunk_bytes_{chunk_bytes}, next_{range.begin} {
   try {
     descriptor_ = open_for_reading(file_.path);
   } catch (const stream_error& e) {
@@ -69,9 +69,9 @@ range_source::range_source(input_file file, const input_share& share, unsigned k
 chunk_answer range_source::next(text_chunk& chunk) {
   // [kmer.range] relaxed: hands out positions, and nothing with them.
   const std::uint64_t begin = next_.fetch_add(chunk_bytes_, std::memory_order_relaxed);
-  if (begin >= share_.end) return chunk_answer::end;
+  if (begin >= range_.end) return chunk_answer::end;
   try {
-    cut_chunk(begin, std::min(begin + chunk_bytes_, share_.end), chunk);
+    cut_chunk(begin, std::min(begin + chunk_bytes_, range_.end), chunk);
   } catch (const stream_error& e) {
     throw job_error{explain(e.what())};
   }
@@ -82,8 +82,8 @@ void range_source::cut_chunk(std::uint64_t begin, std::uint64_t end, text_chunk&
   chunk.format = file_.format;
   const int fd = descriptor_.get();
   const bool last = end == file_.bytes;
-  if (file_.kind == file_kind::plain) {
-    plain_window window{fd, begin, static_cast<std::size_t>(end - begin) + (std::size_t{16} << 10)};
+  if (file_.kind == file_kind::uncompressed) {
+    uncompressed_window window{fd, begin, static_cast<std::size_t>(end - begin) + (std::size_t{16} << 10)};
     take_piece(window, static_cast<std::size_t>(end - begin), begin == 0, last, k_, chunk);
     return;
   }
@@ -100,14 +100,14 @@ void range_source::cut_chunk(std::uint64_t begin, std::uint64_t end, text_chunk&
 }
 
 std::uint64_t range_source::bytes_consumed() const noexcept {
-  return std::min(next_.load(std::memory_order_relaxed), share_.end) - share_.begin;  // [stat]
+  return std::min(next_.load(std::memory_order_relaxed), range_.end) - range_.begin;  // [stat]
 }
 
 std::string range_source::explain(const text_chunk&, const record_error& error) const { return explain(error.what()); }
 
-std::string range_source::explain(const std::string& otherwise) const {
+std::string range_source::explain(const std::string& fallback) const {
   const std::string found = first_error(file_.path, k_);
-  return found.empty() ? describe_error(file_.path, otherwise) : found;
+  return found.empty() ? describe_error(file_.path, fallback) : found;
 }
 
 std::string first_error(const std::string& path, unsigned k) {

@@ -15,7 +15,7 @@ namespace weft_kmer {
 class range_source final : public chunk_source {
  public:
   /// `chunk_bytes`: of the file. Errors: job_error where it can't be opened.
-  range_source(input_file file, const input_share& share, unsigned k, std::size_t chunk_bytes = std::size_t{256} << 10);
+  range_source(input_file file, const input_range& range, unsigned k, std::size_t chunk_bytes = std::size_t{256} << 10);
 
   [[nodiscard]] chunk_answer next(text_chunk& chunk) override;
   /// Reads the file from its beginning in order to find the number of the bad record.
@@ -24,10 +24,10 @@ class range_source final : public chunk_source {
 
  private:
   void cut_chunk(std::uint64_t begin, std::uint64_t end, text_chunk& chunk) const;
-  [[nodiscard]] std::string explain(const std::string& otherwise) const;
+  [[nodiscard]] std::string explain(const std::string& fallback) const;
 
   input_file file_;
-  input_share share_;
+  input_range range_;
   unsigned k_;
   std::size_t chunk_bytes_;
   file_descriptor descriptor_;

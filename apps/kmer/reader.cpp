@@ -5,15 +5,15 @@
 
 namespace weft_kmer {
 
-void reader::add(const input_file& file, const input_share& share, unsigned k) {
-  if (file.kind == file_kind::plain || file.kind == file_kind::bgzip) {
-    sources_.push_back(std::make_unique<range_source>(file, share, k));
+void reader::add(const input_file& file, const input_range& range, unsigned k) {
+  if (file.kind == file_kind::uncompressed || file.kind == file_kind::bgzip) {
+    sources_.push_back(std::make_unique<range_source>(file, range, k));
   } else {
     sources_.push_back(std::make_unique<stream_source>(file.path, k));
   }
 }
 
-reader::result reader::next(turn& mine, text_chunk& chunk) {
+reader::result reader::next(cursor& mine, text_chunk& chunk) {
   bool busy = false;
   for (std::size_t i = 0; i < sources_.size(); ++i, ++mine) {
     chunk_source& source = *sources_[mine % sources_.size()];

@@ -10,17 +10,17 @@
 
 namespace weft_kmer {
 
-/// **Threads**: any number; each has a `turn` of its own.
+/// **Threads**: any number; each has a `cursor` of its own.
 class reader {
  public:
   /// Which source a thread looks at first: the one that it had last. Begin with the thread's number.
-  using turn = std::size_t;
+  using cursor = std::size_t;
 
-  /// Takes those of `shares` for which `wanted` is true. Errors: job_error.
+  /// Takes those of `ranges` for which `wanted` is true. Errors: job_error.
   template <typename Wanted>
-  reader(const std::vector<input_file>& files, const std::vector<input_share>& shares, unsigned k, Wanted&& wanted) {
-    for (const input_share& share : shares) {
-      if (wanted(files[share.file])) add(files[share.file], share, k);
+  reader(const std::vector<input_file>& files, const std::vector<input_range>& ranges, unsigned k, Wanted&& wanted) {
+    for (const input_range& range : ranges) {
+      if (wanted(files[range.file])) add(files[range.file], range, k);
     }
   }
 
@@ -30,12 +30,12 @@ class reader {
   };
 
   /// The next chunk of any file. Errors: job_error.
-  [[nodiscard]] result next(turn& mine, text_chunk& chunk);
+  [[nodiscard]] result next(cursor& mine, text_chunk& chunk);
 
   [[nodiscard]] std::uint64_t bytes_consumed() const noexcept;
 
  private:
-  void add(const input_file& file, const input_share& share, unsigned k);
+  void add(const input_file& file, const input_range& range, unsigned k);
 
   std::vector<std::unique_ptr<chunk_source>> sources_;
 };

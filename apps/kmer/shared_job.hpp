@@ -22,8 +22,8 @@ struct shared_job {
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   std::string failure;  ///< before any thread started
   std::vector<input_file> files;
-  std::vector<input_share> shares;
-  std::uint64_t share_bytes = 0;     ///< of this rank, in one pass
+  std::vector<input_range> ranges;
+  std::uint64_t range_bytes = 0;     ///< of this rank, in one pass
   std::uint64_t job_bytes = 0;       ///< of all ranks, in all passes
   std::uint64_t kmers_expected = 0;  ///< in this rank's share, streams left out
   std::unique_ptr<reader> spooled;   ///< streams that several passes need

@@ -21,9 +21,9 @@ std::string directory() {
   return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
 }
 
-[[noreturn]] void fail(const char* what) {
-  throw job_error{directory() + ": standard input or a pipe can't be kept there for the second pass: " + what + ": " +
-                  std::strerror(errno) + " (TMPDIR names another directory; --exact needs one pass only)"};
+[[noreturn]] void fail(const char* problem) {
+  throw job_error{directory() + ": standard input or a pipe can't be kept there for the second pass: " + problem +
+                  ": " + std::strerror(errno) + " (TMPDIR names another directory; --exact needs one pass only)"};
 }
 
 std::size_t packed_bytes(std::size_t bases) noexcept { return (bases + 3) / 4; }

@@ -34,8 +34,8 @@ void stream_source::open() {
 }
 
 chunk_answer stream_source::next(text_chunk& chunk) {
-  const std::unique_lock turn{turn_, std::try_to_lock};
-  if (!turn) return chunk_answer::busy;
+  const std::unique_lock lock{mutex_, std::try_to_lock};
+  if (!lock) return chunk_answer::busy;
   if (ended_) return chunk_answer::end;
   try {
     if (!stream_) open();

@@ -35,7 +35,7 @@ class stream_source final : public chunk_source, private text_window {
   const std::string path_;
   const unsigned k_;
   const std::size_t chunk_bytes_;
-  std::mutex turn_;
+  std::mutex mutex_;
   std::optional<byte_stream> stream_;
   text_format format_ = text_format::fastq;
   bool at_line_begin_ = true;

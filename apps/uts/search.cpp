@@ -47,12 +47,12 @@ struct answer_message {
 };
 
 template <class Message>
-weft::const_buffer_ref out(const Message& what) {
-  return {&what, sizeof what};
+weft::const_buffer_ref out(const Message& message) {
+  return {&message, sizeof message};
 }
 template <class Message>
-weft::buffer_ref in(Message& what) {
-  return {&what, sizeof what};
+weft::buffer_ref in(Message& message) {
+  return {&message, sizeof message};
 }
 
 // What the fibers of a rank share.
@@ -105,7 +105,7 @@ class searcher {
     std::deque<node> mine;
     tree_counts counted;
     while (take(mine, counted)) {
-      for (std::uint32_t turn = 1; !mine.empty(); ++turn) {
+      for (std::uint32_t visited = 1; !mine.empty(); ++visited) {
         const node next = mine.back();
         mine.pop_back();
         ++counted.nodes;
@@ -113,10 +113,10 @@ class searcher {
         const std::uint32_t children = tree_.children_of(next);
         if (children == 0) ++counted.leaves;
         for (std::uint32_t i = 0; i < children; ++i) mine.push_back(tree::child_of(next, i));
-        if (turn % look_every != 0) continue;
+        if (visited % look_every != 0) continue;
         if (wants_more_.load(std::memory_order_relaxed) && mine.size() > 2 * options_.chunk) give(mine);
-        if (turn % (look_every * 8) == 0) through_.through().progress();
-        if (turn % tell_every == 0) tell_of(counted);
+        if (visited % (look_every * 8) == 0) through_.through().progress();
+        if (visited % tell_every == 0) tell_of(counted);
         weft::this_fiber::yield();
       }
     }
@@ -185,9 +185,9 @@ class searcher {
     static_cast<void>(through_.recv(0, in(out), {.tag = number(tag::credit), .policy = by_tag}));
     return out;
   }
-  void tell_all(wish what) {
+  void tell_all(wish wanted) {
     for (std::uint32_t rank = 0; rank < rt_.size(); ++rank) {
-      through_.send(rank, out(request_message{0, what}), {.tag = number(tag::request), .policy = by_tag});
+      through_.send(rank, out(request_message{0, wanted}), {.tag = number(tag::request), .policy = by_tag});
     }
   }
 
@@ -204,14 +204,14 @@ class searcher {
         continue;
       }
       answer_message answer{};
-      share(answer);
+      split_pool(answer);
       through_.send(asked.thief, {&answer, answer.bytes()}, {.tag = number(tag::answer), .policy = by_tag});
     }
   }
 
   // Half of what is in the pool, with half of the credit. The pool keeps some, so that who finds it empty is always a
   // walker.
-  void share(answer_message& with) {
+  void split_pool(answer_message& with) {
     const std::scoped_lock lock{guard_};
     const std::size_t count = std::min<std::size_t>(options_.chunk, pool_.size() / 2);
     if (count == 0) return;
@@ -269,7 +269,7 @@ class searcher {
       through_.send(rank, out(mine), {.tag = number(tag::counts)});
   }
 
-  static std::uint64_t number(tag what) { return static_cast<std::uint64_t>(what); }
+  static std::uint64_t number(tag of) { return static_cast<std::uint64_t>(of); }
 
   weft::runtime& rt_;
   search_options options_;

@@ -78,9 +78,9 @@ struct record {
 constexpr std::size_t table_size = 1 << 16;
 constexpr std::size_t queue_size = 1 << 12;
 
-void need(bool true_here, const char* what) {
+void need(bool true_here, const char* problem) {
   if (true_here) return;
-  std::fprintf(stderr, "components: %s\n", what);
+  std::fprintf(stderr, "components: %s\n", problem);
   std::exit(1);
 }
 

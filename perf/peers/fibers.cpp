@@ -77,10 +77,10 @@ double signals(double seconds) {
     sides[me].changed.wait(lock, [&] { return sides[me].told != before; });
     return sides[me].told;
   };
-  const auto tell = [&](int me, std::uint64_t what) {
+  const auto tell = [&](int me, std::uint64_t number) {
     {
       const std::unique_lock lock{sides[1 - me].guard};
-      sides[1 - me].told = what;
+      sides[1 - me].told = number;
     }
     sides[1 - me].changed.notify_one();
   };

@@ -25,7 +25,7 @@ typedef enum { latency, rate, stream, bandwidth, put, put_visible, put_rate, get
 static const char* const names[kinds] = {"latency", "rate", "stream", "bandwidth", "put", "put_visible", "put_rate", "get"};
 
 typedef struct {
-  kind what;
+  kind metric;
   size_t bytes;
   int threads;
   int window;
@@ -45,7 +45,7 @@ typedef struct {
   MPI_Request* requests;
   MPI_Win win;  // of the one-sided kinds
   char* mine;   // open to the partner
-  unsigned looks;  // in vain, of a turn; 0: it waits in MPI's calls
+  unsigned looks;  // in vain, of a phase; 0: it waits in MPI's calls
   unsigned patience;
   unsigned met;
   uint64_t number;
@@ -54,8 +54,8 @@ typedef struct {
 } lane;
 
 static int rank;
-static int takes_turns;
-static int is_plain;
+static int has_spin_phases;
+static int uses_defaults;
 static cpu_set_t allowed;
 static int cores[CPU_SETSIZE];
 static int core_count;
@@ -85,12 +85,12 @@ static size_t stride_of(size_t bytes) { return (bytes + 4095) / 4096 * 4096 + 64
 // ---------------------------------------------------------------------------------------------- hand-over
 
 typedef struct {
-  _Atomic uint32_t turn;
+  _Atomic uint32_t step;
   char rest[60];
 } handover_line;
 
 static handover_line* line;
-static uint32_t turn;
+static uint32_t step;
 
 static void pin(int core) {
   cpu_set_t one;
@@ -100,7 +100,7 @@ static void pin(int core) {
 }
 static void unpin(void) { sched_setaffinity(0, sizeof allowed, &allowed); }
 
-static void share_line(void) {
+static void connect_line(void) {
   char path[64] = "";
   int file = -1;
   if (rank == 0) {
@@ -119,8 +119,8 @@ static void share_line(void) {
   if (!good) line = NULL;
 }
 
-static void wait_turn(uint32_t wanted) {
-  for (uint32_t spins = 0; atomic_load_explicit(&line->turn, memory_order_acquire) != wanted;) {
+static void wait_for_step(uint32_t wanted) {
+  for (uint32_t spins = 0; atomic_load_explicit(&line->step, memory_order_acquire) != wanted;) {
     if (++spins % 8192 == 0) sched_yield();
   }
 }
@@ -137,10 +137,10 @@ static double handover(void) {
   double means[bursts];
   for (int burst = 0; burst < bursts; ++burst) {
     const double begin = now();
-    for (int i = 0; i < exchanges; ++i, turn += 2) {
-      if (rank == 0) atomic_store_explicit(&line->turn, turn + 1, memory_order_release);
-      wait_turn(rank == 0 ? turn + 2 : turn + 1);
-      if (rank != 0) atomic_store_explicit(&line->turn, turn + 2, memory_order_release);
+    for (int i = 0; i < exchanges; ++i, step += 2) {
+      if (rank == 0) atomic_store_explicit(&line->step, step + 1, memory_order_release);
+      wait_for_step(rank == 0 ? step + 2 : step + 1);
+      if (rank != 0) atomic_store_explicit(&line->step, step + 2, memory_order_release);
     }
     means[burst] = (now() - begin) * 1e9 / (2.0 * exchanges);
   }
@@ -179,12 +179,12 @@ static void mark(char* byte, int last) {
 
 // ---------------------------------------------------------------------------------------------- waiting
 
-// The rules are told in weft-perf's turns.hpp. A look takes twice as long here, so there are half as many; of several
-// numbers that were tried these gave most, with MPICH and with Open MPI. A look is in vain until all of a window has
-// come; Weft's side also knows whether something has moved.
+// The rules are told in weft-perf's spin_phase.hpp. A look takes twice as long here, so there are half as many; of
+// several numbers that were tried these gave most, with MPICH and with Open MPI. A look is in vain until all of a
+// window has come; Weft's side also knows whether something has moved.
 enum { looks_seeking = 64, looks_awaiting = 50 * looks_seeking, looks_after = 128, answers_most = 256, left_behind = 2 };
 
-static void begin_turn(lane* on) {
+static void begin_phase(lane* on) {
   on->patience = on->looks;
   on->met = 0;
 }
@@ -204,7 +204,7 @@ static void wait_for_all(lane* on, int count) {
     if (done) return;
     if (++vain < on->patience) continue;
     sched_yield();
-    begin_turn(on);
+    begin_phase(on);
     vain = 0;
   }
 }
@@ -236,7 +236,7 @@ static void pong(lane* on) {
 }
 
 // All messages of a bandwidth's window share a buffer, as in weft-perf.
-static size_t window_stride(const lane* on) { return on->of->what == bandwidth ? 0 : stride_of(on->of->bytes); }
+static size_t window_stride(const lane* on) { return on->of->metric == bandwidth ? 0 : stride_of(on->of->bytes); }
 
 static void send_window(lane* on, int last) {
   const size_t stride = window_stride(on);
@@ -245,7 +245,7 @@ static void send_window(lane* on, int last) {
     MPI_Isend(on->out + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
   }
   wait_for_all(on, on->window);
-  if (on->of->what == stream && !last) return;
+  if (on->of->metric == stream && !last) return;
   receive(on, 1, 1);
 }
 
@@ -256,9 +256,9 @@ static void receive_windows(lane* on) {
       MPI_Irecv(on->in + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
     }
     wait_for_all(on, on->window);
-    if (on->of->what != stream) met(on);
+    if (on->of->metric != stream) met(on);
     last = on->in[0];
-    if (on->of->what == stream && !last) continue;
+    if (on->of->metric == stream && !last) continue;
     MPI_Send(on->out, 1, MPI_CHAR, on->partner, 1, on->comm);
   }
 }
@@ -333,7 +333,7 @@ static void visible_pong(lane* on) {
 // ---------------------------------------------------------------------------------------------- rounds
 
 static void phase(lane* on, double seconds) {
-  switch (on->of->what) {
+  switch (on->of->metric) {
     case latency: on->begins ? timed(on, seconds, ping) : pong(on); break;
     case rate:
     case stream:
@@ -346,7 +346,7 @@ static void phase(lane* on, double seconds) {
   }
 }
 
-static int is_one_sided(kind what) { return what >= put; }
+static int is_one_sided(kind metric) { return metric >= put; }
 
 static void* run_lane(void* argument) {
   lane* on = argument;
@@ -367,15 +367,15 @@ static void open_lane(lane* on, const point* of, int index) {
   const int used = core_count == 1 ? 1 : core_count / 2 * 2;
   on->core = (2 * index + 2 * index / used + rank) % used;
   const int crowded = 2 * of->threads > core_count;
-  if (crowded && takes_turns) on->looks = on->core % 2 != 0 ? looks_awaiting : looks_seeking;
-  if (is_plain || (crowded && !takes_turns)) on->core = -1;
-  begin_turn(on);
-  on->window = of->what == stream ? chunk : (of->what == rate || of->what == bandwidth || of->what == put_rate) ? of->window : 1;
+  if (crowded && has_spin_phases) on->looks = on->core % 2 != 0 ? looks_awaiting : looks_seeking;
+  if (uses_defaults || (crowded && !has_spin_phases)) on->core = -1;
+  begin_phase(on);
+  on->window = of->metric == stream ? chunk : (of->metric == rate || of->metric == bandwidth || of->metric == put_rate) ? of->window : 1;
   const size_t all = stride_of(of->bytes) * (size_t)on->window;
   on->out = allocate(all);
   on->in = allocate(all);
   on->requests = calloc((size_t)on->window, sizeof(MPI_Request));
-  if (!is_one_sided(of->what)) return;
+  if (!is_one_sided(of->metric)) return;
   MPI_Win_allocate((MPI_Aint)all, 1, MPI_INFO_NULL, on->comm, &on->mine, &on->win);
   memset(on->mine, 0, all);
   MPI_Win_lock_all(MPI_MODE_NOCHECK, on->win);
@@ -383,7 +383,7 @@ static void open_lane(lane* on, const point* of, int index) {
 }
 
 static void close_lane(lane* on) {
-  if (is_one_sided(on->of->what)) {
+  if (is_one_sided(on->of->metric)) {
     MPI_Win_unlock_all(on->win);
     MPI_Win_free(&on->win);
   }
@@ -397,7 +397,7 @@ static void print_sample(int index, const point* of, const lane* lanes, double b
   for (int i = 0; i < of->threads; ++i) {
     const lane* each = &lanes[i];
     counts[i] = each->count;
-    switch (of->what) {
+    switch (of->metric) {
       case latency:
       case put_visible: value += each->seconds / each->count * 0.5e9 / of->threads; break;
       case put:
@@ -447,10 +447,10 @@ static point parse(const char* text) {
     fail("this is no point");
   }
   out.seconds = milliseconds / 1000;
-  for (out.what = 0; out.what < kinds && strcmp(name, names[out.what]) != 0; ++out.what) {
+  for (out.metric = 0; out.metric < kinds && strcmp(name, names[out.metric]) != 0; ++out.metric) {
   }
-  if (out.what == kinds) fail("unknown kind");
-  if (out.what == put_visible && out.bytes % 8 != 0) fail("what becomes visible is looked at word by word");
+  if (out.metric == kinds) fail("unknown kind");
+  if (out.metric == put_visible && out.bytes % 8 != 0) fail("what becomes visible is looked at word by word");
   return out;
 }
 
@@ -473,16 +473,16 @@ int main(int argc, char** argv) {
   if (size != 2) fail("two ranks are needed; is this the launcher of this MPI?");
   if (provided < wanted) fail("this MPI has no MPI_THREAD_MULTIPLE");
   int threads = 1;
-  takes_turns = argc > 2 && strcmp(argv[2], "turns") == 0;
-  is_plain = argc > 2 && strcmp(argv[2], "plain") == 0;
-  if (argc < 4 || !(takes_turns || is_plain || strcmp(argv[2], "calls") == 0)) fail("calls, turns or plain?");
+  has_spin_phases = argc > 2 && strcmp(argv[2], "turns") == 0;
+  uses_defaults = argc > 2 && strcmp(argv[2], "plain") == 0;
+  if (argc < 4 || !(has_spin_phases || uses_defaults || strcmp(argv[2], "calls") == 0)) fail("calls, turns or plain?");
   read_processors(argv[3]);
   for (int i = 4; i < argc; ++i) {
     const point each = parse(argv[i]);
     if (each.threads > threads) threads = each.threads;
   }
   for (int i = 0; i < threads; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);  // a communicator for each thread
-  share_line();
+  connect_line();
   for (int i = 4; i < argc; ++i) {
     const point each = parse(argv[i]);
     run_point(i - 4, &each);

@@ -7,7 +7,7 @@ namespace weft::perf {
 
 struct bench_options {
   enum class pinning : std::uint8_t { core, none } pin = pinning::core;
-  std::uint32_t yield_after = 0;  ///< 0: threads that share cores take turns (turns.hpp)
+  std::uint32_t yield_after = 0;  ///< 0: threads that share a core spin and yield (spin_phase.hpp)
 };
 
 }  // namespace weft::perf

@@ -27,10 +27,10 @@ const std::map<std::string, progress_policy> policies{{"local", progress_policy:
 // An option with a few values that have names: help and refusals say them.
 template <class Out, class Value>
 CLI::Option* add_choice(CLI::App& to, const std::string& name, Out& out, const std::map<std::string, Value>& values,
-                        const std::string& what) {
+                        const std::string& description) {
   return to
       .add_option_function<std::string>(
-          name, [&](const std::string& chosen) { out = values.at(chosen); }, what)
+          name, [&](const std::string& chosen) { out = values.at(chosen); }, description)
       ->check(CLI::IsMember(values));
 }
 
@@ -129,7 +129,7 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   for (CLI::App* each : {&latency, &rate, &bandwidth}) add_operation(*each, out);
   for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
   for (CLI::App* each : {&latency, &rate}) {
-    each->add_flag("--plain", out.plain,
+    each->add_flag("--plain", out.uses_defaults,
                    "as a plain program: threads wait by device::wait, on the cores that the launcher gives them");
   }
   rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
@@ -208,7 +208,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
     app.parse(argc, argv);
     for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each));
     out.command = app.get_subcommands().front()->get_name();
-    if (out.plain) {
+    if (out.uses_defaults) {
       out.bench.pin = bench_options::pinning::none;
       if (out.mode == mode::processes) out.mode = mode::threads_dedicated;
     }

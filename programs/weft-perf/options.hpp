@@ -24,7 +24,7 @@ struct options {
   std::uint32_t rounds = 0;  ///< 0: as many as the command has
   bool stream = false;
   bool touch = false;
-  bool plain = false;  ///< of `latency` and `rate`
+  bool uses_defaults = false;  ///< threads wait by `device::wait` (`--plain`); of `latency` and `rate`
   bool verify = false;
   bool json = false;
   bool quick = false;

@@ -29,7 +29,7 @@ hwloc_obj_type_t type_of(bind_object object) {
     case bind_object::socket: return HWLOC_OBJ_PACKAGE;
     case bind_object::numa: return HWLOC_OBJ_NUMANODE;
     case bind_object::core:
-    case bind_object::share:
+    case bind_object::portion:
     case bind_object::none: break;
   }
   return HWLOC_OBJ_CORE;
@@ -39,7 +39,7 @@ hwloc_obj_type_t type_of(bind_object object) {
 
 binding::binding(const bind_rule& rule, std::uint32_t ranks) : rule_{rule}, ranks_{ranks} {
   if (rule.object == bind_object::none) return;
-  if (rule.object != bind_object::share) {
+  if (rule.object != bind_object::portion) {
     load();
     return;
   }
@@ -117,22 +117,22 @@ void binding::find_objects() {
 }
 
 bool binding::is_crowded() const noexcept {
-  return topology_ && rule_.object != bind_object::share && std::uint64_t{ranks_} * rule_.each > objects_.size();
+  return topology_ && rule_.object != bind_object::portion && std::uint64_t{ranks_} * rule_.each > objects_.size();
 }
 
 bool binding::apply(std::uint32_t rank) const noexcept {
   if (!topology_) return true;
   const bitmap processors{hwloc_bitmap_alloc()};
   if (!processors) return false;
-  const bool shares = rule_.object == bind_object::share;
-  const std::uint64_t begin = shares ? rank * objects_.size() / ranks_ : std::uint64_t{rank} * rule_.each;
-  const std::uint64_t end = shares ? (rank + std::uint64_t{1}) * objects_.size() / ranks_ : begin + rule_.each;
+  const bool in_portions = rule_.object == bind_object::portion;
+  const std::uint64_t begin = in_portions ? rank * objects_.size() / ranks_ : std::uint64_t{rank} * rule_.each;
+  const std::uint64_t end = in_portions ? (rank + std::uint64_t{1}) * objects_.size() / ranks_ : begin + rule_.each;
   for (std::uint64_t i = begin; i < end; ++i) {
     const hwloc_obj_t object = objects_[i % objects_.size()];
     if (hwloc_bitmap_or(processors.get(), processors.get(), object->cpuset) != 0) return false;
   }
   // This thread is the whole process, and hwloc finds the threads of a process in /proc, which may be missing.
-  return hwloc_set_cpubind(topology_.get(), processors.get(), HWLOC_CPUBIND_THREAD) == 0 || shares;
+  return hwloc_set_cpubind(topology_.get(), processors.get(), HWLOC_CPUBIND_THREAD) == 0 || in_portions;
 }
 
 }  // namespace weft::run

@@ -14,11 +14,11 @@ namespace weft::run {
 
 /// Objects with processors that weft-run may use are dealt out in the machine's order, in which those are near each
 /// other that share caches and memory: as many to each rank as the rule says, and from the start again when there are
-/// too few; or all of them in equal shares. Shares leave out cores of other jobs that have taken theirs by shares, and
-/// where there are fewer than ranks nobody is bound.
+/// too few; or all of them in equal portions. Portions leave out cores of other jobs that were dealt out in portions,
+/// and where there are fewer than ranks nobody is bound.
 class binding {
  public:
-  /// **Errors** weft::error if the machine's shape can't be read or has no such object; never for shares.
+  /// **Errors** weft::error if the machine's shape can't be read or has no such object; never for portions.
   binding(const bind_rule& rule, std::uint32_t ranks);
 
   /// Whether ranks share objects.

@@ -80,10 +80,10 @@ class guardian {
   }
 
   void obey() {
-    order what{};
+    order given{};
     for (;;) {
-      switch (receive_message(control_.get(), what)) {
-        case received::message: signal_ranks(what.signal); break;
+      switch (receive_message(control_.get(), given)) {
+        case received::message: signal_ranks(given.signal); break;
         case received::nothing: return;
         case received::hang_up: return end_ranks();  // weft-run is gone
       }

@@ -106,13 +106,13 @@ bool job::over() const {
   return (output_.empty() && errors_->empty()) || (gave_up && signals_seen_ > 1);
 }
 
-void job::watch(int fd, std::uint32_t events, source what, std::uint32_t index) {
+void job::watch(int fd, std::uint32_t events, source event_source, std::uint32_t index) {
   epoll_event wanted{};
   wanted.events = events;
-  wanted.data.u64 = static_cast<std::uint64_t>(what) << 32 | index;
+  wanted.data.u64 = static_cast<std::uint64_t>(event_source) << 32 | index;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted) == 0) return;
   // Regular files can't be watched; they are always ready, which flush() finds out by itself.
-  const bool may_be_file = what == source::input || what == source::sink;
+  const bool may_be_file = event_source == source::input || event_source == source::sink;
   if (errno != EPERM || !may_be_file) fail_by_errno("watch a descriptor");
 }
 
@@ -120,10 +120,11 @@ void job::unwatch(int fd) { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, n
 
 // Who has to wait for whom may have changed: a rank's output for a full sink, the terminal for rank 0.
 void job::refresh_watches() {
-  const auto set = [&](bool& watched, bool wanted, int fd, std::uint32_t events, source what, std::uint32_t index) {
+  const auto set = [&](bool& watched, bool wanted, int fd, std::uint32_t events, source event_source,
+                       std::uint32_t index) {
     if (watched == wanted) return;
     if (wanted)
-      watch(fd, events, what, index);
+      watch(fd, events, event_source, index);
     else
       unwatch(fd);
     watched = wanted;
@@ -163,8 +164,8 @@ void job::wait_for_events() {
   }
 }
 
-void job::dispatch(source what, std::uint32_t index) {
-  switch (what) {
+void job::dispatch(source event_source, std::uint32_t index) {
+  switch (event_source) {
     case source::control: return read_events();
     case source::signals: return read_signals();
     case source::input: return input_.read_some();
@@ -194,7 +195,7 @@ void job::read_stream(std::uint32_t index) {
 void job::drain_rank(std::uint32_t rank) {
   for (const std::uint32_t index : {2 * rank, 2 * rank + 1}) {
     stream& s = streams_[index];
-    for (int turns = 0; turns < 64 && s.fd.open() && !s.lines.target().full(); ++turns) {
+    for (int reads = 0; reads < 64 && s.fd.open() && !s.lines.target().full(); ++reads) {
       int waiting = 0;
       if (::ioctl(s.fd.get(), FIONREAD, &waiting) != 0 || waiting == 0) break;
       read_stream(index);

@@ -43,10 +43,10 @@ class job {
   static clock::time_point after(double seconds);
 
   // job.cpp: the loop
-  void watch(int fd, std::uint32_t events, source what, std::uint32_t index);
+  void watch(int fd, std::uint32_t events, source event_source, std::uint32_t index);
   void unwatch(int fd);
   void wait_for_events();
-  void dispatch(source what, std::uint32_t index);
+  void dispatch(source event_source, std::uint32_t index);
   [[nodiscard]] int milliseconds_to_wait() const;
   void refresh_watches();
   void read_stream(std::uint32_t index);

@@ -67,7 +67,7 @@ void job::read_events() {
       case received::hang_up: return guardian_gone();
       case received::message: break;
     }
-    switch (news.what) {
+    switch (news.happened) {
       case event::kind::start_failed: start_failed(news.rank, news.step, news.value); break;
       case event::kind::cant_watch:
         fail(exit_launcher,

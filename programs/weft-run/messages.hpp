@@ -31,7 +31,7 @@ struct event {
     cant_watch,    ///< the ranks' guardian can't wait for events, and ends them; value: the errno
     all_gone,      ///< no rank and no descendant is left; value: how many could not be killed
   };
-  kind what;
+  kind happened;
   std::uint32_t rank;
   std::int32_t value;
   start_step step = start_step::process;

@@ -34,7 +34,7 @@ std::optional<bind_rule> parse_bind(const std::string& text) {
   const std::string name = text.substr(0, colon);
   bind_rule rule;
   if (name == "auto")
-    rule.object = bind_object::share;
+    rule.object = bind_object::portion;
   else if (name == "none")
     rule.object = bind_object::none;
   else if (name == "hwthread")
@@ -53,7 +53,7 @@ std::optional<bind_rule> parse_bind(const std::string& text) {
       return std::nullopt;
     }
     rule.each = static_cast<std::uint32_t>(std::stoul(count));
-    if (rule.each == 0 || rule.object == bind_object::none || rule.object == bind_object::share) return std::nullopt;
+    if (rule.each == 0 || rule.object == bind_object::none || rule.object == bind_object::portion) return std::nullopt;
   }
   return rule;
 }

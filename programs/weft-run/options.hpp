@@ -16,11 +16,11 @@ inline constexpr int exit_not_executable = 126;
 inline constexpr int exit_not_found = 127;
 inline constexpr int exit_signal = 128;  ///< plus the signal, as a shell says it
 
-/// `share`: an equal share of the cores that the job may use, where there is at least one for each rank.
-enum class bind_object : std::uint8_t { none, share, hwthread, core, socket, numa };
+/// `portion`: an equal part of the cores that the job may use, where there is at least one for each rank.
+enum class bind_object : std::uint8_t { none, portion, hwthread, core, socket, numa };
 
 struct bind_rule {
-  bind_object object = bind_object::share;
+  bind_object object = bind_object::portion;
   std::uint32_t each = 1;  ///< so many of them for a rank
 };
 

@@ -11,11 +11,11 @@ namespace weft::run {
 
 void sink::take(std::uint32_t stream, std::string_view prefix, std::string_view text) {
   if (closed_ || text.empty()) return;
-  bool fresh_line = at_ == place::line_start;
-  if (at_ == place::inside_line && stream != last_) {
+  bool fresh_line = at_ == position::line_start;
+  if (at_ == position::inside_line && stream != last_) {
     held_.push_back('\n');
     fresh_line = true;
-  } else if (at_ == place::returned) {
+  } else if (at_ == position::returned) {
     if (stream != last_) held_ += "\033[K";  // away with the rest of the progress bar
     fresh_line = true;
   }
@@ -30,9 +30,9 @@ void sink::take(std::uint32_t stream, std::string_view prefix, std::string_view 
       at = end;
     }
   }
-  at_ = text.back() == '\n'                ? place::line_start
-        : text.back() == '\r' && terminal_ ? place::returned
-                                           : place::inside_line;
+  at_ = text.back() == '\n'                ? position::line_start
+        : text.back() == '\r' && terminal_ ? position::returned
+                                           : position::inside_line;
 }
 
 int sink::flush() noexcept {

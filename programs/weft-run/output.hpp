@@ -32,12 +32,12 @@ class sink {
   [[nodiscard]] bool closed() const noexcept { return closed_; }
 
  private:
-  enum class place : std::uint8_t { line_start, inside_line, returned };
+  enum class position : std::uint8_t { line_start, inside_line, returned };
 
   int fd_;
   bool terminal_;
   bool closed_ = false;
-  place at_ = place::line_start;
+  position at_ = position::line_start;
   std::uint32_t last_ = own_voice;
   std::string held_;
   std::size_t written_ = 0;

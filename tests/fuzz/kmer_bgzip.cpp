@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string path = content.path();
   try {
     const weft_kmer::input_file file = weft_kmer::examine_input(path);
-    if (file.kind == weft_kmer::file_kind::plain) return 0;
+    if (file.kind == weft_kmer::file_kind::uncompressed) return 0;
     static_cast<void>(read_in_order(path, 5, 4 * chunk_bytes));
     if (file.kind == weft_kmer::file_kind::bgzip) static_cast<void>(read_in_parts(file, 5, chunk_bytes, ranks));
   } catch (const weft_kmer::job_error& problem) {

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const weft_kmer::job_error&) {
     return 0;
   }
-  if (file.kind != weft_kmer::file_kind::plain) return 0;
+  if (file.kind != weft_kmer::file_kind::uncompressed) return 0;
   const auto whole = read_in_order(path, k, std::size_t{1} << 20);
   const auto pieces = read_in_order(path, k, chunk_bytes);
   const auto parts = read_in_parts(file, k, chunk_bytes, ranks);

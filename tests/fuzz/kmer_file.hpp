@@ -89,8 +89,8 @@ struct reads {
                                                         std::size_t chunk_bytes, unsigned ranks) {
   reads out;
   for (unsigned rank = 0; rank < ranks; ++rank) {
-    for (const weft_kmer::input_share& share : weft_kmer::plan_shares({file}, rank, ranks)) {
-      weft_kmer::range_source source{file, share, k, chunk_bytes};
+    for (const weft_kmer::input_range& range : weft_kmer::plan_ranges({file}, rank, ranks)) {
+      weft_kmer::range_source source{file, range, k, chunk_bytes};
       if (!read_all(source, k, out)) return std::nullopt;
     }
   }

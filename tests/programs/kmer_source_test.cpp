@@ -62,10 +62,10 @@ class kmer_source : public testing::Test {
         counter parts{k};
         std::uint64_t bytes = 0;
         for (unsigned rank = 0; rank < ranks; ++rank) {
-          for (const input_share& share : plan_shares({file}, rank, ranks)) {
-            range_source range{file, share, k, chunk_bytes};
-            parts.take_all(range);
-            bytes += range.bytes_consumed();
+          for (const input_range& range : plan_ranges({file}, rank, ranks)) {
+            range_source source{file, range, k, chunk_bytes};
+            parts.take_all(source);
+            bytes += source.bytes_consumed();
           }
         }
         ASSERT_EQ(parts.counts == expected, true) << path << ' ' << ranks << " ranks, " << chunk_bytes;
@@ -162,16 +162,16 @@ TEST(kmer_plan, whole_files_are_dealt_evenly_and_streams_go_to_rank_0) {
                                       gz(20),
                                       gz(9),
                                       {"-", file_kind::stream, 0, text_format::fastq},
-                                      {"p", file_kind::plain, 10, text_format::fasta}};
+                                      {"p", file_kind::uncompressed, 10, text_format::fasta}};
   std::vector<std::uint64_t> whole_bytes(3);
   std::vector<unsigned> readers(files.size());
   for (unsigned rank = 0; rank < 3; ++rank) {
-    for (const input_share& share : plan_shares(files, rank, 3)) {
-      ++readers[share.file];
-      if (files[share.file].kind == file_kind::stream) {
+    for (const input_range& range : plan_ranges(files, rank, 3)) {
+      ++readers[range.file];
+      if (files[range.file].kind == file_kind::stream) {
         EXPECT_EQ(rank, 0U);
       }
-      if (files[share.file].kind == file_kind::gzip) whole_bytes[rank] += share.end - share.begin;
+      if (files[range.file].kind == file_kind::gzip) whole_bytes[rank] += range.end - range.begin;
     }
   }
   EXPECT_EQ(readers, (std::vector<unsigned>{1, 1, 1, 1, 1, 3}));

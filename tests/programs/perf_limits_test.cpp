@@ -15,15 +15,15 @@ using namespace weft::perf;
 
 constexpr double near_below = 170;
 
-path_shares shares(std::initializer_list<std::pair<path, double>> of) {
-  path_shares out;
+path_mix shares(std::initializer_list<std::pair<path, double>> of) {
+  path_mix out;
   for (const auto& [which, share] : of) out.set(which, share);
   return out;
 }
 
 sample near_round(double value) { return {.value = value, .before_ns = 60, .after_ns = 60}; }
 
-figure bandwidth_of(double value, const path_shares& by) {
+figure bandwidth_of(double value, const path_mix& by) {
   figure out;
   out.claim = "bandwidth";
   out.unit = "B/s";
@@ -42,14 +42,14 @@ TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
   weft::device_counters receiver;
   sender.active_messages = {100, 500};
   sender.sends = {10, 500};
-  EXPECT_EQ(path_shares{traffic(sender, 0)}.of(path::cell), 1);
+  EXPECT_EQ(path_mix{traffic(sender, 0)}.of(path::cell), 1);
   sender.message_paths.one_packet = {4, 300};
   sender.message_paths.many_packets = {1, 100};
   receiver.message_paths.copied = {1, 200};
   receiver.message_paths.copied_by_both = {2, 150};
   traffic all{sender, 0};
   all += traffic{receiver, 0};
-  const path_shares by{all};
+  const path_mix by{all};
   EXPECT_DOUBLE_EQ(by.of(path::cell), 0.25);
   EXPECT_DOUBLE_EQ(by.of(path::packet), 0.3);
   EXPECT_DOUBLE_EQ(by.of(path::many_packets), 0.1);
@@ -61,10 +61,10 @@ TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
   putting.puts = {10, 800};
   putting.gets = {10, 200};
   putting.transfer_paths.copied = {1, 400};
-  const path_shares of_puts{traffic(putting, 0)};
+  const path_mix of_puts{traffic(putting, 0)};
   EXPECT_DOUBLE_EQ(of_puts.of(path::mapped_memory), 0.6);
   EXPECT_DOUBLE_EQ(of_puts.of(path::cross_memory), 0.4);
-  EXPECT_FALSE(path_shares{traffic{}}.are_known());
+  EXPECT_FALSE(path_mix{traffic{}}.are_known());
 }
 
 TEST(PerfPaths, only_what_was_counted_between_before_and_after_is_told) {
@@ -75,25 +75,25 @@ TEST(PerfPaths, only_what_was_counted_between_before_and_after_is_told) {
   counted.sends = {20, 1080};
   traffic between{counted, 0};
   between -= before;
-  EXPECT_EQ(path_shares{between}.of(path::cell), 1);
+  EXPECT_EQ(path_mix{between}.of(path::cell), 1);
 }
 
 TEST(PerfPaths, bytes_over_a_fabric_are_told_by_the_runtime) {
   weft::device_counters counted;
   counted.sends = {10, 80};
-  EXPECT_EQ(path_shares(traffic(counted, 800)).main(), path::libfabric);
-  EXPECT_EQ(path_shares(traffic(counted, 8)).main(), path::cell) << "a few bytes of a barrier";
+  EXPECT_EQ(path_mix(traffic(counted, 800)).main(), path::libfabric);
+  EXPECT_EQ(path_mix(traffic(counted, 8)).main(), path::cell) << "a few bytes of a barrier";
 }
 
 TEST(PerfPaths, their_text_names_those_of_a_twentieth_and_more) {
   EXPECT_EQ(shares({{path::cell, 0.97}, {path::packet, 0.03}}).text(), "cell");
   EXPECT_EQ(shares({{path::cross_memory, 0.2}, {path::cross_memory_shared, 0.8}}).text(),
             "cross-memory copy by both 80 %, cross-memory copy 20 %");
-  EXPECT_EQ(path_shares{}.text(), "");
+  EXPECT_EQ(path_mix{}.text(), "");
 }
 
 TEST(PerfPaths, ranks_tell_them_behind_their_samples_and_peers_tell_none) {
-  const path_shares by = shares({{path::cross_memory, 0.25}, {path::mapped_memory, 0.75}});
+  const path_mix by = shares({{path::cross_memory, 0.25}, {path::mapped_memory, 0.75}});
   const auto read = parse_samples("sample 0 5 60 61 1 " + by.wire_text() + "\nsample 1 6 60 60 1\n", 2);
   ASSERT_TRUE(read[0] && read[1]);
   EXPECT_DOUBLE_EQ(read[0]->paths.of(path::cross_memory), 0.25);
@@ -191,7 +191,7 @@ TEST(PerfLimits, each_path_has_the_limit_that_belongs_to_it) {
   limits.add("memcpy repeated", bytes, near_round(40));
   limits.add("packets", 4096, near_round(1000));
   limits.add("packets", bytes, {.value = 3000, .before_ns = 270, .after_ns = 270});
-  const auto limit_by = [&](const point& of, const path_shares& by) {
+  const auto limit_by = [&](const point& of, const path_mix& by) {
     figure out = bandwidth_of(1, by);
     limits.set_limit(of, out, near_below);
     return out.limit.value_or(0);

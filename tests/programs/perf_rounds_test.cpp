@@ -3,7 +3,7 @@
 
 #include "weft-perf/compare/compare.hpp"
 #include "weft-perf/measure/lane.hpp"
-#include "weft-perf/measure/turns.hpp"
+#include "weft-perf/measure/spin_phase.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/point.hpp"
 #include "weft-perf/report/rounds.hpp"
@@ -52,9 +52,9 @@ TEST(PerfRounds, rounds_of_one_label_are_together_and_mixed_ones_are_left_out) {
 }
 
 TEST(PerfRounds, the_slowest_thread_is_held_against_the_median) {
-  EXPECT_EQ(least_share({100, 50, 100, 120}), 0.5);
-  EXPECT_EQ(least_share({100}), 1);
-  EXPECT_EQ(least_share({}), 1);
+  EXPECT_EQ(slowest_to_median({100, 50, 100, 120}), 0.5);
+  EXPECT_EQ(slowest_to_median({100}), 1);
+  EXPECT_EQ(slowest_to_median({}), 1);
 }
 
 TEST(PerfFigures, a_ratio_above_one_says_that_weft_is_ahead) {
@@ -77,9 +77,9 @@ TEST(PerfFigures, a_peer_that_starves_a_thread_is_not_the_best) {
   rate.weft.median = 100;
   rate.peers["A"].median = 150;
   rate.peers["B"].median = 300;
-  rate.peer_least_share["B"] = 0.1;
+  rate.peer_slowest_to_median["B"] = 0.1;
   EXPECT_EQ(rate.best_peer(), "A");
-  rate.least_share = 0.49;
+  rate.slowest_to_median = 0.49;
   EXPECT_FALSE(rate.counts());
 }
 
@@ -134,15 +134,15 @@ TEST(PerfPoint, a_series_ends_with_the_one_exchange_that_says_so) {
 }
 
 // How many looks in vain until the turn is over.
-std::uint32_t looks_left(turns& mine) {
+std::uint32_t looks_left(spin_phase& mine) {
   for (std::uint32_t vain = 1; vain < 100000; ++vain) {
-    if (mine.are_over(vain)) return vain;
+    if (mine.is_over(vain)) return vain;
   }
   return 0;
 }
 
 TEST(PerfTurns, a_thread_on_a_core_of_its_own_looks_for_long) {
-  turns mine{{}};
+  spin_phase mine{{}};
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(looks_left(mine), 4096u);
     for (int answers = 0; answers < 1000; ++answers) mine.met();
@@ -150,11 +150,11 @@ TEST(PerfTurns, a_thread_on_a_core_of_its_own_looks_for_long) {
 }
 
 TEST(PerfTurns, a_turn_ends_where_an_answer_stays_away_and_after_so_many) {
-  const turn_rules rules{.looks = 64, .looks_after = 100, .answers = 10};
-  turns mine{rules};
+  const yield_rules rules{.looks = 64, .looks_after = 100, .answers = 10};
+  spin_phase mine{rules};
   for (std::uint32_t answers = 1; answers < rules.answers; ++answers) {
     mine.met();
-    EXPECT_FALSE(mine.are_over(rules.looks - 1));
+    EXPECT_FALSE(mine.is_over(rules.looks - 1));
   }
   mine.met();
   EXPECT_EQ(looks_left(mine), 1u);
@@ -163,8 +163,8 @@ TEST(PerfTurns, a_turn_ends_where_an_answer_stays_away_and_after_so_many) {
 }
 
 TEST(PerfTurns, an_answer_that_was_left_behind_is_no_partner) {
-  const turn_rules rules{.looks = 1000, .looks_after = 10, .answers = 100};
-  turns mine{rules};
+  const yield_rules rules{.looks = 1000, .looks_after = 10, .answers = 100};
+  spin_phase mine{rules};
   mine.met();
   mine.met();
   EXPECT_EQ(looks_left(mine), rules.looks);

@@ -38,7 +38,7 @@ class contest {
       const point& of = points_[i];
       figure like;
       like.claim = of.claim();
-      like.what = what_of(of);
+      like.detail = detail_of(of);
       like.unit = of.unit();
       like.mode = name_of(of.mode);
       like.provider = of.provider;
@@ -58,7 +58,7 @@ class contest {
   }
 
  private:
-  static std::string what_of(const point& of) {
+  static std::string detail_of(const point& of) {
     if (!of.claim_name.empty()) return name_of(of.operation);
     if (of.kind == kind::put) return "origin";
     if (of.kind == kind::put_visible) return "visible";
@@ -110,7 +110,7 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
     figure each = like;
     each.label = mine.label;
     each.weft = mine.values();
-    each.least_share = mine.least_share();
+    each.slowest_to_median = mine.slowest_to_median();
     each.handover = mine.handover();
     each.paths = mine.paths();
     for (const auto& [name, rounds] : samples) {
@@ -118,7 +118,7 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
       for (const labelled& theirs : by_label(rounds, near_below_ns)) {
         if (theirs.label != mine.label) continue;
         each.peers[name] = theirs.values();
-        each.peer_least_share[name] = theirs.least_share();
+        each.peer_slowest_to_median[name] = theirs.slowest_to_median();
       }
     }
     out.push_back(std::move(each));
@@ -143,9 +143,9 @@ void run_compare(const options& chosen) {
     std::vector<contestant> all{weft_itself(chosen)};
     if (each.alone) {
       all.push_back(weft_dedicated(chosen));
-    } else if (each.plain) {
+    } else if (each.uses_defaults) {
       all.push_back(weft_unbound(chosen));
-      all.insert(all.end(), peers.plain.begin(), peers.plain.end());
+      all.insert(all.end(), peers.with_defaults.begin(), peers.with_defaults.end());
     } else {
       all.insert(all.end(), peers.present.begin(), peers.present.end());
     }

@@ -35,7 +35,7 @@ double yields(fiber_scheduler& fibers, std::uint32_t count, double seconds) {
   double out = 0;
   fibers
       .spawn([&] {
-        const pinned_here place{0};
+        const pinned_here pinned{0};
         bool is_over = false;
         std::uint64_t sum = 0;
         std::vector<fiber> all;
@@ -72,12 +72,12 @@ double yields(fiber_scheduler& fibers, std::uint32_t count, double seconds) {
 double yields_of_threads(double seconds) {
   std::atomic<bool> is_over{false};
   std::jthread other{[&] {
-    const pinned_here place{0};
+    const pinned_here pinned{0};
     while (!is_over.load(std::memory_order_relaxed)) sched_yield();
   }};
   double out = 0;
   {
-    const pinned_here place{0};
+    const pinned_here pinned{0};
     const auto begin = clock::now();
     std::uint64_t mine = 0;
     for (; ns_since(begin) < seconds * 1e9; mine += stride) {
@@ -95,7 +95,7 @@ double signals(fiber_scheduler& fibers, double seconds) {
   std::uint64_t count = 0;
   fibers
       .spawn([&] {
-        const pinned_here place{0};
+        const pinned_here pinned{0};
         bool is_over = false;
         std::vector<fiber> all;
         std::vector<fiber_ref> refs;
@@ -126,14 +126,14 @@ double signals_across(fiber_scheduler& fibers, double seconds) {
   std::atomic<bool> is_over{false};
   fiber waits = fibers.spawn(
       [&] {
-        const pinned_here place{1};
+        const pinned_here pinned{1};
         while (!is_over.load(std::memory_order_relaxed)) this_fiber::wait();
       },
       {.worker = 1});
   fibers
       .spawn(
           [&, to = waits.ref()] {
-            const pinned_here place{0};
+            const pinned_here pinned{0};
             std::uint64_t count = 0;
             const auto begin = clock::now();
             for (; ns_since(begin) < seconds * 1e9; count += stride) {
@@ -163,14 +163,14 @@ double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
     while ((now = sides[me].told.load(std::memory_order_acquire)) == before) this_fiber::wait();
     return now;
   };
-  const auto tell = [&](std::uint32_t me, std::uint64_t what) {
-    sides[1 - me].told.store(what, std::memory_order_release);
+  const auto tell = [&](std::uint32_t me, std::uint64_t number) {
+    sides[1 - me].told.store(number, std::memory_order_release);
     sides[1 - me].ref.signal();
   };
   std::atomic<bool> go{false};
   const auto body = [&](std::uint32_t me) {
     while (!go.load(std::memory_order_acquire)) this_fiber::wait();
-    const pinned_here place{me};
+    const pinned_here pinned{me};
     std::uint64_t round = 0;
     const auto begin = clock::now();
     if (me == 1) {
@@ -260,10 +260,10 @@ double messages(runtime& rt, device& own, std::uint32_t count, double seconds, r
   return rt.rank() == 0 ? spent / static_cast<double>(sent) / 2 : 0;
 }
 
-figure figure_of(const char* what, std::uint32_t count, std::vector<double> rounds) {
+figure figure_of(const char* detail, std::uint32_t count, std::vector<double> rounds) {
   figure out;
   out.claim = "fibers";
-  out.what = what;
+  out.detail = detail;
   out.unit = "ns";
   out.label = "unknown";
   out.pinning = "core";
@@ -280,11 +280,11 @@ std::vector<double> rounds_of(const options& chosen, Measure measure) {
 }
 
 // What fibers of other libraries take for the same, by name.
-void add_peers(figure& to, const component_peer_list& peers, const options& chosen, const char* what,
+void add_peers(figure& to, const component_peer_list& peers, const options& chosen, const char* claim,
                std::uint32_t count) {
   to.absent = peers.absent;
   for (component_peer each : peers.present) {
-    each.claim = what;
+    each.claim = claim;
     to.peers[each.name] =
         summarize(rounds_of(chosen, [&] { return measure_component_peer(each, count, chosen.seconds / 4).value; }));
   }

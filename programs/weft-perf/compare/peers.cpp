@@ -51,7 +51,7 @@ variables transport_by(const std::string& provider) {
 round_result run_weft(const char* pin, const std::vector<point>& points, const char* bind = "auto") {
   std::vector<std::string> command = points_command();
   command.insert(command.begin() + 1, {"--bind", bind});
-  command.insert(command.end(), {"--pin", points.front().plain ? "none" : pin});
+  command.insert(command.end(), {"--pin", points.front().uses_defaults ? "none" : pin});
   double seconds = 30;
   for (const point& each : points) {
     command.push_back(each.text());
@@ -72,10 +72,10 @@ round_result parse_samples(const std::string& output, std::size_t points) {
     std::string first;
     std::size_t index = 0;
     sample one;
-    if (!(words >> first >> index >> one.value >> one.before_ns >> one.after_ns >> one.least_share)) continue;
+    if (!(words >> first >> index >> one.value >> one.before_ns >> one.after_ns >> one.slowest_to_median)) continue;
     std::string paths;  // by Weft's own ranks
     std::getline(words >> std::ws, paths);
-    one.paths = path_shares::parse(paths);
+    one.paths = path_mix::parse(paths);
     if (first == "sample" && index < points && one.value > 0) out[index] = one;
   }
   return out;

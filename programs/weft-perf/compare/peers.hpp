@@ -24,8 +24,8 @@ struct contestant {
 
 struct peer_list {
   std::vector<contestant> present;
-  std::vector<contestant> plain;    ///< plain programs, as their launchers start them, and bound
-  std::vector<std::string> absent;  ///< what is not installed
+  std::vector<contestant> with_defaults;  ///< programs of `uses_defaults`, as launchers start them, and bound
+  std::vector<std::string> absent;        ///< what is not installed
 };
 
 /// Weft, measured by this program's own ranks. All points that are run together have the same provider.

@@ -54,12 +54,12 @@ struct mpi_runner {
   std::vector<std::string> start;  // the launcher with its options
   std::string program;
   bool open_mpi = false;
-  bool in_turns = false;  // more threads than cores take the same turns as Weft's (turns.hpp)
-  bool plain = false;     // the program leaves its threads where they are started
+  bool spin_phases = false;    // more threads than cores spin and yield as Weft's do (spin_phase.hpp)
+  bool uses_defaults = false;  // the program leaves its threads where they are started
 
   // Latency over a network is held against libfabric's own: what Weft adds to it.
   [[nodiscard]] bool measures(const point& of) const {
-    if (in_turns && !is_crowded(2 * of.threads)) return false;
+    if (spin_phases && !is_crowded(2 * of.threads)) return false;
     return !of.over_network() || !of.is_latency();
   }
 
@@ -76,28 +76,28 @@ struct mpi_runner {
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
     // A library that need not lock is faster, so what one thread does is measured without.
     command.insert(command.end(), {program, threaded ? "multiple" : "single",
-                                   plain      ? "plain"
-                                   : in_turns ? "turns"
-                                              : "calls",
+                                   uses_defaults ? "plain"
+                                   : spin_phases ? "turns"
+                                                 : "calls",
                                    processors()});
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> indices;
     double seconds = 60;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (!measures(points[i])) continue;
-      places.push_back(i);
+      indices.push_back(i);
       command.push_back(points[i].text());
       seconds += 40 * points[i].seconds;
     }
     round_result out(points.size());
-    if (places.empty()) return out;
+    if (indices.empty()) return out;
     const launched result = run_program(command, seconds, environment(over_network));
     if (result.exit_code != 0) {
       const std::string why =
           result.exit_code == 124 ? fmt::format("not through after {:.0f} s", seconds) : result.last_error();
       throw error{errc::transport_failed, fmt::format("{}: {}", name, why)};
     }
-    const round_result samples = parse_samples(result.output, places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = samples[i];
+    const round_result samples = parse_samples(result.output, indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) out[indices[i]] = samples[i];
     return out;
   }
 };
@@ -107,18 +107,18 @@ void add(peer_list& to, const mpi_runner& one) {
 }
 
 // Where threads share cores: waiting as the library does, and in turns.
-void add_with_turns(peer_list& to, mpi_runner one) {
+void add_with_spin_phases(peer_list& to, mpi_runner one) {
   add(to, one);
   one.name += ", in turns";
-  one.in_turns = true;
+  one.spin_phases = true;
   add(to, one);
 }
 
 // As its users start it, and with each rank on a core of its own.
-void add_plain(peer_list& to, mpi_runner one, const std::vector<std::string>& bound) {
-  one.plain = true;
+void add_with_defaults(peer_list& to, mpi_runner one, const std::vector<std::string>& bound) {
+  one.uses_defaults = true;
   const auto add_one = [&to](const mpi_runner& each) {
-    to.plain.push_back({each.name, [each](const std::vector<point>& points) { return each.run(points); }});
+    to.with_defaults.push_back({each.name, [each](const std::vector<point>& points) { return each.run(points); }});
   };
   add_one(one);
   one.name += ", bound";
@@ -146,8 +146,9 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       continue;
     }
     if (!is_open_mpi(*launcher)) {
-      add_with_turns(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
-      add_plain(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program}, {"-bind-to", "core"});
+      add_with_spin_phases(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
+      add_with_defaults(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program},
+                        {"-bind-to", "core"});
       continue;
     }
     // With --oversubscribe Open MPI might decide to yield by itself: both are said.
@@ -158,11 +159,11 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
                         .program = program,
                         .open_mpi = true};
     };
-    add_with_turns(to, open_mpi(each.name, "0"));
+    add_with_spin_phases(to, open_mpi(each.name, "0"));
     add(to, open_mpi(each.name + ", yielding", "1"));
     mpi_runner as_users = open_mpi(each.name, "0");
     as_users.start = {*launcher, "-n", "2"};
-    add_plain(to, as_users, {"--bind-to", "core"});
+    add_with_defaults(to, as_users, {"--bind-to", "core"});
   }
 }
 

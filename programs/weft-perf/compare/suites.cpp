@@ -12,8 +12,8 @@ constexpr std::size_t kib = 1024;
 
 std::vector<point> one_thread(const options& chosen, double seconds) {
   std::vector<point> out;
-  const auto add = [&](kind what, operation how, std::size_t bytes, std::uint32_t window, memory where) {
-    out.push_back({.kind = what,
+  const auto add = [&](kind metric, operation how, std::size_t bytes, std::uint32_t window, memory where) {
+    out.push_back({.kind = metric,
                    .operation = how,
                    .mode = mode::processes,
                    .memory = where,
@@ -47,8 +47,8 @@ std::vector<point> many_threads(const options& chosen, double seconds) {
   if (!chosen.quick) modes.push_back(mode::threads_shared);
   for (const mode how : modes) {
     for (const std::uint32_t threads : counts) {
-      const auto add = [&](kind what, std::uint32_t window) {
-        out.push_back({.kind = what,
+      const auto add = [&](kind metric, std::uint32_t window) {
+        out.push_back({.kind = metric,
                        .operation = operation::sendrecv,
                        .mode = how,
                        .threads = threads,
@@ -63,19 +63,19 @@ std::vector<point> many_threads(const options& chosen, double seconds) {
 }
 
 // What a program gets that knows no tricks.
-std::vector<point> plain_programs(const options& chosen, double seconds) {
+std::vector<point> programs_with_defaults(const options& chosen, double seconds) {
   std::vector<point> out;
   const std::vector<std::uint32_t> counts =
       chosen.quick ? std::vector<std::uint32_t>{2, 16} : std::vector<std::uint32_t>{1, 2, 4, 8, 16};
   for (const std::uint32_t threads : counts) {
-    for (const auto& [what, window] : {std::pair{kind::latency, 1U}, std::pair{kind::rate, 32U}}) {
-      out.push_back({.kind = what,
+    for (const auto& [metric, window] : {std::pair{kind::latency, 1U}, std::pair{kind::rate, 32U}}) {
+      out.push_back({.kind = metric,
                      .operation = operation::sendrecv,
                      .mode = mode::threads_dedicated,
                      .threads = threads,
                      .window = window,
                      .seconds = seconds,
-                     .plain = true});
+                     .uses_defaults = true});
     }
   }
   return out;
@@ -84,9 +84,9 @@ std::vector<point> plain_programs(const options& chosen, double seconds) {
 // Eight bytes to and fro, and in windows, between two processes of this machine over TCP.
 std::vector<point> over_network(const options& chosen, double seconds) {
   std::vector<point> out;
-  const auto add = [&](const char* claim, kind what, std::uint32_t window) {
+  const auto add = [&](const char* claim, kind metric, std::uint32_t window) {
     for (const operation how : {operation::am, operation::sendrecv}) {
-      out.push_back({.kind = what, .operation = how, .window = window, .seconds = seconds, .claim_name = claim});
+      out.push_back({.kind = metric, .operation = how, .window = window, .seconds = seconds, .claim_name = claim});
     }
   };
   if (is_wanted(chosen, "net_latency")) add("net_latency", kind::latency, 1);
@@ -121,11 +121,12 @@ std::vector<suite> suites_of(const options& chosen, double seconds) {
   const std::uint32_t rounds = rounds_of(chosen);
   // Half the time of a comparison goes to threads that wait in MPI's calls for others of their core.
   const std::uint32_t crowded_rounds = chosen.quick && chosen.rounds == 0 ? 5 : rounds;
-  std::vector<suite> out{{.points = one_thread(chosen, seconds), .rounds = rounds},
-                         {.points = many_threads(chosen, crowded), .rounds = crowded_rounds},
-                         {.points = on_shared_device(crowded), .rounds = rounds, .alone = true},
-                         {.points = plain_programs(chosen, crowded), .rounds = crowded_rounds, .plain = true},
-                         {.points = over_network(chosen, seconds), .rounds = rounds}};
+  std::vector<suite> out{
+      {.points = one_thread(chosen, seconds), .rounds = rounds},
+      {.points = many_threads(chosen, crowded), .rounds = crowded_rounds},
+      {.points = on_shared_device(crowded), .rounds = rounds, .alone = true},
+      {.points = programs_with_defaults(chosen, crowded), .rounds = crowded_rounds, .uses_defaults = true},
+      {.points = over_network(chosen, seconds), .rounds = rounds}};
   for (suite& each : out) {
     std::erase_if(each.points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });
   }

@@ -13,8 +13,8 @@ namespace weft::perf {
 struct suite {
   std::vector<point> points;
   std::uint32_t rounds;
-  bool alone = false;  ///< Weft against itself: a device shared by all threads against one for each
-  bool plain = false;  ///< plain programs, as launchers start them
+  bool alone = false;          ///< Weft against itself: a device shared by all threads against one for each
+  bool uses_defaults = false;  ///< programs that wait by default, as launchers start them
 };
 
 /// Those that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.

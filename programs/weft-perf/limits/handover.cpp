@@ -21,9 +21,9 @@ constexpr int exchanges = 200;
 
 }  // namespace
 
-void handover_side::wait_for(std::uint32_t turn) const noexcept {
+void handover_side::wait_for(std::uint32_t step) const noexcept {
   // Spins without a pause, which would be part of the figure; gives way where the other side has no core.
-  for (std::uint32_t spins = 0; line_->turn.load(std::memory_order_acquire) != turn;) {
+  for (std::uint32_t spins = 0; line_->step.load(std::memory_order_acquire) != step;) {
     if (++spins % 8192 == 0) sched_yield();
   }
 }
@@ -33,10 +33,10 @@ double handover_side::measure() {
   for (int burst = 0; burst < bursts; ++burst) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < exchanges; ++i) {
-      if (first_) line_->turn.store(turn_ + 1, std::memory_order_release);
-      wait_for(first_ ? turn_ + 2 : turn_ + 1);
-      if (!first_) line_->turn.store(turn_ + 2, std::memory_order_release);
-      turn_ += 2;
+      if (first_) line_->step.store(step_ + 1, std::memory_order_release);
+      wait_for(first_ ? step_ + 2 : step_ + 1);
+      if (!first_) line_->step.store(step_ + 2, std::memory_order_release);
+      step_ += 2;
     }
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
     means.push_back(took.count() / (2.0 * exchanges));

@@ -8,9 +8,9 @@
 
 namespace weft::perf {
 
-/// One line, written in turns by two sides; zero bytes are its beginning.
+/// One line that two sides write, one after the other; zero bytes are its beginning.
 struct alignas(64) handover_line {
-  std::atomic<std::uint32_t> turn{0};
+  std::atomic<std::uint32_t> step{0};
 };
 
 /// One of the two sides. Both measure equally often.
@@ -22,11 +22,11 @@ class handover_side {
   double measure();
 
  private:
-  void wait_for(std::uint32_t turn) const noexcept;
+  void wait_for(std::uint32_t step) const noexcept;
 
   handover_line* line_;
   bool first_;
-  std::uint32_t turn_ = 0;
+  std::uint32_t step_ = 0;
 };
 
 /// A line shared by two processes of one machine.

@@ -18,7 +18,7 @@ double measure_limit(const std::string& name, std::size_t bytes) {
 }
 
 template <class Visit>
-void each_limit(const point& of, const path_shares& by, Visit&& visit) {
+void each_limit(const point& of, const path_mix& by, Visit&& visit) {
   if (of.threads > 1 || of.over_network()) return;
   for (std::size_t i = 0; i < path_count; ++i) {
     const auto each = static_cast<path>(i);
@@ -48,7 +48,7 @@ std::optional<std::string> limit_name_of(const point& of, path by) {
   return std::nullopt;
 }
 
-void limit_rounds::measure(const point& of, const path_shares& by) {
+void limit_rounds::measure(const point& of, const path_mix& by) {
   each_limit(of, by, [&](const std::string& name, std::size_t bytes) {
     if (!measured_.insert({name, bytes}).second) return;
     sample one;

@@ -23,7 +23,7 @@ class limit_rounds {
  public:
   void begin_round() { measured_.clear(); }
   /// Measures the limits of the paths by which `of` went, unless this round has measured them already.
-  void measure(const point& of, const path_shares& by);
+  void measure(const point& of, const path_mix& by);
   void add(const std::string& name, std::size_t bytes, const sample& round) {
     samples_[{name, bytes}].push_back(round);
   }

@@ -69,7 +69,7 @@ void run_limits(const options& chosen) {
     for (const labelled& group : by_label(samples, chosen.near_below_ns)) {
       figure shown;
       shown.claim = "limit";
-      shown.what = each.name;
+      shown.detail = each.name;
       shown.unit = each.unit;
       shown.label = group.label;
       shown.pinning = "core";

@@ -49,7 +49,7 @@ double copy_just_written(std::size_t bytes, double seconds) {
   const std::size_t slots = repeats_for(bytes);
   const touched_memory from{bytes * slots};
   const touched_memory to{bytes * slots};
-  turns both;
+  alternation both;
   const std::jthread other{[&] {
     const pinned_here second{1};
     for (std::uint64_t step = 0; both.wait_for(step); step += 2) {

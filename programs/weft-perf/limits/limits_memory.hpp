@@ -40,7 +40,7 @@ class touched_memory {
 };
 
 /// Steps that two sides take in turns: even ones are the first side's.
-class alignas(64) turns {
+class alignas(64) alternation {
  public:
   /// False: it is over.
   [[nodiscard]] bool wait_for(std::uint64_t wanted) const noexcept {

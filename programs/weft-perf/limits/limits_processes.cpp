@@ -17,7 +17,7 @@ namespace {
 
 // What parent and child share.
 struct control {
-  turns both;
+  alternation both;
   std::atomic<bool> has_failed{false};
 };
 

@@ -36,17 +36,17 @@ class sleeper {
 
 // Two sides take turns by what `wait` and `pass` are; ns a turn.
 template <class Wait, class Pass, class End>
-double take_turns(std::uint32_t other_core, double seconds, Wait wait, Pass pass, End end) {
+double alternate(std::uint32_t other_core, double seconds, Wait wait, Pass pass, End end) {
   const std::jthread other{[&, other_core] {
     const pinned_here second{other_core};
-    for (std::uint32_t turn = 1; wait(turn); turn += 2) pass(turn + 1);
+    for (std::uint32_t step = 1; wait(step); step += 2) pass(step + 1);
   }};
   const pinned_here first{0};
-  std::uint32_t turn = 0;
+  std::uint32_t step = 0;
   const best_burst best = bursts_of(seconds, [&] {
-    pass(turn + 1);
-    (void)wait(turn + 2);
-    turn += 2;
+    pass(step + 1);
+    (void)wait(step + 2);
+    step += 2;
     return 2.0;
   });
   end();
@@ -57,27 +57,27 @@ double take_turns(std::uint32_t other_core, double seconds, Wait wait, Pass pass
 
 double futex(double seconds) {
   sleeper line;
-  return take_turns(
+  return alternate(
       1, seconds,
-      [&](std::uint32_t turn) {
-        line.wait_until(turn);
+      [&](std::uint32_t step) {
+        line.wait_until(step);
         return !line.is_over();
       },
-      [&](std::uint32_t turn) { line.wake(turn); }, [&] { line.wake(sleeper::over); });
+      [&](std::uint32_t step) { line.wake(step); }, [&] { line.wake(sleeper::over); });
 }
 
 double yield(double seconds) {
   std::atomic<std::uint32_t> now{0};
-  return take_turns(
+  return alternate(
       0, seconds,
-      [&](std::uint32_t turn) {
-        for (std::uint32_t seen; (seen = now.load(std::memory_order_acquire)) != turn;) {
+      [&](std::uint32_t step) {
+        for (std::uint32_t seen; (seen = now.load(std::memory_order_acquire)) != step;) {
           if (seen == sleeper::over) return false;
           sched_yield();
         }
         return true;
       },
-      [&](std::uint32_t turn) { now.store(turn, std::memory_order_release); },
+      [&](std::uint32_t step) { now.store(step, std::memory_order_release); },
       [&] { now.store(sleeper::over, std::memory_order_release); });
 }
 

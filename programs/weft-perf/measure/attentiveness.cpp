@@ -26,7 +26,7 @@ using std::chrono::nanoseconds;
 constexpr std::size_t messages_max = std::size_t{1} << 16;  // of a round
 constexpr std::chrono::microseconds between_messages{50};
 // A thread makes progress for so many times as long as its tasks take: so mostly one of them is idle.
-constexpr double idle_share = 3;
+constexpr double progress_per_task = 3;
 
 struct part {
   const char* name;
@@ -69,8 +69,8 @@ class waits final : public completion {
     const completion_record message{std::move(record)};
     const std::uint64_t here = now_ns();
     // [attentiveness.begin] relaxed: hands out numbers; [attentiveness.note] publishes what is noted there.
-    const std::uint64_t place = begun_.fetch_add(1, std::memory_order_relaxed);
-    if (place < ns_.size()) ns_[place] = here > message.tag() ? static_cast<double>(here - message.tag()) : 1.0;
+    const std::uint64_t index = begun_.fetch_add(1, std::memory_order_relaxed);
+    if (index < ns_.size()) ns_[index] = here > message.tag() ? static_cast<double>(here - message.tag()) : 1.0;
     while (now_ns() < here + handler_ns_) {
     }
     // [attentiveness.note] release -> [attentiveness.count]: what each waited.
@@ -105,9 +105,12 @@ class waits final : public completion {
 // Where messages arrive: threads that compute, then make progress, in turns.
 class workers {
  public:
-  workers(weft::runtime& rt, const setting& what, variant how, std::uint32_t id)
-      : what_{what}, how_{how}, waits_{rt, what.handler_us}, arrivals_{rt.register_completion(waits_, {.id = id})} {
-    for (std::uint32_t i = 0; i < what.devices; ++i) {
+  workers(weft::runtime& rt, const setting& workload, variant how, std::uint32_t id)
+      : workload_{workload},
+        how_{how},
+        waits_{rt, workload.handler_us},
+        arrivals_{rt.register_completion(waits_, {.id = id})} {
+    for (std::uint32_t i = 0; i < workload.devices; ++i) {
       devices_.emplace_back(rt, how.has_mutex ? progress_policy::local : how.policy);
     }
   }
@@ -119,7 +122,7 @@ class workers {
   }
 
   void start() {
-    for (std::uint32_t i = 0; i < what_.threads; ++i) threads_.emplace_back([this, i] { work(i); });
+    for (std::uint32_t i = 0; i < workload_.threads; ++i) threads_.emplace_back([this, i] { work(i); });
   }
   /// Ends once all `sent` have been handled.
   parts_ns finish(std::uint64_t sent) {
@@ -142,15 +145,15 @@ class workers {
     std::uniform_real_distribution<double> around{0.5, 1.5};
     const auto some = [&](double times) {
       return std::chrono::duration_cast<clock::duration>(
-          std::chrono::duration<double, std::micro>(what_.task_us * times * around(random)));
+          std::chrono::duration<double, std::micro>(workload_.task_us * times * around(random)));
     };
     // [attentiveness.over] relaxed: nothing but the wish itself.
     const auto is_over = [this] { return stops_.load(std::memory_order_relaxed); };
     while (!is_over()) {
-      const auto until = clock::now() + some(idle_share);
+      const auto until = clock::now() + some(progress_per_task);
       for (unsigned quiet = 0; clock::now() < until && !is_over();) {
-        if (progress(index % what_.devices, random)) continue;
-        if (!what_.computes() && ++quiet % 8 == 0) std::this_thread::yield();
+        if (progress(index % workload_.devices, random)) continue;
+        if (!workload_.computes() && ++quiet % 8 == 0) std::this_thread::yield();
       }
       compute(some(1));
     }
@@ -158,7 +161,7 @@ class workers {
 
   // Where threads have no cores of their own, one that computes would keep others from theirs: it sleeps.
   void compute(clock::duration time) const {
-    if (!what_.computes()) return std::this_thread::sleep_for(time);
+    if (!workload_.computes()) return std::this_thread::sleep_for(time);
     const auto until = clock::now() + time;
     while (clock::now() < until) {
     }
@@ -177,7 +180,7 @@ class workers {
     return of.dev.progress();
   }
 
-  const setting& what_;
+  const setting& workload_;
   variant how_;
   std::deque<guarded> devices_;
   waits waits_;
@@ -212,20 +215,20 @@ std::vector<Number> swap_numbers(team& all, const std::vector<Number>& mine) {
 }
 
 // At rank 0: how long messages waited, by `parts`.
-parts_ns run_once(team& all, const setting& what, variant how) {
+parts_ns run_once(team& all, const setting& workload, variant how) {
   const std::uint32_t id = all.new_ids(1);
   parts_ns out;
   if (all.begins()) {
     const auto devices = swap_numbers(all, std::vector<std::uint32_t>{});
     all.runtime().barrier();
-    const std::uint64_t count = send_some(all, id, devices, what.seconds);
+    const std::uint64_t count = send_some(all, id, devices, workload.seconds);
     static_cast<void>(swap_numbers(all, std::vector{count}));
   } else {
-    workers here{all.runtime(), what, how, id};
+    workers here{all.runtime(), workload, how, id};
     static_cast<void>(swap_numbers(all, here.indices()));
     all.runtime().barrier();
     here.start();
-    std::this_thread::sleep_for(std::chrono::duration<double>(what.seconds));  // leaves the cores to the workers
+    std::this_thread::sleep_for(std::chrono::duration<double>(workload.seconds));  // leaves the cores to the workers
     out = here.finish(swap_numbers(all, std::vector<std::uint64_t>{}).at(0));
   }
   return all.gather(out);
@@ -250,8 +253,8 @@ std::vector<std::uint32_t> devices_of(const options& chosen, std::uint32_t threa
 
 class point_of_attention {
  public:
-  point_of_attention(const setting& what, progress_policy policy)
-      : what_{what}, policy_{policy}, weft_(parts.size()), mutex_(parts.size()) {}
+  point_of_attention(const setting& workload, progress_policy policy)
+      : workload_{workload}, policy_{policy}, weft_(parts.size()), mutex_(parts.size()) {}
 
   void add(bool has_mutex, const parts_ns& round) {
     for (std::size_t i = 0; i < std::min(round.size(), parts.size()); ++i) {
@@ -263,15 +266,15 @@ class point_of_attention {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       figure each;
       each.claim = "attentiveness";
-      each.what = fmt::format("{} {}", name_of(policy_), parts[i].name);
+      each.detail = fmt::format("{} {}", name_of(policy_), parts[i].name);
       each.unit = "ns";
-      each.mode = what_.computes() ? "computing" : "sleeping";
+      each.mode = workload_.computes() ? "computing" : "sleeping";
       each.label = "unknown";  // what is waited for is no hand-over
       each.pinning = "none";
-      each.threads = what_.threads;
-      each.settings = {{"devices", what_.devices},
-                       {"task_ns", static_cast<std::uint64_t>(what_.task_us * 1000)},
-                       {"handler_ns", static_cast<std::uint64_t>(what_.handler_us * 1000)}};
+      each.threads = workload_.threads;
+      each.settings = {{"devices", workload_.devices},
+                       {"task_ns", static_cast<std::uint64_t>(workload_.task_us * 1000)},
+                       {"handler_ns", static_cast<std::uint64_t>(workload_.handler_us * 1000)}};
       each.weft = summarize(weft_[i]);
       if (!mutex_[i].empty()) each.peers["mutex"] = summarize(mutex_[i]);
       out.print(each);
@@ -279,25 +282,25 @@ class point_of_attention {
   }
 
  private:
-  const setting& what_;
+  const setting& workload_;
   progress_policy policy_;
   std::vector<std::vector<double>> weft_;  // by part, of each round
   std::vector<std::vector<double>> mutex_;
 };
 
-void run_setting(team& all, const setting& what, const options& chosen, printer& out) {
+void run_setting(team& all, const setting& workload, const options& chosen, printer& out) {
   const std::vector<progress_policy> policies = chosen.policies.empty()
                                                     ? std::vector{progress_policy::local, progress_policy::random,
                                                                   progress_policy::all, progress_policy::adaptive}
                                                     : chosen.policies;
   std::vector<point_of_attention> points;
-  for (const progress_policy policy : policies) points.emplace_back(what, policy);
+  for (const progress_policy policy : policies) points.emplace_back(workload, policy);
   const std::uint32_t rounds = chosen.rounds == 0 ? 5 : chosen.rounds;
   for (std::uint32_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < policies.size(); ++i) {
       for (const bool has_mutex : {false, true}) {
         if (has_mutex && policies[i] == progress_policy::adaptive) continue;  // nobody else has that
-        points[i].add(has_mutex, run_once(all, what, {policies[i], has_mutex}));
+        points[i].add(has_mutex, run_once(all, workload, {policies[i], has_mutex}));
       }
     }
   }

@@ -19,10 +19,10 @@ namespace {
 
 using devices = std::vector<std::unique_ptr<weft::device>>;
 
-devices make_devices(weft::runtime& rt, const point& what) {
-  const bool shared = what.mode == mode::threads_shared;
+devices make_devices(weft::runtime& rt, const point& measured) {
+  const bool shared = measured.mode == mode::threads_shared;
   devices out;
-  for (std::uint32_t i = 0; i < (shared ? 1 : what.threads); ++i) {
+  for (std::uint32_t i = 0; i < (shared ? 1 : measured.threads); ++i) {
     out.push_back(std::make_unique<weft::device>(rt, device_options{.shared = shared}));
   }
   return out;
@@ -41,14 +41,14 @@ std::vector<std::uint32_t> swap_indices(team& all, const devices& mine) {
 
 class round_of_lanes {
  public:
-  round_of_lanes(team& all, const point& what, const bench_options& options)
+  round_of_lanes(team& all, const point& measured, const bench_options& options)
       : team_{all},
-        what_{what},
+        measured_{measured},
         options_{options},
-        devices_{make_devices(all.runtime(), what)},
+        devices_{make_devices(all.runtime(), measured)},
         indices_{swap_indices(all, devices_)},
-        first_id_{all.new_ids(what.threads)},
-        results_(what.threads) {}
+        first_id_{all.new_ids(measured.threads)},
+        results_(measured.threads) {}
 
   /// What this rank's devices have moved since they were made.
   [[nodiscard]] traffic moved() const {
@@ -58,16 +58,16 @@ class round_of_lanes {
   }
 
   std::vector<lane_result> run() {
-    if (what_.threads == 1) {
-      const std::optional<pinned_here> place = pin_for(0);
+    if (measured_.threads == 1) {
+      const std::optional<pinned_here> pinned = pin_for(0);
       team_.runtime().barrier();
       run_lane(0);
     } else {
-      std::barrier together{static_cast<std::ptrdiff_t>(what_.threads) + 1};
+      std::barrier together{static_cast<std::ptrdiff_t>(measured_.threads) + 1};
       std::vector<std::jthread> threads;
-      for (std::uint32_t i = 0; i < what_.threads; ++i) {
+      for (std::uint32_t i = 0; i < measured_.threads; ++i) {
         threads.emplace_back([&, i] {
-          const std::optional<pinned_here> place = pin_for(i);
+          const std::optional<pinned_here> pinned = pin_for(i);
           together.arrive_and_wait();
           run_lane(i);
         });
@@ -80,26 +80,26 @@ class round_of_lanes {
 
  private:
   std::optional<pinned_here> pin_for(std::uint32_t lane) const {
-    if (options_.pin == bench_options::pinning::none || what_.plain) return std::nullopt;
+    if (options_.pin == bench_options::pinning::none || measured_.uses_defaults) return std::nullopt;
     return std::optional<pinned_here>{std::in_place, core_of(lane)};
   }
   std::uint32_t core_of(std::uint32_t lane) const {
-    return core_of_partner(team_.pair() * what_.threads + lane, team_.begins());
+    return core_of_partner(team_.pair() * measured_.threads + lane, team_.begins());
   }
 
-  turn_rules turns_of(std::uint32_t lane) const {
-    if (what_.plain) return {};
+  yield_rules yield_rules_of(std::uint32_t lane) const {
+    if (measured_.uses_defaults) return {};
     if (options_.yield_after != 0) return {.looks = options_.yield_after};
-    if (!is_crowded(std::uint64_t{team_.pairs()} * 2 * what_.threads)) return {};
+    if (!is_crowded(std::uint64_t{team_.pairs()} * 2 * measured_.threads)) return {};
     // Who only lets a partner put and get answers nothing that could be waited for.
-    const bool serves = !team_.begins() && is_one_sided() && what_.kind != kind::put_visible;
+    const bool serves = !team_.begins() && is_one_sided() && measured_.kind != kind::put_visible;
     const bool is_placed = options_.pin == bench_options::pinning::core;
     return is_placed && !serves && core_of(lane) % 2 != 0 ? awaiting : seeking;
   }
 
   bool is_one_sided() const {
-    return what_.kind == kind::put || what_.kind == kind::put_visible || what_.kind == kind::put_rate ||
-           what_.kind == kind::get;
+    return measured_.kind == kind::put || measured_.kind == kind::put_visible || measured_.kind == kind::put_rate ||
+           measured_.kind == kind::get;
   }
 
   void run_lane(std::uint32_t index) {
@@ -112,9 +112,9 @@ class round_of_lanes {
                                                                               .id = first_id_ + index,
                                                                               .partner_device = indices_[which],
                                                                               .begins = team_.begins(),
-                                                                              .is_plain = what_.plain,
-                                                                              .turns = turns_of(index)});
-      results_[index] = is_one_sided() ? measure_put_get(*mine, what_) : measure_messages(*mine, what_);
+                                                                              .uses_defaults = measured_.uses_defaults,
+                                                                              .rules = yield_rules_of(index)});
+      results_[index] = is_one_sided() ? measure_put_get(*mine, measured_) : measure_messages(*mine, measured_);
       if (mine->failed() != 0) throw error{errc::transport_failed, fmt::format("{} operations failed", mine->failed())};
     } catch (const std::exception& problem) {
       // The partner waits for what will not come, and so may other threads here: the launcher ends the job.
@@ -124,7 +124,7 @@ class round_of_lanes {
   }
 
   team& team_;
-  const point& what_;
+  const point& measured_;
   const bench_options& options_;
   devices devices_;
   std::vector<std::uint32_t> indices_;
@@ -132,7 +132,7 @@ class round_of_lanes {
   std::vector<lane_result> results_;
 };
 
-sample summed_up(const point& what, const std::vector<double>& numbers) {
+sample summed_up(const point& measured, const std::vector<double>& numbers) {
   sample out;
   std::vector<double> counts;
   double wrong = 0;
@@ -143,14 +143,14 @@ sample summed_up(const point& what, const std::vector<double>& numbers) {
     wrong += numbers[i + 2];
     if (count <= 0 || seconds <= 0) continue;  // those that answer
     counts.push_back(count);
-    const bool both_ways = what.kind == kind::latency || what.kind == kind::put_visible;
-    total += what.is_latency() ? seconds / count * (both_ways ? 0.5e9 : 1e9) : count / seconds;
+    const bool is_round_trip = measured.kind == kind::latency || measured.kind == kind::put_visible;
+    total += measured.is_latency() ? seconds / count * (is_round_trip ? 0.5e9 : 1e9) : count / seconds;
   }
   if (wrong > 0) throw error{errc::transport_failed, fmt::format("{} messages were not as they were sent", wrong)};
-  if (what.is_latency() && !counts.empty()) total /= static_cast<double>(counts.size());
-  const bool bytes = what.kind == kind::bandwidth || what.kind == kind::put_rate;
-  out.value = bytes ? total * static_cast<double>(what.bytes) : total;
-  out.least_share = least_share(std::move(counts));
+  if (measured.is_latency() && !counts.empty()) total /= static_cast<double>(counts.size());
+  const bool bytes = measured.kind == kind::bandwidth || measured.kind == kind::put_rate;
+  out.value = bytes ? total * static_cast<double>(measured.bytes) : total;
+  out.slowest_to_median = slowest_to_median(std::move(counts));
   return out;
 }
 
@@ -162,12 +162,12 @@ traffic sum_of_traffic(const std::vector<double>& of_each_rank) {
 
 }  // namespace
 
-sample run_round(team& all, const point& what, const bench_options& options) {
+sample run_round(team& all, const point& measured, const bench_options& options) {
   const double before = all.handover();
   std::vector<double> mine;
   traffic moved;
   {
-    round_of_lanes round{all, what, options};
+    round_of_lanes round{all, measured, options};
     const traffic moved_before = round.moved();
     for (const lane_result& each : round.run()) mine.insert(mine.end(), {each.count, each.seconds, each.wrong});
     all.runtime().barrier();  // the devices go when nobody sends to them any more
@@ -178,8 +178,8 @@ sample run_round(team& all, const point& what, const bench_options& options) {
   const std::vector<double> numbers = all.gather(mine);
   const std::vector<double> moved_by_all = all.gather({moved.values().begin(), moved.values().end()});
   if (all.runtime().rank() != 0) return {};
-  sample out = summed_up(what, numbers);
-  out.paths = path_shares{sum_of_traffic(moved_by_all)};
+  sample out = summed_up(measured, numbers);
+  out.paths = path_mix{sum_of_traffic(moved_by_all)};
   out.before_ns = before;
   out.after_ns = after;
   return out;

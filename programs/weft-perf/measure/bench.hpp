@@ -11,13 +11,13 @@ namespace weft::perf {
 
 /// One round of one point, the hand-over measured before and after. Collective; the result is at rank 0.
 /// **Errors**: `transport_failed` where an operation failed or bytes were wrong.
-[[nodiscard]] sample run_round(team& all, const point& what, const bench_options& options);
+[[nodiscard]] sample run_round(team& all, const point& measured, const bench_options& options);
 
 /// How threads are pinned, in a word.
 [[nodiscard]] const char* pinning_of(const bench_options& options);
 
 /// What one lane does in a round; both sides call it. Messages, and one-sided operations.
-[[nodiscard]] lane_result measure_messages(lane& on, const point& what);
-[[nodiscard]] lane_result measure_put_get(lane& on, const point& what);
+[[nodiscard]] lane_result measure_messages(lane& on, const point& measured);
+[[nodiscard]] lane_result measure_put_get(lane& on, const point& measured);
 
 }  // namespace weft::perf

@@ -108,7 +108,7 @@ struct worker_result {
 
 worker_result work(const step& all, std::uint32_t thread, std::uint32_t threads, std::atomic<std::uint32_t>& ready,
                    double seconds) {
-  const pinned_here place{thread};
+  const pinned_here pinned{thread};
   worker_result out;
   out.good = all(thread, 0, batch);
   ready.fetch_add(1, std::memory_order_acq_rel);
@@ -151,7 +151,7 @@ sample measure_component(const std::string& name, std::uint32_t threads, double 
     out.value += each.rate;
     counts.push_back(each.count);
   }
-  out.least_share = least_share(std::move(counts));
+  out.slowest_to_median = slowest_to_median(std::move(counts));
   return out;
 }
 

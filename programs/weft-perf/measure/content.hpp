@@ -16,8 +16,8 @@ namespace weft::perf {
 inline constexpr std::byte go_on{0};
 inline constexpr std::byte was_last{1};
 
-[[nodiscard]] inline std::byte content_at(std::byte message, std::size_t place) noexcept {
-  return static_cast<std::byte>((static_cast<std::size_t>(message) * 131 + place * 7 + (place >> 8)) & 0xff);
+[[nodiscard]] inline std::byte content_at(std::byte message, std::size_t index) noexcept {
+  return static_cast<std::byte>((static_cast<std::size_t>(message) * 131 + index * 7 + (index >> 8)) & 0xff);
 }
 
 /// All but the first byte.

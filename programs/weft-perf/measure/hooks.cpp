@@ -146,7 +146,7 @@ void poll_by_threads(std::deque<device>& devices, std::uint32_t threads, double 
   std::vector<std::jthread> all;
   for (std::uint32_t i = 0; i < threads; ++i) {
     all.emplace_back([&devices, i, seconds] {
-      const pinned_here place{i};
+      const pinned_here pinned{i};
       poll(devices[i % devices.size()], seconds);
     });
   }
@@ -155,7 +155,7 @@ void poll_by_threads(std::deque<device>& devices, std::uint32_t threads, double 
 enum class varied : std::uint8_t { call, tasks, delay, threads, task_class, devices, requests };
 
 struct hook_point {
-  varied what;
+  varied parameter;
   const char* name;
   std::uint32_t tasks = tasks_usual;
   std::uint32_t threads = 1;
@@ -172,17 +172,17 @@ double median_of(const std::deque<lateness>& late, const hook_point& of) {
 
 /// ns: of a call of progress, or how late a task's end is noticed.
 double measure(runtime& rt, const hook_point& of, double seconds) {
-  const bool has_own = of.what == varied::devices;
+  const bool has_own = of.parameter == varied::devices;
   std::deque<device> devices;
   std::deque<lateness> late;
   for (std::uint32_t i = 0; i < (has_own ? of.threads : 1); ++i) {
-    devices.emplace_back(rt, device_options{.shared = of.what == varied::threads});
+    devices.emplace_back(rt, device_options{.shared = of.parameter == varied::threads});
     late.emplace_back();
   }
   std::optional<requests> asked;
   hooks added;
   device& dev = devices.front();
-  switch (of.what) {
+  switch (of.parameter) {
     case varied::call:
       for (std::uint32_t i = 0; i < of.tasks; ++i)
         added.push_back(dev.add_hook([] { return hook_answer::no_progress; }));
@@ -192,8 +192,8 @@ double measure(runtime& rt, const hook_point& of, double seconds) {
     default:
       for (std::size_t i = 0; i < devices.size(); ++i) add_tasks(devices[i], late[i], of.tasks, of.delay_ns, added);
   }
-  if (of.what == varied::call) return seconds * 1e9 / poll(dev, seconds);
-  if (of.what == varied::threads || has_own) {
+  if (of.parameter == varied::call) return seconds * 1e9 / poll(dev, seconds);
+  if (of.parameter == varied::threads || has_own) {
     poll_by_threads(devices, of.threads, seconds);
   } else {
     poll(dev, seconds);
@@ -223,7 +223,7 @@ std::vector<hook_point> points_of(const options& chosen) {
 figure figure_of(const hook_point& of, std::vector<double> rounds) {
   figure out;
   out.claim = "hooks";
-  out.what = of.name;
+  out.detail = of.name;
   out.unit = "ns";
   out.label = "unknown";  // one core sees to most of it, so nothing tells the machine's state
   out.pinning = "core";
@@ -238,7 +238,7 @@ figure figure_of(const hook_point& of, std::vector<double> rounds) {
 void run_hooks(const options& chosen) {
   runtime rt;
   printer out{chosen.json, false};
-  const pinned_here place{0};
+  const pinned_here pinned{0};
   for (const hook_point& each : points_of(chosen)) {
     std::vector<double> rounds;
     for (std::uint32_t i = 0; i < (chosen.rounds == 0 ? 7 : chosen.rounds); ++i) {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "weft-perf/measure/turns.hpp"
+#include "weft-perf/measure/spin_phase.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::perf {
@@ -20,8 +20,8 @@ struct lane_options {
   std::uint32_t id = 0;     ///< of its arrivals, the same on both sides
   std::uint32_t partner_device = 0;
   bool begins = false;
-  bool is_plain = false;  // waits by device::wait, as a program does that thinks no more of it
-  turn_rules turns;
+  bool uses_defaults = false;  ///< waits by `device::wait`, with its default options
+  yield_rules rules;
 };
 
 class lane {
@@ -34,7 +34,7 @@ class lane {
         sent_{dev.runtime()},
         received_{dev.runtime()},
         arrivals_{dev.runtime().register_completion(inbox_, {.id = options.id})},
-        turns_{options.turns} {}
+        phase_{options.rules} {}
 
   const bool begins;
 
@@ -43,9 +43,9 @@ class lane {
   void wait(Ready&& ready) {
     for (std::uint32_t vain = 0; !ready();) look_again(vain);
   }
-  /// The partner has answered: a window is one answer. After so many it's another thread's turn (turns.hpp).
-  void met() { turns_.met(); }
-  [[nodiscard]] bool takes_turns() const noexcept { return options_.turns.answers != 0; }
+  /// The partner has answered: a window is one answer. After so many it's another thread's turn (spin_phase.hpp).
+  void met() { phase_.met(); }
+  [[nodiscard]] bool has_spin_phases() const noexcept { return options_.rules.answers != 0; }
 
   /// Posts until it is no retry; `settle` tells when the buffer may be used again.
   template <class Post>
@@ -100,7 +100,7 @@ class lane {
   auto wait_arrived(Use&& use) {
     for (std::uint32_t vain = 0;;) {
       if (const std::optional<completion_record> message = inbox_.pop()) return use(*message);
-      if (options_.is_plain) [[unlikely]]
+      if (options_.uses_defaults) [[unlikely]]
         return use(*dev_.wait(inbox_));
       look_again(vain);
     }
@@ -120,14 +120,14 @@ class lane {
 
  private:
   void wait_for(const counter& done, std::uint64_t count) {
-    if (options_.is_plain) [[unlikely]] {
+    if (options_.uses_defaults) [[unlikely]] {
       dev_.wait(done, count);
     } else {
       wait([&] { return done.value() == count; });
     }
   }
   void look_again(std::uint32_t& vain) {
-    if (dev_.progress() || !turns_.are_over(++vain)) return;
+    if (dev_.progress() || !phase_.is_over(++vain)) return;
     std::this_thread::yield();
     vain = 0;
   }
@@ -138,7 +138,7 @@ class lane {
   counter sent_;
   counter received_;
   registration arrivals_;
-  turns turns_;
+  spin_phase phase_;
   std::uint64_t posted_ = 0;
   std::uint64_t expected_ = 0;
 };

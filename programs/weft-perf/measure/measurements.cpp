@@ -18,37 +18,37 @@ std::vector<kind> kinds_of(const options& chosen) {
   return {kind::put, kind::put_visible, kind::put_rate, kind::get};
 }
 
-std::vector<std::size_t> sizes_of(const options& chosen, kind what) {
+std::vector<std::size_t> sizes_of(const options& chosen, kind metric) {
   if (!chosen.sizes.empty()) return chosen.sizes;
   constexpr std::size_t kib = 1024;
-  if (what == kind::bandwidth || what == kind::put_rate) return {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib};
+  if (metric == kind::bandwidth || metric == kind::put_rate) return {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib};
   return {8};
 }
 
-std::vector<operation> operations_of(const options& chosen, kind what) {
-  if (what == kind::stream) return {operation::am};
-  if (what != kind::latency && what != kind::rate && what != kind::bandwidth) return {operation::am};
+std::vector<operation> operations_of(const options& chosen, kind metric) {
+  if (metric == kind::stream) return {operation::am};
+  if (metric != kind::latency && metric != kind::rate && metric != kind::bandwidth) return {operation::am};
   if (chosen.operation) return {*chosen.operation};
   return {operation::am, operation::sendrecv};
 }
 
-std::vector<std::uint32_t> windows_of(const options& chosen, kind what, std::size_t bytes) {
-  const bool windowed = what == kind::rate || what == kind::bandwidth || what == kind::put_rate;
-  if (!windowed) return {what == kind::stream ? 0U : 1U};
+std::vector<std::uint32_t> windows_of(const options& chosen, kind metric, std::size_t bytes) {
+  const bool windowed = metric == kind::rate || metric == kind::bandwidth || metric == kind::put_rate;
+  if (!windowed) return {metric == kind::stream ? 0U : 1U};
   return chosen.windows.empty() ? std::vector{window_for(bytes)} : chosen.windows;
 }
 
 std::vector<point> points_of(const options& chosen) {
   std::vector<point> out;
   const auto threads = chosen.threads.empty() ? std::vector<std::uint32_t>{1} : chosen.threads;
-  for (const kind what : kinds_of(chosen)) {
-    for (const operation how : operations_of(chosen, what)) {
-      for (const std::size_t bytes : sizes_of(chosen, what)) {
+  for (const kind metric : kinds_of(chosen)) {
+    for (const operation how : operations_of(chosen, metric)) {
+      for (const std::size_t bytes : sizes_of(chosen, metric)) {
         // In `put`, what can't be told for a size is left out.
-        if (what == kind::put_visible && bytes % 8 != 0) continue;
+        if (metric == kind::put_visible && bytes % 8 != 0) continue;
         for (const std::uint32_t each : threads) {
-          for (const std::uint32_t window : windows_of(chosen, what, bytes)) {
-            out.push_back({.kind = what,
+          for (const std::uint32_t window : windows_of(chosen, metric, bytes)) {
+            out.push_back({.kind = metric,
                            .operation = how,
                            .mode = chosen.mode,
                            .memory = chosen.command == "put" ? chosen.memory : memory::ordinary,
@@ -57,8 +57,8 @@ std::vector<point> points_of(const options& chosen) {
                            .window = window,
                            .seconds = chosen.seconds,
                            .verify = chosen.verify,
-                           .touch = chosen.touch && (what == kind::put || what == kind::get),
-                           .plain = chosen.plain});
+                           .touch = chosen.touch && (metric == kind::put || metric == kind::get),
+                           .uses_defaults = chosen.uses_defaults});
           }
         }
       }
@@ -76,13 +76,13 @@ const char* detail_of(const point& of) {
     case kind::put_rate: return "";
     default: break;
   }
-  return of.threads > 1 || of.plain || of.kind == kind::bandwidth ? name_of(of.operation) : "";
+  return of.threads > 1 || of.uses_defaults || of.kind == kind::bandwidth ? name_of(of.operation) : "";
 }
 
 figure figure_of(const point& of, const labelled& rounds, const options& chosen) {
   figure out;
   out.claim = of.claim();
-  out.what = detail_of(of);
+  out.detail = detail_of(of);
   out.unit = of.unit();
   out.mode = name_of(of.mode);
   out.label = rounds.label;
@@ -93,7 +93,7 @@ figure figure_of(const point& of, const labelled& rounds, const options& chosen)
   out.more_is_better = !of.is_latency();
   out.verified = of.verify;
   out.weft = rounds.values();
-  out.least_share = rounds.least_share();
+  out.slowest_to_median = rounds.slowest_to_median();
   out.handover = rounds.handover();
   out.paths = rounds.paths();
   if (of.kind == kind::latency || of.kind == kind::put_visible) out.bound_by("handover", out.handover);
@@ -131,8 +131,8 @@ void run_points(const options& chosen) {
   for (std::size_t i = 0; i < chosen.points.size(); ++i) {
     const sample one = run_round(all, point::parse(chosen.points[i]), chosen.bench);
     if (rt.rank() != 0) continue;
-    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} {}\n", i, one.value, one.before_ns, one.after_ns, one.least_share,
-               one.paths.wire_text());
+    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} {}\n", i, one.value, one.before_ns, one.after_ns,
+               one.slowest_to_median, one.paths.wire_text());
     std::fflush(stdout);
   }
   rt.barrier();

@@ -8,9 +8,9 @@ namespace weft::perf {
 namespace {
 
 // Active messages: what arrives needs no buffer.
-class am_way {
+class am_messaging {
  public:
-  am_way(lane& on, const point& what, std::size_t /*slots*/) : lane_{on}, what_{what} {}
+  am_messaging(lane& on, const point& measured, std::size_t /*slots*/) : lane_{on}, measured_{measured} {}
 
   void send(std::span<const std::byte> bytes) { lane_.post_am(bytes, 0); }
   void prepare(std::size_t /*count*/) noexcept {}
@@ -20,7 +20,7 @@ class am_way {
     std::byte flags{};
     for (std::size_t i = 0; i < count; ++i) {
       flags |= lane_.wait_arrived([&](const completion_record& message) {
-        if (what_.verify && message.bytes() > 1) wrong_ += is_filled(message.data(), what_.bytes) ? 0 : 1;
+        if (measured_.verify && message.bytes() > 1) wrong_ += is_filled(message.data(), measured_.bytes) ? 0 : 1;
         return message.data()[0];
       });
     }
@@ -31,7 +31,7 @@ class am_way {
 
  private:
   lane& lane_;
-  const point& what_;
+  const point& measured_;
   double wrong_ = 0;
 };
 
@@ -47,13 +47,13 @@ struct common_engine {
 };
 
 template <class Engine>
-class sendrecv_way {
+class sendrecv_messaging {
  public:
-  sendrecv_way(lane& on, const point& what, std::size_t slots)
+  sendrecv_messaging(lane& on, const point& measured, std::size_t slots)
       : lane_{on},
-        what_{what},
+        measured_{measured},
         slots_{slots},
-        in_{on.device().runtime(), what.memory, what.bytes, slots},
+        in_{on.device().runtime(), measured.memory, measured.bytes, slots},
         engine_{on} {}
 
   void send(std::span<const std::byte> bytes) { lane_.post_send(bytes, engine_.id()); }
@@ -66,7 +66,7 @@ class sendrecv_way {
     std::byte flags{};
     for (std::size_t i = 0; i < std::min(prepared_, slots_); ++i) {
       flags |= in_[i][0];
-      if (what_.verify && !lane_.begins) wrong_ += is_filled(in_[i], what_.bytes) ? 0 : 1;
+      if (measured_.verify && !lane_.begins) wrong_ += is_filled(in_[i], measured_.bytes) ? 0 : 1;
     }
     return flags;
   }
@@ -74,7 +74,7 @@ class sendrecv_way {
 
  private:
   lane& lane_;
-  const point& what_;
+  const point& measured_;
   std::size_t slots_;
   buffers in_;
   Engine engine_;
@@ -84,66 +84,67 @@ class sendrecv_way {
 
 constexpr std::size_t stream_chunk = 64;
 
-template <class Way>
+template <class Messaging>
 class conversation {
  public:
-  conversation(lane& on, const point& what)
+  conversation(lane& on, const point& measured)
       : lane_{on},
-        what_{what},
-        window_{what.kind == kind::latency ? 1 : (what.window == 0 ? window_for(what.bytes) : what.window)},
-        slots_{what.kind == kind::bandwidth && !what.verify ? 1 : window_},
-        way_{on, what, slots_},
-        out_{on.device().runtime(), what.memory, what.bytes, slots_} {}
+        measured_{measured},
+        window_{measured.kind == kind::latency ? 1
+                                               : (measured.window == 0 ? window_for(measured.bytes) : measured.window)},
+        slots_{measured.kind == kind::bandwidth && !measured.verify ? 1 : window_},
+        messaging_{on, measured, slots_},
+        out_{on.device().runtime(), measured.memory, measured.bytes, slots_} {}
 
   lane_result run(double seconds) {
     if (!lane_.begins) {
       answer();
-      return {0, 0, way_.wrong()};
+      return {0, 0, messaging_.wrong()};
     }
     lane_result out = timed(seconds, [&](bool last) { exchange(last); });
     lane_.settle();
-    out.count *= what_.kind == kind::latency ? 1 : static_cast<double>(window_);
-    out.wrong = way_.wrong();
+    out.count *= measured_.kind == kind::latency ? 1 : static_cast<double>(window_);
+    out.wrong = messaging_.wrong();
     return out;
   }
 
  private:
   void send(std::size_t index, std::byte flag) {
     const std::span<std::byte> bytes = out_[index % slots_];
-    if (what_.verify) fill(bytes, number_++);
+    if (measured_.verify) fill(bytes, number_++);
     // After that the buffer may be under way. A byte that is there already isn't written again: a post that reads eight
     // bytes right behind that write waits for it, and for all stores before it, the last message's among them.
     if (index < slots_ && bytes[0] != flag) bytes[0] = flag;
-    way_.send(bytes);
+    messaging_.send(bytes);
   }
 
   void exchange(bool last) {
     lane_.settle();
     for (std::size_t slot = 0; slot < window_; ++slot) send(slot, last ? was_last : go_on);
-    way_.prepare(1);
-    (void)way_.take(1);
+    messaging_.prepare(1);
+    (void)messaging_.take(1);
   }
 
   // A latency's answer is as long as the question; a window's is one byte.
   void answer() {
     for (std::byte flags = go_on; flags != was_last;) {
-      way_.prepare(window_);
-      flags = way_.take(window_);
+      messaging_.prepare(window_);
+      flags = messaging_.take(window_);
       lane_.settle();
-      if (what_.kind == kind::latency) {
+      if (measured_.kind == kind::latency) {
         send(0, flags);
       } else {
-        way_.send(out_[0].first(1));
+        messaging_.send(out_[0].first(1));
       }
     }
     lane_.settle();
   }
 
   lane& lane_;
-  const point& what_;
+  const point& measured_;
   std::size_t window_;
   std::size_t slots_;  // one buffer for all messages of a bandwidth's window, as osu_bw and ucx_perftest have it
-  Way way_;
+  Messaging messaging_;
   buffers out_;
   std::uint64_t number_ = 0;
 };
@@ -151,8 +152,8 @@ class conversation {
 // Active messages as fast as they go. The end is told with their number, as they may overtake one another.
 class stream {
  public:
-  stream(lane& on, const point& what)
-      : lane_{on}, what_{what}, out_{on.device().runtime(), what.memory, what.bytes, stream_chunk} {}
+  stream(lane& on, const point& measured)
+      : lane_{on}, measured_{measured}, out_{on.device().runtime(), measured.memory, measured.bytes, stream_chunk} {}
 
   lane_result run(double seconds) {
     if (!lane_.begins) return answer();
@@ -160,7 +161,7 @@ class stream {
     lane_result out = timed(seconds, [&](bool last) {
       lane_.settle();
       for (std::size_t slot = 0; slot < stream_chunk; ++slot) {
-        if (what_.verify) fill(out_[slot], number + slot);
+        if (measured_.verify) fill(out_[slot], number + slot);
         lane_.post_am(out_[slot], 0);
       }
       number += stream_chunk;
@@ -184,7 +185,7 @@ class stream {
           return;
         }
         ++number;
-        if (what_.verify && !is_filled(message.data(), what_.bytes)) ++out.wrong;
+        if (measured_.verify && !is_filled(message.data(), measured_.bytes)) ++out.wrong;
       });
     }
     lane_.post_am(out_[0].first(1), 0);
@@ -193,25 +194,25 @@ class stream {
   }
 
   lane& lane_;
-  const point& what_;
+  const point& measured_;
   buffers out_;
 };
 
 template <class Conversation>
-lane_result warm_and_run(Conversation&& with, const point& what) {
-  (void)with.run(what.seconds / 4);
-  return with.run(what.seconds);
+lane_result warm_and_run(Conversation&& with, const point& measured) {
+  (void)with.run(measured.seconds / 4);
+  return with.run(measured.seconds);
 }
 
 }  // namespace
 
-lane_result measure_messages(lane& on, const point& what) {
-  if (what.kind == kind::stream) return warm_and_run(stream{on, what}, what);
-  if (what.operation == operation::am) return warm_and_run(conversation<am_way>{on, what}, what);
-  if (what.operation == operation::receiver_first) {
-    return warm_and_run(conversation<sendrecv_way<first_engine>>{on, what}, what);
+lane_result measure_messages(lane& on, const point& measured) {
+  if (measured.kind == kind::stream) return warm_and_run(stream{on, measured}, measured);
+  if (measured.operation == operation::am) return warm_and_run(conversation<am_messaging>{on, measured}, measured);
+  if (measured.operation == operation::receiver_first) {
+    return warm_and_run(conversation<sendrecv_messaging<first_engine>>{on, measured}, measured);
   }
-  return warm_and_run(conversation<sendrecv_way<common_engine>>{on, what}, what);
+  return warm_and_run(conversation<sendrecv_messaging<common_engine>>{on, measured}, measured);
 }
 
 }  // namespace weft::perf

@@ -12,24 +12,25 @@ namespace weft::perf {
 namespace {
 
 // Tags of the messages between two lanes that are not part of the measurement.
-enum : std::uint64_t { tag_place = 1, tag_look, tag_looked, tag_end, tag_ended };
+enum : std::uint64_t { tag_exposed = 1, tag_look, tag_looked, tag_end, tag_ended };
 
 constexpr std::uint64_t last_bit = std::uint64_t{1} << 63;
 
 class one_sided {
  public:
-  one_sided(lane& on, const point& what)
+  one_sided(lane& on, const point& measured)
       : lane_{on},
-        what_{what},
-        window_{what.kind == kind::put_rate ? (what.window == 0 ? window_for(what.bytes) : what.window) : 1},
-        slots_{what.verify || what.touch ? window_ : 1},
-        local_{on.device().runtime(), what.memory, what.bytes, slots_},
-        open_{on.device().runtime(), what.memory, what.bytes, slots_} {
+        measured_{measured},
+        window_{measured.kind == kind::put_rate ? (measured.window == 0 ? window_for(measured.bytes) : measured.window)
+                                                : 1},
+        slots_{measured.verify || measured.touch ? window_ : 1},
+        local_{on.device().runtime(), measured.memory, measured.bytes, slots_},
+        open_{on.device().runtime(), measured.memory, measured.bytes, slots_} {
     if (open_.region() == nullptr) registered_.emplace(on.device().runtime(), open_.all());
     const memory_region& mine = open_.region() != nullptr ? *open_.region() : *registered_;
-    if (what.kind != kind::put_visible) fill(open_[0], 0);
-    const remote_buffer place = mine.at(open_.offset(0));
-    lane_.post_am(std::as_bytes(std::span{&place, 1}), tag_place);
+    if (measured.kind != kind::put_visible) fill(open_[0], 0);
+    const remote_buffer exposed = mine.at(open_.offset(0));
+    lane_.post_am(std::as_bytes(std::span{&exposed, 1}), tag_exposed);
     lane_.settle();
     lane_.wait_arrived([&](const completion_record& answer) {
       remote_buffer there;
@@ -41,12 +42,12 @@ class one_sided {
   lane_result run(double seconds) {
     wrong_ = 0;
     lane_result out;
-    if (what_.kind == kind::put_visible) {
+    if (measured_.kind == kind::put_visible) {
       out = visible(seconds);
     } else if (lane_.begins) {
       spent_ = 0;
       out = timed(seconds, [&](bool last) { exchange(last); });
-      if (what_.touch) out.seconds = spent_;
+      if (measured_.touch) out.seconds = spent_;
       out.count *= static_cast<double>(window_);
     } else {
       serve();
@@ -78,21 +79,21 @@ class one_sided {
   }
 
   void exchange(bool last) {
-    if (what_.verify || what_.touch) {
+    if (measured_.verify || measured_.touch) {
       for (std::size_t slot = 0; slot < slots_; ++slot) fill(local_[slot], number_++);
     }
-    const auto begin = what_.touch ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
-    if (what_.kind == kind::get) {
+    const auto begin = measured_.touch ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+    if (measured_.kind == kind::get) {
       get();
     } else {
       for (std::size_t i = 0; i < window_; ++i) put(slots_ == 1 ? 0 : i);
     }
     lane_.settle();
-    if (what_.touch) {
+    if (measured_.touch) {
       spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
-    if (what_.kind == kind::get && (what_.verify || what_.touch)) look(local_[0]);
-    if (!what_.touch && !last) return;
+    if (measured_.kind == kind::get && (measured_.verify || measured_.touch)) look(local_[0]);
+    if (!measured_.touch && !last) return;
     tell(last ? tag_end : tag_look);
     lane_.wait_arrived();
   }
@@ -102,9 +103,9 @@ class one_sided {
     for (std::uint64_t tag = 0; tag != tag_end;) {
       tag = lane_.wait_arrived([](const completion_record& message) { return message.tag(); });
       lane_.met();
-      if (what_.verify || what_.touch) {
+      if (measured_.verify || measured_.touch) {
         for (std::size_t slot = 0; slot < slots_; ++slot) {
-          if (what_.kind == kind::get)
+          if (measured_.kind == kind::get)
             fill(open_[slot], number_++);
           else
             look(open_[slot]);
@@ -114,12 +115,12 @@ class one_sided {
     }
   }
 
-  void look(std::span<const std::byte> bytes) { wrong_ += is_filled(bytes, what_.bytes) ? 0 : 1; }
+  void look(std::span<const std::byte> bytes) { wrong_ += is_filled(bytes, measured_.bytes) ? 0 : 1; }
 
   // The last word of the buffer is the message; the target looks at its memory, and makes progress now and then for
   // transports that need it.
   lane_result visible(double seconds) {
-    const std::size_t at = what_.bytes - sizeof(std::uint64_t);
+    const std::size_t at = measured_.bytes - sizeof(std::uint64_t);
     const auto word_in = [at](std::span<std::byte> bytes) {
       return std::atomic_ref{*reinterpret_cast<std::uint64_t*>(bytes.data() + at)};
     };
@@ -128,7 +129,7 @@ class one_sided {
       word_in(local_[0]).store(word, std::memory_order_relaxed);
       put(0);
     };
-    const int looks_a_call = lane_.takes_turns() ? 1 : 64;
+    const int looks_a_call = lane_.has_spin_phases() ? 1 : 64;
     const auto wait_for = [&](std::uint64_t number) {
       std::uint64_t seen = 0;
       lane_.wait([&] {
@@ -159,7 +160,7 @@ class one_sided {
   }
 
   lane& lane_;
-  const point& what_;
+  const point& measured_;
   std::size_t window_;
   std::size_t slots_;  // one buffer for all puts of a window, as ucx_perftest has it, unless their bytes are looked at
   buffers local_;
@@ -173,15 +174,15 @@ class one_sided {
 
 }  // namespace
 
-lane_result measure_put_get(lane& on, const point& what) {
-  if (what.kind == kind::put_visible && (what.bytes < 8 || what.bytes % 8 != 0)) {
+lane_result measure_put_get(lane& on, const point& measured) {
+  if (measured.kind == kind::put_visible && (measured.bytes < 8 || measured.bytes % 8 != 0)) {
     throw error{errc::invalid_argument,
                 "what becomes visible at the target is looked at word by word: take a multiple "
                 "of 8 bytes"};
   }
-  one_sided both{on, what};
-  (void)both.run(what.seconds / 4);
-  const lane_result out = both.run(what.seconds);
+  one_sided both{on, measured};
+  (void)both.run(measured.seconds / 4);
+  const lane_result out = both.run(measured.seconds);
   both.end();
   return out;
 }

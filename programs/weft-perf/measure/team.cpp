@@ -17,8 +17,8 @@ team::team(weft::runtime& rt, bool is_placed) : rt_{rt}, inbox_{rt, {.unbounded 
     throw error{errc::invalid_argument, "an even number of ranks is needed, as in: weft-run -n 2 weft-perf latency"};
   }
   arrivals_ = rt.register_completion(inbox_, {.id = control_id});
-  share_line();
-  if (is_placed) share_processors();
+  connect_line();
+  if (is_placed) unite_processors();
 }
 
 void team::send(std::uint32_t to, std::span<const std::byte> bytes) {
@@ -72,7 +72,7 @@ std::vector<double> team::gather(const std::vector<double>& mine) {
 }
 
 // Rank 0 names its line, its partner says whether it has found it.
-void team::share_line() {
+void team::connect_line() {
   if (rt_.rank() == 0) {
     line_ = std::make_unique<shared_line>();
     const std::string path = line_->path();
@@ -88,9 +88,9 @@ void team::share_line() {
 }
 
 // Rank 0 unites the sets of each machine's ranks.
-void team::share_processors() {
+void team::unite_processors() {
   given_processors mine = processors_given();
-  const auto bytes = [](given_processors& what) { return std::as_writable_bytes(std::span{&what, 1}); };
+  const auto bytes = [](given_processors& processors) { return std::as_writable_bytes(std::span{&processors, 1}); };
   if (rt_.rank() == 0) {
     std::vector<given_processors> all{mine};
     for (std::uint32_t rank = 1; rank < rt_.size(); ++rank) {

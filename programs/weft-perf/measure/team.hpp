@@ -45,8 +45,8 @@ class team {
  private:
   void send(std::uint32_t to, std::span<const std::byte> bytes);
   [[nodiscard]] std::vector<std::byte> receive(std::uint32_t from);
-  void share_line();
-  void share_processors();
+  void connect_line();
+  void unite_processors();
 
   weft::runtime& rt_;
   weft::completion_queue inbox_;

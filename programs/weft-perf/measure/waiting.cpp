@@ -48,7 +48,7 @@ class sleepers {
 
   /// Messages to and fro between threads that sleep as soon as they may: ns one way at the rank that begins.
   double wake_ups(double seconds) {
-    const pinned_here place{rt_.rank()};
+    const pinned_here pinned{rt_.rank()};
     const auto begin = clock::now();
     std::uint64_t count = 0;
     for (bool last = false; !last; ++count) {

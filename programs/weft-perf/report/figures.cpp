@@ -27,8 +27,8 @@ json or_null(const std::optional<double>& value) { return value ? json(rounded(*
 std::string figure::best_peer() const {
   std::string best;
   for (const auto& [name, values] : peers) {
-    const auto share = peer_least_share.find(name);
-    if (share != peer_least_share.end() && share->second < 0.5) continue;
+    const auto slowest = peer_slowest_to_median.find(name);
+    if (slowest != peer_slowest_to_median.end() && slowest->second < 0.5) continue;
     if (name == unbound_weft) continue;
     if (best.empty() ||
         (more_is_better ? values.median > peers.at(best).median : values.median < peers.at(best).median))
@@ -63,14 +63,14 @@ bool figure::is_limit_wrong() const noexcept {
 
 std::string figure::wrong_limit() const {
   return fmt::format("{}{}{} of {}, {}: the limit '{}' is wrong: {}, but {} was measured", claim,
-                     what.empty() ? "" : " ", what, readable_size(bytes), label, limit_name,
+                     detail.empty() ? "" : " ", detail, readable_size(bytes), label, limit_name,
                      readable(limit.value_or(0), unit), readable(weft.median, unit));
 }
 
 std::string to_json(const figure& of) {
   const std::string best = of.best_peer();
   json out{{"claim", of.claim}};
-  if (!of.what.empty()) out["what"] = of.what;
+  if (!of.detail.empty()) out["what"] = of.detail;
   out["unit"] = of.unit;
   out["bytes"] = of.bytes;
   out["threads"] = of.threads;
@@ -80,7 +80,7 @@ std::string to_json(const figure& of) {
   for (const auto& [name, value] : of.settings) out[name] = value;
   out["label"] = of.label;
   out["weft"] = to_object(of.weft);
-  out["least_share"] = rounded(of.least_share);
+  out["least_share"] = rounded(of.slowest_to_median);
   out["counts"] = of.counts();
   if (of.verified) out["verified"] = true;
   out["peer"] = best.empty() ? json(nullptr) : to_object(of.peers.at(best));
@@ -131,7 +131,7 @@ std::string table_heading(bool with_peers) {
 }
 
 std::string table_row(const figure& of, bool with_peers) {
-  const std::string name = of.what.empty() ? of.claim : fmt::format("{} {}", of.claim, of.what);
+  const std::string name = of.detail.empty() ? of.claim : fmt::format("{} {}", of.claim, of.detail);
   const std::string spread = fmt::format("{} .. {}", readable(of.weft.q1, of.unit), readable(of.weft.q3, of.unit));
   const auto fraction = of.fraction();
   std::string out =
@@ -152,7 +152,7 @@ std::string table_row(const figure& of, bool with_peers) {
     out += fmt::format("  worst {}", readable(of.more_is_better ? of.weft.min : of.weft.max, of.unit));
   for (const auto& [word, value] : of.settings) out += fmt::format("  {} {}", word, value);
   if (!of.counts())
-    out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.least_share * 100);
+    out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.slowest_to_median * 100);
   return out;
 }
 

@@ -17,7 +17,7 @@ inline constexpr std::string_view unbound_weft = "Weft, unbound";
 
 struct figure {
   std::string claim;
-  std::string what;  ///< which of several figures of one claim, as in `origin`; may be empty
+  std::string detail;  ///< which of several figures of one claim, as in `origin`; may be empty
   std::string unit;
   std::string mode;
   std::string provider;  ///< of libfabric; empty: not over a network
@@ -30,12 +30,12 @@ struct figure {
   bool more_is_better = false;
   bool verified = false;
   summary weft;
-  double least_share = 1;                ///< what the slowest thread moved, of the median of all
+  double slowest_to_median = 1;          ///< what the slowest thread moved, of the median of all
   std::map<std::string, summary> peers;  ///< those that were measured under the same label
-  std::map<std::string, double> peer_least_share;
+  std::map<std::string, double> peer_slowest_to_median;
   std::vector<std::string> absent;  ///< peers that are not installed
   summary handover;                 ///< of Weft's rounds; zeros: unknown
-  path_shares paths;                ///< of Weft's messages
+  path_mix paths;                   ///< of Weft's messages
   std::optional<double> limit;      ///< the best that was measured, in the figure's unit
   double limit_spread = 0;          ///< how far the best quartile of its rounds stays behind
   std::string limit_name;
@@ -48,7 +48,7 @@ struct figure {
   [[nodiscard]] std::string wrong_limit() const;
 
   /// A figure whose slowest thread moved less than half of the median does not count.
-  [[nodiscard]] bool counts() const noexcept { return least_share >= 0.5; }
+  [[nodiscard]] bool counts() const noexcept { return slowest_to_median >= 0.5; }
   /// The name of the best peer among those that count; empty: there is none.
   [[nodiscard]] std::string best_peer() const;
   /// Above 1: Weft is ahead of the best peer.

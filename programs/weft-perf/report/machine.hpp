@@ -16,7 +16,7 @@ namespace weft::perf {
 /// Where two partners are that answer each other, thread after thread: side by side, on one core only where there is no
 /// other, as neither would hear from the other there while it looks. Where the cores are used up, one core further:
 /// threads of both processes on each. Of an odd number of cores the last one is left out: partners are on an even and
-/// an odd one (turns.hpp).
+/// an odd one (spin_phase.hpp).
 [[nodiscard]] std::uint32_t core_of_partner(std::uint32_t pair, bool begins);
 
 /// One processor of each core, as in `0,2`.

@@ -26,7 +26,7 @@ void put_paths(double* at, const path_counters& by) noexcept {
   }
 }
 
-std::array<path, path_count> most_first(const path_shares& of) {
+std::array<path, path_count> most_first(const path_mix& of) {
   std::array<path, path_count> out;
   for (std::size_t i = 0; i < path_count; ++i) out[i] = static_cast<path>(i);
   std::stable_sort(out.begin(), out.end(), [&](path a, path b) { return of.of(a) > of.of(b); });
@@ -35,8 +35,8 @@ std::array<path, path_count> most_first(const path_shares& of) {
 
 }  // namespace
 
-const char* name_of(path what) noexcept {
-  switch (what) {
+const char* name_of(path by) noexcept {
+  switch (by) {
     case path::cell: return "cell";
     case path::packet: return "packet";
     case path::many_packets: return "many packets";
@@ -66,7 +66,7 @@ traffic& traffic::operator-=(const traffic& before) noexcept {
   return *this;
 }
 
-path_shares::path_shares(const traffic& by_all) noexcept {
+path_mix::path_mix(const traffic& by_all) noexcept {
   const auto& bytes = by_all.values();
   const double all = bytes[posted_messages] + bytes[posted_transfers];
   if (all <= 0) return;
@@ -86,16 +86,17 @@ path_shares::path_shares(const traffic& by_all) noexcept {
   set(path::mapped_memory, std::max(0.0, mapped_bytes / all));
 }
 
-bool path_shares::are_known() const noexcept {
-  return std::any_of(shares_.begin(), shares_.end(), [](double share) { return share > 0; });
+bool path_mix::are_known() const noexcept {
+  return std::any_of(fractions_.begin(), fractions_.end(), [](double fraction) { return fraction > 0; });
 }
 
-path path_shares::main() const noexcept { return most_first(*this).front(); }
+path path_mix::main() const noexcept { return most_first(*this).front(); }
 
-std::string path_shares::text() const {
+std::string path_mix::text() const {
   if (!are_known()) return {};
   std::string out;
-  const bool is_one = std::count_if(shares_.begin(), shares_.end(), [](double share) { return share >= 0.05; }) == 1;
+  const bool is_one =
+      std::count_if(fractions_.begin(), fractions_.end(), [](double fraction) { return fraction >= 0.05; }) == 1;
   for (const path each : most_first(*this)) {
     if (!counts(each)) continue;
     if (is_one) return name_of(each);
@@ -104,7 +105,7 @@ std::string path_shares::text() const {
   return out;
 }
 
-std::string path_shares::wire_text() const {
+std::string path_mix::wire_text() const {
   std::string out;
   for (const path each : most_first(*this)) {
     if (of(each) <= 0) break;
@@ -113,8 +114,8 @@ std::string path_shares::wire_text() const {
   return out;
 }
 
-path_shares path_shares::parse(const std::string& wire_text) {
-  path_shares out;
+path_mix path_mix::parse(const std::string& wire_text) {
+  path_mix out;
   std::istringstream words{wire_text};
   for (std::string word; std::getline(words, word, ',');) {
     const std::size_t sign = word.find('=');

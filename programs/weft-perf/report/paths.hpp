@@ -21,7 +21,7 @@ enum class path : std::uint8_t {
 };
 inline constexpr std::size_t path_count = static_cast<std::size_t>(path::libfabric) + 1;
 
-[[nodiscard]] const char* name_of(path what) noexcept;
+[[nodiscard]] const char* name_of(path by) noexcept;
 
 /// What the devices of one rank, or of several, have counted: bytes.
 class traffic {
@@ -42,17 +42,17 @@ class traffic {
 };
 
 /// Which part of the bytes went by which path; all zeros: unknown.
-class path_shares {
+class path_mix {
  public:
-  path_shares() = default;
+  path_mix() = default;
   /// `by_all`: of all ranks that took part, as one counts what another one posted.
-  explicit path_shares(const traffic& by_all) noexcept;
+  explicit path_mix(const traffic& by_all) noexcept;
 
-  [[nodiscard]] double of(path what) const noexcept { return shares_[static_cast<std::size_t>(what)]; }
-  void set(path what, double share) noexcept { shares_[static_cast<std::size_t>(what)] = share; }
+  [[nodiscard]] double of(path by) const noexcept { return fractions_[static_cast<std::size_t>(by)]; }
+  void set(path by, double fraction) noexcept { fractions_[static_cast<std::size_t>(by)] = fraction; }
   [[nodiscard]] bool are_known() const noexcept;
   /// A path that counts has a twentieth of the bytes: setting up a measurement and answering windows takes a few.
-  [[nodiscard]] bool counts(path what) const noexcept { return of(what) >= 0.05; }
+  [[nodiscard]] bool counts(path by) const noexcept { return of(by) >= 0.05; }
   /// The path of most bytes, if they are known.
   [[nodiscard]] path main() const noexcept;
 
@@ -60,10 +60,10 @@ class path_shares {
   [[nodiscard]] std::string text() const;
   /// `packet=0.8,cell=0.2`, as ranks tell it the program that started them.
   [[nodiscard]] std::string wire_text() const;
-  [[nodiscard]] static path_shares parse(const std::string& wire_text);
+  [[nodiscard]] static path_mix parse(const std::string& wire_text);
 
  private:
-  std::array<double, path_count> shares_{};
+  std::array<double, path_count> fractions_{};
 };
 
 }  // namespace weft::perf

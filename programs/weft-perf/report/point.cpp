@@ -27,8 +27,8 @@ auto named(const Values& values, const std::string& name) {
 
 }  // namespace
 
-const char* name_of(kind what) noexcept {
-  switch (what) {
+const char* name_of(kind metric) noexcept {
+  switch (metric) {
     case kind::latency: return "latency";
     case kind::rate: return "rate";
     case kind::stream: return "stream";
@@ -41,8 +41,8 @@ const char* name_of(kind what) noexcept {
   return "unknown";
 }
 
-const char* name_of(operation what) noexcept {
-  switch (what) {
+const char* name_of(operation how) noexcept {
+  switch (how) {
     case operation::am: return "am";
     case operation::sendrecv: return "sendrecv";
     case operation::receiver_first: return "receiver-first";
@@ -50,8 +50,8 @@ const char* name_of(operation what) noexcept {
   return "unknown";
 }
 
-const char* name_of(mode what) noexcept {
-  switch (what) {
+const char* name_of(mode how) noexcept {
+  switch (how) {
     case mode::processes: return "processes";
     case mode::threads_dedicated: return "threads-dedicated";
     case mode::threads_shared: return "threads-shared";
@@ -59,11 +59,11 @@ const char* name_of(mode what) noexcept {
   return "unknown";
 }
 
-const char* name_of(memory what) noexcept { return what == memory::weft ? "weft" : "ordinary"; }
+const char* name_of(memory where) noexcept { return where == memory::weft ? "weft" : "ordinary"; }
 
 std::string point::claim() const {
   if (!claim_name.empty()) return claim_name;
-  const std::string prefix = fmt::format("{}_", plain ? "plain" : threads > 1 ? "mt" : name_of(operation));
+  const std::string prefix = fmt::format("{}_", uses_defaults ? "plain" : threads > 1 ? "mt" : name_of(operation));
   switch (kind) {
     case kind::latency: return prefix + "latency";
     case kind::rate:
@@ -88,7 +88,7 @@ const char* point::unit() const noexcept {
 
 std::string point::text() const {
   return fmt::format("{}:{}:{}:{}:{:.0f}:{}:{}:{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
-                     name_of(operation), name_of(mode), name_of(memory), plain ? ":plain" : "");
+                     name_of(operation), name_of(mode), name_of(memory), uses_defaults ? ":plain" : "");
 }
 
 point point::parse(const std::string& text) {
@@ -108,7 +108,7 @@ point point::parse(const std::string& text) {
   out.operation = named(operations, word[5]);
   out.mode = named(modes, word[6]);
   out.memory = named(memories, word[7]);
-  out.plain = word[8] == "plain";
+  out.uses_defaults = word[8] == "plain";
   return out;
 }
 

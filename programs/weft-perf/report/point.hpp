@@ -22,10 +22,10 @@ enum class operation : std::uint8_t { am, sendrecv, receiver_first };
 enum class mode : std::uint8_t { processes, threads_dedicated, threads_shared };
 enum class memory : std::uint8_t { ordinary, weft };
 
-[[nodiscard]] const char* name_of(kind what) noexcept;
-[[nodiscard]] const char* name_of(operation what) noexcept;
-[[nodiscard]] const char* name_of(mode what) noexcept;
-[[nodiscard]] const char* name_of(memory what) noexcept;
+[[nodiscard]] const char* name_of(kind metric) noexcept;
+[[nodiscard]] const char* name_of(operation how) noexcept;
+[[nodiscard]] const char* name_of(mode how) noexcept;
+[[nodiscard]] const char* name_of(memory where) noexcept;
 
 struct point {
   perf::kind kind = kind::latency;
@@ -37,10 +37,10 @@ struct point {
   std::uint32_t window = 1;   ///< 0: as the kind has it
   double seconds = 0.1;       ///< of measuring; a quarter of it before that to warm up
   bool verify = false;
-  bool touch = false;        ///< both sides touch the data each time
-  bool plain = false;        ///< threads wait by `device::wait` with its defaults, wherever the system puts them
-  std::string claim_name{};  ///< the claim, where the rest does not tell it
-  std::string provider{};    ///< of libfabric, for messages over a network; empty: through shared memory
+  bool touch = false;          ///< both sides touch the data each time
+  bool uses_defaults = false;  ///< threads wait by `device::wait` with its defaults, wherever the system puts them
+  std::string claim_name{};    ///< the claim, where the rest does not tell it
+  std::string provider{};      ///< of libfabric, for messages over a network; empty: through shared memory
 
   [[nodiscard]] bool over_network() const noexcept { return !provider.empty(); }
   /// The name that comparisons have for it, as in `am_latency`.
@@ -49,8 +49,8 @@ struct point {
   [[nodiscard]] const char* unit() const noexcept;
   [[nodiscard]] bool is_latency() const noexcept;
 
-  /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, and `:plain`, as programs that measure peers read
-  /// it.
+  /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, and `:uses_defaults`, as programs that measure
+  /// peers read it.
   [[nodiscard]] std::string text() const;
   /// **Errors**: `invalid_argument`.
   [[nodiscard]] static point parse(const std::string& text);

@@ -6,10 +6,10 @@ namespace weft::perf {
 namespace {
 
 double quantile(const std::vector<double>& sorted, double part) {
-  const double place = part * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
+  const double position = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 double median_of(std::vector<double> values) { return summarize(std::move(values)).median; }
@@ -32,7 +32,7 @@ std::string label_of(const sample& round, double near_below_ns) {
   return high < near_below_ns ? "near" : "far";
 }
 
-double least_share(std::vector<double> of_each) {
+double slowest_to_median(std::vector<double> of_each) {
   const summary all = summarize(std::move(of_each));
   return all.rounds < 2 || all.median <= 0 ? 1 : all.min / all.median;
 }
@@ -49,14 +49,14 @@ summary labelled::handover() const {
   return summarize(std::move(all));
 }
 
-double labelled::least_share() const {
+double labelled::slowest_to_median() const {
   std::vector<double> all;
-  for (const sample& each : rounds) all.push_back(each.least_share);
+  for (const sample& each : rounds) all.push_back(each.slowest_to_median);
   return median_of(std::move(all));
 }
 
-path_shares labelled::paths() const {
-  path_shares out;
+path_mix labelled::paths() const {
+  path_mix out;
   for (std::size_t i = 0; i < path_count; ++i) {
     const auto which = static_cast<path>(i);
     double sum = 0;

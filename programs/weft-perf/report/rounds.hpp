@@ -23,11 +23,11 @@ struct summary {
 
 /// One round of one point.
 struct sample {
-  double value = 0;        ///< ns, messages per second or bytes per second, as the point's kind has it
-  double before_ns = 0;    ///< hand-over of a cache line between the two sides before the round; 0: unknown
-  double after_ns = 0;     ///< and after it
-  double least_share = 1;  ///< what the slowest thread moved, of the median of all threads
-  path_shares paths{};     ///< of Weft's messages
+  double value = 0;              ///< ns, messages per second or bytes per second, as the point's kind has it
+  double before_ns = 0;          ///< hand-over of a cache line between the two sides before the round; 0: unknown
+  double after_ns = 0;           ///< and after it
+  double slowest_to_median = 1;  ///< what the slowest thread moved, of the median of all threads
+  path_mix paths{};              ///< of Weft's messages
 };
 
 /// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.
@@ -38,7 +38,7 @@ inline constexpr double everything_is_near_ns = 1e6;
 [[nodiscard]] std::string label_of(const sample& round, double near_below_ns);
 
 /// What the slowest has of the median; 1 for fewer than two.
-[[nodiscard]] double least_share(std::vector<double> of_each);
+[[nodiscard]] double slowest_to_median(std::vector<double> of_each);
 
 /// The rounds of one label.
 struct labelled {
@@ -48,8 +48,8 @@ struct labelled {
   [[nodiscard]] summary values() const;
   [[nodiscard]] summary handover() const;  ///< over both measurements of all rounds
   [[nodiscard]] double handover_ns() const { return handover().median; }
-  [[nodiscard]] double least_share() const;  ///< median of the rounds
-  [[nodiscard]] path_shares paths() const;   ///< mean of the rounds
+  [[nodiscard]] double slowest_to_median() const;  ///< median of the rounds
+  [[nodiscard]] path_mix paths() const;            ///< mean of the rounds
 };
 
 /// Groups rounds by label, in the order near, far, unknown; those that are mixed are left out.

@@ -16,7 +16,7 @@
 namespace weft_kmer {
 
 template <typename Word>
-class kmer_share {
+class kmer_partition {
  public:
   /// What is done with k-mers that come in.
   enum class step : std::uint8_t {
@@ -72,9 +72,9 @@ class kmer_share {
   }
 
  private:
-  void begin(step what, std::size_t expected) {
+  void begin(step next, std::size_t expected) {
     table_.emplace(expected);
-    step_ = what;
+    step_ = next;
   }
 
   void count(std::span<const std::byte> kmers) {

@@ -1,4 +1,4 @@
-#include "kmer/kmer_share.hpp"
+#include "kmer/kmer_partition.hpp"
 
 #include <map>
 
@@ -70,18 +70,18 @@ TEST(bloom_filter, each_filter_lets_at_most_one_in_twenty_pass_when_it_is_full) 
 }
 
 template <typename Word>
-std::map<Word, std::uint64_t> counted(const kmer_share<Word>& share) {
+std::map<Word, std::uint64_t> counted(const kmer_partition<Word>& partition) {
   std::map<Word, std::uint64_t> counts;
-  share.for_each_counted([&](Word kmer, std::uint64_t count) { counts[kmer] = count; });
+  partition.for_each_counted([&](Word kmer, std::uint64_t count) { counts[kmer] = count; });
   return counts;
 }
 
-TEST(kmer_share, two_passes_count_what_one_pass_counts_but_for_kmers_seen_once) {
+TEST(kmer_partition, two_passes_count_what_one_pass_counts_but_for_kmers_seen_once) {
   std::mt19937_64 random{9};
   std::vector<wide> kmers(30000);
   for (auto& kmer : kmers) kmer = static_cast<wide>(random() % 20000) << 50;
   const auto all = std::as_bytes(std::span{kmers});
-  kmer_share<wide> exact, filtered;
+  kmer_partition<wide> exact, filtered;
   exact.begin_count_all();
   exact.receive(all);
   filtered.begin_filter(100);

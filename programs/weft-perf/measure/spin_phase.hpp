@@ -1,6 +1,6 @@
-// How threads that share a core take turns while each of them waits for a partner that shares another core.
+// When a waiting thread yields its core, where several threads share a core and their partners share another one.
 //
-// Whoever looks on stands in the way of its own core's other threads; whoever gives way at once pays two changes of
+// A thread that goes on looking keeps the other threads from the core; a thread that yields at once pays two changes of
 // threads for each message, which take longer than the message. So a thread stays while its partner answers, for which
 // both must run at the same moment. They find each other because one side seeks and the other one waits: on an even
 // core each thread looks for as long as an answer takes, and lets the next one look; on an odd one it goes on looking
@@ -10,7 +10,7 @@
 //
 // By 2, 4, 8, 16 threads of each process on 2 cores: an answer takes 0.26, 0.55, 1.2, 2.8 us where the cores are near,
 // not much more than their share of the 0.13 us that two threads alone take; by lot they took 0.3, 0.8 to 1.3, 3.5 to 6
-// and 8 to 13. The numbers below were chosen by such runs. The peers that are written with MPI take the same turns.
+// and 8 to 13. The numbers below were chosen by such runs. The peers that are written with MPI spin and yield alike.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,21 @@
 namespace weft::perf {
 
 /// Numbers of looks in vain, one after the other, before a thread gives way.
-struct turn_rules {
+struct yield_rules {
   std::uint32_t looks = 4096;       ///< before an answer has come
   std::uint32_t looks_after = 256;  ///< after one: a window of 32 from far away takes 3 us
   std::uint32_t answers = 0;        ///< in a row, after which it gives way all the same; 0: it never does
 };
 
 /// For more threads than cores, on a core where each seeks its partner, 1.8 us long, ..
-constexpr turn_rules seeking{.looks = 128, .answers = 256};
+constexpr yield_rules seeking{.looks = 128, .answers = 256};
 /// .. and on one where each waits for its partner: for as long as 16 threads seek.
-constexpr turn_rules awaiting{.looks = 50 * seeking.looks, .answers = 256};
+constexpr yield_rules awaiting{.looks = 50 * seeking.looks, .answers = 256};
 
-class turns {
+/// From a thread's start, or its last yield, to its next yield.
+class spin_phase {
  public:
-  explicit turns(const turn_rules& rules) : rules_{rules} { begin(); }
+  explicit spin_phase(const yield_rules& rules) : rules_{rules} { begin(); }
 
   /// What the thread waited for has come.
   void met() {
@@ -42,7 +43,7 @@ class turns {
   }
 
   /// Whether to give way after so many looks in vain: since the thread began to wait, or gave way.
-  [[nodiscard]] bool are_over(std::uint32_t vain) {
+  [[nodiscard]] bool is_over(std::uint32_t vain) {
     if (vain < patience_) [[likely]]
       return false;
     begin();
@@ -58,9 +59,9 @@ class turns {
     met_ = 0;
   }
 
-  const turn_rules rules_;
-  std::uint32_t patience_ = 0;  // looks in vain before the turn is over
-  std::uint32_t met_ = 0;       // answers of this turn
+  const yield_rules rules_;
+  std::uint32_t patience_ = 0;  // looks in vain before the phase is over
+  std::uint32_t met_ = 0;       // answers in this phase
 };
 
 }  // namespace weft::perf
