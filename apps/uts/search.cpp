@@ -114,6 +114,7 @@ class searcher {
         if (children == 0) ++counted.leaves;
         for (std::uint32_t i = 0; i < children; ++i) mine.push_back(tree::child_of(next, i));
         if (visited % look_every != 0) continue;
+        // [hint] a stale answer gives nodes too early or too late.
         if (wants_more_.load(std::memory_order_relaxed) && mine.size() > 2 * options_.chunk) give(mine);
         if (visited % (look_every * 8) == 0) through_.through().progress();
         if (visited % tell_every == 0) tell_of(counted);
@@ -156,7 +157,10 @@ class searcher {
     changed_.notify_all();
   }
 
-  void note_size() { wants_more_.store(pool_.size() < walkers_ * options_.chunk, std::memory_order_relaxed); }
+  void note_size() {
+    // [hint] written under the lock, read without it.
+    wants_more_.store(pool_.size() < walkers_ * options_.chunk, std::memory_order_relaxed);
+  }
 
   // Under the lock: nothing is left here.
   void become_idle(std::unique_lock<weft::fiber_mutex>& lock) {

@@ -203,8 +203,10 @@ void measure(int index, std::uint32_t threads, double seconds) {
     workers.emplace_back([&, thread] {
       pin(thread, allowed);
       all(thread, 0, 4096);
-      ready.fetch_add(1);
-      while (ready.load() < threads) std::this_thread::yield();
+      // [peer_components.ready] release -> [peer_components.start]: this thread's warm-up is over.
+      ready.fetch_add(1, std::memory_order_release);
+      // [peer_components.start] acquire <- [peer_components.ready]: everybody's is.
+      while (ready.load(std::memory_order_acquire) < threads) std::this_thread::yield();
       const auto begin = std::chrono::steady_clock::now();
       std::uint64_t count = 0;
       double took = 0;

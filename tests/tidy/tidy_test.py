@@ -202,6 +202,13 @@ class Atomics(Checks):
         text = "#include <atomic>\n// [own] relaxed: why.\na.load(std::memory_order_relaxed);\n"
         self.assert_one("[own] is a mark", src__base__a_cpp=text)
 
+    def test_programs_are_checked_like_the_library(self):
+        for folder in ("programs/a", "apps/a", "perf", "examples"):
+            with self.subTest(folder):
+                file = folder.replace("/", "__") + "__a_cpp"
+                self.assert_one("a.cpp:2: load() without", **{file: "#include <atomic>\nint b = a.load();\n"})
+                self.assert_one("[ring.publish] names [ring.poll], which no comment defines", **{file: PUBLISH})
+
     def test_calls_without_their_order_are_found(self):
         for call in ("a.load()", "a->store(1)", "a.fetch_add(\n  1)", "a.compare_exchange_weak(b, c)", "a.exchange(1)"):
             with self.subTest(call):

@@ -73,6 +73,7 @@ double yields_of_threads(double seconds) {
   std::atomic<bool> is_over{false};
   std::jthread other{[&] {
     const pinned_here pinned{0};
+    // relaxed: nothing but the wish to stop.
     while (!is_over.load(std::memory_order_relaxed)) sched_yield();
   }};
   double out = 0;
@@ -85,6 +86,7 @@ double yields_of_threads(double seconds) {
     }
     out = ns_since(begin) / static_cast<double>(mine) / 2;
   }
+  // relaxed: nothing but the wish to stop.
   is_over.store(true, std::memory_order_relaxed);
   return out;
 }
@@ -127,6 +129,7 @@ double signals_across(fiber_scheduler& fibers, double seconds) {
   fiber waits = fibers.spawn(
       [&] {
         const pinned_here pinned{1};
+        // relaxed: the last signal comes after the store and carries it.
         while (!is_over.load(std::memory_order_relaxed)) this_fiber::wait();
       },
       {.worker = 1});
@@ -140,6 +143,7 @@ double signals_across(fiber_scheduler& fibers, double seconds) {
               for (std::uint64_t i = 0; i < stride; ++i) to.signal();
             }
             out = ns_since(begin) / static_cast<double>(count);
+            // relaxed: the signal carries it.
             is_over.store(true, std::memory_order_relaxed);
             to.signal();
           },
@@ -160,15 +164,18 @@ double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
   double out = 0;
   const auto hear = [&](std::uint32_t me, std::uint64_t before) {
     std::uint64_t now = before;
+    // [fibers.hear] acquire <- [fibers.tell]: all that the other side did before.
     while ((now = sides[me].told.load(std::memory_order_acquire)) == before) this_fiber::wait();
     return now;
   };
   const auto tell = [&](std::uint32_t me, std::uint64_t number) {
+    // [fibers.tell] release -> [fibers.hear]: all that this side did before.
     sides[1 - me].told.store(number, std::memory_order_release);
     sides[1 - me].ref.signal();
   };
   std::atomic<bool> go{false};
   const auto body = [&](std::uint32_t me) {
+    // [fibers.begin] acquire <- [fibers.go]: the other side's `ref`.
     while (!go.load(std::memory_order_acquire)) this_fiber::wait();
     const pinned_here pinned{me};
     std::uint64_t round = 0;
@@ -190,6 +197,7 @@ double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
   fiber second = fibers.spawn([&] { body(1); }, {.worker = 1});
   sides[0].ref = first.ref();
   sides[1].ref = second.ref();
+  // [fibers.go] release -> [fibers.begin]: the `ref` of both sides.
   go.store(true, std::memory_order_release);
   for (const side& each : sides) each.ref.signal();
   first.join();
@@ -227,6 +235,7 @@ double messages(runtime& rt, device& own, std::uint32_t count, double seconds, r
     std::uint64_t random = tag;
     for (std::uint64_t round = 0, is_last = 0; is_last == 0; ++round, ++sent) {
       write(random);
+      // relaxed: nothing but the wish to stop.
       is_last = is_over.load(std::memory_order_relaxed) ? 1 : 0;
       const std::uint64_t word = (round << 32 | tag) << 1 | is_last;
       std::uint64_t back = 0;
@@ -252,6 +261,7 @@ double messages(runtime& rt, device& own, std::uint32_t count, double seconds, r
     all.push_back(fibers.spawn([&, i] { rt.rank() == 0 ? lead(i) : follow(i); }));
   }
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  // relaxed: nothing but the wish to stop.
   is_over.store(true, std::memory_order_relaxed);
   for (fiber& each : all) each.join();
   const double spent = ns_since(begin);

@@ -23,6 +23,8 @@ constexpr int exchanges = 200;
 
 void handover_side::wait_for(std::uint32_t step) const noexcept {
   // Spins without a pause, which would be part of the figure; gives way where the other side has no core.
+  // [handover.wait] acquire <- [handover.there], [handover.back]: nothing but the step; a message's reader has this
+  // order.
   for (std::uint32_t spins = 0; line_->step.load(std::memory_order_acquire) != step;) {
     if (++spins % 8192 == 0) sched_yield();
   }
@@ -33,8 +35,10 @@ double handover_side::measure() {
   for (int burst = 0; burst < bursts; ++burst) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < exchanges; ++i) {
+      // [handover.there] release -> [handover.wait]: the second side's step.
       if (first_) line_->step.store(step_ + 1, std::memory_order_release);
       wait_for(first_ ? step_ + 2 : step_ + 1);
+      // [handover.back] release -> [handover.wait]: the first side's step.
       if (!first_) line_->step.store(step_ + 2, std::memory_order_release);
       step_ += 2;
     }

@@ -36,11 +36,14 @@ std::uint64_t read_cells(ring& from) {
   const std::size_t mask = from.cells.size() - 1;
   for (std::uint64_t position = 0;; ++position) {
     cell& next = from.cells[position & mask];
+    // [cell_stream.poll] acquire <- [cell_stream.publish]: the payload of cell `position`.
     for (std::uint32_t spins = 0; next.sequence.load(std::memory_order_acquire) != position + 1;) {
+      // relaxed: nothing but the wish to stop.
       if (from.enough.load(std::memory_order_relaxed)) return sum;
       if (++spins % 8192 == 0) std::this_thread::yield();
     }
     for (const std::uint64_t word : next.payload) sum += word;
+    // [cell_stream.credit] release -> [cell_stream.room]: all cells before have been read.
     if ((position + 1) % credit_batch == 0) from.read.store(position + 1, std::memory_order_release);
   }
 }
@@ -53,6 +56,7 @@ double stream_through(std::size_t count, double seconds) {
   std::atomic<std::uint64_t> kept{0};  // what was read is used
   const std::jthread reader{[&] {
     const pinned_here second{1};
+    // relaxed: nobody reads it.
     kept.store(read_cells(shared), std::memory_order_relaxed);
   }};
   const pinned_here first{0};
@@ -60,16 +64,19 @@ double stream_through(std::size_t count, double seconds) {
     constexpr std::uint64_t repeats = 4096;
     for (std::uint64_t i = 0; i < repeats; ++i, ++position) {
       cell& next = shared.cells[position & (count - 1)];
+      // [cell_stream.room] acquire <- [cell_stream.credit]: cell `position` may be written again.
       for (std::uint32_t spins = 0; position >= shared.read.load(std::memory_order_acquire) + count;) {
         if (++spins % 8192 == 0) std::this_thread::yield();
       }
       next.payload.fill(position);
+      // [cell_stream.publish] release -> [cell_stream.poll]: the payload of cell `position`.
       next.sequence.store(position + 1, std::memory_order_release);
     }
     // Both sides have done so much: cells that one side finds ready are no speed of the other.
-    const std::uint64_t read = shared.read.load(std::memory_order_relaxed);
+    const std::uint64_t read = shared.read.load(std::memory_order_relaxed);  // [stat]
     return static_cast<double>(std::min(repeats, read - std::exchange(read_before, read)));
   });
+  // relaxed: nothing but the wish to stop.
   shared.enough.store(true, std::memory_order_relaxed);
   return best.rate();
 }
@@ -81,14 +88,17 @@ using exchange_ring = std::array<cell, exchange_cells>;
 void write_cell(exchange_ring& to, std::uint64_t position) {
   cell& next = to[position % exchange_cells];
   std::fill_n(next.payload.begin(), 3, position);  // header and eight bytes
+  // [cell_exchange.publish] release -> [cell_exchange.poll]: the payload of cell `position`.
   next.sequence.store(position + 1, std::memory_order_release);
 }
 
 // False: it is over.
 bool await_cell(const exchange_ring& from, std::uint64_t position, const std::atomic<bool>& enough) {
   const cell& next = from[position % exchange_cells];
+  // [cell_exchange.poll] acquire <- [cell_exchange.publish]: the payload of cell `position`.
   for (std::uint32_t spins = 0; next.sequence.load(std::memory_order_acquire) != position + 1;) {
     if (++spins % 8192 != 0) continue;
+    // relaxed: nothing but the wish to stop.
     if (enough.load(std::memory_order_relaxed)) return false;
     std::this_thread::yield();
   }
@@ -118,6 +128,7 @@ double cell_exchange(double seconds) {
     }
     return 2.0 * repeats;
   });
+  // relaxed: nothing but the wish to stop.
   both->enough.store(true, std::memory_order_relaxed);
   return best.nanoseconds();
 }
@@ -138,11 +149,14 @@ double fetch_add(std::uint32_t threads, double seconds) {
   word ended;  // and has done
   std::atomic<bool> enough{false};
   const auto add = [&] {
+    // relaxed: its cost is what is measured, and it orders nothing.
     for (std::uint64_t i = 0; i < repeats; ++i) shared.value.fetch_add(1, std::memory_order_relaxed);
   };
   const auto await = [&](const word& count, std::uint64_t wanted) {
+    // [fetch_add.await] acquire <- [fetch_add.begin], [fetch_add.end]: the other thread begins, or has done, the piece.
     for (std::uint32_t spins = 0; count.value.load(std::memory_order_acquire) < wanted;) {
       if (++spins % 1024 != 0) continue;
+      // relaxed: nothing but the wish to stop.
       if (enough.load(std::memory_order_relaxed)) return false;
       std::this_thread::yield();
     }
@@ -154,6 +168,7 @@ double fetch_add(std::uint32_t threads, double seconds) {
       const pinned_here there{1};
       for (std::uint64_t i = 1; await(begun, i); ++i) {
         add();
+        // [fetch_add.end] release -> [fetch_add.await]: the second thread has done its piece.
         ended.value.store(i, std::memory_order_release);
       }
     }};
@@ -161,11 +176,13 @@ double fetch_add(std::uint32_t threads, double seconds) {
   const pinned_here first{0};
   std::uint64_t piece = 0;
   const best_burst best = bursts_of(seconds, [&] {
+    // [fetch_add.begin] release -> [fetch_add.await]: the first thread begins a piece.
     begun.value.store(++piece, std::memory_order_release);
     add();
     if (threads > 1) static_cast<void>(await(ended, piece));
     return static_cast<double>(threads * repeats);
   });
+  // relaxed: nothing but the wish to stop.
   enough.store(true, std::memory_order_relaxed);
   return best.rate();
 }

@@ -86,8 +86,10 @@ struct packet_ring {
 
 // Whether the other side's count has come so far before it was over.
 bool wait_until(const std::atomic<std::uint64_t>& count, std::uint64_t wanted, const std::atomic<bool>& is_over) {
+  // [packet_copy.wait] acquire <- [packet_copy.written], [packet_copy.read]: the packet may be read, or written again.
   for (std::uint32_t spins = 0; count.load(std::memory_order_acquire) < wanted;) {
     if (++spins % 1024 != 0) continue;
+    // relaxed: nothing but the wish to stop.
     if (is_over.load(std::memory_order_relaxed)) return false;
     std::this_thread::yield();
   }
@@ -105,6 +107,7 @@ double copy_through(std::size_t packets, std::size_t packet_bytes, std::size_t b
     const pinned_here second{1};
     for (std::uint64_t i = 0; wait_until(ring.written, i + 1, ring.is_over); ++i) {
       copy_once(to.data() + i % pieces * packet_bytes, memory.data() + i % packets * stride, packet_bytes);
+      // [packet_copy.read] release -> [packet_copy.wait]: the packet has been read.
       ring.read.store(i + 1, std::memory_order_release);
     }
   }};
@@ -116,13 +119,15 @@ double copy_through(std::size_t packets, std::size_t packet_bytes, std::size_t b
     for (std::size_t i = 0; i < repeats; ++i, ++sent) {
       if (sent >= packets) (void)wait_until(ring.read, sent + 1 - packets, ring.is_over);
       copy_once(memory.data() + sent % packets * stride, from.data() + sent % pieces * packet_bytes, packet_bytes);
+      // [packet_copy.written] release -> [packet_copy.wait]: the bytes of the packet.
       ring.written.store(sent + 1, std::memory_order_release);
     }
     // Both sides have done so much: packets that one side finds ready are no speed of the other.
-    const std::uint64_t read = ring.read.load(std::memory_order_relaxed);
+    const std::uint64_t read = ring.read.load(std::memory_order_relaxed);  // [stat]
     const std::uint64_t both = std::min<std::uint64_t>(repeats, read - std::exchange(read_before, read));
     return static_cast<double>(both * packet_bytes);
   });
+  // relaxed: nothing but the wish to stop.
   ring.is_over.store(true, std::memory_order_relaxed);
   return best.rate();
 }

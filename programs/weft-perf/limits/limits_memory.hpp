@@ -39,18 +39,22 @@ class touched_memory {
   std::unique_ptr<std::byte, free_pages> memory_;
 };
 
-/// Steps that two sides take in turns: even ones are the first side's.
+/// Steps of two sides, one after the other: even ones are the first side's.
 class alignas(64) alternation {
  public:
   /// False: it is over.
   [[nodiscard]] bool wait_for(std::uint64_t wanted) const noexcept {
     std::uint64_t seen;
+    // [alternation.wait] acquire <- [alternation.reach]: the memory that the other side has written or read.
     for (std::uint32_t spins = 0; (seen = step_.load(std::memory_order_acquire)) < wanted;) {
       if (++spins % 1024 == 0) std::this_thread::yield();
     }
     return seen != over;
   }
-  void reach(std::uint64_t next) noexcept { step_.store(next, std::memory_order_release); }
+  void reach(std::uint64_t next) noexcept {
+    // [alternation.reach] release -> [alternation.wait]: the memory that this side has written or read.
+    step_.store(next, std::memory_order_release);
+  }
   void end() noexcept { reach(over); }
 
  private:

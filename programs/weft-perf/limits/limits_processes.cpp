@@ -111,6 +111,7 @@ double cross_memory_copy(bool both, std::size_t bytes, double seconds) {
     to.touch();
     with->both.reach(1);
     for (std::uint64_t step = 1; with->both.wait_for(2 * step); ++step) {
+      // relaxed: [alternation.reach] carries it to the parent.
       if (!work.read(step, parent, to.data(), from.data())) with->has_failed.store(true, std::memory_order_relaxed);
       with->both.reach(2 * step + 1);
     }
@@ -127,6 +128,7 @@ double cross_memory_copy(bool both, std::size_t bytes, double seconds) {
     good = work.write(step, child, from.data(), to.data());
     (void)with->both.wait_for(2 * step + 1);
     ++step;
+    // relaxed: [alternation.wait] has brought it from the child.
     good = good && !with->has_failed.load(std::memory_order_relaxed);
     return work.bytes_each();
   });

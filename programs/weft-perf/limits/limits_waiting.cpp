@@ -18,15 +18,20 @@ namespace {
 class sleeper {
  public:
   void wait_until(std::uint32_t wanted) noexcept {
+    // [sleeper.wait] acquire <- [sleeper.wake]: all that the other side did before.
     for (std::uint32_t seen; (seen = word_.load(std::memory_order_acquire)) != wanted && seen != over;) {
       syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
     }
   }
   void wake(std::uint32_t value) noexcept {
+    // [sleeper.wake] release -> [sleeper.wait], [sleeper.is_over]: all that this side did before.
     word_.store(value, std::memory_order_release);
     syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
   }
-  [[nodiscard]] bool is_over() const noexcept { return word_.load(std::memory_order_acquire) == over; }
+  [[nodiscard]] bool is_over() const noexcept {
+    // [sleeper.is_over] acquire <- [sleeper.wake]: all that the other side did before its last step.
+    return word_.load(std::memory_order_acquire) == over;
+  }
 
   static constexpr std::uint32_t over = ~std::uint32_t{0};
 
@@ -34,7 +39,7 @@ class sleeper {
   std::atomic<std::uint32_t> word_{0};
 };
 
-// Two sides take turns by what `wait` and `pass` are; ns a turn.
+// Two sides take a step each, one after the other, by `wait` and `pass`; ns a step.
 template <class Wait, class Pass, class End>
 double alternate(std::uint32_t other_core, double seconds, Wait wait, Pass pass, End end) {
   const std::jthread other{[&, other_core] {
@@ -71,14 +76,21 @@ double yield(double seconds) {
   return alternate(
       0, seconds,
       [&](std::uint32_t step) {
+        // [yield_limit.wait] acquire <- [yield_limit.pass], [yield_limit.end]: all that the other side did before.
         for (std::uint32_t seen; (seen = now.load(std::memory_order_acquire)) != step;) {
           if (seen == sleeper::over) return false;
           sched_yield();
         }
         return true;
       },
-      [&](std::uint32_t step) { now.store(step, std::memory_order_release); },
-      [&] { now.store(sleeper::over, std::memory_order_release); });
+      [&](std::uint32_t step) {
+        // [yield_limit.pass] release -> [yield_limit.wait]: all that this side did before.
+        now.store(step, std::memory_order_release);
+      },
+      [&] {
+        // [yield_limit.end] release -> [yield_limit.wait]: all that the first side did.
+        now.store(sleeper::over, std::memory_order_release);
+      });
 }
 
 }  // namespace weft::perf::limits

@@ -111,7 +111,9 @@ worker_result work(const step& all, std::uint32_t thread, std::uint32_t threads,
   const pinned_here pinned{thread};
   worker_result out;
   out.good = all(thread, 0, batch);
+  // [components.ready] acq_rel -> [components.start]: this thread's warm-up is over.
   ready.fetch_add(1, std::memory_order_acq_rel);
+  // [components.start] acquire <- [components.ready]: everybody's is.
   while (ready.load(std::memory_order_acquire) < threads) std::this_thread::yield();
   const auto begin = clock::now();
   std::uint64_t count = 0;

@@ -126,6 +126,7 @@ class one_sided {
     };
     const auto send = [&](std::uint64_t word) {
       lane_.settle();
+      // [put_visible.send] relaxed -> [put_visible.see]: this thread's put carries the word to the partner.
       word_in(local_[0]).store(word, std::memory_order_relaxed);
       put(0);
     };
@@ -134,6 +135,7 @@ class one_sided {
       std::uint64_t seen = 0;
       lane_.wait([&] {
         for (int looks = 0; looks < looks_a_call; ++looks) {
+          // [put_visible.see] acquire <- [put_visible.send]: the word that the partner has put; nothing else is read.
           seen = word_in(open_[0]).load(std::memory_order_acquire);
           if ((seen & ~last_bit) == number) return true;
           detail::std_atomics::pause();  // looks without a break delay the word that they wait for, by a third on Zen 4
