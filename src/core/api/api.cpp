@@ -79,7 +79,7 @@ device::device(weft::runtime& owner, const device_options& options)
     : runtime_{&owner}, state_{&owner.state_->devices().open(*owner.state_, options)} {}
 
 device::~device() {
-  if (state_ != nullptr) core::end_of_device{*runtime_->state_, state_}.wait_in_turn();
+  if (state_ != nullptr) core::end_of_device{*runtime_->state_, state_}.wait_for_gate();
 }
 
 std::uint32_t device::index() const noexcept { return state_->index(); }

@@ -161,19 +161,19 @@ class alignas(detail::cache_line_bytes) poll_gate {
   void close_for_ever() noexcept { word_.close_for_ever(); }
   [[nodiscard]] bool is_closed() const noexcept { return word_.is_closed(); }
 
-  /// Inside of a shared gate, after the pass that is under way at most: its poller hands the gate over. Not for a
-  /// thread that is inside already.
-  class turn {
+  /// Keeps a thread inside a shared gate. If another thread polls, `take` waits until it has ended its pass and hands
+  /// the gate over. A thread that is inside already must not call it.
+  class scoped_entry {
    public:
     /// Of no gate yet.
-    turn() noexcept = default;
-    explicit turn(poll_gate& at) noexcept { take(at); }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
-    ~turn() { reset(); }
+    scoped_entry() noexcept = default;
+    explicit scoped_entry(poll_gate& at) noexcept { take(at); }
+    scoped_entry(const scoped_entry&) = delete;
+    scoped_entry& operator=(const scoped_entry&) = delete;
+    ~scoped_entry() { reset(); }
 
     void take(poll_gate& at) noexcept {
-      at.enter_in_turn();
+      at.enter();
       at_ = &at;
     }
     /// False: another thread is inside.
@@ -218,7 +218,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
     return true;
   }
 
-  void enter_in_turn() noexcept {
+  void enter() noexcept {
     if (word_.is_closed()) return;
     const void* const me = this_thread();
     for (base::backoff waiting;; waiting.pause()) {

@@ -23,7 +23,7 @@ class alignas(detail::cache_line_bytes) basic_packet_deque {
  public:
   /// `capacity` is a power of two and no smaller than the number of packets. Allocates; may throw std::bad_alloc.
   explicit basic_packet_deque(std::uint32_t capacity)
-      : places_{std::make_unique_for_overwrite<std::uint32_t[]>(capacity)}, mask_{capacity - 1} {}
+      : slots_{std::make_unique_for_overwrite<std::uint32_t[]>(capacity)}, mask_{capacity - 1} {}
 
   /// Puts all of them, the last one warmest. False: another thread is inside.
   [[nodiscard]] bool try_put(std::span<const std::uint32_t> packets) noexcept {
@@ -64,24 +64,24 @@ class alignas(detail::cache_line_bytes) basic_packet_deque {
 
  private:
   [[nodiscard]] bool try_enter() noexcept {
-    // [deque.enter] acquire <- [deque.leave]: the places and ends as the last one inside left them.
+    // [deque.enter] acquire <- [deque.leave]: the slots and ends as the last one inside left them.
     return !held_.exchange(true, std::memory_order_acquire);
   }
   void leave() noexcept {
-    // [deque.leave] release -> [deque.enter]: the places and ends.
+    // [deque.leave] release -> [deque.enter]: the slots and ends.
     held_.store(false, std::memory_order_release);
   }
   void write(std::uint32_t position, std::uint32_t packet) noexcept {
-    Atomics::write_nonatomic(&places_[position & mask_], &packet, sizeof packet);
+    Atomics::write_nonatomic(&slots_[position & mask_], &packet, sizeof packet);
   }
   [[nodiscard]] std::uint32_t read(std::uint32_t position) const noexcept {
     std::uint32_t packet = 0;
-    Atomics::read_nonatomic(&packet, &places_[position & mask_], sizeof packet);
+    Atomics::read_nonatomic(&packet, &slots_[position & mask_], sizeof packet);
     return packet;
   }
 
   typename Atomics::template atomic<bool> held_{false};
-  std::unique_ptr<std::uint32_t[]> places_;
+  std::unique_ptr<std::uint32_t[]> slots_;
   std::uint32_t mask_;
   std::uint32_t cold_ = 0;  // position of the oldest packet
   std::uint32_t warm_ = 0;  // position after the newest

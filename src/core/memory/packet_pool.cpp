@@ -16,8 +16,8 @@ packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t p
       packet_bytes_{packet_bytes},
       round_{std::min(count / 8, round_max)},
       strays_{count},
-      hand_count_{std::min(count / 16 / hand_max, detail::thread_slots_max)},
-      hands_{std::make_unique<hand[]>(hand_count_)} {}
+      cache_count_{std::min(count / 16 / cache_packets_max, detail::thread_slots_max)},
+      caches_{std::make_unique<thread_cache[]>(cache_count_)} {}
 
 packet_pool::~packet_pool() {
   for (auto& deque : deques_) {
@@ -63,10 +63,10 @@ packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {
   }
 }
 
-// The warmest packet of the thread's deque; half a hand more comes with it.
+// The warmest packet of the thread's deque; half a cache more comes with it.
 std::uint32_t packet_pool::get_from(packet_deque& own, std::uint32_t slot) noexcept {
-  std::array<std::uint32_t, hand_max / 2> some;
-  const std::size_t taken = own.try_take(std::span{some}.first(slot < hand_count_ ? some.size() : 1));
+  std::array<std::uint32_t, cache_packets_max / 2> some;
+  const std::size_t taken = own.try_take(std::span{some}.first(slot < cache_count_ ? some.size() : 1));
   if (taken == 0) return none;
   for (std::size_t i = 0; i + 1 < taken; ++i) put(some[i]);
   return some[taken - 1];
@@ -77,7 +77,7 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
   std::uint32_t packet = none;
   if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
   if (source_ != nullptr && source_->reclaim_packets() > 0) {
-    if (slot < hand_count_ && hands_[slot].count != 0) return hands_[slot].packets[--hands_[slot].count];
+    if (slot < cache_count_ && caches_[slot].count != 0) return caches_[slot].packets[--caches_[slot].count];
     if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
   }
   if (!strays_.looks_empty() && (packet = strays_.pop()) != none) return packet;
@@ -89,9 +89,9 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
 // deque is empty, here as elsewhere: asked for one by one, the line that tells of it would go to and fro.
 std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   const std::uint32_t slot = detail::this_thread_slot();
-  if (slot >= hand_count_) return try_get();
+  if (slot >= cache_count_) return try_get();
   std::uint32_t packet = none;
-  std::uint32_t& in_round = hands_[slot].in_round;
+  std::uint32_t& in_round = caches_[slot].in_round;
   if (in_round < round_ && in_round * bytes < round_bytes && (packet = take_fresh()) != none) {
     ++in_round;
     return packet;
@@ -100,15 +100,15 @@ std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   return own != nullptr && own->try_take_coldest(packet) ? packet : try_get();
 }
 
-// Where the hand is full, its colder half goes with the deque's. A thief inside doesn't hold us up: then the packet
+// Where the cache is full, its colder half goes with the deque's. A thief inside doesn't hold us up: then the packet
 // goes where everybody finds it.
 void packet_pool::put_away(std::uint32_t slot, std::uint32_t packet) noexcept {
   packet_deque* const own = own_deque(slot);
-  if (slot < hand_count_ && own != nullptr) {
-    hand& mine = hands_[slot];
-    if (own->try_put(std::span{mine.packets}.first(hand_max / 2))) {
-      std::copy(mine.packets.begin() + hand_max / 2, mine.packets.end(), mine.packets.begin());
-      mine.count = hand_max / 2;
+  if (slot < cache_count_ && own != nullptr) {
+    thread_cache& mine = caches_[slot];
+    if (own->try_put(std::span{mine.packets}.first(cache_packets_max / 2))) {
+      std::copy(mine.packets.begin() + cache_packets_max / 2, mine.packets.end(), mine.packets.begin());
+      mine.count = cache_packets_max / 2;
       mine.packets[mine.count++] = packet;
       return;
     }

@@ -1,9 +1,9 @@
 // The packets of a runtime (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
-// Cost of a get or put in the common case: a look into the few packets that the calling thread keeps at hand, without
-// any atomic; every fourth one, its own deque, one exchange in its own cache. An empty deque is filled from what peers
+// Cost of a get or put in the common case: a look into the calling thread's cache of a few packets, without any
+// atomic; every fourth one, its own deque, one exchange in its own cache. An empty deque is filled from what peers
 // have returned, then with packets never used before, then with half of another thread's. The first call of a thread
-// allocates its deque. Packets at hand can't be stolen: all threads together keep at most a sixteenth of the pool so.
+// allocates its deque. Cached packets can't be stolen: all threads together keep at most a sixteenth of the pool so.
 //
 // For many bytes that a peer reads where they lie, the packet that was free for longest is the better one: written
 // again at once, each line has to be fetched from the core that has just read it. Where a thread goes around 1 to 4 MiB
@@ -38,7 +38,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
 
   [[nodiscard]] std::uint32_t try_get() noexcept override {
     const std::uint32_t slot = detail::this_thread_slot();
-    if (slot < hand_count_ && hands_[slot].count != 0) return hands_[slot].packets[--hands_[slot].count];
+    if (slot < cache_count_ && caches_[slot].count != 0) return caches_[slot].packets[--caches_[slot].count];
     return get_more(slot);
   }
 
@@ -50,8 +50,8 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   void put(std::uint32_t packet) noexcept override {
     WEFT_ASSERT_CHECKED(packet < count_);
     const std::uint32_t slot = detail::this_thread_slot();
-    if (slot < hand_count_ && hands_[slot].count != hand_max) {
-      hands_[slot].packets[hands_[slot].count++] = packet;
+    if (slot < cache_count_ && caches_[slot].count != cache_packets_max) {
+      caches_[slot].packets[caches_[slot].count++] = packet;
     } else {
       put_away(slot, packet);
     }
@@ -59,13 +59,13 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
 
   // Packets that the user holds, and has to give back before the pool is destroyed.
   // Each thread counts in words of its own. One takes packets that another gives back, so only the sum has a meaning.
-  void count_taken() noexcept { add(&hand::taken, taken_by_others_, 1); }
-  void uncount_taken() noexcept { add(&hand::taken, taken_by_others_, -1); }
+  void count_taken() noexcept { add(&thread_cache::taken, taken_by_others_, 1); }
+  void uncount_taken() noexcept { add(&thread_cache::taken, taken_by_others_, -1); }
   /// **Threads**: none posts any more.
-  [[nodiscard]] std::uint32_t taken() const noexcept { return sum(&hand::taken, taken_by_others_); }
+  [[nodiscard]] std::uint32_t taken() const noexcept { return sum(&thread_cache::taken, taken_by_others_); }
   // Packets that hold arrived messages and have not come back, counted alike.
-  void count_lent(std::int32_t change) noexcept override { add(&hand::lent, lent_by_others_, change); }
-  [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&hand::lent, lent_by_others_); }
+  void count_lent(std::int32_t change) noexcept override { add(&thread_cache::lent, lent_by_others_, change); }
+  [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&thread_cache::lent, lent_by_others_); }
 
   /// Whether no packet is free twice. Takes those that are free: for the end, when no other thread uses the pool.
   /// Packets that peers have borrowed may never come back.
@@ -87,30 +87,30 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   static constexpr std::uint32_t round_max = 512;
   static constexpr std::uint64_t round_bytes = std::uint64_t{4} << 20;
 
-  // The packets that a thread has at hand, which no other touches; they stay with the slot when the thread ends.
-  static constexpr std::uint32_t hand_max = 8;
-  struct alignas(detail::cache_line_bytes) hand {
+  // The packets that a thread has cached, which no other touches; they stay with the slot when the thread ends.
+  static constexpr std::uint32_t cache_packets_max = 8;
+  struct alignas(detail::cache_line_bytes) thread_cache {
     std::uint32_t count = 0;
-    std::array<std::uint32_t, hand_max> packets;
+    std::array<std::uint32_t, cache_packets_max> packets;
     std::uint32_t in_round = 0;  // fresh ones that this thread has brought into its round
     std::uint32_t taken = 0;     // by the user
     std::uint32_t lent = 0;      // to owners of messages that arrived in them
   };
 
-  void add(std::uint32_t hand::*count, std::atomic<std::uint32_t>& by_others, std::int32_t change) noexcept {
+  void add(std::uint32_t thread_cache::*count, std::atomic<std::uint32_t>& by_others, std::int32_t change) noexcept {
     const std::uint32_t slot = detail::this_thread_slot();
     const auto more = static_cast<std::uint32_t>(change);
-    if (slot < hand_count_) {
-      hands_[slot].*count += more;
+    if (slot < cache_count_) {
+      caches_[slot].*count += more;
     } else {
       // [pool.count] relaxed: only the thread that destroys the runtime asks, after the ends of what is counted.
       by_others.fetch_add(more, std::memory_order_relaxed);
     }
   }
-  [[nodiscard]] std::uint32_t sum(std::uint32_t hand::*count,
+  [[nodiscard]] std::uint32_t sum(std::uint32_t thread_cache::*count,
                                   const std::atomic<std::uint32_t>& by_others) const noexcept {
     std::uint32_t out = by_others.load(std::memory_order_relaxed);  // [own] the runtime is going
-    for (std::uint32_t slot = 0; slot < hand_count_; ++slot) out += hands_[slot].*count;
+    for (std::uint32_t slot = 0; slot < cache_count_; ++slot) out += caches_[slot].*count;
     return out;
   }
 
@@ -137,10 +137,10 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::uint32_t round_;  // `round_max`, or an eighth of a small pool
   net::memory_sharing* source_ = nullptr;
   index_stack strays_;
-  std::uint32_t hand_count_;  // threads with a slot below it have one
-  std::unique_ptr<hand[]> hands_;
+  std::uint32_t cache_count_;  // threads with a slot below it have a cache
+  std::unique_ptr<thread_cache[]> caches_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> fresh_{0};  // packets that were ever used
-  std::atomic<std::uint32_t> taken_by_others_{0};                          // threads without a hand
+  std::atomic<std::uint32_t> taken_by_others_{0};                          // threads without a cache
   std::atomic<std::uint32_t> lent_by_others_{0};                           // the same
   std::atomic<std::uint32_t> slots_used_{0};                               // deques lie below this slot
   std::array<std::atomic<packet_deque*>, detail::thread_slots_max> deques_{};

@@ -41,8 +41,8 @@ device_state& devices::open(runtime_state& owner, const device_options& options)
   const progress_policy policy = options.policy.value_or(base::process_settings().policy);
   for (bool is_adopted = false;;) {
     // Before the lock: a handler of device 0 may be waiting for that.
-    poll_gate::turn turn;
-    if (is_adopted) turn.take(standard().gate());
+    poll_gate::scoped_entry entry;
+    if (is_adopted) entry.take(standard().gate());
     const bool may_release = is_adopted;
     const std::scoped_lock lock{mutex_};
     const auto room = std::ranges::find_if(all_, [](const auto& each) { return each == nullptr; });
@@ -51,7 +51,7 @@ device_state& devices::open(runtime_state& owner, const device_options& options)
     is_adopted = adopted_[index];
     if (is_adopted && !may_release) continue;
     if (is_adopted) standard().release(index);
-    turn.reset();
+    entry.reset();
     adopted_[index] = false;
     *room = std::make_unique<device_state>(owner, index, options.shared, policy);
     if (options.shared) shared_.add(index, **room);
@@ -72,14 +72,14 @@ void devices::hide(device_state& shared) noexcept {
   }
 }
 
-void devices::close(device_state& gone, poll_gate::turn& turn,
+void devices::close(device_state& gone, poll_gate::scoped_entry& entry,
                     const std::vector<std::unique_ptr<net::transport>>& transports) noexcept {
   const std::uint32_t index = gone.index();
   const std::scoped_lock lock{mutex_};
   if (index == 0) end_backlog(gone);  // while it can send
   for (const auto& transport : transports) transport->close(index);
   if (index != 0) standard().adopt(gone);
-  turn.reset();
+  entry.reset();
   adopted_[index] = index != 0;
   all_[index].reset();
 }

@@ -26,8 +26,9 @@ class devices {
   [[nodiscard]] device_state& open(runtime_state& owner, const device_options& options);
   /// From here on no thread of another device begins to poll a shared device.
   void hide(device_state& shared) noexcept;
-  /// A device of which no thread will know any more. `turn` is one at the default device, unless that is it.
-  void close(device_state& gone, poll_gate::turn& turn,
+  /// A device of which no thread will know any more. `entry` is into the gate of the default device, unless `gone` is
+  /// that one.
+  void close(device_state& gone, poll_gate::scoped_entry& entry,
              const std::vector<std::unique_ptr<net::transport>>& transports) noexcept;
 
   [[nodiscard]] device_state& standard() noexcept { return *all_[0]; }
@@ -39,11 +40,11 @@ class devices {
   [[nodiscard]] shared_devices& shared() noexcept { return shared_; }
   [[nodiscard]] bool is_empty() const noexcept;
 
-  /// Calls `what(index, device)`, with null where there is none, while none is opened or closed.
+  /// Calls `visitor(index, device)`, with null where there is none, while none is opened or closed.
   template <class Visit>
-  void visit(const Visit& what) {
+  void visit(const Visit& visitor) {
     const std::scoped_lock lock{mutex_};
-    for (std::uint32_t index = 0; index < all_.size(); ++index) what(index, all_[index].get());
+    for (std::uint32_t index = 0; index < all_.size(); ++index) visitor(index, all_[index].get());
   }
 
  private:

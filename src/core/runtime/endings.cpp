@@ -18,7 +18,7 @@ constexpr const char* destroyed_with_sends =
 }  // namespace
 
 // A poller that found what is withdrawn is inside its gate still, or has left it: after the fence we see which.
-polls_under_way::polls_under_way(runtime_state& of) noexcept : of_{&of} {
+pending_polls::pending_polls(runtime_state& of) noexcept : of_{&of} {
   fence_all_threads();
   of_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
@@ -29,7 +29,7 @@ polls_under_way::polls_under_way(runtime_state& of) noexcept : of_{&of} {
 
 // The lock isn't kept while one waits: a handler may be waiting for it. A device that takes the place of one that goes
 // costs one pass more.
-bool polls_under_way::have_ended() noexcept {
+bool pending_polls::have_ended() noexcept {
   if (inside_ == 0) return true;
   of_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr || device->gate().has_left_since(before_[index])) inside_ &= ~(std::uint64_t{1} << index);
@@ -127,24 +127,24 @@ end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept 
 
 bool end_of_device::go_on() noexcept { return close(false); }
 
-void end_of_device::wait_in_turn() noexcept {
+void end_of_device::wait_for_gate() noexcept {
   for (base::backoff waiting; !close(true);) base::yield_or_pause(waiting);
 }
 
 // Never waits while it has the lock: handlers may make devices.
-bool end_of_device::close(bool in_turn) noexcept {
+bool end_of_device::close(bool may_block) noexcept {
   device_state& gone = **handle_;
   if (gone.is_shared() && !gone.gate().is_free()) return false;
   gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
   const std::uint32_t index = gone.index();
-  poll_gate::turn turn;
-  if (index != 0 && in_turn) {
-    turn.take(of_->default_state().gate());
-  } else if (index != 0 && !turn.try_take(of_->default_state().gate())) {
+  poll_gate::scoped_entry entry;
+  if (index != 0 && may_block) {
+    entry.take(of_->default_state().gate());
+  } else if (index != 0 && !entry.try_take(of_->default_state().gate())) {
     return false;
   }
   of_->print_counters(gone);
-  of_->devices().close(gone, turn, of_->transports());
+  of_->devices().close(gone, entry, of_->transports());
   *handle_ = nullptr;
   if (index != 0) of_->parking().wake_everybody();  // threads that sleep at device 0 serve it now
   return true;

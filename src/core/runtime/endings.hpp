@@ -20,9 +20,9 @@ struct engine_state;
 
 /// The calls of progress() on any device that were under way when it was made, but for the calling thread's own. Those
 /// that begin later see what the calling thread did before.
-class polls_under_way {
+class pending_polls {
  public:
-  explicit polls_under_way(runtime_state& of) noexcept;
+  explicit pending_polls(runtime_state& of) noexcept;
   /// **Blocking**: never, but for a lock that is held briefly.
   [[nodiscard]] bool have_ended() noexcept;
 
@@ -45,7 +45,7 @@ class end_of_name : public ending {
 
  private:
   detail::id_table<>::outdated old_names_;  // until no thread can be looking at them
-  polls_under_way polls_;
+  pending_polls polls_;
 };
 
 class end_of_registration final : public end_of_name {
@@ -75,11 +75,11 @@ class end_of_device final : public ending {
  public:
   end_of_device(runtime_state& of, device_state*& handle) noexcept;
   [[nodiscard]] bool go_on() noexcept override;
-  /// Like `wait`, but in turn with the threads that poll the default device.
-  void wait_in_turn() noexcept;
+  /// Like `wait`, but blocks at the gate of the default device until its poller hands the gate over.
+  void wait_for_gate() noexcept;
 
  private:
-  [[nodiscard]] bool close(bool in_turn) noexcept;
+  [[nodiscard]] bool close(bool may_block) noexcept;
 
   runtime_state* of_;
   device_state** handle_;

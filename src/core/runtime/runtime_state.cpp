@@ -51,7 +51,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   make_packets(settings);
   share_sleep_words();
   neighbours_.find(transports_, rank_, size_);
-  if (options.bind.value_or(settings.bind == base::bind_kind::automatic)) neighbours_.share_out();
+  if (options.bind.value_or(settings.bind == base::bind_kind::automatic)) neighbours_.divide_cores();
   parking_.expect_company(neighbours_.has_company());
   regions_ = std::make_unique<region_table>(rank_, size_, transports_);
   shares_ = std::make_unique<copy_shares>(*regions_, rank_);

@@ -21,7 +21,7 @@ void neighbours::find(std::span<const std::unique_ptr<net::transport>> transport
   }
 }
 
-void neighbours::share_out() {
+void neighbours::divide_cores() {
   const base::processor_set mine = processors_of(self_);
   const auto is_like_me = [&](const auto& each) { return each.second == mine; };
   const auto parts = static_cast<std::size_t>(std::ranges::count_if(all_, is_like_me));

@@ -20,7 +20,7 @@ class neighbours {
   /// Ranks that may all run on the very processors of this one take equal parts of the cores: all of them do so, or
   /// none where there are too few. Keeps the calling thread, and those that it starts from now on, on its part. Ranks
   /// that somebody has bound before are left as they are. **Threads**: as above.
-  void share_out();
+  void divide_cores();
 
   /// What `rank` may run on; nothing where that isn't known.
   [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const;

@@ -25,43 +25,43 @@ clock::time_point end_of(std::chrono::nanoseconds timeout) noexcept {
 
 }  // namespace
 
-bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
-                   const wait_options& options) {
-  if (is_done(what)) return true;
+bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
+                   void* condition, const wait_options& options) {
+  if (is_done(condition)) return true;
   const time_point until = end_of(options.timeout);
   std::uint32_t looks = 0;  // in vain, one after the other
-  turns::given mine;
-  for (std::uint32_t turn = 1;; ++turn) {
+  yield_policy::wait_state mine;
+  for (std::uint32_t iteration = 1;; ++iteration) {
     const bool moved = through.progress();
-    if (is_done(what)) return true;
+    if (is_done(condition)) return true;
     looks = moved ? 0 : looks + 1;
     const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
-    if ((is_patient || turn % looks_per_clock == 0) && clock::now() >= until) return false;
+    if ((is_patient || iteration % looks_per_clock == 0) && clock::now() >= until) return false;
     if (moved || base::yield_to_fibers()) continue;
     if (!is_patient) {
-      if (turns_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]
-        looks = turns_.give_way(looks, mine);
+      if (yields_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]
+        looks = yields_.yield_core(looks, mine);
       else
         detail::std_atomics::pause();
     } else if (options.mode == wait_mode::yield) {
       sched_yield();
-    } else if (park(through, standard, on, is_done, what, until)) {
+    } else if (park(through, standard, on, is_done, condition, until)) {
       return true;
     }
   }
 }
 
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
-bool parking::park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
-                   time_point until) {
+bool parking::park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
+                   void* condition, time_point until) {
   if (look(through, standard) == stillness::busy) {
-    if (is_done(what)) return true;
+    if (is_done(condition)) return true;
     sched_yield();  // another thread is at it, or something waits for a peer
     return false;
   }
   const sleep_scope mine{*this, on, through.index()};
   const last_look last = prepare_sleep(through, standard);
-  if (is_done(what)) return true;
+  if (is_done(condition)) return true;
   if (last.still == stillness::busy) {
     sched_yield();
     return false;
@@ -108,10 +108,10 @@ void parking::enter(sleeper& me) noexcept {
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
   asleep_.fetch_add(1, std::memory_order_relaxed);
   // [parking.count_in] relaxed: as above.
-  for (const completion* each : me.on) awaited_[place_of(each)].fetch_add(1, std::memory_order_relaxed);
+  for (const completion* each : me.on) awaited_[bucket_of(each)].fetch_add(1, std::memory_order_relaxed);
   if (me.on_all) {
     // [parking.count_in] relaxed: as above.
-    for (auto& place : awaited_) place.fetch_add(1, std::memory_order_relaxed);
+    for (auto& sleepers : awaited_) sleepers.fetch_add(1, std::memory_order_relaxed);
   }
   const std::scoped_lock lock{mutex_};
   me.next = first_;
@@ -126,10 +126,10 @@ void parking::leave(sleeper& me) noexcept {
     if (me.next != nullptr) me.next->previous = me.previous;
   }
   for (const completion* each : me.on) {
-    awaited_[place_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [hint] a wake-up too many does no harm
+    awaited_[bucket_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [hint] a wake-up too many does no harm
   }
   if (me.on_all) {
-    for (auto& place : awaited_) place.fetch_sub(1, std::memory_order_relaxed);  // [hint]
+    for (auto& sleepers : awaited_) sleepers.fetch_sub(1, std::memory_order_relaxed);  // [hint]
   }
   asleep_.fetch_sub(1, std::memory_order_relaxed);  // [hint]
 }

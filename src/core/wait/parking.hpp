@@ -17,7 +17,7 @@
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "core/device/device_state.hpp"
-#include "core/wait/turns.hpp"
+#include "core/wait/yield_policy.hpp"
 #include "net/sleep_word.hpp"
 #include "weft/completion.hpp"
 #include "weft/wait.hpp"
@@ -37,7 +37,7 @@ class parking {
     wakes_for_all_ = wakes_for_all;
   }
   /// Whether other ranks may run on the processors of this one. **Threads**: one, before any device is made.
-  void expect_company(bool others) noexcept { turns_.use(others); }
+  void expect_company(bool others) noexcept { yields_.use(others); }
 
   /// Wakes the threads that wait for `object`, after each of its signals. Only its address is used: it may be gone.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept {
@@ -52,7 +52,7 @@ class parking {
     if (asleep_.load(std::memory_order_relaxed) == 0) [[likely]]
       return false;
     // [parking.look] relaxed: also after the signal.
-    return awaited_[place_of(object)].load(std::memory_order_relaxed) != 0;
+    return awaited_[bucket_of(object)].load(std::memory_order_relaxed) != 0;
   }
 
   /// Wakes all sleepers: something besides a signal may let the devices move on.
@@ -78,7 +78,7 @@ class parking {
 
   /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is
   /// true. What it throws comes out.
-  bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+  bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
             const wait_options& options);
 
   /// Whether no thread sleeps or is about to: at the end.
@@ -96,22 +96,22 @@ class parking {
     sleeper* previous = nullptr;
   };
 
-  static constexpr std::size_t places = 64;
-  [[nodiscard]] static std::size_t place_of(const completion* object) noexcept {
-    return reinterpret_cast<std::uintptr_t>(object) / detail::cache_line_bytes % places;
+  static constexpr std::size_t buckets = 64;
+  [[nodiscard]] static std::size_t bucket_of(const completion* object) noexcept {
+    return reinterpret_cast<std::uintptr_t>(object) / detail::cache_line_bytes % buckets;
   }
 
   void wake(const completion* object) noexcept;
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
-  bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* what,
+  bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
             time_point until);
 
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
-  turns turns_;
-  std::atomic<std::uint32_t> asleep_{0};                      // how many sleep, or are about to
-  std::array<std::atomic<std::uint32_t>, places> awaited_{};  // sleepers, by the address of what they wait for
+  yield_policy yields_;
+  std::atomic<std::uint32_t> asleep_{0};                       // how many sleep, or are about to
+  std::array<std::atomic<std::uint32_t>, buckets> awaited_{};  // sleepers, by the address of what they wait for
   std::mutex mutex_;
   sleeper* first_ = nullptr;
 };

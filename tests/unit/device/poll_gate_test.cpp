@@ -41,7 +41,7 @@ TEST(poll_gate, is_handed_to_who_waits_for_a_turn) {
   ASSERT_TRUE(gate.try_enter());
   std::atomic<bool> over{false};
   std::jthread waiting{[&] {
-    const poll_gate::turn turn{gate};
+    const poll_gate::scoped_entry inside{gate};
     EXPECT_TRUE(gate.is_inside());
     over.store(true);
   }};
@@ -75,7 +75,7 @@ TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_th
     for (unsigned i = 0; i < threads; ++i) {
       waiting.emplace_back([&] {
         for (unsigned n = 0; n < turns; ++n) {
-          const poll_gate::turn turn{gate};
+          const poll_gate::scoped_entry inside{gate};
           ++plain;
         }
         going.fetch_sub(1);

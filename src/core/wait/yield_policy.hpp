@@ -18,33 +18,33 @@
 
 namespace weft::core {
 
-class turns {
+class yield_policy {
  public:
-  /// Looks in vain before a turn is given away at first, again when others have run, and again when no other has.
+  /// Looks in vain before the first yield, before the next one if others have run, and before the next one if none has.
   static constexpr std::uint32_t first_look_count = 32;
   static constexpr std::uint32_t next_look_count = 16;
   static constexpr std::uint32_t lone_look_count = 128;
   /// In one wait, so that many threads that wait for nothing go to sleep.
-  static constexpr std::uint32_t turns_max = 1000;
-  static constexpr std::chrono::nanoseconds lone_max{400};  // no other thread has run in a shorter time
-  static constexpr std::chrono::milliseconds turn_max{4};   // the other thread computes
-  static constexpr int pauses_per_turn = 64;
+  static constexpr std::uint32_t yields_max = 1000;
+  static constexpr std::chrono::nanoseconds lone_max{400};       // no other thread has run in a shorter time
+  static constexpr std::chrono::milliseconds yield_time_max{4};  // the other thread computes
+  static constexpr int pauses_per_yield = 64;
 
-  /// What one wait has given so far.
-  struct given {
+  /// How often one wait has yielded so far.
+  struct wait_state {
     std::uint32_t count = 0;
-    std::uint32_t due = first_look_count;  // give way after so many looks
+    std::uint32_t due = first_look_count;  // yield after so many looks
   };
 
   /// **Threads**: one, before anybody waits.
   void use(bool wanted) noexcept { wanted_ = wanted; }
 
-  [[nodiscard]] bool is_due(std::uint32_t looks, const given& mine) const noexcept {
+  [[nodiscard]] bool is_due(std::uint32_t looks, const wait_state& mine) const noexcept {
     return looks >= mine.due && wanted_;
   }
   /// Lets others run, if that has paid lately. **Returns** the looks that count from now on: none where others have
   /// run.
-  [[nodiscard]] std::uint32_t give_way(std::uint32_t looks, given& mine) noexcept;
+  [[nodiscard]] std::uint32_t yield_core(std::uint32_t looks, wait_state& mine) noexcept;
 
  private:
   using clock = base::clock;

@@ -1,4 +1,4 @@
-#include "core/wait/turns.hpp"
+#include "core/wait/yield_policy.hpp"
 
 #include <sched.h>
 
@@ -6,10 +6,10 @@
 
 namespace weft::core {
 
-std::uint32_t turns::give_way(std::uint32_t looks, given& mine) noexcept {
+std::uint32_t yield_policy::yield_core(std::uint32_t looks, wait_state& mine) noexcept {
   constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
   const clock::time_point begin = clock::now();
-  if (mine.count == turns_max ||
+  if (mine.count == yields_max ||
       begin.time_since_epoch().count() < kept_until_.load(std::memory_order_relaxed)) {  // [hint]
     mine.due = never;
     return looks;
@@ -21,8 +21,8 @@ std::uint32_t turns::give_way(std::uint32_t looks, given& mine) noexcept {
     mine.due = looks + lone_look_count;
     return looks;
   }
-  if (end - begin > turn_max) {
-    kept_until_.store((end + pauses_per_turn * (end - begin)).time_since_epoch().count(),
+  if (end - begin > yield_time_max) {
+    kept_until_.store((end + pauses_per_yield * (end - begin)).time_since_epoch().count(),
                       std::memory_order_relaxed);  // [hint]
     mine.due = never;
     return looks;
