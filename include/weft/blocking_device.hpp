@@ -74,13 +74,13 @@ class blocking_device {
 
   template <class Post>
   completion_record run(Post post, const named& operation) {
-    return run_erased({&post, [](void* what, completion& local,
-                                 void* context) { return (*static_cast<Post*>(what))(local, context); }},
+    return run_erased({&post, [](void* callable, completion& local,
+                                 void* context) { return (*static_cast<Post*>(callable))(local, context); }},
                       operation);
   }
   struct erased_post {
-    void* what;
-    status (*post)(void* what, completion& local, void* context);
+    void* callable;
+    status (*post)(void* callable, completion& local, void* context);
   };
   completion_record run_erased(const erased_post& post, const named& operation);
   [[nodiscard]] status post_again(const erased_post& post, call& me, shortage lacks);

@@ -56,7 +56,7 @@ class [[nodiscard]] completion_record {
   ~completion_record() { release(); }
 
   /// The operation that completed.
-  [[nodiscard]] weft::operation operation() const noexcept { return raw_.what; }
+  [[nodiscard]] weft::operation operation() const noexcept { return raw_.opcode; }
   /// The rank at the other end: a message's source, a post's target.
   [[nodiscard]] std::uint32_t peer() const noexcept { return raw_.peer; }
   /// The rank that a message came from.
@@ -69,7 +69,7 @@ class [[nodiscard]] completion_record {
   ///
   /// **Buffer**: valid until the record is moved from or destroyed; up to 40 bytes lie in the record itself.
   [[nodiscard]] std::span<const std::byte> data() const noexcept {
-    if (raw_.place == detail::payload_place::in_record) return {raw_.payload, raw_.inline_bytes};
+    if (raw_.location == detail::payload_location::in_record) return {raw_.payload, raw_.inline_bytes};
     const auto where = raw_.referred();
     return {static_cast<const std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
   }
@@ -78,20 +78,20 @@ class [[nodiscard]] completion_record {
 
   /// The payload, writable: it belongs to this record alone. Empty for the buffer of a post.
   [[nodiscard]] std::span<std::byte> mutable_data() noexcept {
-    if (raw_.place == detail::payload_place::in_record) return {raw_.payload, raw_.inline_bytes};
+    if (raw_.location == detail::payload_location::in_record) return {raw_.payload, raw_.inline_bytes};
     const auto where = raw_.referred();
-    if (raw_.place == detail::payload_place::borrowed) return {};
+    if (raw_.location == detail::payload_location::borrowed) return {};
     return {static_cast<std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
   }
 
   /// Of a receive: the size of the message that was sent, also if it did not fit into the buffer.
   [[nodiscard]] std::uint64_t message_bytes() const noexcept {
-    return raw_.place == detail::payload_place::in_record ? raw_.inline_bytes : raw_.referred().message_bytes;
+    return raw_.location == detail::payload_location::in_record ? raw_.inline_bytes : raw_.referred().message_bytes;
   }
 
   /// The `.context` of the post; null for arrived messages.
   [[nodiscard]] void* context() const noexcept {
-    return raw_.place == detail::payload_place::borrowed ? raw_.referred().context : nullptr;
+    return raw_.location == detail::payload_location::borrowed ? raw_.referred().context : nullptr;
   }
 
   /// `errc::none`, or why the operation failed.
@@ -102,13 +102,13 @@ class [[nodiscard]] completion_record {
   [[nodiscard]] detail::raw_record& raw() noexcept { return raw_; }
   /// Forgets the payload without giving it back.
   void detach() noexcept {
-    raw_.place = detail::payload_place::in_record;
+    raw_.location = detail::payload_location::in_record;
     raw_.inline_bytes = 0;
   }
 
  private:
   void release() noexcept {
-    if (raw_.place != detail::payload_place::owned) return;
+    if (raw_.location != detail::payload_location::owned) return;
     const auto where = raw_.referred();
     where.owner->release(where.data, static_cast<std::size_t>(where.bytes));
     detach();

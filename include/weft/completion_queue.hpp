@@ -47,7 +47,7 @@ class completion_queue final : public completion {
       return pop_unbounded();
     if (!bounded_->has_one_lane()) [[unlikely]]
       return pop_among();
-    lane::place found;
+    lane::ready_slot found;
     if (!bounded_->first_lane().find_first(found)) return std::nullopt;
     return pop_at(found);
   }
@@ -70,7 +70,7 @@ class completion_queue final : public completion {
 
   friend class core::registrations;
 
-  [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(const lane::place& found) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(const lane::ready_slot& found) noexcept {
     std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice
     if (!bounded_->first_lane().take_first(found, out->raw())) empty(out);
     return out;

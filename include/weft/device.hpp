@@ -110,7 +110,7 @@ class device {
     // The compiler mostly knows the options here, and removes the question and the options.
     if (detail::goes_inline(bytes, options)) [[likely]]
       return detail::fast_post_am(*state_, {peer, options.device}, to, bytes, options.tag);
-    return post_any_am(peer, to, bytes, local, detail::anew(options));
+    return post_any_am(peer, to, bytes, local, detail::copy_of(options));
   }
   /// Sends a list of buffers as one active message; a long one travels in packets. **Buffer**: the list and its buffers
   /// as above.
@@ -148,7 +148,7 @@ class device {
         detail::goes_inline(bytes, options) && &local.runtime() == runtime_) [[likely]] {
       return detail::fast_post_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
     }
-    return post_any_send(peer, bytes, local, detail::anew(options));
+    return post_any_send(peer, bytes, local, detail::copy_of(options));
   }
   /// Sends a list of buffers as one message; a long one travels in packets. **Buffer**: the list and its buffers as
   /// above.
@@ -173,7 +173,7 @@ class device {
         !options.any_tag && &local.runtime() == runtime_) [[likely]] {
       return detail::fast_post_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
     }
-    return post_any_recv(peer, buffer, local, detail::anew(options));
+    return post_any_recv(peer, buffer, local, detail::copy_of(options));
   }
   /// Receives one message into a list of buffers, filled one after the other. **Buffer**: the list and its buffers as
   /// above.
@@ -211,7 +211,7 @@ class device {
         detail::fast_put(*state_, peer, bytes, to)) [[likely]] {
       return status::done();
     }
-    return post_any_put(peer, bytes, to, local, detail::anew(options));
+    return post_any_put(peer, bytes, to, local, detail::copy_of(options));
   }
   /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers as above.
   status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
@@ -229,7 +229,7 @@ class device {
         detail::fast_get(*state_, peer, buffer, from)) [[likely]] {
       return status::done();
     }
-    return post_any_get(peer, buffer, from, local, detail::anew(options));
+    return post_any_get(peer, buffer, from, local, detail::copy_of(options));
   }
 
   /// Combines a word of a region of rank `peer` with `operand`, atomically with respect to all remote atomics on that
@@ -257,10 +257,10 @@ class device {
   /// active message, put, receive or get (yan2025-lci, table 1). **Buffer**: as for that operation. **Errors**: those
   /// of that operation; `invalid_argument` for a receive with a remote completion, which is no operation, for a receive
   /// or get into constant memory, and for a send with `.any_tag`.
-  status post_comm(direction way, std::uint32_t peer, const_buffer_ref bytes, completion& local,
+  status post_comm(direction data_direction, std::uint32_t peer, const_buffer_ref bytes, completion& local,
                    const post_comm_options& options = {});
   /// The overload for memory that can be written, which receives and gets need. **Buffer**: as for the operation.
-  status post_comm(direction way, std::uint32_t peer, buffer_ref buffer, completion& local,
+  status post_comm(direction data_direction, std::uint32_t peer, buffer_ref buffer, completion& local,
                    const post_comm_options& options = {});
 
   /// Returns once the target has all puts and atomics, and all messages with `.complete_at = delivered`, that this rank
@@ -359,7 +359,7 @@ class device {
   status post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                       const post_get_options& options);
 
-  status post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
+  status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);
 
   hook add_hook_node(std::unique_ptr<detail::hook_node> made);

@@ -32,8 +32,8 @@ enum class errc : std::uint8_t {
 /// All functions: **Blocking**: never. **Threads**: any. **Errors**: none, but the constructor's `std::bad_alloc`.
 class error : public std::runtime_error {
  public:
-  /// `what` is for people, `code` for programs.
-  error(errc code, const std::string& what);
+  /// `description` is for people, `code` for programs.
+  error(errc code, const std::string& description);
 
   /// The kind of the error.
   [[nodiscard]] errc code() const noexcept { return code_; }

@@ -136,11 +136,11 @@ class fiber_scheduler {
     stored kept(std::forward<Function>(function));
     const begun begin = prepare(options, sizeof(stored), alignof(stored));
     ::new (begin.function) stored(std::move(kept));
-    return start(begin, [](void* what) {
-      stored& called = *static_cast<stored*>(what);
+    return start(begin, [](void* callable) {
+      stored& called = *static_cast<stored*>(callable);
       struct at_end {
-        stored& what;
-        ~at_end() { what.~stored(); }
+        stored& callable;
+        ~at_end() { callable.~stored(); }
       } const end{called};
       called();
     });

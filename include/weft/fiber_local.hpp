@@ -13,7 +13,7 @@ namespace fibers {
 
 /// The pointer that the running fiber, or thread, keeps for `key`: null at first. When the fiber or thread ends, a
 /// pointer that is not null is given to `end`. **Errors**: std::bad_alloc.
-[[nodiscard]] void*& local_place(std::uint64_t key, void (*end)(void*) noexcept);
+[[nodiscard]] void*& local_pointer(std::uint64_t key, void (*end)(void*) noexcept);
 /// A key that was never used before.
 [[nodiscard]] std::uint64_t next_local_key() noexcept;
 
@@ -33,9 +33,9 @@ class fiber_local {
 
   /// The value of the calling fiber or thread.
   [[nodiscard]] Type& get() {
-    if (void* const mine = place(); mine != nullptr) return *static_cast<Type*>(mine);
+    if (void* const mine = pointer(); mine != nullptr) return *static_cast<Type*>(mine);
     auto made = std::make_unique<Type>();  // its constructor may use others, which moves pointers
-    place() = made.get();
+    pointer() = made.get();
     return *made.release();
   }
   /// The value of the calling fiber or thread.
@@ -45,8 +45,8 @@ class fiber_local {
 
  private:
   static_assert(std::is_nothrow_destructible_v<Type>, "its end may not throw");
-  [[nodiscard]] void*& place() const {
-    return fibers::local_place(key_, [](void* what) noexcept { delete static_cast<Type*>(what); });
+  [[nodiscard]] void*& pointer() const {
+    return fibers::local_pointer(key_, [](void* value) noexcept { delete static_cast<Type*>(value); });
   }
 
   std::uint64_t key_;

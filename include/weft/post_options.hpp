@@ -173,7 +173,7 @@ class message_source {
 /// A copy of the options: if an inlined call has two branches, only the branch that needs the options in memory writes
 /// them there.
 template <class Options>
-[[nodiscard]] constexpr Options anew(const Options& in) noexcept {
+[[nodiscard]] constexpr Options copy_of(const Options& in) noexcept {
   return in;
 }
 

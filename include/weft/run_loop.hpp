@@ -55,10 +55,10 @@ class run_loop {
   run_loop(const run_loop&) = delete;
   run_loop& operator=(const run_loop&) = delete;
 
-  /// Makes `what` ready, so that the next `run_ready` starts it, and keeps it until its end. A later call of
+  /// Makes `new_task` ready, so that the next `run_ready` starts it, and keeps it until its end. A later call of
   /// `run_ready`, `poll` or `run` throws its exception. An empty task ends the process. **Threads**: any, with any kind
   /// of device.
-  void spawn(task<> what);
+  void spawn(task<> new_task);
 
   /// The number of spawned tasks that have not ended.
   [[nodiscard]] std::size_t spawned() const noexcept;
@@ -103,16 +103,16 @@ class run_loop {
   /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; the exception of a spawned task.
   bool run(const wait_options& options = {});
 
-  /// Starts `what` at once, makes progress and runs ready coroutines until it has ended. **Blocking**: until then.
-  /// **Returns**: the result of `what`. **Errors**: the exception of `what`; `invalid_state` inside a handler, a hook
-  /// or a node of a graph; the exception of a spawned task, which ends the call, and destroys `what`. So spawn tasks
-  /// that throw only if no other thread runs the loop, and no executor its coroutines.
+  /// Starts `awaited` at once, makes progress and runs ready coroutines until it has ended. **Blocking**: until then.
+  /// **Returns**: the result of `awaited`. **Errors**: the exception of `awaited`; `invalid_state` inside a handler, a
+  /// hook or a node of a graph; the exception of a spawned task, which ends the call, and destroys `awaited`. So spawn
+  /// tasks that throw only if no other thread runs the loop, and no executor its coroutines.
   template <class T>
-  T run(task<T> what) {
+  T run(task<T> awaited) {
     class end_of_task final : public detail::task_owner {
      public:
       explicit end_of_task(run_loop& in) noexcept : in_{&in} {}
-      void ended(detail::task_promise_base& /*what*/) noexcept override { in_->set(has_ended_); }
+      void ended(detail::task_promise_base& /*promise*/) noexcept override { in_->set(has_ended_); }
       // [run_loop.ended] acquire <- [run_loop.end]: what the task did.
       [[nodiscard]] bool has_ended() const noexcept { return has_ended_.load(std::memory_order_acquire); }
 
@@ -120,7 +120,7 @@ class run_loop {
       run_loop* in_;
       std::atomic<bool> has_ended_{false};
     } end{*this};
-    const auto task_itself = what.coroutine_;
+    const auto task_itself = awaited.coroutine_;
     if (!task_itself) detail::await_misuse(detail::task_is_empty);
     task_itself.promise().start(task_itself, nullptr, &end);
     detail::resume(task_itself);
@@ -166,21 +166,21 @@ class run_loop {
   [[nodiscard]] detail::barrier_awaiter barrier();
 
   /// Ends a hook as its destructor does, but the coroutine waits, not the thread. Afterwards only the destructor of
-  /// `what` may be called, which does nothing. If there is nothing to end, the coroutine goes on at once. If the task
-  /// is destroyed meanwhile, the destructor of `what` ends it. **Threads**: those of the destructor. **Errors**: those
+  /// `ended` may be called, which does nothing. If there is nothing to end, the coroutine goes on at once. If the task
+  /// is destroyed meanwhile, the destructor of `ended` ends it. **Threads**: those of the destructor. **Errors**: those
   /// of the destructor; `std::bad_alloc`.
-  [[nodiscard]] detail::end_awaiter end(hook& what);
+  [[nodiscard]] detail::end_awaiter end(hook& ended);
   /// The end of a registration.
-  [[nodiscard]] detail::end_awaiter end(registration& what);
+  [[nodiscard]] detail::end_awaiter end(registration& ended);
   /// The end of a matching engine.
-  [[nodiscard]] detail::end_awaiter end(matching_engine& what);
+  [[nodiscard]] detail::end_awaiter end(matching_engine& ended);
   /// The end of a device. **Errors**: also `invalid_argument` for the default device and for the loop's own.
-  [[nodiscard]] detail::end_awaiter end(device& what);
+  [[nodiscard]] detail::end_awaiter end(device& ended);
 
-  /// Starts `what`, and awaits its end (`graph::start`).
-  [[nodiscard]] auto start(graph& what) {
-    const auto post = [&what](completion& local, void* context) {
-      what.start(local, context);
+  /// Starts `awaited`, and awaits its end (`graph::start`).
+  [[nodiscard]] auto start(graph& awaited) {
+    const auto post = [&awaited](completion& local, void* context) {
+      awaited.start(local, context);
       return status::posted(0);
     };
     return detail::operation_awaiter<decltype(post)>{state(), operation::graph, 0, 0, post};
@@ -340,16 +340,16 @@ class run_loop {
     return 0;
   }
   template <class Options, class Call>
-  detail::operation_awaiter<detail::post_call<Options, Call>> post_of(operation what, std::uint32_t peer,
+  detail::operation_awaiter<detail::post_call<Options, Call>> post_of(operation opcode, std::uint32_t peer,
                                                                       const Options& options, Call call) {
     using post = detail::post_call<Options, Call>;
-    return detail::operation_awaiter<post>{state(), what, peer, tag_of(options), post{through_, options, call}};
+    return detail::operation_awaiter<post>{state(), opcode, peer, tag_of(options), post{through_, options, call}};
   }
   template <class Buffer, class Options, class Call>
   detail::operation_awaiter<detail::post_call_with<Buffer, Options, Call>> post_with(  //
-      operation what, std::uint32_t peer, Buffer&& bytes, const Options& options, Call call) {
+      operation opcode, std::uint32_t peer, Buffer&& bytes, const Options& options, Call call) {
     using post = detail::post_call_with<Buffer, Options, Call>;
-    return detail::operation_awaiter<post>{state(), what, peer, tag_of(options),
+    return detail::operation_awaiter<post>{state(), opcode, peer, tag_of(options),
                                            post{through_, options, call, std::move(bytes)}};
   }
   template <class Call>

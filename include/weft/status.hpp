@@ -67,8 +67,8 @@ class [[nodiscard]] status {
  private:
   enum class state : std::uint8_t { done, posted, retry };
 
-  constexpr status(state what, shortage reason, std::uint64_t ticket) noexcept
-      : ticket_{ticket}, code_{static_cast<std::uint64_t>(what) | static_cast<std::uint64_t>(reason) << 8} {}
+  constexpr status(state answer, shortage reason, std::uint64_t ticket) noexcept
+      : ticket_{ticket}, code_{static_cast<std::uint64_t>(answer) | static_cast<std::uint64_t>(reason) << 8} {}
 
   std::uint64_t ticket_;
   std::uint64_t code_;  // state and shortage in one word, which travels in a register

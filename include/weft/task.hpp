@@ -28,7 +28,7 @@ inline constexpr const char* task_is_empty = "an empty task is awaited or starte
 class task_owner {
  public:
   /// The task has ended; it may be destroyed here.
-  virtual void ended(task_promise_base& what) noexcept = 0;
+  virtual void ended(task_promise_base& promise) noexcept = 0;
 
  protected:
   ~task_owner() = default;

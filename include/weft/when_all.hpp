@@ -26,7 +26,7 @@ class joint : public waiting_point, public task_owner {
   joint(const joint&) = delete;
   joint& operator=(const joint&) = delete;
 
-  void ended(task_promise_base& /*what*/) noexcept final {
+  void ended(task_promise_base& /*promise*/) noexcept final {
     // [when_all.ended] acq_rel -> [when_all.ended]: what each task did. Unless this task is the last one, this object
     // may be destroyed from here on.
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) transfer(then_);
@@ -47,8 +47,8 @@ class joint : public waiting_point, public task_owner {
   }
 
   template <class T>
-  void add(task<T>& what) {
-    const auto coroutine = what.coroutine_;
+  void add(task<T>& added) {
+    const auto coroutine = added.coroutine_;
     if (!coroutine) await_misuse(task_is_empty);
     task_promise<T>& promise = coroutine.promise();
     promise.start(coroutine, nullptr, this);
@@ -70,8 +70,8 @@ class joint : public waiting_point, public task_owner {
     }
   }
   template <class T>
-  [[nodiscard]] static bool abandon(task<T>& what, ready_node& root) noexcept {
-    waiting_point* const at = what.coroutine_.promise().at;
+  [[nodiscard]] static bool abandon(task<T>& abandoned, ready_node& root) noexcept {
+    waiting_point* const at = abandoned.coroutine_.promise().at;
     return at != nullptr && at->abandon(root);
   }
 

@@ -79,7 +79,7 @@ void transfer_to_all(ready_node* first) {
 posting::posting(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag) noexcept
     : loop_{&loop} {
   raw_record& raw = record_.raw();
-  raw.what = opcode;
+  raw.opcode = opcode;
   raw.peer = peer;
   raw.tag = tag;
 }
@@ -107,7 +107,7 @@ bool posting::begin() {
 // Whether the coroutine is suspended. Unless it is kept until here, it may have gone on, in another thread, as soon as
 // the operation was posted: then nothing of it may be touched.
 bool posting::settle(status answer, bool is_kept) noexcept {
-  return answer.is_posted() && (!is_kept || is_under_way(answer.ticket()));
+  return answer.is_posted() && (!is_kept || publish_ticket(answer.ticket()));
 }
 
 bool posting::post_again() noexcept {
@@ -133,7 +133,7 @@ completion_record posting::end() {
   resumed();
   if (failure_) std::rethrow_exception(failure_);
   raw_record& raw = record_.raw();
-  if (raw.place == payload_place::borrowed) {
+  if (raw.location == payload_location::borrowed) {
     raw_record::reference data = raw.referred();
     data.context = nullptr;  // it was ours
     raw.refer(data);
@@ -155,7 +155,7 @@ bool receiving::begin() {
   return posting::begin();
 }
 
-bool receiving::is_under_way(std::uint64_t ticket) noexcept {
+bool receiving::publish_ticket(std::uint64_t ticket) noexcept {
   const std::stop_token stop = stop_;
   device& through = loop().through();
   std::uint64_t none = 0;

@@ -22,7 +22,7 @@ void locals::end() noexcept {
   }
 }
 
-void*& local_place(std::uint64_t key, void (*at_end)(void*) noexcept) {
+void*& local_pointer(std::uint64_t key, void (*at_end)(void*) noexcept) {
   static thread_local locals of_thread;
   const worker* const here = worker::here();
   fiber_state* const me = here == nullptr ? nullptr : here->running();

@@ -256,9 +256,9 @@ void graph_state::fire_end(graph_part& /*part*/) noexcept {
   weft::runtime& runtime = through_->runtime();
   detail::raw_record raw;
   raw.peer = runtime.rank();
-  raw.what = operation::graph;
+  raw.opcode = operation::graph;
   raw.error = error_.load(std::memory_order_relaxed);  // [own] every node's end comes before
-  raw.place = detail::payload_place::borrowed;
+  raw.location = detail::payload_location::borrowed;
   raw.refer({nullptr, 0, nullptr, context_});
   // [graph.end] release -> [graph.idle], [graph.start]: what the nodes did.
   running_.store(false, std::memory_order_release);

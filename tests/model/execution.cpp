@@ -25,7 +25,7 @@ bool execution::run(const std::function<void()>& body, chooser& choices, bool tr
   threads_[0].at = state::ready;
   threads_[0].context.prepare(&main_entry, this);
   const std::uint32_t slot = detail::cached_thread_slot;
-  detail::pop_turn = 253;  // so that a few pops see turns of both kinds
+  detail::pop_count = 253;  // so that a few pops see turns of both kinds
   while (!over_) {
     detail::cached_thread_slot = threads_[current_].slot;
     threads_[current_].context.resume();

@@ -238,7 +238,7 @@ void matched_or_cancelled() {
     posted[i].is(match_policy::rank_tag, 0, 7, i);
     post(*shared.object, posted[i], pairs[0]);
   }
-  place_of_the_engine = posted[0].place.load(std::memory_order_relaxed);
+  place_of_the_engine = posted[0].location.load(std::memory_order_relaxed);
   bool cancelled = false;
   threads(
       [&] {

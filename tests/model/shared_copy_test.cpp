@@ -15,7 +15,7 @@ namespace {
 
 using namespace weft::model;
 using weft::core::shared_piece;
-using share = weft::core::basic_copy_share<model_atomics>;
+using share = weft::core::basic_copy_state<model_atomics>;
 
 class model_shared_copy : public ::testing::Test {
  protected:

@@ -22,17 +22,17 @@ class counting_owner final : public detail::payload_owner {
 [[nodiscard]] inline completion_record owned_record(counting_owner& owner, std::span<std::byte> bytes,
                                                     std::uint64_t tag) {
   detail::raw_record raw;
-  raw.what = operation::message;
+  raw.opcode = operation::message;
   raw.peer = 3;
   raw.tag = tag;
-  raw.place = detail::payload_place::owned;
+  raw.location = detail::payload_location::owned;
   raw.refer({bytes.data(), bytes.size(), &owner, nullptr});
   return completion_record{raw};
 }
 
 [[nodiscard]] inline completion_record failed_record(errc why) {
   detail::raw_record raw;
-  raw.what = operation::active_message;
+  raw.opcode = operation::active_message;
   raw.error = why;
   return completion_record{raw};
 }

@@ -47,8 +47,8 @@ concept owned_buffer = !std::is_reference_v<Buffer> && !std::is_const_v<Buffer> 
 /// An operation and the coroutine that awaits it.
 class posting : public suspension {
  public:
-  /// `what`, `peer` and `tag` are in the record if the post is *done*.
-  posting(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag) noexcept;
+  /// `opcode`, `peer` and `tag` are in the record if the post is *done*.
+  posting(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag) noexcept;
 
   /// It is complete. **Threads**: the one that signals the completion. **Returns**: whether the coroutine is ready.
   [[nodiscard]] bool complete(completion_record&& with) noexcept;
@@ -68,7 +68,7 @@ class posting : public suspension {
 
   virtual status post(completion& local, void* context) = 0;
   /// After the post of a receive: publishes its ticket. **Returns**: whether the operation is under way.
-  [[nodiscard]] virtual bool is_under_way(std::uint64_t /*ticket*/) noexcept { return true; }
+  [[nodiscard]] virtual bool publish_ticket(std::uint64_t /*ticket*/) noexcept { return true; }
   /// Whether the coroutine was abandoned or asked to stop.
   [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
 
@@ -88,8 +88,8 @@ class posting : public suspension {
 template <class Post>
 class operation_awaiter : public posting {
  public:
-  operation_awaiter(core::run_loop_state& loop, operation what, std::uint32_t peer, std::uint64_t tag, Post post)
-      : posting{loop, what, peer, tag}, post_{std::move(post)} {}
+  operation_awaiter(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag, Post post)
+      : posting{loop, opcode, peer, tag}, post_{std::move(post)} {}
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -115,7 +115,7 @@ class receiving : public posting {
 
  protected:
   ~receiving() = default;
-  [[nodiscard]] bool is_under_way(std::uint64_t ticket) noexcept final;
+  [[nodiscard]] bool publish_ticket(std::uint64_t ticket) noexcept final;
   [[nodiscard]] bool is_stopped() noexcept final { return is_abandoned || stop_.stop_requested(); }
   [[nodiscard]] bool begin();
   [[nodiscard]] completion_record end();
@@ -161,7 +161,7 @@ class owning_awaiter final : public Awaiter {
     completion_record done = Awaiter::await_resume();
     received<Buffer> out{std::move(done), std::move(this->post_.buffer)};
     raw_record& raw = out.record.raw();
-    if (raw.place == payload_place::borrowed) {  // an array, or a short string, has moved with the container
+    if (raw.location == payload_location::borrowed) {  // an array, or a short string, has moved with the container
       raw_record::reference data = raw.referred();
       if (data.data != nullptr) data.data = std::data(out.buffer);
       raw.refer(data);

@@ -88,7 +88,7 @@ class id_table {
     // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
     table* current = newest_.load(std::memory_order_acquire);
     if (current == nullptr) return nullptr;
-    entry& seen = current->entries()[place(id, 0, current->mask)];
+    entry& seen = current->entries()[index_of(id, 0, current->mask)];
     // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible.
     if (seen.key.load(std::memory_order_acquire) != (present_mark << 32 | id)) return nullptr;
     // [id_table.object] relaxed <- [id_table.fill]: written once, before the key.
@@ -114,7 +114,7 @@ class id_table {
     // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
     table* current = newest_.load(std::memory_order_relaxed);
     for (std::uint32_t probe = 0;; ++probe) {
-      entry& seen = current->entries()[place(id, probe, current->mask)];
+      entry& seen = current->entries()[index_of(id, probe, current->mask)];
       // [id_table.mine] relaxed <- [id_table.publish]: under the lock.
       if (static_cast<std::uint32_t>(seen.key.load(std::memory_order_relaxed)) != id) continue;
       // [id_table.withdraw] release -> [id_table.probe], [id_table.copy]: what was done before is visible to whoever
@@ -182,7 +182,7 @@ class id_table {
 
   // Small dense ids are found where they say; those that collide there go on from a scattered place, so that ids in
   // regular steps don't pile up.
-  static std::size_t place(std::uint32_t id, std::uint32_t probe, std::size_t mask) noexcept {
+  static std::size_t index_of(std::uint32_t id, std::uint32_t probe, std::size_t mask) noexcept {
     if (probe == 0) return id & mask;
     const std::uint64_t scattered = (id + std::uint64_t{1}) * 0x9e3779b97f4a7c15u >> 32;
     return (scattered + probe) & mask;
@@ -191,7 +191,7 @@ class id_table {
   // Unknown: not in this table.
   static id_entry search(table& in, std::uint32_t id) noexcept {
     for (std::uint32_t probe = 0;; ++probe) {
-      entry& seen = in.entries()[place(id, probe, in.mask)];
+      entry& seen = in.entries()[index_of(id, probe, in.mask)];
       // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible. A free entry ends
       // the search: entries fill up in the order of probing and never become free again.
       const std::uint64_t key = seen.key.load(std::memory_order_acquire);
@@ -285,7 +285,7 @@ class id_table {
 
   static void fill(table& target, std::uint32_t id, std::uint64_t mark, void* object) noexcept {
     for (std::uint32_t probe = 0;; ++probe) {
-      entry& free = target.entries()[place(id, probe, target.mask)];
+      entry& free = target.entries()[index_of(id, probe, target.mask)];
       // [id_table.mine] relaxed <- [id_table.publish]: under the lock.
       if (free.key.load(std::memory_order_relaxed) != 0) continue;
       // [id_table.fill] relaxed -> [id_table.object]: the key publishes it.

@@ -34,7 +34,7 @@
 namespace weft::detail {
 
 /// Counts the pops of a thread that has no lane. Initial-exec for the reason given in thread_slot.hpp.
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uint32_t pop_turn = 0;
+[[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uint32_t pop_count = 0;
 
 template <class Record, class Atomics = std_atomics>
 class laned_queue {
@@ -89,25 +89,25 @@ class laned_queue {
   [[nodiscard]] bool try_pop(Record& record) noexcept {
     if (has_one_lane()) return first_.try_pop(record);
     lane* const mine = own_lane();
-    if (mine != nullptr && mine->next_turn() % own_turns != 0 && mine->try_pop(record)) return true;
+    if (mine != nullptr && mine->count_pop() % own_pops_max != 0 && mine->try_pop(record)) return true;
     return try_pop_among(record);
   }
 
   /// Whether there is no more than one lane yet: then its two steps may be used in place of `try_pop`.
   [[nodiscard]] bool has_one_lane() const noexcept {
     // [laned_queue.single] relaxed <- [laned_queue.open]: the first lane is always there.
-    return endpoint_of_.load(std::memory_order_relaxed) == 1;
+    return in_use_.load(std::memory_order_relaxed) == 1;
   }
   [[nodiscard]] lane& first_lane() noexcept { return first_; }
 
   /// Whether nothing is ready: each lane was empty at some time during the call. Reads only.
   [[nodiscard]] bool is_empty() const noexcept {
-    // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
-    const std::uint32_t ways = endpoint_of_.load(std::memory_order_acquire);
-    for (std::uint32_t index = 0; index < (ways & lanes_mask); ++index) {
+    // [laned_queue.in_use] acquire <- [laned_queue.open]: the lanes are made.
+    const std::uint32_t in_use = in_use_.load(std::memory_order_acquire);
+    for (std::uint32_t index = 0; index < (in_use & lanes_mask); ++index) {
       if (!at(index).is_empty()) return false;
     }
-    return (ways & rest_in_use) == 0 || rest_.is_empty();
+    return (in_use & rest_in_use) == 0 || rest_.is_empty();
   }
 
   /// Records that fit into one lane.
@@ -116,9 +116,9 @@ class laned_queue {
   /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
   [[nodiscard]] std::size_t approximate_size() noexcept {
     std::size_t out = rest_.approximate_size();
-    // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
-    const std::uint32_t ways = endpoint_of_.load(std::memory_order_acquire);
-    for (std::uint32_t index = 0; index < (ways & lanes_mask); ++index) out += at(index).approximate_size();
+    // [laned_queue.in_use] acquire <- [laned_queue.open]: the lanes are made.
+    const std::uint32_t in_use = in_use_.load(std::memory_order_acquire);
+    for (std::uint32_t index = 0; index < (in_use & lanes_mask); ++index) out += at(index).approximate_size();
     return out;
   }
 
@@ -130,7 +130,7 @@ class laned_queue {
   static constexpr std::uint32_t rest_in_use = 0x100;
   // Pops from a thread's own lane in a row. Each that takes another thread's record instead makes that one look
   // elsewhere, too, and costs both about as much as a hundred pops.
-  static constexpr std::uint32_t own_turns = 1024;
+  static constexpr std::uint32_t own_pops_max = 1024;
 
   [[nodiscard]] lane* own_lane() const noexcept { return by_slot_[cached_thread_slot]; }
 
@@ -153,7 +153,7 @@ class laned_queue {
     const std::uint32_t slot = this_thread_slot();
     if (by_slot_[slot] != nullptr) return by_slot_[slot];
     // [laned_queue.closed] relaxed <- [laned_queue.open]: where it is not seen, the lock comes.
-    if ((endpoint_of_.load(std::memory_order_relaxed) & rest_in_use) != 0) return nullptr;
+    if ((in_use_.load(std::memory_order_relaxed) & rest_in_use) != 0) return nullptr;
     const std::scoped_lock lock{opening_};
     lane* const mine = slot < thread_slots_max ? make_lane() : nullptr;
     if (mine != nullptr) {
@@ -161,8 +161,8 @@ class laned_queue {
     } else {
       lanes_ = taken_;  // later threads use the common lane
     }
-    // [laned_queue.open] release -> [laned_queue.ways], [laned_queue.single], [laned_queue.closed]: the lane.
-    endpoint_of_.store(open_ | (mine != nullptr ? 0 : rest_in_use), std::memory_order_release);
+    // [laned_queue.open] release -> [laned_queue.in_use], [laned_queue.single], [laned_queue.closed]: the lane.
+    in_use_.store(open_ | (mine != nullptr ? 0 : rest_in_use), std::memory_order_release);
     return mine;
   }
 
@@ -193,14 +193,15 @@ class laned_queue {
 
   // From all lanes, beginning with another one each time: from time to time, and if the own lane is empty.
   [[gnu::noinline]] bool try_pop_among(Record& record) noexcept {
-    // [laned_queue.ways] acquire <- [laned_queue.open]: the lanes are made.
-    const std::uint32_t ways = endpoint_of_.load(std::memory_order_acquire);
+    // [laned_queue.in_use] acquire <- [laned_queue.open]: the lanes are made.
+    const std::uint32_t in_use = in_use_.load(std::memory_order_acquire);
     lane* const mine = own_lane();
-    // A count of its own for each queue: of one that several queues share, some would never see the turn that counts.
-    const std::uint32_t turn = mine != nullptr ? mine->turn() : ++pop_turn;
-    const std::uint32_t open = ways & lanes_mask;
-    const std::uint32_t count = open + ((ways & rest_in_use) != 0 ? 1 : 0);
-    std::uint32_t index = turn / own_turns % count;
+    // A count of its own for each queue: if several queues shared one count, some of them might never look into other
+    // lanes.
+    const std::uint32_t pops = mine != nullptr ? mine->pops() : ++pop_count;
+    const std::uint32_t open = in_use & lanes_mask;
+    const std::uint32_t count = open + ((in_use & rest_in_use) != 0 ? 1 : 0);
+    std::uint32_t index = pops / own_pops_max % count;
     for (std::uint32_t looked = 0; looked < count; ++looked) {
       if (index < open ? at(index).try_pop(record) : rest_.try_pop(record)) return true;
       if (++index == count) index = 0;
@@ -212,7 +213,7 @@ class laned_queue {
   lane first_;
 
   // Written once for each lane.
-  word endpoint_of_{1};  // the number of open lanes, and whether threads use the common lane
+  word in_use_{1};  // the number of open lanes, and whether threads use the common lane
   std::uint32_t open_ = 1;
   std::uint32_t taken_ = 0;
   std::uint32_t lanes_;

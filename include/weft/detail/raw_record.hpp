@@ -26,8 +26,8 @@ enum class operation : std::uint8_t {
 };
 
 /// The name of an operation, as in `put_signal`. **Blocking**: never. **Threads**: any. **Errors**: none.
-[[nodiscard]] constexpr const char* name_of(operation what) noexcept {
-  switch (what) {
+[[nodiscard]] constexpr const char* name_of(operation opcode) noexcept {
+  switch (opcode) {
     case operation::none: return "none";
     case operation::message: return "message";
     case operation::active_message: return "active_message";
@@ -58,7 +58,7 @@ class payload_owner {
 inline constexpr std::size_t inline_bytes_max = 40;
 
 /// Where the payload of a record lies.
-enum class payload_place : std::uint8_t { in_record, owned, borrowed };
+enum class payload_location : std::uint8_t { in_record, owned, borrowed };
 
 /// A record of 56 bytes, so that a queue's slot with its sequence number is one cache line.
 struct raw_record {
@@ -72,8 +72,8 @@ struct raw_record {
   };
 
   std::uint32_t peer = 0;
-  operation what = operation::none;
-  payload_place place = payload_place::in_record;
+  operation opcode = operation::none;
+  payload_location location = payload_location::in_record;
   std::uint8_t inline_bytes = 0;
   errc error = errc::none;
   std::uint64_t tag = 0;
@@ -90,14 +90,14 @@ struct raw_record {
 static_assert(sizeof(raw_record) == 56 && sizeof(raw_record::reference) == inline_bytes_max);
 
 /// The first word of a record without error, as it lies in memory.
-[[nodiscard]] constexpr std::uint64_t record_head(std::uint32_t peer, operation what, payload_place place,
+[[nodiscard]] constexpr std::uint64_t record_head(std::uint32_t peer, operation opcode, payload_location location,
                                                   std::uint32_t inline_bytes) noexcept {
   static_assert(std::endian::native == std::endian::little,
                 "the fields below are in the order of a little-endian word");
-  return peer | std::uint64_t{static_cast<std::uint8_t>(what)} << 32 |
-         std::uint64_t{static_cast<std::uint8_t>(place)} << 40 | std::uint64_t{inline_bytes} << 48;
+  return peer | std::uint64_t{static_cast<std::uint8_t>(opcode)} << 32 |
+         std::uint64_t{static_cast<std::uint8_t>(location)} << 40 | std::uint64_t{inline_bytes} << 48;
 }
-static_assert(offsetof(raw_record, what) == 4 && offsetof(raw_record, place) == 5);
+static_assert(offsetof(raw_record, opcode) == 4 && offsetof(raw_record, location) == 5);
 static_assert(offsetof(raw_record, inline_bytes) == 6 && offsetof(raw_record, tag) == 8);
 
 }  // namespace detail

@@ -46,8 +46,8 @@ class record_lane final : public record_ring<Record, Atomics> {
   }
 
   /// Counts its producer's pops, for a queue of several lanes; returns their number. **Threads**: the producer's.
-  [[nodiscard]] std::uint32_t next_turn() noexcept { return ++turn_; }
-  [[nodiscard]] std::uint32_t turn() const noexcept { return turn_; }
+  [[nodiscard]] std::uint32_t count_pop() noexcept { return ++pops_; }
+  [[nodiscard]] std::uint32_t pops() const noexcept { return pops_; }
 
   /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
   [[nodiscard]] std::size_t approximate_size() const noexcept {
@@ -85,7 +85,7 @@ class record_lane final : public record_ring<Record, Atomics> {
   // The producer's; the copy of the head spares it the consumers' line while there is room.
   alignas(cache_line_bytes) counter tail_{0};
   std::uint64_t known_head_ = 0;
-  std::uint32_t turn_ = 0;
+  std::uint32_t pops_ = 0;
 };
 
 }  // namespace weft::detail

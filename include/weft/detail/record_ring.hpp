@@ -30,21 +30,21 @@ class record_ring {
   record_ring& operator=(const record_ring&) = delete;
 
   /// A record that was ready.
-  struct place {
+  struct ready_slot {
     std::uint64_t position;
     const record_slot<Record, Atomics>* slot;
   };
 
   /// False: nothing ready.
   [[nodiscard]] bool try_pop(Record& record) noexcept {
-    place found;
+    ready_slot found;
     return find_first(found) && take_first(found, record);
   }
 
   // A pop in two steps, so that the record is made where one has been found.
 
   /// False: nothing ready. True: `found` has a record; the first consumer that claims it gets it.
-  [[nodiscard]] bool find_first(place& found) const noexcept {
+  [[nodiscard]] bool find_first(ready_slot& found) const noexcept {
     // [record_ring.front] acquire <- [record_ring.claim]: whoever claimed the record before knew of later ones; so
     // does this thread now, and does not answer "nothing" where there was something all the time.
     found.position = head_.load(std::memory_order_acquire);
@@ -62,7 +62,7 @@ class record_ring {
 
   /// Takes the record that `find_first` has found, or the first one by now. False: nothing ready, and `record` is
   /// anything.
-  [[nodiscard]] bool take_first(const place& found, Record& record) noexcept {
+  [[nodiscard]] bool take_first(const ready_slot& found, Record& record) noexcept {
     if (try_take(found, record)) [[likely]]
       return true;
     return take_later(record);
@@ -70,8 +70,8 @@ class record_ring {
 
   /// Whether nothing is ready, as `find_first` sees it. Reads only.
   [[nodiscard]] bool is_empty() const noexcept {
-    place nothing;
-    return !find_first(nothing);
+    ready_slot ignored;
+    return !find_first(ignored);
   }
 
   [[nodiscard]] std::size_t capacity() const noexcept { return static_cast<std::size_t>(capacity_); }
@@ -116,14 +116,14 @@ class record_ring {
  private:
   // Another thread was first. Apart, so that a pop at first try needs no registers saved.
   [[gnu::noinline]] bool take_later(Record& record) noexcept {
-    place found;
+    ready_slot found;
     while (find_first(found)) {
       if (try_take(found, record)) return true;
     }
     return false;
   }
 
-  [[nodiscard]] [[gnu::always_inline]] bool try_take(const place& found, Record& record) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] bool try_take(const ready_slot& found, Record& record) noexcept {
     found.slot->read(record);
     std::uint64_t position = found.position;
     // [record_ring.claim] release -> [record_ring.passed], [record_ring.front]: the copy is made before the slot

@@ -70,10 +70,10 @@ class waiting_point {
 };
 
 /// Ends the process: a rule was broken that no exception can report.
-[[noreturn]] void await_misuse(const char* what) noexcept;
+[[noreturn]] void await_misuse(const char* description) noexcept;
 
-/// Resumes `what`, then, one after the other, the coroutines to which it transfers: never one inside another.
-void resume(std::coroutine_handle<> what);
+/// Resumes `coroutine`, then, one after the other, the coroutines to which it transfers: never one inside another.
+void resume(std::coroutine_handle<> coroutine);
 
 /// Lets `next` run in place of the coroutine that is being suspended by the caller. Symmetric transfer would need a
 /// tail call, which compilers do not promise (GCC below -O2, sanitizers), and chains of tasks would grow the stack.

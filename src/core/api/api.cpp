@@ -176,12 +176,12 @@ void synchronizer::reset() {
 completion::answer synchronizer::signal(completion_record&& record) noexcept {
   weft::runtime& owner = runtime();
   // [synchronizer.look] relaxed: a wrong guess makes the exchange fail.
-  std::uint32_t place = claimed_.load(std::memory_order_relaxed);
+  std::uint32_t claimed = claimed_.load(std::memory_order_relaxed);
   do {
-    if (place == expected_) return answer::full;
-    // [synchronizer.claim] acquire <- [synchronizer.reset]: the place is empty.
-  } while (!claimed_.compare_exchange_weak(place, place + 1, std::memory_order_acquire, std::memory_order_relaxed));
-  records_[place].emplace(std::move(record));
+    if (claimed == expected_) return answer::full;
+    // [synchronizer.claim] acquire <- [synchronizer.reset]: the slot is empty.
+  } while (!claimed_.compare_exchange_weak(claimed, claimed + 1, std::memory_order_acquire, std::memory_order_relaxed));
+  records_[claimed].emplace(std::move(record));
   // [synchronizer.arrive] release -> [synchronizer.ready]: the record and what completed before it.
   arrived_.fetch_add(1, std::memory_order_release);
   signalled(owner, this);

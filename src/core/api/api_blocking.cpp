@@ -17,8 +17,8 @@ bool names_rank(match_policy policy) noexcept {
 struct blocking_device::call {
   completion_record record;
   base::waiter end;
-  base::waiter* turn = nullptr;  // to post again
-  call* behind = nullptr;        // in line
+  base::waiter* repost = nullptr;  // to post again
+  call* behind = nullptr;          // in line
 };
 
 struct blocking_device::leaving_line {
@@ -39,7 +39,7 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
   const char* const name = operation.name;
   through_->runtime_->state_->refuse_inside_handler(name, *through_->state_);
   call me;
-  status answer = post.post(post.what, ended_, &me);
+  status answer = post.post(post.callable, ended_, &me);
   if (answer.is_retry()) answer = post_again(post, me, answer.reason());
   if (answer.is_done()) return std::move(me.record);
   if (me.end.is_fiber()) {
@@ -54,28 +54,29 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
   return std::move(me.record);
 }
 
-// Of the fibers that lack the same thing, one tries again and again, in turns with all that run; the others sleep until
-// it has got what it lacked. Fibers that lack something else don't wait for it: they may free it. Those that lack a
-// place for a receive take turns: each is served without one once its message is here.
+// Of the fibers that lack the same resource, the first in line posts again and again, and yields to other fibers after
+// each try; the rest sleep until it has posted. Fibers that lack another resource don't wait for it: they may free it.
+// If an operation for a receive is lacking, the first in line tries once and goes to the end of the line: once its
+// message is here, its receive needs no such operation.
 status blocking_device::post_again(const erased_post& post, call& me, shortage lacks) {
   status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {
     do {
       through_->progress();
-      answer = post.post(post.what, ended_, &me);
+      answer = post.post(post.callable, ended_, &me);
     } while (answer.is_retry());
     return answer;
   }
   while (answer.is_retry()) {
     lacks = answer.reason();
-    base::waiter turn;
-    me.turn = &turn;
+    base::waiter repost;
+    me.repost = &repost;
     me.behind = nullptr;
-    if (!enter_line(lacks, me)) turn.wait({"a turn to post again what was answered retry"});
+    if (!enter_line(lacks, me)) repost.wait({"a turn to post again what was answered retry"});
     const leaving_line at_end{*this, lacks, me};
     do {
       me.end.yield("what it lacks to post (it is answered retry)");
-      answer = post.post(post.what, ended_, &me);
+      answer = post.post(post.callable, ended_, &me);
     } while (answer.is_retry() && answer.reason() == lacks && lacks != shortage::receives);
   }
   return answer;
@@ -98,7 +99,7 @@ void blocking_device::leave_line(shortage lacked, call& first) noexcept {
     next = mine.first = first.behind;
     if (next == nullptr) mine.last = nullptr;
   }
-  if (next != nullptr) next->turn->come();
+  if (next != nullptr) next->repost->come();
 }
 
 void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options) {

@@ -95,7 +95,7 @@ core::message_request request_of(std::uint32_t peer, const source_payload& bytes
                                  const post_send_options& options) {
   return {.eager = core::wire::send,
           .rts = core::wire::send_rts,
-          .what = operation::send,
+          .opcode = operation::send,
           .peer = peer,
           .id = options.engine,
           .tag = options.tag,
@@ -151,7 +151,7 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
                    const post_put_options& options) {
   check("post_put", peer, state.size(), bytes);
   check_region(state, "post_put", peer, to, bytes.bytes());
-  return core::one_sided::post_transfer(through, {.what = operation::put,
+  return core::one_sided::post_transfer(through, {.opcode = operation::put,
                                                   .peer = peer,
                                                   .at = to,
                                                   .bytes = bytes.bytes(),
@@ -220,13 +220,13 @@ status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& loc
 cancel_result device::cancel(std::uint64_t ticket) noexcept { return core::send_recv::cancel(*state_, ticket); }
 
 std::optional<matched_message> device::probe(std::uint32_t peer, const probe_options& options) {
-  const core::receive_request what = request_of(*runtime_->state_, "probe", peer, options);
-  if (what.engine->receiver_first) {
+  const core::receive_request request = request_of(*runtime_->state_, "probe", peer, options);
+  if (request.engine->receiver_first) {
     throw error{errc::invalid_argument,
                 fmt::format("probe: engine {} is receiver-first: a message stays with its sender until it is received",
                             options.engine)};
   }
-  core::unexpected_message* const found = core::send_recv::probe(*state_, what);
+  core::unexpected_message* const found = core::send_recv::probe(*state_, request);
   if (found == nullptr) return std::nullopt;
   return matched_message{state_, found};
 }
@@ -244,8 +244,8 @@ const core::unexpected_message& held_by(const core::unexpected_message* message)
 
 }  // namespace
 
-std::uint32_t matched_message::source() const noexcept { return held_by(message_).what.source; }
-std::uint64_t matched_message::tag() const noexcept { return held_by(message_).what.header.tag; }
+std::uint32_t matched_message::source() const noexcept { return held_by(message_).arrival.source; }
+std::uint64_t matched_message::tag() const noexcept { return held_by(message_).arrival.header.tag; }
 std::uint64_t matched_message::bytes() const noexcept { return held_by(message_).bytes; }
 
 status matched_message::receive(buffer_ref buffer, completion& local, const receive_options& options) {
@@ -259,8 +259,8 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   core::unexpected_message* const found = std::exchange(message_, nullptr);
   const status result = core::send_recv::receive_message(*device_, *found,
                                                          {.engine = found->engine,
-                                                          .peer = found->what.source,
-                                                          .tag = found->what.header.tag,
+                                                          .peer = found->arrival.source,
+                                                          .tag = found->arrival.header.tag,
                                                           .policy = match_policy::rank_tag,
                                                           .any_tag = false,
                                                           .into = into,
@@ -289,7 +289,7 @@ status device::post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_
   const target_payload into{buffer};
   check("post_get", peer, state_->rank_count(), into);
   check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
-  return core::one_sided::post_transfer(*state_, {.what = operation::get,
+  return core::one_sided::post_transfer(*state_, {.opcode = operation::get,
                                                   .peer = peer,
                                                   .at = from,
                                                   .bytes = into.bytes(),
@@ -304,26 +304,26 @@ status device::post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_
                                                   .into = into});
 }
 
-status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& what, const remote_buffer& at,
+status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
                                 completion& local, const detail::post_atomic_word_options& options) {
   runtime_->state_->check_object("post_atomic", local);
   if (peer >= state_->rank_count()) refuse_rank("post_atomic", peer, state_->rank_count());
-  if (!core::is_atomic_code(core::atomic_code(what.op, what.bytes))) [[unlikely]] {
+  if (!core::is_atomic_code(core::atomic_code(request.op, request.bytes))) [[unlikely]] {
     throw error{errc::invalid_argument, fmt::format("post_atomic to rank {}: there is no atomic operation {}", peer,
-                                                    static_cast<unsigned>(what.op))};
+                                                    static_cast<unsigned>(request.op))};
   }
-  check_region(*runtime_->state_, "post_atomic", peer, at, what.bytes);
-  if (at.offset % what.bytes != 0) {
+  check_region(*runtime_->state_, "post_atomic", peer, at, request.bytes);
+  if (at.offset % request.bytes != 0) {
     throw error{errc::invalid_argument,
                 fmt::format("post_atomic to rank {}: offset {} is not a multiple of the word's {} bytes", peer,
-                            at.offset, what.bytes)};
+                            at.offset, request.bytes)};
   }
   const target_payload result =
-      what.result != nullptr ? target_payload{buffer_ref{what.result, what.bytes}} : target_payload{};
-  return core::one_sided::post_transfer(*state_, {.what = operation::atomic,
+      request.result != nullptr ? target_payload{buffer_ref{request.result, request.bytes}} : target_payload{};
+  return core::one_sided::post_transfer(*state_, {.opcode = operation::atomic,
                                                   .peer = peer,
                                                   .at = at,
-                                                  .bytes = what.bytes,
+                                                  .bytes = request.bytes,
                                                   .local = &local,
                                                   .context = options.context,
                                                   .device = options.device,
@@ -333,14 +333,14 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
                                                   .allow_done = options.allow_done,
                                                   .allow_retry = options.allow_retry,
                                                   .into = result,
-                                                  .word = core::atomic_code(what.op, what.bytes),
-                                                  .operand = what.operand,
-                                                  .compare = what.compare});
+                                                  .word = core::atomic_code(request.op, request.bytes),
+                                                  .operand = request.operand,
+                                                  .compare = request.compare});
 }
 
-status device::post_comm(direction way, std::uint32_t peer, const_buffer_ref bytes, completion& local,
+status device::post_comm(direction data_direction, std::uint32_t peer, const_buffer_ref bytes, completion& local,
                          const post_comm_options& options) {
-  if (way == direction::in) {
+  if (data_direction == direction::in) {
     throw error{errc::invalid_argument, "post_comm: what comes in needs memory that can be written"};
   }
   if (options.remote) {
@@ -370,9 +370,10 @@ status device::post_comm(direction way, std::uint32_t peer, const_buffer_ref byt
   return post_send(peer, bytes, local, out);
 }
 
-status device::post_comm(direction way, std::uint32_t peer, buffer_ref buffer, completion& local,
+status device::post_comm(direction data_direction, std::uint32_t peer, buffer_ref buffer, completion& local,
                          const post_comm_options& options) {
-  if (way == direction::out) return post_comm(way, peer, const_buffer_ref{buffer}, local, options);
+  if (data_direction == direction::out)
+    return post_comm(data_direction, peer, const_buffer_ref{buffer}, local, options);
   if (options.remote) {
     auto out = options_from<post_get_options>(options);
     out.signal = options.notify;

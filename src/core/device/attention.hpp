@@ -34,7 +34,7 @@ class attention {
 
   /// It is not visited: another thread polls it, or is inside at this moment.
   void found_attended(std::uint32_t device, std::uint32_t calls, nanoseconds at, unsigned others) noexcept {
-    what& it = known_[device];
+    visit_schedule& it = known_[device];
     const nanoseconds longest = std::max(attended_max, others * attended_each);
     it.patience = it.is_known ? std::clamp(2 * it.patience, patience_min, longest) : patience_min;
     it.is_known = true;
@@ -44,7 +44,7 @@ class attention {
 
   /// It was visited: `calls` is its count after that.
   void visited(std::uint32_t device, std::uint32_t calls, bool has_moved, nanoseconds at) noexcept {
-    what& it = known_[device];
+    visit_schedule& it = known_[device];
     it.patience = has_moved ? 0 : std::clamp(2 * it.patience, patience_min, neglected_max);
     it.calls = calls;
     it.due = at + it.patience;
@@ -64,7 +64,7 @@ class attention {
   static constexpr nanoseconds attended_max = 16'000;
   static constexpr nanoseconds attended_each = 4'000;
 
-  struct what {
+  struct visit_schedule {
     nanoseconds due = 0;
     nanoseconds patience = 0;
     std::uint32_t calls = 0;
@@ -72,7 +72,7 @@ class attention {
   };
 
   nanoseconds next_ = 0;
-  std::array<what, shared_devices::room> known_{};
+  std::array<visit_schedule, shared_devices::room> known_{};
 };
 
 }  // namespace weft::core

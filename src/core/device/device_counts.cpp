@@ -64,10 +64,10 @@ device_counters device_counts::read() const noexcept {
 std::string to_text(const device_counters& counted) {
   std::string out;
   const auto separate = [&] { out += out.empty() ? "" : ", "; };
-  const auto add = [&](const char* name, const operation_counter& what) {
-    if (what.operations == 0) return;
+  const auto add = [&](const char* name, const operation_counter& counter) {
+    if (counter.operations == 0) return;
     separate();
-    fmt::format_to(std::back_inserter(out), "{} {} ({} B)", what.operations, name, what.bytes);
+    fmt::format_to(std::back_inserter(out), "{} {} ({} B)", counter.operations, name, counter.bytes);
   };
   add("active messages", counted.active_messages);
   add("sends", counted.sends);

@@ -29,21 +29,21 @@ class device_counts {
 
   // By whoever posts.
 
-  [[gnu::always_inline]] void posted(operation what, std::uint64_t bytes) noexcept {
+  [[gnu::always_inline]] void posted(operation opcode, std::uint64_t bytes) noexcept {
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
     if (slot >= lanes_.size()) [[unlikely]]
-      return posted_by_others(what, bytes);
-    posted_in(lanes_[slot], what, bytes);
+      return posted_by_others(opcode, bytes);
+    posted_in(lanes_[slot], opcode, bytes);
   }
   /// The same on a device of one thread's own.
-  [[gnu::always_inline]] void posted_alone(operation what, std::uint64_t bytes) noexcept {
-    posted_in(lanes_[0], what, bytes);
+  [[gnu::always_inline]] void posted_alone(operation opcode, std::uint64_t bytes) noexcept {
+    posted_in(lanes_[0], opcode, bytes);
   }
 
   /// The answer to a post.
-  [[nodiscard]] status answered(operation what, std::uint64_t bytes, status answer) noexcept {
+  [[nodiscard]] status answered(operation opcode, std::uint64_t bytes, status answer) noexcept {
     if (answer.is_retry()) return retried(answer);
-    posted(what, bytes);
+    posted(opcode, bytes);
     return answer;
   }
   [[nodiscard]] [[gnu::cold, gnu::noinline]] status retried(status answer) noexcept {
@@ -55,15 +55,15 @@ class device_counts {
   // By the thread that moved the last of an operation's bytes: it posts, or is inside the device's gate.
 
   /// The bytes of `what` went by `how`.
-  void went(path how, operation what, std::uint64_t bytes) noexcept {
-    const std::size_t place = path_place_of(how, what);
+  void went(path how, operation opcode, std::uint64_t bytes) noexcept {
+    const std::size_t index = path_index_of(how, opcode);
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
     if (slot < lanes_.size()) {
-      add(lanes_[slot].paths[place].operations, 1);
-      add(lanes_[slot].paths[place].bytes, bytes);
+      add(lanes_[slot].paths[index].operations, 1);
+      add(lanes_[slot].paths[index].bytes, bytes);
     } else {
-      add_shared(others_.paths[place].operations, 1);
-      add_shared(others_.paths[place].bytes, bytes);
+      add_shared(others_.paths[index].operations, 1);
+      add_shared(others_.paths[index].bytes, bytes);
     }
   }
 
@@ -103,13 +103,15 @@ class device_counts {
   };
   static constexpr std::size_t first_kind = static_cast<std::size_t>(operation::active_message);
   static constexpr std::size_t kind_count = static_cast<std::size_t>(operation::atomic) - first_kind + 1;
-  static constexpr std::size_t place_of(operation what) noexcept { return static_cast<std::size_t>(what) - first_kind; }
+  static constexpr std::size_t index_of(operation opcode) noexcept {
+    return static_cast<std::size_t>(opcode) - first_kind;
+  }
 
   // Those of messages, then those of puts and gets.
   static constexpr std::size_t path_count = static_cast<std::size_t>(path::copied_by_both) + 1;
-  static constexpr std::size_t path_place_of(path how, operation what) noexcept {
-    const bool is_transfer = what == operation::put || what == operation::get || what == operation::put_signal ||
-                             what == operation::get_signal;
+  static constexpr std::size_t path_index_of(path how, operation opcode) noexcept {
+    const bool is_transfer = opcode == operation::put || opcode == operation::get || opcode == operation::put_signal ||
+                             opcode == operation::get_signal;
     return static_cast<std::size_t>(how) + (is_transfer ? path_count : 0);
   }
 
@@ -120,8 +122,8 @@ class device_counts {
     std::array<kind, 2 * path_count> paths;
   };
 
-  static void posted_in(lane& mine, operation what, std::uint64_t bytes) noexcept {
-    kind& of = mine.kinds[place_of(what)];
+  static void posted_in(lane& mine, operation opcode, std::uint64_t bytes) noexcept {
+    kind& of = mine.kinds[index_of(opcode)];
     add(of.operations, 1);
     add(of.bytes, bytes);
   }
@@ -132,10 +134,10 @@ class device_counts {
   static void add_shared(word& to, std::uint64_t more) noexcept {
     to.fetch_add(more, std::memory_order_relaxed);  // [stat]
   }
-  [[gnu::cold, gnu::noinline]] void posted_by_others(operation what, std::uint64_t bytes) noexcept {
-    if (detail::this_thread_slot() < lanes_.size()) return posted(what, bytes);
-    add_shared(others_.kinds[place_of(what)].operations, 1);
-    add_shared(others_.kinds[place_of(what)].bytes, bytes);
+  [[gnu::cold, gnu::noinline]] void posted_by_others(operation opcode, std::uint64_t bytes) noexcept {
+    if (detail::this_thread_slot() < lanes_.size()) return posted(opcode, bytes);
+    add_shared(others_.kinds[index_of(opcode)].operations, 1);
+    add_shared(others_.kinds[index_of(opcode)].bytes, bytes);
   }
   // For what is rare: it is added to as if others wrote there, too.
   [[nodiscard]] lane& of_this_thread() noexcept {

@@ -67,19 +67,19 @@ class device_state final {
 
   /// Posts a message that rides in its descriptor and then is done or not posted at all (detail::goes_inline): into the
   /// peer's ring where there is one and it is known; by the endpoint otherwise.
-  [[nodiscard]] [[gnu::always_inline]] status post_inline(operation op, detail::message_target to,
-                                                          const net::header& what, const_buffer_ref bytes) {
+  [[nodiscard]] [[gnu::always_inline]] status post_inline(operation opcode, detail::message_target to,
+                                                          const net::header& header, const_buffer_ref bytes) {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
     if (net::outgoing* const ring = known_ring(to); ring != nullptr) [[likely]]
-      return posted_inline(op, count, ring->push(shared_, what, bytes.address(), count));
-    return post_inline_slow(to.peer(), to.device(), what.kind, what.id, what.tag, bytes);
+      return posted_inline(opcode, count, ring->push(shared_, header, bytes.address(), count));
+    return post_inline_slow(to.peer(), to.device(), header.kind, header.id, header.tag, bytes);
   }
   /// The answer of a post of `bytes` bytes that has gone, or not, by `result`.
-  [[nodiscard]] [[gnu::always_inline]] status posted_inline(operation op, std::uint32_t bytes,
+  [[nodiscard]] [[gnu::always_inline]] status posted_inline(operation opcode, std::uint32_t bytes,
                                                             net::post_result result) noexcept {
     if (result != net::post_result::ok) [[unlikely]]
       return counts_.retried(status::retry(shortage_of(result)));
-    counts_.posted(op, bytes);
+    counts_.posted(opcode, bytes);
     return status::done();
   }
 
@@ -108,14 +108,14 @@ class device_state final {
   }
 
   /// By endpoints: `what` to `peer` will never arrive (lost_message.cpp).
-  void on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept;
+  void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept;
 
   /// A small message of the library's own.
   template <class Body>
-  [[nodiscard]] net::post_result inject(std::uint32_t peer, std::uint32_t device, const net::header& what,
+  [[nodiscard]] net::post_result inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                         const Body& body) noexcept {
     static_assert(sizeof(Body) <= detail::inline_bytes_max);
-    return endpoint_of_[peer]->try_send_inline(peer, device, what, &body, sizeof body);
+    return endpoint_of_[peer]->try_send_inline(peer, device, header, &body, sizeof body);
   }
 
   /// What an arriving message does; answers as transports want it (protocol/dispatch.cpp, net/sink.hpp).
@@ -131,7 +131,7 @@ class device_state final {
   [[nodiscard]] bool must_stop(const void* signalled) const noexcept;
   void on_stop(const void* signalled) noexcept;
   void count_words(unsigned count) noexcept { counts_.took(std::uint64_t{count} * net::word_bytes); }
-  [[nodiscard]] bool fast_take(std::uint32_t source, const net::header& what, const std::byte* payload,
+  [[nodiscard]] bool fast_take(std::uint32_t source, const net::header& header, const std::byte* payload,
                                std::uint32_t bytes, bool& consumed) noexcept;
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
     const bool consumed = dispatch(message);

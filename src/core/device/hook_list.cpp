@@ -30,11 +30,11 @@ void hook_list::take_in() noexcept {
   while (*end_ != nullptr) end_ = &(*end_)->behind;
 }
 
-// Takes the hook at `place` out of the list, and destroys it.
-void hook_list::drop(detail::hook_node*& place) noexcept {
-  const std::unique_ptr<detail::hook_node> gone{place};
-  if (end_ == &gone->behind) end_ = &place;
-  place = gone->behind;
+// Takes the hook at `link` out of the list, and destroys it.
+void hook_list::drop(detail::hook_node*& link) noexcept {
+  const std::unique_ptr<detail::hook_node> gone{link};
+  if (end_ == &gone->behind) end_ = &link;
+  link = gone->behind;
   // [hook.end] release -> [hook.over], [hook.look]: what the function did.
   gone->control->list.store(nullptr, std::memory_order_release);
   // [hooks.drop] relaxed: only a count.
@@ -44,8 +44,8 @@ void hook_list::drop(detail::hook_node*& place) noexcept {
 unsigned hook_list::run() noexcept {
   take_in();
   unsigned moved = 0;
-  for (detail::hook_node** place = &first_; *place != nullptr;) {
-    detail::hook_node& each = **place;
+  for (detail::hook_node** link = &first_; *link != nullptr;) {
+    detail::hook_node& each = **link;
     hook_answer answer = hook_answer::done;
     // [hooks.removed] acquire <- [hooks.remove]: the thread that removed it may have destroyed objects that it refers
     // to.
@@ -58,9 +58,9 @@ unsigned hook_list::run() noexcept {
       moved += answer != hook_answer::no_progress;
     }
     if (answer == hook_answer::done) {
-      drop(*place);
+      drop(*link);
     } else {
-      place = &each.behind;
+      link = &each.behind;
     }
   }
   return moved;

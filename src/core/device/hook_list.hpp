@@ -55,7 +55,7 @@ class hook_list {
 
  private:
   void take_in() noexcept;
-  void drop(detail::hook_node*& place) noexcept;
+  void drop(detail::hook_node*& link) noexcept;
 
   poll_gate* gate_;
   std::atomic<std::uint32_t> count_{0};

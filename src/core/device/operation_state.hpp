@@ -35,7 +35,7 @@ enum class step : std::uint8_t {
   stream,           // sender: send the bytes in packets
   send_rtr,         // receiver: ask for packets
   fetch,            // receiver: copy from the sender's memory
-  share,            // sender: write pieces of what the receiver copies
+  write_pieces,     // sender: write pieces of a message that both sides copy
   send_fin,         // receiver: tell the sender that its operation is complete
   ready,            // receiver, receiver first: the message that announces the buffer found no room
   write,            // sender, receiver first: send or copy into the receive's buffer
@@ -58,7 +58,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   // in the low one.
   std::atomic<std::uint64_t> ticket{0};
   std::atomic<step> next{step::free};
-  operation what = operation::none;
+  operation opcode = operation::none;
   operation_set set = operation_set::posts;
   errc error = errc::none;
   bool alone = false;        // receiver: the sender's help has failed
@@ -86,8 +86,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
   std::uint64_t remote_address = 0;
   std::uint64_t remote_ticket = 0;
-  copy_share* share = nullptr;      // of a long message that both sides copy
-  std::uint32_t share_number = 0;   // of that copy
+  copy_state* copy = nullptr;       // of a long message that both sides copy
+  std::uint32_t copy_number = 0;    // of that copy
   std::byte* mapped = nullptr;      // the target's memory of a put or get, where it is mapped here
   std::uint64_t region = 0;         // its name
   std::uint64_t region_offset = 0;  // where it begins there

@@ -35,9 +35,9 @@ namespace {
 }
 
 // Where it went. Null: it is not so simple, or wrong, and nothing has happened.
-template <operation What>
+template <operation Opcode>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
-                                                       const net::header& what, const_buffer_ref bytes) noexcept {
+                                                       const net::header& header, const_buffer_ref bytes) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
   if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
@@ -47,8 +47,8 @@ template <operation What>
   if (ring == nullptr || !ring->sender.has_credit()) [[unlikely]]
     return nullptr;
   base::goes_out();
-  ring->sender.push(what, bytes.address(), net::word_bytes, false);
-  through.counts().posted_alone(What, net::word_bytes);
+  ring->sender.push(header, bytes.address(), net::word_bytes, false);
+  through.counts().posted_alone(Opcode, net::word_bytes);
   return ring;
 }
 

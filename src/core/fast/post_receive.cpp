@@ -16,7 +16,7 @@ namespace {
                                                  detail::message_source from, buffer_ref into, std::uint64_t tag,
                                                  void* context) noexcept {
   engine_state& engine = dev.runtime().engines().standard();
-  receive.what = operation::receive;
+  receive.opcode = operation::receive;
   receive.peer = from.peer();
   receive.device = net::any_device;
   receive.tag = tag;

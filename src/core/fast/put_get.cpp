@@ -30,18 +30,18 @@ using net::word_bytes;
 }
 
 // Apart, so that a word is copied without a register saved.
-[[gnu::noinline]] bool copied(core::device_state& through, operation what, void* to, const void* from,
+[[gnu::noinline]] bool copied(core::device_state& through, operation opcode, void* to, const void* from,
                               std::size_t bytes) noexcept {
   std::memcpy(to, from, bytes);
-  through.counts().posted(what, bytes);
+  through.counts().posted(opcode, bytes);
   return true;
 }
 
-[[gnu::always_inline]] inline bool fast_copy(core::device_state& through, operation what, void* to, const void* from,
+[[gnu::always_inline]] inline bool fast_copy(core::device_state& through, operation opcode, void* to, const void* from,
                                              std::size_t bytes) noexcept {
-  if (bytes != word_bytes) return copied(through, what, to, from, bytes);
+  if (bytes != word_bytes) return copied(through, opcode, to, from, bytes);
   std::memcpy(to, from, word_bytes);
-  through.counts().posted(what, word_bytes);
+  through.counts().posted(opcode, word_bytes);
   return true;
 }
 

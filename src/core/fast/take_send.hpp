@@ -35,7 +35,7 @@ namespace fast {
     dev.own_receives().put(receive);
     return &object;
   }
-  const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_place::borrowed, 0);
+  const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_location::borrowed, 0);
   operation_state::begin_signal(object);
   const bool pushed = queue->fast_push([&](auto& slot) {
     slot.put(0, head);

@@ -24,7 +24,7 @@ bool kept_messages::is_consistent() noexcept {
   const std::scoped_lock lock{mutex_};
   std::size_t bytes = 0;
   for (const messages* each : {&waiting_, &ready_}) {
-    for (const kept_message& message : *each) bytes += sizeof message + message.what.bytes;
+    for (const kept_message& message : *each) bytes += sizeof message + message.arrival.bytes;
   }
   return bytes == bytes_;
 }
@@ -96,7 +96,7 @@ void kept_messages::registered(std::uint32_t id, bool is_engine) {
   const std::scoped_lock lock{mutex_};
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     const auto next = std::next(each);
-    if (each->what.header.id == id && is_for_engine(each->what.header.kind) == is_engine) {
+    if (each->arrival.header.id == id && is_for_engine(each->arrival.header.kind) == is_engine) {
       ready_.splice(ready_.end(), waiting_, each);
     }
     each = next;
@@ -113,7 +113,7 @@ unsigned kept_messages::deliver(device_state& to) noexcept {
       taken.splice(taken.begin(), ready_, ready_.begin());
     }
     kept_message& next = taken.front();
-    net::arrival out = next.what;
+    net::arrival out = next.arrival;
     out.payload = next.payload.get();
     out.owner = next.has_owner ? &heap() : nullptr;
     const bool consumed = hand_over(to, out);

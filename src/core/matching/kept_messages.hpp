@@ -64,7 +64,7 @@ class kept_messages {
   static bool hand_over(device_state& to, const net::arrival& message) noexcept;
 
   struct kept_message {
-    net::arrival what;
+    net::arrival arrival;
     std::unique_ptr<std::byte[]> payload;
     bool has_owner;
   };

@@ -80,7 +80,7 @@ struct basic_match_node {
   match_key key{};                        // the owner's to set
   match_side side = match_side::receive;  // the owner's to set
   /// Where the node waits: a number of whatever it waits in; 0: nowhere. Changes only under that one's lock.
-  typename Atomics::template atomic<std::uint32_t> place{0};
+  typename Atomics::template atomic<std::uint32_t> location{0};
   link behind;              // the next younger one of the same key
   link before;              // the next older one; in the oldest one, the youngest
   link next_key;            // in the oldest one: the oldest one of another key

@@ -9,7 +9,7 @@
 // Progress: a thread that finds a bucket locked looks a bounded number of times and answers busy; it never waits.
 // Who calls what: any thread anything, construction and destruction alone. A node is inserted by its owner only.
 // Linearization: all that a call does, it does under the bucket's lock. Order: nodes of one key and side are matched in
-// the order in which they were inserted. Reuse: a node that `remove` names may long be somewhere else; its `place`
+// the order in which they were inserted. Reuse: a node that `remove` names may long be somewhere else; its `location`
 // changes only under the lock of the bucket that it names, so what is read there under that lock stays true.
 // Model test: tests/model/matching_table_test.cpp.
 #pragma once
@@ -136,13 +136,13 @@ class basic_matching_table {
   template <class IsMeant>
   [[nodiscard]] match_result remove(node& which, IsMeant&& is_meant) noexcept {
     // [matching.where] relaxed: wrong guesses are found out under the lock.
-    const std::uint32_t place = which.place.load(std::memory_order_relaxed);
-    if (place == 0 || place - 1 > mask_) return match_result::none;
-    bucket& home = buckets_[place - 1];
+    const std::uint32_t location = which.location.load(std::memory_order_relaxed);
+    if (location == 0 || location - 1 > mask_) return match_result::none;
+    bucket& home = buckets_[location - 1];
     if (!enter(home)) return match_result::busy;
     // [matching.still] relaxed <- [matching.arrived], [matching.gone]: it can only be this value by the last store
     // under this lock.
-    const bool there = which.place.load(std::memory_order_relaxed) == place && is_meant(which);
+    const bool there = which.location.load(std::memory_order_relaxed) == location && is_meant(which);
     if (there) {
       const match_key key = key_of(which);
       take_out(home, find(home, fingerprint(key), key), which);
@@ -225,7 +225,9 @@ class basic_matching_table {
     const std::uint32_t next = part.next.get();
     return next == 0 ? nullptr : &buckets_[std::size_t{mask_} + next];
   }
-  std::uint32_t place_of(const bucket& home) const noexcept { return static_cast<std::uint32_t>(&home - buckets_) + 1; }
+  std::uint32_t location_of(const bucket& home) const noexcept {
+    return static_cast<std::uint32_t>(&home - buckets_) + 1;
+  }
 
   static match_key key_of(const node& of) noexcept {
     match_key out;
@@ -306,7 +308,7 @@ class basic_matching_table {
 
   void arrive(bucket& home, node& mine) noexcept {
     // [matching.arrived] relaxed -> [matching.still]: under the lock.
-    mine.place.store(place_of(home), std::memory_order_relaxed);
+    mine.location.store(location_of(home), std::memory_order_relaxed);
   }
 
   void begin_key(bucket& home, position at, std::uint64_t print, node& mine) noexcept {
@@ -369,7 +371,7 @@ class basic_matching_table {
       end_key(home, at);
     }
     // [matching.gone] relaxed -> [matching.still]: under the lock.
-    which.place.store(0, std::memory_order_relaxed);
+    which.location.store(0, std::memory_order_relaxed);
   }
 
   // The gap is filled with the last key of the line.

@@ -78,9 +78,9 @@ struct ordered_counts {
   std::size_t receives = 0;
 };
 
-/// The `place` of receives that wait in one engine; no two have the same one.
-[[nodiscard]] inline std::uint32_t new_ordered_place() noexcept {
-  constexpr std::uint32_t mark = 0x8000'0000;  // places in the matching table are below
+/// The `location` of receives that wait in one engine; no two have the same one.
+[[nodiscard]] inline std::uint32_t new_ordered_location() noexcept {
+  constexpr std::uint32_t mark = 0x8000'0000;  // locations in the matching table are below
   static std::atomic<std::uint32_t> made{0};
   // [ordered.number] relaxed: a number and nothing else.
   return mark | made.fetch_add(1, std::memory_order_relaxed);
@@ -97,7 +97,7 @@ class basic_ordered_matching {
   /// waited for at a time. `first_sequence`: the number of each source's first message. Throws std::bad_alloc.
   explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t bucket_count = 256,
                                   std::uint32_t first_sequence = 0)
-      : place_{new_ordered_place()},
+      : location_{new_ordered_location()},
         source_count_{source_count},
         mask_{bucket_count - 1},
         sources_{std::make_unique<source[]>(source_count)},
@@ -117,10 +117,10 @@ class basic_ordered_matching {
                                        message_list& released) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    switch (turn_of(key, sequence)) {
-      case turn::never: return match_result::refused;
-      case turn::later: return match_result::none;
-      case turn::now: break;
+    switch (delivery_of(key, sequence)) {
+      case delivery::never: return match_result::refused;
+      case delivery::later: return match_result::none;
+      case delivery::now: break;
     }
     node* found = oldest_receive(key);
     if (found == nullptr) return match_result::none;
@@ -137,10 +137,10 @@ class basic_ordered_matching {
   [[nodiscard]] match_result arrive(message_node& message, message_list& released) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    switch (turn_of(message.key, message.sequence)) {
-      case turn::never: return match_result::refused;
-      case turn::later: return keep_early(message) ? match_result::inserted : match_result::refused;
-      case turn::now: break;
+    switch (delivery_of(message.key, message.sequence)) {
+      case delivery::never: return match_result::refused;
+      case delivery::later: return keep_early(message) ? match_result::inserted : match_result::refused;
+      case delivery::now: break;
     }
     const bool is_matched = deliver(message, released);
     ++sources_[message.key.rank()].next_sequence;
@@ -163,7 +163,7 @@ class basic_ordered_matching {
     receive.stamp = posted_++;
     receives_[policy].append(receive);
     // [ordered.posted] relaxed -> [ordered.still]: under the lock.
-    receive.place.store(place_, std::memory_order_relaxed);
+    receive.location.store(location_, std::memory_order_relaxed);
     return match_result::inserted;
   }
 
@@ -202,7 +202,7 @@ class basic_ordered_matching {
     if (!inside) return match_result::busy;
     // [ordered.still] relaxed <- [ordered.posted], [ordered.gone]: it can only be this number by the last store under
     // this lock.
-    if (receive.place.load(std::memory_order_relaxed) != place_ || !is_meant(receive)) return match_result::none;
+    if (receive.location.load(std::memory_order_relaxed) != location_ || !is_meant(receive)) return match_result::none;
     take_out(receive);
     return match_result::removed;
   }
@@ -269,7 +269,7 @@ class basic_ordered_matching {
     std::uint32_t early_count = 0;
   };
 
-  enum class turn : std::uint8_t { now, later, never };
+  enum class delivery : std::uint8_t { now, later, never };
 
   static std::size_t index_of(match_policy policy) noexcept { return static_cast<std::size_t>(policy); }
 
@@ -281,10 +281,10 @@ class basic_ordered_matching {
   }
 
   // Numbers wrap around: one is early if it is less than half of all numbers ahead.
-  turn turn_of(const match_key& key, std::uint32_t sequence) const noexcept {
-    if (key.rank() >= source_count_) return turn::never;
+  delivery delivery_of(const match_key& key, std::uint32_t sequence) const noexcept {
+    if (key.rank() >= source_count_) return delivery::never;
     const auto ahead = static_cast<std::int32_t>(sequence - sources_[key.rank()].next_sequence);
-    return ahead == 0 ? turn::now : ahead > 0 ? turn::later : turn::never;
+    return ahead == 0 ? delivery::now : ahead > 0 ? delivery::later : delivery::never;
   }
 
   node* oldest_receive(const match_key& key) const noexcept {
@@ -299,7 +299,7 @@ class basic_ordered_matching {
   void take_out(node& receive) noexcept {
     receives_[index_of(receive.key.policy())].remove(receive);
     // [ordered.gone] relaxed -> [ordered.still]: under the lock.
-    receive.place.store(0, std::memory_order_relaxed);
+    receive.location.store(0, std::memory_order_relaxed);
   }
 
   void take_out(message_node& message) noexcept {
@@ -360,7 +360,7 @@ class basic_ordered_matching {
   }
 
   base::basic_try_lock<Atomics> lock_;
-  std::uint32_t place_;  // of receives that wait here; no two objects have the same one
+  std::uint32_t location_;  // of receives that wait here; no two objects have the same one
   std::uint32_t source_count_;
   std::uint32_t mask_;
   std::uint64_t posted_ = 0;

@@ -16,7 +16,7 @@ class send_budget {
  public:
   send_budget(std::uint32_t packets_max, std::uint32_t ranks)
       : ranks_{ranks},
-        share_{std::max(packets_max / std::max(ranks, 1U), 1U)},
+        packets_per_rank_{std::max(packets_max / std::max(ranks, 1U), 1U)},
         kept_{std::make_unique<kept_of_rank[]>(ranks)},
         heard_{std::make_unique<std::atomic<std::uint32_t>[]>(ranks)} {}
 
@@ -47,8 +47,8 @@ class send_budget {
     const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [hint]
     const std::uint32_t last = kept_[source].told.load(std::memory_order_relaxed);       // [hint]
     const bool asked = last % 2 != 0;
-    const bool has_news =
-        asked ? packets <= static_cast<std::int32_t>(share_ / 2) : packets > static_cast<std::int32_t>(share_);
+    const bool has_news = asked ? packets <= static_cast<std::int32_t>(packets_per_rank_ / 2)
+                                : packets > static_cast<std::int32_t>(packets_per_rank_);
     return has_news ? last + 1 : 0;
   }
 
@@ -74,7 +74,7 @@ class send_budget {
   };
 
   std::uint32_t ranks_;
-  std::uint32_t share_;
+  std::uint32_t packets_per_rank_;
   std::unique_ptr<kept_of_rank[]> kept_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> heard_;
 };

@@ -20,7 +20,7 @@
 namespace weft::core {
 
 struct unexpected_message : ordered_message {
-  net::arrival what;  // its payload points into `inlined` where there is no owner
+  net::arrival arrival;  // its payload points into `inlined` where there is no owner
   engine_state* engine = nullptr;
   std::uint64_t bytes = 0;  // of the message, wherever they are
   errc why = errc::none;    // of an announced receive that is given up
@@ -43,13 +43,13 @@ class unexpected_sends {
   [[nodiscard]] unexpected_message* try_keep(const net::arrival& message, engine_state& engine) noexcept {
     unexpected_message* out = try_get();
     if (out == nullptr) return nullptr;
-    out->what = message;
+    out->arrival = message;
     out->engine = &engine;
     out->side = match_side::send;
     out->bytes = message.bytes;
     if (message.owner == nullptr) {
       detail::copy_inline(out->inlined, message.payload, message.bytes);
-      out->what.payload = out->inlined;
+      out->arrival.payload = out->inlined;
     } else {
       budget_.add(message.source);
     }
@@ -63,7 +63,7 @@ class unexpected_sends {
 
   /// Takes a description back. The message that it described is not touched.
   void put(unexpected_message& done) noexcept {
-    if (done.what.owner != nullptr) budget_.take(done.what.source);
+    if (done.arrival.owner != nullptr) budget_.take(done.arrival.source);
     free_.push(static_cast<std::uint32_t>(&done - nodes_.get()));
   }
 

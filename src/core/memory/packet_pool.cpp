@@ -32,8 +32,8 @@ bool packet_pool::is_consistent() noexcept {
   const auto is_new = [&](std::uint32_t packet) {
     return packet < fresh_.load(std::memory_order_relaxed) && !std::exchange(seen[packet], true);  // [own] at the end
   };
-  for (std::uint32_t slot = 0; slot < hand_count_; ++slot) {
-    const hand& each = hands_[slot];
+  for (std::uint32_t slot = 0; slot < cache_count_; ++slot) {
+    const thread_cache& each = caches_[slot];
     if (!std::all_of(each.packets.begin(), each.packets.begin() + each.count, is_new)) return false;
   }
   for (const auto& deque : deques_) {

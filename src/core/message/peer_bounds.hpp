@@ -43,8 +43,8 @@ namespace weft::core {
 [[nodiscard]] constexpr bool can_be(const rts_body& body) noexcept { return is_memory(body.address, body.bytes); }
 [[nodiscard]] constexpr bool can_be(const fin_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const rtr_body& /*body*/) noexcept { return true; }
-[[nodiscard]] constexpr bool can_be(const share_body& body) noexcept {
-  return body.bytes <= copy_share::bytes_max && is_memory(body.address, body.bytes);
+[[nodiscard]] constexpr bool can_be(const copy_invitation_body& body) noexcept {
+  return body.bytes <= copy_state::bytes_max && is_memory(body.address, body.bytes);
 }
 [[nodiscard]] constexpr bool can_be(const put_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const put_rts_body& body) noexcept {

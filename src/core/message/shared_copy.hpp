@@ -1,14 +1,17 @@
 // A long copy between two processes that both of them do, piece by piece: the one that has time claims the next piece.
 // The receiver reads, the sender writes; a sender that makes no progress leaves all pieces to the receiver.
 //
-// A share lies in the receiver's shared memory. Who calls what: the receiver opens it, both claim pieces and finish
-// what they claimed, the receiver alone looks whether all is there. Progress: wait-free but for the retry of a claim
-// that another one overtook; a side that dies with a piece in hand leaves the copy unfinished.
-// Linearization: a claim at its exchange of `next_`. Reuse: the high half of `next_` is the number of the copy, so a
-// sender that hears of it when it is over, and the share serves another one, claims nothing.
+// A copy state lies in the receiver's shared memory. The receiver opens it; both sides claim pieces and finish the
+// pieces that they have claimed; the receiver alone looks whether all is there.
+//
+// Progress: wait-free but for the retry of a claim that another one overtook; a side that dies with a claimed piece
+// leaves the copy unfinished. Linearization: a claim at its exchange of `next_`.
+//
+// Reuse: the high half of `next_` is the number of the copy. If a sender hears of a copy that is over, and the copy
+// state serves another one, it claims nothing.
+//
 // Cost: one line between the two, an exchange and an addition for each piece. Two cores copy up to twice as fast as
-// one: measured by `weft-perf limits`, "cross-memory copy by both".
-// Model test: tests/model/shared_copy_test.cpp.
+// one: measured by `weft-perf limits`, "cross-memory copy by both". Model test: tests/model/shared_copy_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +29,7 @@ struct shared_piece {
 
 /// All zeros: never used.
 template <class Atomics = detail::std_atomics>
-class alignas(detail::cache_line_bytes) basic_copy_share {
+class alignas(detail::cache_line_bytes) basic_copy_state {
  public:
   static constexpr std::uint64_t piece_bytes_min = std::uint64_t{32} << 10;
   static constexpr std::uint64_t piece_bytes_max = std::uint64_t{128} << 10;
@@ -41,23 +44,23 @@ class alignas(detail::cache_line_bytes) basic_copy_share {
 
   /// Begins copy `number`, which must be another one than the last. By the receiver, before anybody hears of it.
   void open(std::uint32_t number) noexcept {
-    // [share.open] relaxed: carried to the sender by the message that tells of the copy.
+    // [copy_state.open] relaxed: carried to the sender by the message that tells of the copy.
     done_.store(0, std::memory_order_relaxed);
-    // [share.open] relaxed: the same.
+    // [copy_state.open] relaxed: the same.
     failed_.store(0, std::memory_order_relaxed);
-    // [share.open] relaxed: the same; whoever still holds an older number finds another one here.
+    // [copy_state.open] relaxed: the same; whoever still holds an older number finds another one here.
     next_.store(std::uint64_t{number} << 32, std::memory_order_relaxed);
   }
 
   /// The next piece of copy `number`, which is `bytes` long; none where all are taken, or that copy is over.
   [[nodiscard]] shared_piece claim(std::uint32_t number, std::uint64_t bytes) noexcept {
     const std::uint64_t each = piece_bytes(bytes);
-    // [share.look] relaxed: a wrong guess makes the exchange below fail.
+    // [copy_state.look] relaxed: a wrong guess makes the exchange below fail.
     std::uint64_t seen = next_.load(std::memory_order_relaxed);
     for (;;) {
       const std::uint64_t offset = (seen & 0xffff'ffff) * each;
       if (seen >> 32 != number || offset >= bytes) return {};
-      // [share.claim] relaxed: one side gets the piece; the buffers were there before the copy was told of.
+      // [copy_state.claim] relaxed: one side gets the piece; the buffers were there before the copy was told of.
       if (next_.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
         return {offset, std::min(each, bytes - offset)};
       }
@@ -67,20 +70,20 @@ class alignas(detail::cache_line_bytes) basic_copy_share {
   /// What was claimed is in its place; or it is not, and the receiver has to begin again alone. The other side may be
   /// done with everything right after this.
   void finish(const shared_piece& piece, bool copied) noexcept {
-    // [share.fail] relaxed -> [share.failed]: published by the addition.
+    // [copy_state.fail] relaxed -> [copy_state.failed]: published by the addition.
     if (!copied) failed_.store(1, std::memory_order_relaxed);
-    // [share.finish] release -> [share.all]: the bytes of the piece.
+    // [copy_state.finish] release -> [copy_state.all]: the bytes of the piece.
     done_.fetch_add(piece.bytes, std::memory_order_release);
   }
 
   /// Whether all `bytes` bytes are dealt with.
   [[nodiscard]] bool is_through(std::uint64_t bytes) const noexcept {
-    // [share.all] acquire <- [share.finish]: the bytes that the other side wrote.
+    // [copy_state.all] acquire <- [copy_state.finish]: the bytes that the other side wrote.
     return done_.load(std::memory_order_acquire) >= bytes;
   }
   /// After `is_through`: whether all of them are in their place.
   [[nodiscard]] bool is_whole() const noexcept {
-    // [share.failed] relaxed <- [share.fail]: published by the additions.
+    // [copy_state.failed] relaxed <- [copy_state.fail]: published by the additions.
     return failed_.load(std::memory_order_relaxed) == 0;
   }
 
@@ -90,7 +93,7 @@ class alignas(detail::cache_line_bytes) basic_copy_share {
   typename Atomics::template atomic<std::uint32_t> failed_{0};
 };
 
-using copy_share = basic_copy_share<>;
-static_assert(sizeof(copy_share) == detail::cache_line_bytes);
+using copy_state = basic_copy_state<>;
+static_assert(sizeof(copy_state) == detail::cache_line_bytes);
 
 }  // namespace weft::core

@@ -22,7 +22,7 @@ enum class wire : std::uint32_t {
   get_signal,          // id, tag; `signal_body`: data has been read from a region
   atomic,              // sequence: operation and size of the word; `atomic_body`
   atomic_result,       // `atomic_result_body`
-  share,               // `share_body`: the receiver copies a long message, and its sender may help
+  copy_invitation,     // `copy_invitation_body`: the receiver copies a long message, and its sender may help
   wants_rts,           // sequence: the number of this word, odd: send RTS instead of packets (send_budget.hpp)
   // Of receiver-first engines (receiver_first.cpp), where the receiver begins.
   ready_to_receive,  // RTR. id: the engine; sequence: its number there; tag; `ready_body`: a receive waits for its send
@@ -61,11 +61,11 @@ struct rtr_body {
   std::uint64_t receiver_ticket;  // the receiver's, which every chunk names
 };
 
-struct share_body {
+struct copy_invitation_body {
   std::uint64_t ticket;   // the sender's operation
   std::uint64_t address;  // the receiver's buffer
   std::uint64_t bytes;
-  std::uint32_t share;   // of the receiver's
+  std::uint32_t index;   // of the copy state, in the shared memory of the receiver
   std::uint32_t number;  // of the copy (shared_copy.hpp)
 };
 
@@ -119,7 +119,7 @@ struct take_back_body {
   std::uint64_t ticket;  // the receiver's operation
 };
 
-static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 && sizeof(share_body) == 32);
+static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 && sizeof(copy_invitation_body) == 32);
 static_assert(sizeof(fin_body) == 16 && sizeof(rtr_body) == 16 && sizeof(put_body) == 24);
 static_assert(sizeof(put_rts_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);

@@ -13,8 +13,8 @@ namespace {
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool is_visiting_here = false;
 
-// The place of the set bit of `mask` before which `count` others are set.
-std::uint32_t place_of_bit(std::uint64_t mask, std::uint32_t count) noexcept {
+// The index of the set bit of `mask` before which `count` others are set.
+std::uint32_t index_of_bit(std::uint64_t mask, std::uint32_t count) noexcept {
   for (; count != 0; --count) mask &= mask - 1;
   return static_cast<std::uint32_t>(std::countr_zero(mask));
 }
@@ -54,11 +54,11 @@ bool device_state::look_by_policy(unsigned& moved) noexcept {
       random_ ^= random_ >> 17;
       random_ ^= random_ << 5;
       const auto count = static_cast<std::uint32_t>(std::popcount(left));
-      return visit(place_of_bit(left, random_ % count), moved);
+      return visit(index_of_bit(left, random_ % count), moved);
     }
     case progress_policy::all:
       for (; left != 0; left &= left - 1) {
-        if (!visit(place_of_bit(left, 0), moved)) return false;
+        if (!visit(index_of_bit(left, 0), moved)) return false;
       }
       return true;
     case progress_policy::adaptive: return visit_neglected(left, moved);
@@ -71,7 +71,7 @@ bool device_state::visit_neglected(std::uint64_t among, unsigned& moved) noexcep
   if (!attention_->is_due(now)) return true;
   const auto count = static_cast<unsigned>(std::popcount(among));
   for (std::uint64_t left = among; left != 0; left &= left - 1) {
-    const std::uint32_t index = place_of_bit(left, 0);
+    const std::uint32_t index = index_of_bit(left, 0);
     if (attention_->is_due(index, now) && !visit_if_neglected(index, now, count, moved)) return false;
   }
   attention_->set_next(among, now);

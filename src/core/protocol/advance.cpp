@@ -40,7 +40,7 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
     case step::answer_atomic: return one_sided::answer_atomic(dev, operation);
     case step::send_rtr: return rendezvous::send_rtr(dev, operation);
     case step::fetch: return rendezvous::fetch(dev, operation);
-    case step::share: return cooperative_copy::write(dev, operation);
+    case step::write_pieces: return cooperative_copy::write(dev, operation);
     case step::send_fin: return rendezvous::send_fin(dev, operation);
     case step::ready: return receiver_first::send_ready(dev, operation);
     case step::write: return receiver_first::write(dev, operation);

@@ -68,7 +68,7 @@ void deliver_all(device_state& dev, matched_messages& released) noexcept {
     ordered_message* const next = each->next;
     auto& message = static_cast<unexpected_message&>(*each);
     if (message.engine->receiver_first) {
-      deliver_matched(dev, static_cast<operation_state&>(*each->receive), message.what);
+      deliver_matched(dev, static_cast<operation_state&>(*each->receive), message.arrival);
       dev.runtime().unexpected_sends().put(message);
     } else {
       deliver_unexpected(dev, static_cast<operation_state&>(*each->receive), message);
@@ -151,8 +151,8 @@ void tell_budget(device_state& dev, std::uint32_t source) noexcept {
   send_budget& budget = dev.runtime().unexpected_sends().budget();
   const std::uint32_t number = budget.next_word(source);
   if (number == 0) return;
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::wants_rts), .sequence = number};
-  if (dev.endpoint_to(source).try_send_inline(source, net::any_device, what, nullptr, 0) == net::post_result::ok) {
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::wants_rts), .sequence = number};
+  if (dev.endpoint_to(source).try_send_inline(source, net::any_device, header, nullptr, 0) == net::post_result::ok) {
     budget.told(source, number);
   }
 }

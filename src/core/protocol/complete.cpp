@@ -4,12 +4,12 @@
 
 namespace weft::core::complete {
 
-completion_record record_of(operation what, std::uint32_t peer, std::uint64_t tag,
+completion_record record_of(operation opcode, std::uint32_t peer, std::uint64_t tag,
                             const detail::raw_record::reference& data) noexcept {
   detail::raw_record raw;
   raw.peer = peer;
-  raw.what = what;
-  raw.place = data.owner != nullptr ? detail::payload_place::owned : detail::payload_place::borrowed;
+  raw.opcode = opcode;
+  raw.location = data.owner != nullptr ? detail::payload_location::owned : detail::payload_location::borrowed;
   raw.tag = tag;
   raw.refer(data);
   return completion_record{raw};
@@ -23,7 +23,7 @@ completion_record record_of(const net::arrival& message) noexcept {
   completion_record record;
   detail::raw_record& raw = record.raw();
   raw.peer = message.source;
-  raw.what = operation::message;
+  raw.opcode = operation::message;
   raw.tag = message.header.tag;
   raw.inline_bytes = static_cast<std::uint8_t>(message.bytes);
   detail::copy_inline(raw.payload, message.payload, message.bytes);
@@ -32,7 +32,7 @@ completion_record record_of(const net::arrival& message) noexcept {
 
 completion_record record_of(const operation_state& operation) noexcept {
   const auto* data = operation.into.address() != nullptr ? operation.into.address() : operation.source.address();
-  completion_record record = record_of(operation.what, operation.peer, operation.tag,
+  completion_record record = record_of(operation.opcode, operation.peer, operation.tag,
                                        {const_cast<std::byte*>(data), data != nullptr ? operation.bytes : 0,
                                         operation.owner, operation.context, operation.message_bytes});
   record.raw().error = operation.error;

@@ -18,7 +18,7 @@ void signal_or_defer(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept;
 
 /// The record of what has moved the user's bytes at `data`.
-[[nodiscard]] completion_record record_of(operation what, std::uint32_t peer, std::uint64_t tag,
+[[nodiscard]] completion_record record_of(operation opcode, std::uint32_t peer, std::uint64_t tag,
                                           const detail::raw_record::reference& data) noexcept;
 [[nodiscard]] completion_record record_of(const operation_state& operation) noexcept;
 /// The record of an active message: a short one lies in it, a longer one's packet belongs to it.

@@ -12,7 +12,7 @@ namespace weft::core::cooperative_copy {
 [[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
 
 // At the sender.
-[[nodiscard]] bool on_request(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool on_invitation(device_state& dev, const net::arrival& message) noexcept;
 /// A step: some pieces.
 [[nodiscard]] bool write(device_state& dev, operation_state& help) noexcept;
 

@@ -24,7 +24,7 @@ namespace weft::core {
   const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(id));
   if (to == nullptr || to->queue == nullptr) return nullptr;
   constexpr std::uint64_t head =
-      detail::record_head(0, operation::message, detail::payload_place::in_record, net::word_bytes);
+      detail::record_head(0, operation::message, detail::payload_location::in_record, net::word_bytes);
   const completion* const object = to->target;
   const bool pushed = to->queue->fast_push([&](auto& slot) {
     slot.put(0, head | source);
@@ -43,24 +43,25 @@ void device_state::on_stop(const void* signalled) noexcept {
 }
 
 // Short messages, which most are: an active message goes into its queue's slot without a detour, a send to its receive.
-[[gnu::always_inline]] inline bool device_state::fast_take(std::uint32_t source, const net::header& what,
+[[gnu::always_inline]] inline bool device_state::fast_take(std::uint32_t source, const net::header& header,
                                                            const std::byte* payload, std::uint32_t bytes,
                                                            bool& consumed) noexcept {
-  if (what.kind != static_cast<std::uint32_t>(wire::active_message)) {
-    const std::uint32_t policy = what.kind >> 8;
-    if (kind_of(what.kind) != wire::send || what.id != default_matching_engine ||
+  if (header.kind != static_cast<std::uint32_t>(wire::active_message)) {
+    const std::uint32_t policy = header.kind >> 8;
+    if (kind_of(header.kind) != wire::send || header.id != default_matching_engine ||
         policy > static_cast<std::uint32_t>(match_policy::none)) {
       return false;
     }
-    consumed = fast::take_send(*this, source, static_cast<match_policy>(policy), what.tag, payload, bytes);
+    consumed = fast::take_send(*this, source, static_cast<match_policy>(policy), header.tag, payload, bytes);
     if (consumed) counts_.took(bytes);
     return true;
   }
-  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(what.id));
+  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(header.id));
   if (to == nullptr || to->queue == nullptr) return false;
-  const std::uint64_t head = detail::record_head(source, operation::message, detail::payload_place::in_record, bytes);
+  const std::uint64_t head =
+      detail::record_head(source, operation::message, detail::payload_location::in_record, bytes);
   completion* const object = to->target;
-  consumed = to->queue->try_push_parts(head, what.tag, payload, (bytes + 7) / 8);
+  consumed = to->queue->try_push_parts(head, header.tag, payload, (bytes + 7) / 8);
   runtime_->signalled(object);
   if (consumed) [[likely]]
     counts_.took(bytes);
@@ -73,7 +74,7 @@ bool device_state::dispatch(const net::arrival& message) noexcept {
     case wire::rts: return rendezvous::on_rts(*this, message);
     case wire::fin: return rendezvous::on_fin(*this, message);
     case wire::rtr: return rendezvous::on_rtr(*this, message);
-    case wire::share: return cooperative_copy::on_request(*this, message);
+    case wire::copy_invitation: return cooperative_copy::on_invitation(*this, message);
     case wire::chunk:
     case wire::last_chunk: return rendezvous::on_chunk(*this, message);
     case wire::send:

@@ -12,9 +12,9 @@
 
 namespace weft::core {
 
-status unless_cut_off(device_state& dev, operation what, std::uint32_t peer, status answer) {
+status unless_cut_off(device_state& dev, operation opcode, std::uint32_t peer, status answer) {
   if (answer.is_retry() && dev.runtime().peers().is_cut_off(peer)) [[unlikely]]
-    dev.runtime().peers().refuse_if_cut_off(fmt::format("a post ({})", name_of(what)), peer);
+    dev.runtime().peers().refuse_if_cut_off(fmt::format("a post ({})", name_of(opcode)), peer);
   return answer;
 }
 
@@ -29,11 +29,11 @@ bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
 
 namespace weft::core {
 
-void device_state::on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept {
+void device_state::on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
   // A lost notice of the budget harms no operation; often the peer has just ended.
-  const bool is_missed = kind_of(what.kind) != wire::wants_rts;
+  const bool is_missed = kind_of(header.kind) != wire::wants_rts;
   runtime_->peers().cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
-  operation_state* const operation = what.note == 0 ? nullptr : runtime_->operations().claim(what.note, peer);
+  operation_state* const operation = header.note == 0 ? nullptr : runtime_->operations().claim(header.note, peer);
   if (operation == nullptr) return;
   operation->error = errc::transport_failed;
   if (!complete::try_signal(*this, *operation)) defer(*operation);

@@ -23,8 +23,8 @@ namespace {
 // Bytes copied in one call: some tens of microseconds.
 constexpr std::uint64_t copy_bytes_max = std::uint64_t{512} << 10;
 
-void describe(operation_state& operation, const transfer_request& request, const region_place& place) noexcept {
-  operation.what = request.what;
+void describe(operation_state& operation, const transfer_request& request, const region_location& location) noexcept {
+  operation.opcode = request.opcode;
   operation.peer = request.peer;
   operation.device = request.device;
   operation.id = request.signal;
@@ -37,9 +37,9 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.region_offset = request.at.offset;
   operation.operand = request.operand;
   operation.compare = request.compare;
-  operation.mapped = place.memory;
-  operation.remote_address = place.by == region_place::way::copied ? place.address : 0;
-  operation.acknowledge = request.what != operation::get;  // the last packet of a get is its answer
+  operation.mapped = location.memory;
+  operation.remote_address = location.by == region_location::access::copied ? location.address : 0;
+  operation.acknowledge = request.opcode != operation::get;  // the last packet of a get is its answer
   operation.context = request.context;
 }
 
@@ -48,13 +48,13 @@ void describe(operation_state& operation, const transfer_request& request, const
       errc::region_refused,
       fmt::format("{} of {} bytes at offset {} of a region of rank {}: the region has been withdrawn, or does not "
                   "reach that far",
-                  name_of(request.what), request.bytes, request.at.offset, request.peer)};
+                  name_of(request.opcode), request.bytes, request.at.offset, request.peer)};
 }
 
 // The same word by message is refused by its owner.
-void check_alignment(const transfer_request& request, const region_place& place) {
-  if (request.what != operation::atomic || place.by != region_place::way::mapped ||
-      reinterpret_cast<std::uintptr_t>(place.memory) % request.bytes == 0) [[likely]] {
+void check_alignment(const transfer_request& request, const region_location& location) {
+  if (request.opcode != operation::atomic || location.by != region_location::access::mapped ||
+      reinterpret_cast<std::uintptr_t>(location.memory) % request.bytes == 0) [[likely]] {
     return;
   }
   throw error{errc::region_refused,
@@ -67,7 +67,7 @@ attempt begin_transfer(device_state& dev, operation_state& operation, shortage& 
   // There are no bytes to move: only the signal is left.
   if (operation.bytes == 0) return notify(dev, operation);
   const bool direct =
-      operation.mapped != nullptr || (operation.remote_address != 0 && operation.what != operation::atomic);
+      operation.mapped != nullptr || (operation.remote_address != 0 && operation.opcode != operation::atomic);
   operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [own]
   return direct ? transfer(dev, operation, reason) : ask(dev, operation, reason);
 }
@@ -77,20 +77,20 @@ std::uint64_t put_bytes_max(device_state& dev) noexcept {
 }
 
 status try_post_transfer(device_state& dev, const transfer_request& request) {
-  const region_place place =
+  const region_location location =
       dev.runtime().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
-  if (place.by == region_place::way::refused) refuse_region(request);
-  check_alignment(request, place);
+  if (location.by == region_location::access::refused) refuse_region(request);
+  check_alignment(request, location);
   operation_state* const operation = dev.runtime().operations().posts().try_get();
   if (operation == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);
-    throw_backlog_full(request.what, request.peer, dev.runtime().operations().posts().count());
+    throw_backlog_full(request.opcode, request.peer, dev.runtime().operations().posts().count());
   }
-  describe(*operation, request, place);
+  describe(*operation, request, location);
   operation->will_signal(*request.local);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
   // Done with the first message means: its buffer is free, and only a flush still waits for it.
-  const bool may_leave = request.allow_done && !request.delivered && request.what != operation::get &&
+  const bool may_leave = request.allow_done && !request.delivered && request.opcode != operation::get &&
                          request.into.bytes() == 0 && request.bytes <= put_bytes_max(dev);
   operation->leaves = may_leave;
   shortage reason = shortage::ring;
@@ -104,7 +104,8 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
     case attempt::stuck:
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [own]
         operation->leaves = false;
-        if (request.what != operation::get) dev.runtime().await(*operation);  // a flush waits for a copy from here, too
+        if (request.opcode != operation::get)
+          dev.runtime().await(*operation);  // a flush waits for a copy from here, too
         dev.defer(*operation);
         return status::posted(ticket);
       }
@@ -131,14 +132,14 @@ std::uint32_t pack_put(device_state& dev, const operation_state& operation, std:
 }  // namespace
 
 status post_transfer(device_state& dev, const transfer_request& request) {
-  return unless_cut_off(dev, request.what, request.peer,
-                        dev.counts().answered(request.what, request.bytes, try_post_transfer(dev, request)));
+  return unless_cut_off(dev, request.opcode, request.peer,
+                        dev.counts().answered(request.opcode, request.bytes, try_post_transfer(dev, request)));
 }
 
 // One copy of at most `bytes` bytes, from `done` on.
 net::copy_result copy_piece(device_state& dev, operation_state& operation, std::uint64_t done,
                             std::size_t bytes) noexcept {
-  const bool is_out = operation.what != operation::get;
+  const bool is_out = operation.opcode != operation::get;
   if (operation.mapped != nullptr) {
     if (is_out) {
       operation.source.copy_to(operation.mapped + done, done, bytes);
@@ -169,7 +170,7 @@ net::copy_result copy_piece(device_state& dev, operation_state& operation, std::
 }
 
 attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
-  if (operation.what == operation::atomic) {
+  if (operation.opcode == operation::atomic) {
     const std::uint64_t old = apply_atomic(operation.mapped, operation.sequence, operation.operand, operation.compare);
     operation.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
                              static_cast<std::size_t>(operation.into.bytes()));
@@ -190,17 +191,17 @@ attempt transfer(device_state& dev, operation_state& operation, shortage& reason
   if (operation.error != errc::none) return attempt::finished;
   operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the copying device's alone
   if (done + bytes < operation.bytes) return attempt::stuck;
-  if (operation.mapped == nullptr) dev.counts().went(path::copied, operation.what, operation.bytes);
+  if (operation.mapped == nullptr) dev.counts().went(path::copied, operation.opcode, operation.bytes);
   return notify(dev, operation);
 }
 
 // The signal of a put or get whose data has been moved from here.
 attempt notify(device_state& dev, operation_state& operation) noexcept {
   if (operation.id == no_signal) return attempt::finished;
-  const wire kind = operation.what == operation::put ? wire::put_signal : wire::get_signal;
-  const net::header what{.kind = static_cast<std::uint32_t>(kind), .id = operation.id, .tag = operation.tag};
+  const wire kind = operation.opcode == operation::put ? wire::put_signal : wire::get_signal;
+  const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = operation.id, .tag = operation.tag};
   const signal_body body{operation.region, operation.region_offset, operation.bytes};
-  if (dev.inject(operation.peer, operation.device, what, body) == net::post_result::ok) return attempt::finished;
+  if (dev.inject(operation.peer, operation.device, header, body) == net::post_result::ok) return attempt::finished;
   operation.next.store(step::notify, std::memory_order_relaxed);  // [own]
   return attempt::stuck;
 }
@@ -212,13 +213,13 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
-  const bool is_get = operation.what == operation::get;
-  const bool is_atomic = operation.what == operation::atomic;
-  const bool rides = operation.what == operation::put && operation.bytes <= put_bytes_max(dev);
-  net::header what{.id = operation.id,
-                   .sequence = operation.sequence,
-                   .note = operation_pool::note_of(ticket),
-                   .tag = operation.tag};
+  const bool is_get = operation.opcode == operation::get;
+  const bool is_atomic = operation.opcode == operation::atomic;
+  const bool rides = operation.opcode == operation::put && operation.bytes <= put_bytes_max(dev);
+  net::header header{.id = operation.id,
+                     .sequence = operation.sequence,
+                     .note = operation_pool::note_of(ticket),
+                     .tag = operation.tag};
   const auto put_bytes = static_cast<std::uint32_t>(rides ? sizeof(put_body) + operation.bytes : 0);
   const std::uint32_t packet = rides ? pack_put(dev, operation, ticket) : packet_pool::none;
   const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
@@ -234,19 +235,19 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
     if (!is_get) dev.runtime().await(operation);
     operation.reach(is_get ? step::wait_for_chunks : step::wait_for_answer);
     if (is_atomic) {
-      what.kind = static_cast<std::uint32_t>(wire::atomic);
-      result = dev.inject(peer, device, what, atomic);
+      header.kind = static_cast<std::uint32_t>(wire::atomic);
+      result = dev.inject(peer, device, header, atomic);
     } else if (rides) {
-      what.kind = static_cast<std::uint32_t>(wire::put);
-      result = dev.endpoint_to(peer).try_send(peer, device, what, packet, put_bytes);
+      header.kind = static_cast<std::uint32_t>(wire::put);
+      result = dev.endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
       if (result == net::post_result::ok) {
         dev.counts().went(path::one_packet, operation::put, bytes);
       } else {
         dev.runtime().packets().put(packet);
       }
     } else {
-      what.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
-      result = dev.inject(peer, device, what, rts);
+      header.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
+      result = dev.inject(peer, device, header, rts);
     }
     reason = shortage_of(result);
   }

@@ -10,7 +10,7 @@ namespace weft::core {
 
 /// A put, get or atomic to post.
 struct transfer_request {
-  operation what;
+  operation opcode;
   std::uint32_t peer;
   remote_buffer at;
   std::uint64_t bytes;

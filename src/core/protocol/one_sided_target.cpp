@@ -18,16 +18,16 @@ namespace weft::core::one_sided {
 namespace {
 
 // The record of a signal: the bytes of this rank's region, the origin, and its tag.
-completion_record record_of(operation what, const net::arrival& message, std::byte* data,
+completion_record record_of(operation opcode, const net::arrival& message, std::byte* data,
                             std::uint64_t bytes) noexcept {
-  return complete::record_of(what, message.source, message.header.tag,
+  return complete::record_of(opcode, message.source, message.header.tag,
                              {data, data != nullptr ? bytes : 0, nullptr, nullptr, bytes});
 }
 
-// The operation that goes on with a long put or get, with a place in the region; null where the message is dealt with,
+// The operation that goes on with a long put or get, with memory of the region; null where the message is dealt with,
 // and then `consumed` is the answer to the transport.
-operation_state* begin_region(device_state& dev, const net::arrival& message, const put_rts_body& body, operation what,
-                              bool& consumed) noexcept {
+operation_state* begin_region(device_state& dev, const net::arrival& message, const put_rts_body& body,
+                              operation opcode, bool& consumed) noexcept {
   consumed = true;
   found_entry to{lookup::withdrawn, nullptr};
   if (message.header.id != no_signal) {
@@ -41,7 +41,7 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
     consumed = arrivals::put_aside(dev, message);
     return nullptr;
   }
-  out->what = what;
+  out->opcode = opcode;
   out->remote_ticket = body.ticket;
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
   if (data == nullptr) {
@@ -148,10 +148,10 @@ bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
 }
 
 bool answer_atomic(device_state& dev, operation_state& operation) noexcept {
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::atomic_result)};
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::atomic_result)};
   const atomic_result_body body{operation.remote_ticket, operation.operand,
                                 static_cast<std::uint64_t>(operation.error)};
-  if (dev.inject(operation.peer, operation.device, what, body) != net::post_result::ok) return false;
+  if (dev.inject(operation.peer, operation.device, header, body) != net::post_result::ok) return false;
   dev.runtime().put_back(operation);
   return true;
 }

@@ -25,7 +25,7 @@ net::header header_of(wire kind, const message_request& request) noexcept {
 
 // What was posted, for as long as it is under way.
 void describe(operation_state& operation, const message_request& request, wire kind) noexcept {
-  operation.what = request.what;
+  operation.opcode = request.opcode;
   operation.peer = request.peer;
   operation.device = request.device;
   operation.id = request.id;
@@ -57,9 +57,9 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
   operation->reach(step::wait_for_answer);
   const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
                       request.delivered};
-  net::header what = header_of(request.rts, request);
-  what.note = operation_pool::note_of(ticket);
-  const net::post_result result = dev.inject(request.peer, request.device, what, body);
+  net::header header = header_of(request.rts, request);
+  header.note = operation_pool::note_of(ticket);
+  const net::post_result result = dev.inject(request.peer, request.device, header, body);
   if (result == net::post_result::ok) return status::posted(ticket);
   operation_state::take_back_signal(*request.local);
   dev.runtime().put_back(*operation);
@@ -69,8 +69,8 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
 status try_post(device_state& dev, const message_request& request, bool eager) noexcept {
   if (!eager) return post_rts(dev, request);
   shortage reason = shortage::none;
-  const net::header what = header_of(request.eager, request);
-  if (post_eager(dev, request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
+  const net::header header = header_of(request.eager, request);
+  if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok) {
     return status::done();
   }
   return status::retry(reason);
@@ -78,7 +78,8 @@ status try_post(device_state& dev, const message_request& request, bool eager) n
 
 status post_later(device_state& dev, const message_request& request, bool eager) {
   operation_state* operation = dev.runtime().operations().posts().try_get();
-  if (operation == nullptr) throw_backlog_full(request.what, request.peer, dev.runtime().operations().posts().count());
+  if (operation == nullptr)
+    throw_backlog_full(request.opcode, request.peer, dev.runtime().operations().posts().count());
   describe(*operation, request, eager ? request.eager : request.rts);
   if (request.delivered) dev.runtime().await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is added
@@ -92,12 +93,12 @@ status post_and_signal(device_state& dev, const message_request& request) {
   operation_state* operation = dev.runtime().operations().posts().try_get();
   shortage reason = shortage::operations;
   if (operation != nullptr) {
-    const net::header what = header_of(request.eager, request);
-    if (post_eager(dev, request.peer, request.device, what, request.bytes, reason) == net::post_result::ok) {
+    const net::header header = header_of(request.eager, request);
+    if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok) {
       const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] still
       const auto* const address = request.bytes.address();
       completion_record record = complete::record_of(
-          request.what, request.peer, request.tag,
+          request.opcode, request.peer, request.tag,
           {const_cast<std::byte*>(address), address != nullptr ? request.bytes.bytes() : 0, nullptr, request.context});
       operation_state::promise_signal(*request.local);
       if (operation_state::give_signal(*request.local, record)) {
@@ -129,7 +130,7 @@ status post_to_ready_receive(device_state& dev, const message_request& request, 
   operation_state* const send = dev.runtime().operations().posts().try_get();
   if (send == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);
-    throw_backlog_full(request.what, request.peer, dev.runtime().operations().posts().count());
+    throw_backlog_full(request.opcode, request.peer, dev.runtime().operations().posts().count());
   }
   describe(*send, request, wire::last_chunk);
   if (request.delivered) dev.runtime().await(*send);
@@ -140,7 +141,7 @@ status post_to_ready_receive(device_state& dev, const message_request& request, 
 status try_post_send(device_state& dev, const message_request& request, engine_state& engine) {
   if (!engine.is_ordered()) return try_post_message(dev, request);
   if (engine.receiver_first) return post_to_ready_receive(dev, request, engine);
-  return post_numbered(*engine.numbers, request, request.what, dev.runtime().operations().posts().count(),
+  return post_numbered(*engine.numbers, request, request.opcode, dev.runtime().operations().posts().count(),
                        [&](std::uint32_t number) {
                          message_request numbered = request;
                          numbered.sequence = number;
@@ -155,7 +156,7 @@ status post_active_message(device_state& dev, std::uint32_t peer, std::uint32_t 
   dev.runtime().check_object("post_am", local);
   return post_message(dev, {.eager = wire::active_message,
                             .rts = wire::rts,
-                            .what = operation::active_message,
+                            .opcode = operation::active_message,
                             .peer = peer,
                             .id = id,
                             .tag = options.tag,
@@ -170,27 +171,27 @@ status post_active_message(device_state& dev, std::uint32_t peer, std::uint32_t 
 }
 
 status post_message(device_state& dev, const message_request& request) {
-  return unless_cut_off(dev, request.what, request.peer,
-                        dev.counts().answered(request.what, request.bytes.bytes(), try_post_message(dev, request)));
+  return unless_cut_off(dev, request.opcode, request.peer,
+                        dev.counts().answered(request.opcode, request.bytes.bytes(), try_post_message(dev, request)));
 }
 
 status post_send(device_state& dev, const message_request& request, engine_state& engine) {
   return unless_cut_off(
-      dev, request.what, request.peer,
-      dev.counts().answered(request.what, request.bytes.bytes(), try_post_send(dev, request, engine)));
+      dev, request.opcode, request.peer,
+      dev.counts().answered(request.opcode, request.bytes.bytes(), try_post_send(dev, request, engine)));
 }
 
-net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device, const net::header& what,
+net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device, const net::header& header,
                             const source_payload& bytes, shortage& reason) noexcept {
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
   net::post_result result = net::post_result::full;
   if (count <= detail::inline_bytes_max) {
     if (!bytes.is_list()) {
-      result = dev.endpoint_to(peer).try_send_inline(peer, device, what, bytes.address(), count);
+      result = dev.endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
     } else {
       std::byte gathered[detail::inline_bytes_max];
       bytes.copy_to(gathered, 0, count);
-      result = dev.endpoint_to(peer).try_send_inline(peer, device, what, gathered, count);
+      result = dev.endpoint_to(peer).try_send_inline(peer, device, header, gathered, count);
     }
   } else {
     packet_pool& packets = dev.runtime().packets();
@@ -200,7 +201,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
       return result;
     }
     bytes.copy_to(packets.data(packet), 0, count);
-    result = dev.endpoint_to(peer).try_send(peer, device, what, packet, count);
+    result = dev.endpoint_to(peer).try_send(peer, device, header, packet, count);
     if (result == net::post_result::ok) {
       dev.counts().went(path::one_packet, operation::message, count);
     } else {
@@ -214,16 +215,16 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
 // The packet is the transport's after done, or back in the pool where its bytes ride in the descriptor.
 status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
                    const post_packet_options& options) {
-  const net::header what = active_message_to(id, options.tag);
+  const net::header header = active_message_to(id, options.tag);
   packet_pool& packets = dev.runtime().packets();
   if (bytes > detail::inline_bytes_max) {
-    const net::post_result sent = dev.endpoint_to(peer).try_send(peer, options.device, what, packet, bytes);
+    const net::post_result sent = dev.endpoint_to(peer).try_send(peer, options.device, header, packet, bytes);
     if (sent == net::post_result::ok) dev.counts().went(path::one_packet, operation::message, bytes);
     return unless_cut_off(dev, operation::active_message, peer,
                           dev.posted_inline(operation::active_message, bytes, sent));
   }
   const net::post_result result =
-      dev.endpoint_to(peer).try_send_inline(peer, options.device, what, packets.data(packet), bytes);
+      dev.endpoint_to(peer).try_send_inline(peer, options.device, header, packets.data(packet), bytes);
   if (result == net::post_result::ok) packets.put(packet);
   return unless_cut_off(dev, operation::active_message, peer,
                         dev.posted_inline(operation::active_message, bytes, result));
@@ -231,11 +232,11 @@ status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std:
 
 bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
-  net::header what{.kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
+  net::header header{.kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
   const wire kind = kind_of(operation.kind);
   if (kind == wire::active_message || kind == wire::send) {
     shortage reason = shortage::none;
-    if (post_eager(dev, operation.peer, operation.device, what, operation.source, reason) != net::post_result::ok) {
+    if (post_eager(dev, operation.peer, operation.device, header, operation.source, reason) != net::post_result::ok) {
       return false;
     }
     operation.reach(step::signal);
@@ -245,9 +246,9 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
                       operation.acknowledge};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
-  what.note = operation_pool::note_of(ticket);
+  header.note = operation_pool::note_of(ticket);
   operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
-  if (dev.inject(peer, device, what, body) == net::post_result::ok) return true;
+  if (dev.inject(peer, device, header, body) == net::post_result::ok) return true;
   operation.reach(step::post);
   return false;
 }
@@ -256,22 +257,22 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
 
 namespace weft::core {
 
-void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count) {
+void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t count) {
   throw error{errc::backlog_full,
               fmt::format("a post ({}) to rank {} may not answer retry, but {} operations are under way already: call "
                           "progress() before posting more, or raise WEFT_OPERATIONS_MAX or WEFT_RECEIVES_MAX",
-                          name_of(what), peer, count)};
+                          name_of(opcode), peer, count)};
 }
 
 // A short message whose way is to be found, or is no ring.
 status device_state::post_inline_slow(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
                                       std::uint64_t tag, const_buffer_ref bytes) {
-  const net::header what{.kind = kind, .id = id, .sequence = 0, .tag = tag};
-  const operation op = kind_of(kind) == wire::send ? operation::send : operation::active_message;
+  const net::header header{.kind = kind, .id = id, .sequence = 0, .tag = tag};
+  const operation opcode = kind_of(kind) == wire::send ? operation::send : operation::active_message;
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
   return unless_cut_off(
-      *this, op, peer,
-      posted_inline(op, count, endpoint_to(peer).try_send_inline(peer, device, what, bytes.address(), count)));
+      *this, opcode, peer,
+      posted_inline(opcode, count, endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count)));
 }
 
 }  // namespace weft::core

@@ -17,7 +17,7 @@ namespace weft::core {
 struct message_request {
   wire eager;
   wire rts;
-  operation what;
+  operation opcode;
   std::uint32_t peer;
   std::uint32_t id;  // of the completion or engine
   std::uint64_t tag;
@@ -33,7 +33,7 @@ struct message_request {
 };
 
 /// For posts that may not answer retry. **Errors**: backlog_full, always.
-[[noreturn]] void throw_backlog_full(operation what, std::uint32_t peer, std::uint32_t count);
+[[noreturn]] void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t count);
 
 namespace posting {
 
@@ -49,7 +49,7 @@ namespace posting {
 
 /// Once: inline, or in a packet. Where there is no room, `reason` says what is short.
 [[nodiscard]] net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device,
-                                          const net::header& what, const source_payload& bytes,
+                                          const net::header& header, const source_payload& bytes,
                                           shortage& reason) noexcept;
 /// A step of the backlog: the message is tried again.
 [[nodiscard]] bool post_again(device_state& dev, operation_state& operation) noexcept;

@@ -16,14 +16,14 @@ inline constexpr unsigned number_tries_max = 10'000;
 /// `operations`: how many there are of the set that `post` takes one from. **Errors**: `backlog_full` where another
 /// thread has the number and the post may not answer retry; those of `post`.
 template <class Request, class Post>
-status post_numbered(ordered_numbers& numbers, const Request& request, operation what, std::uint32_t operations,
+status post_numbered(ordered_numbers& numbers, const Request& request, operation opcode, std::uint32_t operations,
                      const Post& post) {
   std::uint32_t number = 0;
   base::backoff waiting;
   for (unsigned tries = 0; !numbers.try_begin(request.peer, number); ++tries) {
     if (request.allow_retry) return status::retry(shortage::lock);
     // Whoever has the number holds it for one post, unless it is this thread, in a handler that its post runs.
-    if (tries == number_tries_max) throw_backlog_full(what, request.peer, operations);
+    if (tries == number_tries_max) throw_backlog_full(opcode, request.peer, operations);
     waiting.pause();
   }
   try {

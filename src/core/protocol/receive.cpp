@@ -26,7 +26,7 @@ match_key key_of(const receive_request& request) noexcept {
 }
 
 void describe(operation_state& receive, const receive_request& request) noexcept {
-  receive.what = operation::receive;
+  receive.opcode = operation::receive;
   receive.peer = request.peer;
   receive.device = net::any_device;
   receive.tag = request.tag;
@@ -91,7 +91,7 @@ match_result remove_posted(device_state& dev, std::uint64_t ticket, operation_st
 }
 
 void drop_unexpected(device_state& dev, unexpected_message& done) noexcept {
-  const std::uint32_t source = done.what.source;
+  const std::uint32_t source = done.arrival.source;
   dev.runtime().unexpected_sends().put(done);
   tell_budget(dev, source);
 }
@@ -134,9 +134,9 @@ bool try_match(device_state& dev, operation_state& receive) noexcept {
 }
 
 void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& with) noexcept {
-  const bool has_packet = with.what.owner != nullptr;
-  const std::uint32_t source = with.what.source;
-  deliver(dev, receive, with.what);
+  const bool has_packet = with.arrival.owner != nullptr;
+  const std::uint32_t source = with.arrival.source;
+  deliver(dev, receive, with.arrival);
   dev.runtime().unexpected_sends().put(with);
   if (has_packet) tell_budget(dev, source);
 }
@@ -154,11 +154,11 @@ cancel_result cancel(device_state& dev, std::uint64_t ticket) noexcept {
   return cancel_result::cancelled;
 }
 
-unexpected_message* probe(device_state& dev, const receive_request& what) noexcept {
-  const match_key key = key_of(what);
-  if (what.engine->is_ordered()) {
+unexpected_message* probe(device_state& dev, const receive_request& request) noexcept {
+  const match_key key = key_of(request);
+  if (request.engine->is_ordered()) {
     ordered_message* found = nullptr;
-    if (what.engine->ordered->take(key, found) != match_result::matched) return nullptr;
+    if (request.engine->ordered->take(key, found) != match_result::matched) return nullptr;
     return static_cast<unexpected_message*>(found);
   }
   match_node* found = nullptr;
@@ -176,10 +176,10 @@ status receive_message(device_state& dev, unexpected_message& probed, const rece
 
 // A message that will not be received: its packet goes back; the sender of a long one gets its buffer back.
 void discard(device_state& dev, unexpected_message& probed) noexcept {
-  if (kind_of(probed.what.header.kind) == wire::ready_to_receive)
+  if (kind_of(probed.arrival.header.kind) == wire::ready_to_receive)
     return receiver_first::give_up(dev, probed, errc::unknown_completion);
   dev.runtime().count_dropped();
-  const net::arrival& message = probed.what;
+  const net::arrival& message = probed.arrival;
   if (kind_of(message.header.kind) == wire::send_rts) {
     if (operation_state* const answer = operation_for_unwanted(dev); answer != nullptr) {
       answer_unwanted(dev, *answer, probed);
@@ -199,18 +199,18 @@ operation_state* operation_for_unwanted(device_state& dev) noexcept {
 }
 
 void answer_unwanted(device_state& dev, operation_state& answer, unexpected_message& unwanted) noexcept {
-  const bool is_receive = kind_of(unwanted.what.header.kind) == wire::ready_to_receive;
-  answer.peer = unwanted.what.source;
+  const bool is_receive = kind_of(unwanted.arrival.header.kind) == wire::ready_to_receive;
+  answer.peer = unwanted.arrival.source;
   answer.device = net::any_device;
   if (is_receive) {
     ready_body body;
-    std::memcpy(&body, unwanted.what.payload, sizeof body);
+    std::memcpy(&body, unwanted.arrival.payload, sizeof body);
     answer.remote_ticket = body.ticket;
     answer.bytes = 0;
     answer.operand = static_cast<std::uint64_t>(unwanted.why);
   } else {
     rts_body body;
-    std::memcpy(&body, unwanted.what.payload, sizeof body);
+    std::memcpy(&body, unwanted.arrival.payload, sizeof body);
     answer.remote_ticket = body.ticket;
   }
   dev.defer(answer, is_receive ? step::send_written : step::send_fin);

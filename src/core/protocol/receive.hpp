@@ -27,7 +27,7 @@ namespace send_recv {
 // What the functions of `device` and `matched_message` of these names promise; the arguments have been checked.
 [[nodiscard]] status post_receive(device_state& dev, const receive_request& request);
 [[nodiscard]] cancel_result cancel(device_state& dev, std::uint64_t ticket) noexcept;
-[[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& what) noexcept;
+[[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& request) noexcept;
 [[nodiscard]] status receive_message(device_state& dev, unexpected_message& probed,
                                      const receive_request& request) noexcept;
 /// A message that nobody will receive.

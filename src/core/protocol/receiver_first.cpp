@@ -38,7 +38,7 @@ constexpr std::uint64_t write_bytes_max = std::uint64_t{512} << 10;
 
 ready_body body_of(const unexpected_message& ready) noexcept {
   ready_body out;
-  std::memcpy(&out, ready.what.payload, sizeof out);
+  std::memcpy(&out, ready.arrival.payload, sizeof out);
   return out;
 }
 
@@ -46,13 +46,13 @@ ready_body body_of(const unexpected_message& ready) noexcept {
 net::post_result inject_ready(device_state& dev, operation_state& receive) noexcept {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);   // [own] until RTR is out
   const engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::ready_to_receive),
-                         .id = engine.id,
-                         .sequence = receive.sequence,
-                         .note = operation_pool::note_of(ticket),
-                         .tag = receive.tag};
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::ready_to_receive),
+                           .id = engine.id,
+                           .sequence = receive.sequence,
+                           .note = operation_pool::note_of(ticket),
+                           .tag = receive.tag};
   const ready_body body{reinterpret_cast<std::uint64_t>(receive.into.address()), receive.bytes, ticket};
-  return dev.inject(receive.peer, receive.device, what, body);
+  return dev.inject(receive.peer, receive.device, header, body);
 }
 
 // Packets come in any order. What the message leaves of the buffer is counted with its end, and one more, so that the
@@ -117,7 +117,7 @@ bool write_piece(device_state& dev, operation_state& send) noexcept {
     case net::copy_result::done:
       send.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
       if (done + bytes < send.bytes) return false;
-      dev.counts().went(path::copied, send.what, send.bytes);
+      dev.counts().went(path::copied, send.opcode, send.bytes);
       break;
     case net::copy_result::unavailable:
       send.remote_address = 0;
@@ -225,8 +225,9 @@ match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   // [receive.ask] relaxed <- [receive.announced]: a guess, like the engine.
   const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::take_back_ready), .id = engine.id};
-  static_cast<void>(dev.inject(sender, net::any_device, what, take_back_body{ticket}));  // no room: the user asks again
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::take_back_ready), .id = engine.id};
+  static_cast<void>(
+      dev.inject(sender, net::any_device, header, take_back_body{ticket}));  // no room: the user asks again
   return match_result::busy;
 }
 
@@ -262,9 +263,9 @@ void meet_ready(device_state& dev, operation_state& send, const ready_body& with
 
 bool write(device_state& dev, operation_state& send) noexcept {
   if (is_short(dev, send)) {
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.remote_ticket};
+    const net::header header{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.remote_ticket};
     shortage reason = shortage::none;  // nobody asks for it here
-    if (posting::post_eager(dev, send.peer, send.device, what, send.source, reason) != net::post_result::ok)
+    if (posting::post_eager(dev, send.peer, send.device, header, send.source, reason) != net::post_result::ok)
       return false;
     send.reach(step::signal);
     return complete::try_signal(dev, send);
@@ -281,9 +282,9 @@ bool send_written(device_state& dev, operation_state& send) noexcept {
   if (send.error != errc::peer_failed) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
     const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::written),
-                           .note = sends_packets ? operation_pool::note_of(ticket) : 0};
-    if (dev.inject(send.peer, send.device, what, body) != net::post_result::ok) {
+    const net::header header{.kind = static_cast<std::uint32_t>(wire::written),
+                             .note = sends_packets ? operation_pool::note_of(ticket) : 0};
+    if (dev.inject(send.peer, send.device, header, body) != net::post_result::ok) {
       send.reach(step::send_written);
       return false;
     }

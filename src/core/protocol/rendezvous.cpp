@@ -62,7 +62,7 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
   if (to.state == lookup::kept) return true;
   operation_state* operation = arrivals::get_operation(dev, message);
   if (operation == nullptr) return arrivals::put_aside(dev, message);
-  operation->what = operation::message;
+  operation->opcode = operation::message;
   operation->remote_address = body.address;
   operation->remote_ticket = body.ticket;
   operation->acknowledge = body.acknowledge != 0;
@@ -142,7 +142,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
   const bool is_answered = operation.acknowledge && operation.set == operation_set::posts;
   // The receiver learns from the last packet how long the message is, unless it has been told.
   const wire last =
-      !is_answered && operation.what == weft::operation::send && kind_of(operation.kind) == wire::last_chunk
+      !is_answered && operation.opcode == weft::operation::send && kind_of(operation.kind) == wire::last_chunk
           ? wire::last_chunk
           : wire::chunk;
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until the last is out
@@ -154,22 +154,22 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     if (packet == packet_pool::none) return false;
     operation.source.copy_to(packets.data(packet), sent, bytes);
     const bool is_last = sent + bytes == operation.bytes;
-    const net::header what{.kind = static_cast<std::uint32_t>(is_last ? last : wire::chunk),
-                           .id = static_cast<std::uint32_t>(sent),
-                           .sequence = static_cast<std::uint32_t>(sent >> 32),
-                           .note = is_answered ? operation_pool::note_of(ticket) : 0,
-                           .tag = operation.remote_ticket};
+    const net::header header{.kind = static_cast<std::uint32_t>(is_last ? last : wire::chunk),
+                             .id = static_cast<std::uint32_t>(sent),
+                             .sequence = static_cast<std::uint32_t>(sent >> 32),
+                             .note = is_answered ? operation_pool::note_of(ticket) : 0,
+                             .tag = operation.remote_ticket};
     const bool ends = is_answered && is_last;
     const std::uint32_t peer = operation.peer;
     const std::uint32_t device = operation.device;
-    const weft::operation kind = operation.what;
+    const weft::operation opcode = operation.opcode;
     if (ends) operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
-    if (dev.endpoint_to(peer).try_send(peer, device, what, packet, bytes) != net::post_result::ok) {
+    if (dev.endpoint_to(peer).try_send(peer, device, header, packet, bytes) != net::post_result::ok) {
       if (ends) operation.reach(step::stream);
       packets.put(packet);
       return false;
     }
-    if (is_last) dev.counts().went(path::many_packets, kind, sent + bytes);
+    if (is_last) dev.counts().went(path::many_packets, opcode, sent + bytes);
     if (ends) return true;
     sent += bytes;
     operation.moved.store(sent, std::memory_order_relaxed);  // [own] the sender's alone
@@ -182,18 +182,18 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
 bool send_rtr(device_state& dev, operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const rtr_body body{operation.remote_ticket, ticket};
-  const net::header what{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   operation.reach(step::wait_for_chunks);  // nothing of it is looked at from here on
-  if (dev.inject(peer, device, what, body) == net::post_result::ok) return true;
+  if (dev.inject(peer, device, header, body) == net::post_result::ok) return true;
   operation.reach(step::send_rtr);
   return false;
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
   if (operation.remote_address == 0) return send_rtr(dev, operation);  // not in one place there
-  if (operation.share != nullptr || cooperative_copy::begin(dev, operation))
+  if (operation.copy != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
   const auto piece = operation.into.piece_at(done);
@@ -204,7 +204,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     case net::copy_result::done:
       operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
       if (done + bytes < operation.bytes) return false;
-      dev.counts().went(path::copied, operation.what, operation.bytes);
+      dev.counts().went(path::copied, operation.opcode, operation.bytes);
       break;
     case net::copy_result::unavailable:
       operation.moved.store(0, std::memory_order_relaxed);  // [own] no chunk is under way yet
@@ -221,8 +221,8 @@ bool send_fin(device_state& dev, operation_state& operation) noexcept {
     // That its message was too long is the receiver's error alone.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
     const fin_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};
-    const net::header what{.kind = static_cast<std::uint32_t>(wire::fin)};
-    if (dev.inject(operation.peer, operation.device, what, body) != net::post_result::ok) {
+    const net::header header{.kind = static_cast<std::uint32_t>(wire::fin)};
+    if (dev.inject(operation.peer, operation.device, header, body) != net::post_result::ok) {
       operation.reach(step::send_fin);
       return false;
     }

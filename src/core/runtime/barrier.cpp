@@ -12,9 +12,9 @@ namespace weft::core {
 
 completion::answer barrier::signal(completion_record&& record) noexcept {
   const completion_record consumed{std::move(record)};
-  const std::uint64_t turn = consumed.tag() / rounds_max % 2;
+  const std::uint64_t parity = consumed.tag() / rounds_max % 2;
   // [barrier.arrive] release -> [barrier.wait]: what the other ranks did before.
-  arrived_[turn][consumed.tag() % rounds_max].fetch_add(1, std::memory_order_release);
+  arrived_[parity][consumed.tag() % rounds_max].fetch_add(1, std::memory_order_release);
   return answer::taken;
 }
 
@@ -22,18 +22,18 @@ bool barrier::go_on(passage& at, device_state& through, std::uint32_t rank, std:
   const auto rounds = static_cast<std::uint32_t>(std::bit_width(size - 1));
   for (; at.round < rounds; ++at.round) {
     if (!at.is_posted) {
-      const net::header what = active_message_to(id, turn_ * rounds_max + at.round);
-      if (through.post_inline(operation::active_message, {at.to(rank, size), 0}, what, {}).is_retry()) return false;
+      const net::header header = active_message_to(id, parity_ * rounds_max + at.round);
+      if (through.post_inline(operation::active_message, {at.to(rank, size), 0}, header, {}).is_retry()) return false;
       at.is_posted = true;
     }
-    std::atomic<std::uint32_t>& mine = arrived_[turn_][at.round];
+    std::atomic<std::uint32_t>& mine = arrived_[parity_][at.round];
     // [barrier.wait] acquire <- [barrier.arrive]: what the other ranks did before.
     if (mine.load(std::memory_order_acquire) == 0) return false;
     // [barrier.next] relaxed: the same round of the barrier after next counts on from here.
     mine.fetch_sub(1, std::memory_order_relaxed);
     at.is_posted = false;
   }
-  turn_ ^= 1;
+  parity_ ^= 1;
   return true;
 }
 

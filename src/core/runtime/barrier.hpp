@@ -41,7 +41,7 @@ class barrier final : public completion {
 
   // A rank that is one barrier ahead may already signal the next one, but never the one after it.
   std::array<std::array<std::atomic<std::uint32_t>, rounds_max>, 2> arrived_{};
-  std::uint32_t turn_ = 0;
+  std::uint32_t parity_ = 0;
 };
 
 }  // namespace weft::core

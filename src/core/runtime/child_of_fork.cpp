@@ -14,11 +14,11 @@ namespace {
 
 // Where posts of the child go.
 class parents_endpoint final : public device_state::endpoint {
-  net::post_result try_send_inline(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*what*/,
+  net::post_result try_send_inline(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*header*/,
                                    const void* /*payload*/, std::uint32_t /*bytes*/) noexcept override {
     refuse_to_child();
   }
-  net::post_result try_send(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*what*/,
+  net::post_result try_send(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*header*/,
                             std::uint32_t /*packet*/, std::uint32_t /*bytes*/) noexcept override {
     refuse_to_child();
   }

@@ -17,7 +17,7 @@ namespace {
 
 enum class protocol : std::uint8_t { inject, packet, copied, streamed };
 
-constexpr std::string_view way_of(protocol chosen) noexcept {
+constexpr std::string_view description_of(protocol chosen) noexcept {
   switch (chosen) {
     case protocol::inject: return "inject: the bytes ride in the descriptor";
     case protocol::packet: return "packet: the bytes are copied into a packet of the sender's, which is handed over";
@@ -31,8 +31,8 @@ constexpr std::string_view way_of(protocol chosen) noexcept {
 std::string reasons(protocol chosen, std::size_t bytes, const runtime_attributes& sizes,
                     const net::direct_copies& copies) {
   std::string out;
-  const auto not_by = [&](std::string_view way, const std::string& why) {
-    out += fmt::format("  not {}: {}\n", way, why);
+  const auto not_by = [&](std::string_view name, const std::string& why) {
+    out += fmt::format("  not {}: {}\n", name, why);
   };
   if (chosen != protocol::inject) {
     not_by("inject", fmt::format("a descriptor holds at most {} bytes", sizes.inject_bytes_max));
@@ -102,7 +102,7 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
                           : copies.possible               ? protocol::copied
                                                           : protocol::streamed;
   return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
-                     peer, way_of(chosen), reasons(chosen, bytes, sizes, copies), through->name(),
+                     peer, description_of(chosen), reasons(chosen, bytes, sizes, copies), through->name(),
                      base::process_settings().transport, others + not_made(transports, size()),
                      meeting_of(state_->neighbours(), rank(), peer));
 }

@@ -30,15 +30,15 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
 }
 
 // What it says is read while the name is there.
-void region_table::fill(entry& out, const facts& what) noexcept {
+void region_table::fill(entry& out, const facts& values) noexcept {
   // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
-  out.address.store(what.address, std::memory_order_relaxed);
+  out.address.store(values.address, std::memory_order_relaxed);
   // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
-  out.bytes.store(what.bytes, std::memory_order_relaxed);
+  out.bytes.store(values.bytes, std::memory_order_relaxed);
   // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
-  out.shared.store(what.shared, std::memory_order_relaxed);
+  out.shared.store(values.shared, std::memory_order_relaxed);
   // [region.open] release -> [region.find], [region.find_mapped]: carries where it lies.
-  out.name.store(what.name, std::memory_order_release);
+  out.name.store(values.name, std::memory_order_release);
 }
 
 std::uint64_t region_table::open(std::span<std::byte> memory) {
@@ -129,7 +129,7 @@ void region_table::give_back(std::map<std::byte*, std::size_t>::node_type&& piec
 }
 
 bool region_table::read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
-                        region_place& out, std::uint64_t& shared) noexcept {
+                        region_location& out, std::uint64_t& shared) noexcept {
   // [region.find] acquire <- [region.open], [region.close]: where the region of this name lies.
   if (name == 0 || from.name.load(std::memory_order_acquire) != name) return false;
   // [region.read] relaxed <- [region.fill]: published by the name.
@@ -142,36 +142,36 @@ bool region_table::read(const entry& from, std::uint64_t name, std::uint64_t off
 }
 
 std::byte* region_table::find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  region_place out;
+  region_location out;
   std::uint64_t shared = 0;
   if (!read(own_entries_[index_of(name)], name, offset, bytes, out, shared)) return nullptr;
   return reinterpret_cast<std::byte*>(out.address);
 }
 
-region_place region_table::locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
-                                  std::uint64_t bytes) const noexcept {
-  region_place out;
+region_location region_table::locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+                                     std::uint64_t bytes) const noexcept {
+  region_location out;
   if (rank == rank_) {
     out.memory = find(name, offset, bytes);
-    if (out.memory != nullptr) out.by = region_place::way::mapped;
+    if (out.memory != nullptr) out.by = region_location::access::mapped;
     return out;
   }
   const std::byte* const table = peers_[rank];
   if (table == nullptr) {
-    out.by = region_place::way::asked;
+    out.by = region_location::access::asked;
     return out;
   }
   std::uint64_t shared = 0;
   if (!read(reinterpret_cast<const entry*>(table)[index_of(name)], name, offset, bytes, out, shared)) return out;
-  out.by = region_place::way::copied;
+  out.by = region_location::access::copied;
   if (shared == 0) return out;
   // The peer wrote this: what lies outside of its memory is not touched.
   const std::uint64_t all = shared_bytes_ + reserved_bytes;
   if (shared - 1 > all || !is_within(offset, bytes, all - (shared - 1))) {
-    out.by = region_place::way::refused;
+    out.by = region_location::access::refused;
     return out;
   }
-  out.by = region_place::way::mapped;
+  out.by = region_location::access::mapped;
   out.memory = peers_[rank] + (shared - 1) + offset;
   return out;
 }

@@ -22,14 +22,14 @@
 namespace weft::core {
 
 /// How a region can be reached from here.
-struct region_place {
-  enum class way : std::uint8_t {
+struct region_location {
+  enum class access : std::uint8_t {
     refused,  // it is withdrawn, or does not reach that far
     mapped,   // `memory`
     copied,   // `address` in the owner's own memory
     asked,    // by messages only
   };
-  way by = way::refused;
+  access by = access::refused;
   std::byte* memory = nullptr;
   std::uint64_t address = 0;
 };
@@ -69,8 +69,8 @@ class region_table {
   [[nodiscard]] std::byte* find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
   /// The same for a region of `rank`.
-  [[nodiscard]] region_place locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
-                                    std::uint64_t bytes) const noexcept;
+  [[nodiscard]] region_location locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
+                                       std::uint64_t bytes) const noexcept;
 
   /// The memory of `locate` where that is a peer's and mapped here, for the common put and get; null says nothing.
   [[nodiscard]] std::byte* mapped_in_call(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
@@ -83,11 +83,13 @@ class region_table {
     // [region.read_mapped] relaxed <- [region.fill]: published by the name.
     const std::uint64_t size = from.bytes.load(std::memory_order_relaxed);
     // [region.read_mapped] relaxed <- [region.fill]: published by the name.
-    const std::uint64_t place = from.shared.load(std::memory_order_relaxed) - 1;
-    // The peer wrote this: what lies outside of its memory is not touched. Without a place, `place` is beyond all.
+    const std::uint64_t shared_offset = from.shared.load(std::memory_order_relaxed) - 1;
+    // The peer wrote this: what lies outside of its memory is not touched. If the region is not shared, `shared_offset`
+    // is beyond all.
     const std::uint64_t all = shared_bytes_ + reserved_bytes;
-    if (!is_within(offset, bytes, size) || place > all || !is_within(offset, bytes, all - place)) return nullptr;
-    return table + place + offset;
+    if (!is_within(offset, bytes, size) || shared_offset > all || !is_within(offset, bytes, all - shared_offset))
+      return nullptr;
+    return table + shared_offset + offset;
   }
 
  private:
@@ -107,11 +109,11 @@ class region_table {
     return static_cast<std::uint32_t>(name % regions_max);
   }
   [[nodiscard]] static bool read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
-                                 region_place& out, std::uint64_t& shared) noexcept;
+                                 region_location& out, std::uint64_t& shared) noexcept;
   struct facts {
     std::uint64_t name, address, bytes, shared;
   };
-  static void fill(entry& out, const facts& what) noexcept;
+  static void fill(entry& out, const facts& values) noexcept;
   void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
 
   std::uint32_t rank_;

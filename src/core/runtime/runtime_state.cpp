@@ -49,12 +49,12 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   const net::transport_context context{*bootstrap_, settings, fmt::format("runtime{}", bootstrap_->next_runtime())};
   transports_ = net::make_transports(context);
   make_packets(settings);
-  share_sleep_words();
+  choose_sleep_words();
   neighbours_.find(transports_, rank_, size_);
   if (options.bind.value_or(settings.bind == base::bind_kind::automatic)) neighbours_.divide_cores();
   parking_.expect_company(neighbours_.has_company());
   regions_ = std::make_unique<region_table>(rank_, size_, transports_);
-  shares_ = std::make_unique<copy_shares>(*regions_, rank_);
+  copy_states_ = std::make_unique<core::copy_states>(*regions_, rank_);
   propose_job(context.name);
   std::uint32_t devices_max = settings.devices_max;
   for (const auto& transport : transports_) devices_max = std::min(devices_max, transport->devices_max());
@@ -124,7 +124,7 @@ bool runtime_state::has_payloads_out() noexcept {
   static_cast<void>(matching_.for_each([&](const match_node& node) {
     if (node.side != match_side::send) return;
     const auto& message = static_cast<const unexpected_message&>(static_cast<const ordered_message&>(node));
-    if (message.what.owner != nullptr) --out;
+    if (message.arrival.owner != nullptr) --out;
   }));
   return out != 0;
 }
@@ -184,7 +184,7 @@ void runtime_state::make_packets(const base::settings& settings) {
   for (const auto& transport : transports_) transport->use_packets(*packets_);
 }
 
-void runtime_state::share_sleep_words() noexcept {
+void runtime_state::choose_sleep_words() noexcept {
   net::sleep_words* words = nullptr;
   bool wakes_for_all = true;
   for (const auto& transport : transports_) {

@@ -20,7 +20,7 @@
 #include "core/matching/unexpected_sends.hpp"
 #include "core/memory/packet_pool.hpp"
 #include "core/runtime/barrier.hpp"
-#include "core/runtime/copy_shares.hpp"
+#include "core/runtime/copy_states.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/engines.hpp"
 #include "core/runtime/peers.hpp"
@@ -107,7 +107,7 @@ class runtime_state {
   [[nodiscard]] kept_messages& kept() noexcept { return kept_; }
 
   /// Long messages that both sides copy.
-  [[nodiscard]] copy_shares& shares() noexcept { return *shares_; }
+  [[nodiscard]] core::copy_states& copy_states() noexcept { return *copy_states_; }
   /// What remote handles of this runtime's job carry.
   [[nodiscard]] std::uint64_t job() const noexcept { return job_; }
   [[nodiscard]] std::vector<std::unique_ptr<net::transport>>& transports() noexcept { return transports_; }
@@ -120,7 +120,7 @@ class runtime_state {
   [[nodiscard]] bool has_payloads_out() noexcept;
   void assert_consistent() noexcept;
   void make_packets(const base::settings& settings);
-  void share_sleep_words() noexcept;
+  void choose_sleep_words() noexcept;
   void propose_job(const std::string& name);
   void learn_job();
 
@@ -145,7 +145,7 @@ class runtime_state {
   core::engines engines_;
   core::registrations registrations_;
   std::unique_ptr<region_table> regions_;
-  std::unique_ptr<copy_shares> shares_;
+  std::unique_ptr<core::copy_states> copy_states_;
   std::uint64_t job_ = 0;
   std::string job_key_;
   kept_messages kept_;

@@ -172,13 +172,14 @@ TEST(wild_peer, names_sizes_offsets_and_ids_that_can_not_be_in_every_kind_of_mes
       EXPECT_TRUE(wild.is_refused(core::wire::put_rts, 1, core::put_rts_body{name, 0, bytes, 1}));
       EXPECT_TRUE(wild.is_refused(core::wire::get, 1, core::put_rts_body{name, 0, bytes, 1}));
       EXPECT_TRUE(wild.is_refused(core::wire::put_signal, 1, core::signal_body{name, 0, bytes}));
-      EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, 0, bytes, 0, 0}));
+      EXPECT_TRUE(wild.is_refused(core::wire::copy_invitation, 0, core::copy_invitation_body{1, 0, bytes, 0, 0}));
       EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{0, bytes, 1}));
       EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{1, bytes, 0, 0}));
     }
     // What would wrap around on its way through memory.
     EXPECT_TRUE(wild.is_refused(core::wire::rts, 1, core::rts_body{~std::uint64_t{0} - 5, 100, 1, 0}));
-    EXPECT_TRUE(wild.is_refused(core::wire::share, 0, core::share_body{1, ~std::uint64_t{0} - 5, 100'000, 0, 0}));
+    EXPECT_TRUE(wild.is_refused(core::wire::copy_invitation, 0,
+                                core::copy_invitation_body{1, ~std::uint64_t{0} - 5, 100'000, 0, 0}));
     EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{~std::uint64_t{0} - 5, 100, 1}));
     // The library's own objects.
     for (const std::uint32_t id : {remote_completion_ids_max, remote_completion_ids_max + 1, ~std::uint32_t{0}}) {

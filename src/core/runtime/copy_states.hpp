@@ -1,4 +1,4 @@
-// The shares of long copies that a rank has to give to its senders: a page of its shared memory, and those of its
+// The copy states that a rank offers to its senders for long copies: a page of its shared memory, and those of its
 // peers.
 //
 // Cost: a pop and a push on a lock-free stack for each copy. Where all are in use, or nothing is shared, the receiver
@@ -15,17 +15,17 @@
 
 namespace weft::core {
 
-class copy_shares {
+class copy_states {
  public:
-  static constexpr std::uint32_t count = region_table::common_bytes / sizeof(copy_share);
+  static constexpr std::uint32_t count = region_table::common_bytes / sizeof(copy_state);
   static constexpr std::uint32_t none = index_stack::none;
 
-  copy_shares(const region_table& memory, std::uint32_t rank) : memory_{&memory}, rank_{rank}, free_{count} {
+  copy_states(const region_table& memory, std::uint32_t rank) : memory_{&memory}, rank_{rank}, free_{count} {
     if (memory.common(rank) == nullptr) return;
     for (std::uint32_t index = count; index > 0; --index) free_.push(index - 1);
   }
 
-  /// A share for a new copy, opened; `none` where there is none.
+  /// A copy state for a new copy, opened; `none` where there is none.
   [[nodiscard]] std::uint32_t try_open() noexcept {
     const std::uint32_t index = free_.pop();
     if (index != none) at(rank_, index)->open(++numbers_[index]);
@@ -33,12 +33,12 @@ class copy_shares {
   }
   /// The number of the copy that `try_open` has begun.
   [[nodiscard]] std::uint32_t number(std::uint32_t index) const noexcept { return numbers_[index]; }
-  void close(copy_share& mine) noexcept { free_.push(static_cast<std::uint32_t>(&mine - at(rank_, 0))); }
+  void close(copy_state& mine) noexcept { free_.push(static_cast<std::uint32_t>(&mine - at(rank_, 0))); }
 
-  /// Share `index` of `rank`; null where there can be none.
-  [[nodiscard]] copy_share* at(std::uint32_t rank, std::uint32_t index) const noexcept {
+  /// Copy state `index` of `rank`; null where there can be none.
+  [[nodiscard]] copy_state* at(std::uint32_t rank, std::uint32_t index) const noexcept {
     std::byte* const page = memory_->common(rank);
-    return page == nullptr || index >= count ? nullptr : reinterpret_cast<copy_share*>(page) + index;
+    return page == nullptr || index >= count ? nullptr : reinterpret_cast<copy_state*>(page) + index;
   }
 
  private:
