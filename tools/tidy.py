@@ -464,7 +464,7 @@ def check(root, files=None):
         findings += layering(file, text) + mentions(file, text, known)
         for check_lines in (tidy_docs.undocumented, tidy_words.misnamed):
             findings += [Finding(file, line, message) for line, message in check_lines(file, text)]
-        if file.startswith(("include/", "src/", "programs/", "apps/", "perf/", "examples/")):
+        if file.startswith(("include/", "src/", "programs/", "apps/", "perf/", "examples/", "tests/")):
             findings += accesses(file, text)
             for name, definitions in labels_of(file, text).items():
                 labels.setdefault(name, []).extend(definitions)

@@ -1,11 +1,11 @@
 // What every transport promises the core: whole, once, or nothing happened. No order, and no time by which.
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <set>
 #include <thread>
 
 #include "contract/fixture.hpp"
+#include "support/between_threads.hpp"
 
 namespace weft::contract {
 namespace {
@@ -236,11 +236,11 @@ TEST_P(transport, delivers_what_is_under_way_to_a_device_that_goes_and_to_the_on
 // A shared endpoint, posted to by several threads while another polls: `busy` and `full` leave nothing behind.
 TEST_P(transport, takes_posts_of_several_threads_each_once) {
   constexpr std::uint64_t threads = 3, each = 2000;
-  std::atomic<bool> given_up{false};
+  test::flag given_up;
   std::vector<std::thread> posters;
   for (std::uint64_t t = 0; t < threads; ++t) {
     posters.emplace_back([&, t] {
-      for (std::uint64_t i = 0; i < each && !given_up.load();) {
+      for (std::uint64_t i = 0; i < each && !given_up.is_raised();) {
         const std::uint64_t tag = t * each + i;
         const auto answer = i % 3 == 0 ? send(tag, 200) : inject(tag, 40);
         if (answer == post_result::ok) {
@@ -268,7 +268,7 @@ TEST_P(transport, takes_posts_of_several_threads_each_once) {
         return arrived == threads * each;
       },
       16);
-  given_up.store(true);
+  given_up.raise();
   for (std::thread& poster : posters) poster.join();
   EXPECT_TRUE(all) << arrived << " have arrived";
   expect_no_packet_lost();

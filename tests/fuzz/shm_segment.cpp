@@ -106,7 +106,8 @@ void write_cell(job& all, fuzz::input& in, std::uint32_t& position) {
   next.tag = position;
   const auto payload = in.take_bytes(8);
   if (!payload.empty()) std::memcpy(next.payload, payload.data(), payload.size());
-  next.head.store(++position | std::uint64_t{word} << 32, std::memory_order_release);
+  // relaxed: the victim reads it in this thread.
+  next.head.store(++position | std::uint64_t{word} << 32, std::memory_order_relaxed);
 }
 
 // Any word in what the peer may write, but for sizes that nobody reads again once they have met.
@@ -115,7 +116,7 @@ void write_anywhere(job& all, std::uint32_t rank, fuzz::input& in) {
   const std::size_t offset = in.take<std::uint32_t>() % (where.packets / 8) * 8;
   if (offset < offsetof(net::shm::segment_header, live)) return;
   auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(all.segment_of(rank) + offset);
-  word.store(in.take<std::uint64_t>(), std::memory_order_release);
+  word.store(in.take<std::uint64_t>(), std::memory_order_relaxed);  // relaxed: read in this thread
 }
 
 void do_one(job& all, fuzz::input& in, std::uint32_t& position, sink& arrived) {

@@ -55,6 +55,7 @@ class wild_peer {
   void forget_what_waits_for_packets() {
     for (core::operation_pool* pool : {&state_.operations().arrivals(), &state_.operations().receives()}) {
       pool->each([&](core::operation_state& each) {
+        // relaxed: nobody makes progress meanwhile.
         const core::step at = each.next.load(std::memory_order_relaxed);
         if (at != core::step::wait_for_chunks && at != core::step::wait_for_sender) return;
         if (each.target != nullptr) core::operation_state::take_back_signal(*each.target);
@@ -67,6 +68,7 @@ class wild_peer {
   /// The same of sends that wait in a receiver-first engine.
   void forget_what_waits_for_receives() {
     state_.operations().posts().each([&](core::operation_state& each) {
+      // relaxed: nobody makes progress meanwhile.
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
       const auto& engine = *static_cast<core::engine_state*>(state_.engines().find_outside(each.key.engine()).object);
       if (engine.ordered->remove(each) != core::match_result::removed) return;

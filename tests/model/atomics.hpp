@@ -12,12 +12,6 @@
 
 namespace weft::model {
 
-constexpr std::memory_order failure_of(std::memory_order order) {
-  return order == std::memory_order_acq_rel   ? std::memory_order_acquire
-         : order == std::memory_order_release ? std::memory_order_relaxed
-                                              : order;
-}
-
 /// As std::atomic, for values of at most eight bytes. Outside of an exploration it is a plain value.
 template <class T>
 class atomic {

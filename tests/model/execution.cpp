@@ -176,21 +176,15 @@ unsigned execution::enter(const void* address, std::uint64_t raw, unsigned site)
 }
 
 bool execution::acquires(std::memory_order order, unsigned site) const {
-  if (order != std::memory_order_acquire && order != std::memory_order_acq_rel && order != std::memory_order_seq_cst) {
-    return false;
-  }
-  return !planted(bug::drop_acquire, site);
+  return model::acquires(order) && !planted(bug::drop_acquire, site);
 }
 
 bool execution::releases(std::memory_order order, unsigned site) const {
-  if (order != std::memory_order_release && order != std::memory_order_acq_rel && order != std::memory_order_seq_cst) {
-    return false;
-  }
-  return !planted(bug::drop_release, site);
+  return model::releases(order) && !planted(bug::drop_release, site);
 }
 
 bool execution::ordered(std::memory_order order, unsigned site) const {
-  return order == std::memory_order_seq_cst && !planted(bug::drop_total_order, site);
+  return order == orders::seq_cst && !planted(bug::drop_total_order, site);
 }
 
 void execution::note(unsigned site, std::memory_order order, unsigned location, const std::string& text) {
@@ -215,7 +209,7 @@ std::uint64_t execution::load(const void* address, std::uint64_t raw, unsigned s
 void execution::store(const void* address, std::uint64_t raw, std::uint64_t value, unsigned site,
                       std::memory_order order) {
   const unsigned location = enter(address, raw, site);
-  memory_.store(current_, location, value, releases(order, site), ordered(order, site), -1);
+  memory_.append(current_, location, value, releases(order, site), ordered(order, site), -1);
   if (traced_) note(site, order, location, fmt::format("= {}", value));
   wrote();
   check_memory();
@@ -230,7 +224,7 @@ std::uint64_t execution::modify(const void* address, std::uint64_t raw, hooks::c
   const std::uint64_t old = memory_.load(current_, location, from, acquires(order, site));
   if (torn) interleave();
   const std::uint64_t value = made(old, operand);
-  memory_.store(current_, location, value, releases(order, site), ordered(order, site), from);
+  memory_.append(current_, location, value, releases(order, site), ordered(order, site), from);
   if (traced_) note(site, order, location, fmt::format("{} -> {}", old, value));
   threads_[current_].previous = old;
   wrote();
@@ -265,7 +259,7 @@ bool execution::compare(const void* address, std::uint64_t raw, std::uint64_t& e
     expected = found;
     return false;
   }
-  memory_.store(current_, location, desired, releases(order, site), ordered(order, site), newest);
+  memory_.append(current_, location, desired, releases(order, site), ordered(order, site), newest);
   if (traced_) note(site, order, location, fmt::format("{} -> {}", found, desired));
   wrote();
   check_memory();
@@ -283,7 +277,7 @@ bool execution::lock(std::uint64_t* held, bool wait) {
   const unsigned location = memory_.find(current_, held, 0);
   const std::uint32_t newest = memory_.newest(location);
   memory_.load(current_, location, newest, true);
-  memory_.store(current_, location, 1, false, false, newest);
+  memory_.append(current_, location, 1, false, false, newest);
   *held = 1;
   check_memory();
   return true;
@@ -291,7 +285,7 @@ bool execution::lock(std::uint64_t* held, bool wait) {
 
 void execution::unlock(std::uint64_t* held) {
   const unsigned location = memory_.find(current_, held, 0);
-  memory_.store(current_, location, 0, true, false, -1);
+  memory_.append(current_, location, 0, true, false, -1);
   *held = 0;
   wrote();
   for (thread& each : threads_) {

@@ -1,4 +1,4 @@
-// The explorer itself: litmus tests whose answers are known.
+// The explorer itself: litmus tests whose answers are known. They try orders, which therefore have no labels.
 #include "model/explorer.hpp"
 
 #include <gtest/gtest.h>
@@ -8,12 +8,6 @@
 namespace {
 
 using namespace weft::model;
-using order = std::memory_order;
-constexpr order relaxed = std::memory_order_relaxed;
-constexpr order acquire = std::memory_order_acquire;
-constexpr order release = std::memory_order_release;
-constexpr order acq_rel = std::memory_order_acq_rel;
-constexpr order seq_cst = std::memory_order_seq_cst;
 
 const search everything{.deviations_max = 50};
 
@@ -25,29 +19,29 @@ class explorer : public ::testing::Test {
 };
 
 // Each access has a line of its own, so that each is a site.
-void pass_message(order publishing, order polling) {
+void pass_message(orders publish_order, orders poll_order) {
   atomic<int> data{0};
   atomic<int> flag{0};
   threads(
       [&] {
-        data.store(42, relaxed);
-        flag.store(1, publishing);
+        data.store(42, orders::relaxed);
+        flag.store(1, publish_order);
       },
       [&] {
-        if (flag.load(polling) == 1) check(data.load(relaxed) == 42, "the message is old");
+        if (flag.load(poll_order) == 1) check(data.load(orders::relaxed) == 42, "the message is old");
       });
 }
 
 TEST_F(explorer, message_passing_needs_both_release_and_acquire) {
-  const outcome right = explore({}, [] { pass_message(release, acquire); });
+  const outcome right = explore({}, [] { pass_message(orders::release, orders::acquire); });
   EXPECT_FALSE(right.failed) << right;
   EXPECT_TRUE(right.complete);
-  EXPECT_TRUE(explore({}, [] { pass_message(relaxed, acquire); }).failed);
-  EXPECT_TRUE(explore({}, [] { pass_message(release, relaxed); }).failed);
+  EXPECT_TRUE(explore({}, [] { pass_message(orders::relaxed, orders::acquire); }).failed);
+  EXPECT_TRUE(explore({}, [] { pass_message(orders::release, orders::relaxed); }).failed);
 }
 
 TEST_F(explorer, a_failure_comes_with_what_replays_it) {
-  const auto body = [] { pass_message(relaxed, relaxed); };
+  const auto body = [] { pass_message(orders::relaxed, orders::relaxed); };
   const outcome found = explore({}, body);
   ASSERT_TRUE(found.failed);
   EXPECT_NE(found.trace.find("old by 1"), std::string::npos) << found.trace;
@@ -63,7 +57,7 @@ TEST_F(explorer, a_random_search_finds_it_too_and_is_the_same_each_time) {
   search how;
   how.executions_max = 1;
   how.random_executions_max = 1000;
-  const auto body = [] { pass_message(relaxed, relaxed); };
+  const auto body = [] { pass_message(orders::relaxed, orders::relaxed); };
   const outcome first = explore(how, body);
   const outcome second = explore(how, body);
   ASSERT_TRUE(first.failed);
@@ -73,28 +67,28 @@ TEST_F(explorer, a_random_search_finds_it_too_and_is_the_same_each_time) {
 
 bool both_zero;
 
-void buffer_stores(order storing, order loading) {
+void buffer_stores(orders store_order, orders load_order) {
   atomic<int> x{0};
   atomic<int> y{0};
   int seen_x = -1;
   int seen_y = -1;
   threads(
       [&] {
-        x.store(1, storing);
-        seen_y = y.load(loading);
+        x.store(1, store_order);
+        seen_y = y.load(load_order);
       },
       [&] {
-        y.store(1, storing);
-        seen_x = x.load(loading);
+        y.store(1, store_order);
+        seen_x = x.load(load_order);
       });
   if (seen_x == 0 && seen_y == 0) both_zero = true;
 }
 
 TEST_F(explorer, store_buffering_is_seen_but_with_sequential_consistency) {
   both_zero = false;
-  EXPECT_TRUE(explore(everything, [] { buffer_stores(seq_cst, seq_cst); }).complete);
+  EXPECT_TRUE(explore(everything, [] { buffer_stores(orders::seq_cst, orders::seq_cst); }).complete);
   EXPECT_FALSE(both_zero);
-  EXPECT_TRUE(explore(everything, [] { buffer_stores(release, acquire); }).complete);
+  EXPECT_TRUE(explore(everything, [] { buffer_stores(orders::release, orders::acquire); }).complete);
   EXPECT_TRUE(both_zero);
 }
 
@@ -103,12 +97,12 @@ TEST_F(explorer, a_thread_never_reads_backwards_at_one_location) {
     atomic<int> x{0};
     threads(
         [&] {
-          x.store(1, relaxed);
-          x.store(2, relaxed);
+          x.store(1, orders::relaxed);
+          x.store(2, orders::relaxed);
         },
         [&] {
-          const int first = x.load(relaxed);
-          const int second = x.load(relaxed);
+          const int first = x.load(orders::relaxed);
+          const int second = x.load(orders::relaxed);
           check(first <= second, "older after newer");
         });
   });
@@ -117,24 +111,24 @@ TEST_F(explorer, a_thread_never_reads_backwards_at_one_location) {
 }
 
 TEST_F(explorer, what_a_release_passes_on_includes_what_was_learnt_from_others) {
-  const auto chain = [](order middle) {
+  const auto chain = [](orders middle_order) {
     atomic<int> data{0};
     atomic<int> first{0};
     atomic<int> second{0};
     threads(
         [&] {
-          data.store(1, relaxed);
-          first.store(1, release);
+          data.store(1, orders::relaxed);
+          first.store(1, orders::release);
         },
         [&] {
-          if (first.load(middle) == 1) second.store(1, release);
+          if (first.load(middle_order) == 1) second.store(1, orders::release);
         },
         [&] {
-          if (second.load(acquire) == 1) check(data.load(relaxed) == 1, "the message is old");
+          if (second.load(orders::acquire) == 1) check(data.load(orders::relaxed) == 1, "the message is old");
         });
   };
-  EXPECT_FALSE(explore({}, [&] { chain(acquire); }).failed);
-  EXPECT_TRUE(explore({}, [&] { chain(relaxed); }).failed);
+  EXPECT_FALSE(explore({}, [&] { chain(orders::acquire); }).failed);
+  EXPECT_TRUE(explore({}, [&] { chain(orders::relaxed); }).failed);
 }
 
 TEST_F(explorer, a_release_sequence_goes_on_through_exchanges_but_not_through_stores) {
@@ -143,19 +137,19 @@ TEST_F(explorer, a_release_sequence_goes_on_through_exchanges_but_not_through_st
     atomic<int> flag{0};
     threads(
         [&] {
-          data.store(1, relaxed);
-          flag.store(1, release);
+          data.store(1, orders::relaxed);
+          flag.store(1, orders::release);
         },
         [&] {
           if (exchanging) {
             int one = 1;
-            flag.compare_exchange_strong(one, 2, relaxed, relaxed);
-          } else if (flag.load(relaxed) == 1) {
-            flag.store(2, relaxed);
+            flag.compare_exchange_strong(one, 2, orders::relaxed, orders::relaxed);
+          } else if (flag.load(orders::relaxed) == 1) {
+            flag.store(2, orders::relaxed);
           }
         },
         [&] {
-          if (flag.load(acquire) == 2) check(data.load(relaxed) == 1, "the message is old");
+          if (flag.load(orders::acquire) == 2) check(data.load(orders::relaxed) == 1, "the message is old");
         });
   };
   EXPECT_FALSE(explore({}, [&] { sequence(true); }).failed);
@@ -165,9 +159,9 @@ TEST_F(explorer, a_release_sequence_goes_on_through_exchanges_but_not_through_st
 TEST_F(explorer, additions_are_atomic_and_a_torn_one_is_noticed) {
   const auto count = [] {
     atomic<int> counter{0};
-    const auto add = [&] { counter.fetch_add(1, relaxed); };
+    const auto add = [&] { counter.fetch_add(1, orders::relaxed); };
     threads(add, add, add);
-    check(counter.load(relaxed) == 3, "an addition is lost");
+    check(counter.load(orders::relaxed) == 3, "an addition is lost");
   };
   const outcome right = explore({}, count);
   EXPECT_FALSE(right.failed) << right;
@@ -183,7 +177,8 @@ TEST_F(explorer, a_weak_exchange_may_fail_for_nothing) {
     atomic<int> x{0};
     threads([&] {
       int zero = 0;
-      check(weak ? x.compare_exchange_weak(zero, 1, acq_rel, acquire) : x.compare_exchange_strong(zero, 1, acq_rel),
+      check(weak ? x.compare_exchange_weak(zero, 1, orders::acq_rel, orders::acquire)
+                 : x.compare_exchange_strong(zero, 1, orders::acq_rel),
             "failed for nothing");
     });
   };
@@ -192,41 +187,41 @@ TEST_F(explorer, a_weak_exchange_may_fail_for_nothing) {
 }
 
 TEST_F(explorer, a_race_on_plain_bytes_is_found_and_an_ordered_access_is_none) {
-  const auto pass = [](order publishing) {
+  const auto pass = [](orders publish_order) {
     atomic<int> flag{0};
     alignas(8) char bytes[16] = {};
     threads(
         [&] {
           model_atomics::write_nonatomic(bytes, "fifteen letters", 16);
-          flag.store(1, publishing);
+          flag.store(1, publish_order);
         },
         [&] {
           char copy[16];
-          if (flag.load(acquire) == 1) model_atomics::read_nonatomic(copy, bytes, 16);
+          if (flag.load(orders::acquire) == 1) model_atomics::read_nonatomic(copy, bytes, 16);
         });
   };
-  EXPECT_FALSE(explore({}, [&] { pass(release); }).failed);
-  EXPECT_TRUE(explore({}, [&] { pass(relaxed); }).failed);
+  EXPECT_FALSE(explore({}, [&] { pass(orders::release); }).failed);
+  EXPECT_TRUE(explore({}, [&] { pass(orders::relaxed); }).failed);
 }
 
 TEST_F(explorer, a_read_that_counts_must_come_before_the_next_write) {
-  const auto hand_over = [](order handing) {
+  const auto hand_over = [](orders pass_order) {
     using support = weft::detail::atomics_support<model_atomics>;
     atomic<std::uint64_t> word{7};
     atomic<int> mine{1};
     threads(
         [&] {
-          const std::uint64_t copy = word.load(relaxed);
-          mine.store(0, handing);
+          const std::uint64_t copy = word.load(orders::relaxed);
+          mine.store(0, pass_order);
           support::confirm_read(&word, sizeof word);
           check(copy == 7, "overwritten");
         },
         [&] {
-          if (mine.load(acquire) == 0) word.store(8, relaxed);
+          if (mine.load(orders::acquire) == 0) word.store(8, orders::relaxed);
         });
   };
-  EXPECT_FALSE(explore({}, [&] { hand_over(release); }).failed);
-  EXPECT_TRUE(explore({}, [&] { hand_over(relaxed); }).failed);
+  EXPECT_FALSE(explore({}, [&] { hand_over(orders::release); }).failed);
+  EXPECT_TRUE(explore({}, [&] { hand_over(orders::relaxed); }).failed);
 }
 
 TEST_F(explorer, use_after_release_of_memory_is_found) {
@@ -234,29 +229,29 @@ TEST_F(explorer, use_after_release_of_memory_is_found) {
   const outcome result = explore({}, [] {
     auto* word = static_cast<atomic<int>*>(support::allocate_zeroed(64));
     atomic<int> done{0};
-    threads([&] { done.store(word->load(relaxed) + 1, release); },
+    threads([&] { done.store(word->load(orders::relaxed) + 1, orders::release); },
             [&] {
-              if (done.load(acquire) == 0) return;
+              if (done.load(orders::acquire) == 0) return;
               support::release_zeroed(word, 64);
             },
-            [&] { word->load(relaxed); });
+            [&] { word->load(orders::relaxed); });
   });
   EXPECT_TRUE(result.failed);
 }
 
 TEST_F(explorer, memory_must_be_handed_over_before_it_is_used) {
   using support = weft::detail::atomics_support<model_atomics>;
-  const auto hand_over = [](order loading) {
+  const auto hand_over = [](orders load_order) {
     atomic<atomic<int>*> shared{nullptr};
-    threads([&] { shared.store(static_cast<atomic<int>*>(support::allocate_zeroed(64)), release); },
+    threads([&] { shared.store(static_cast<atomic<int>*>(support::allocate_zeroed(64)), orders::release); },
             [&] {
-              atomic<int>* word = shared.load(loading);
-              if (word != nullptr) word->store(1, relaxed);
+              atomic<int>* word = shared.load(load_order);
+              if (word != nullptr) word->store(1, orders::relaxed);
             });
-    support::release_zeroed(shared.load(relaxed), 64);
+    support::release_zeroed(shared.load(orders::relaxed), 64);
   };
-  EXPECT_FALSE(explore({}, [&] { hand_over(acquire); }).failed);
-  EXPECT_TRUE(explore({}, [&] { hand_over(relaxed); }).failed);
+  EXPECT_FALSE(explore({}, [&] { hand_over(orders::acquire); }).failed);
+  EXPECT_TRUE(explore({}, [&] { hand_over(orders::relaxed); }).failed);
 }
 
 TEST_F(explorer, two_locks_in_two_orders_are_a_deadlock) {
@@ -281,9 +276,9 @@ TEST_F(explorer, two_locks_in_two_orders_are_a_deadlock) {
 TEST_F(explorer, a_wait_for_what_never_comes_is_found_and_one_that_ends_is_none) {
   const auto wait = [](int awaited) {
     atomic<int> flag{0};
-    threads([&] { flag.store(1, release); },
+    threads([&] { flag.store(1, orders::release); },
             [&] {
-              while (flag.load(acquire) != awaited) await_change();
+              while (flag.load(orders::acquire) != awaited) await_change();
             });
   };
   EXPECT_FALSE(explore({}, [&] { wait(1); }).failed);
@@ -294,7 +289,7 @@ TEST_F(explorer, a_loop_without_end_is_found) {
   const outcome result = explore({}, [] {
     atomic<int> flag{0};
     threads([&] {
-      while (flag.load(acquire) == 0) {
+      while (flag.load(orders::acquire) == 0) {
       }
     });
   });

@@ -123,8 +123,8 @@ std::int32_t memory::make_message() {
   return static_cast<std::int32_t>(message_count_++);
 }
 
-void memory::store(unsigned thread, unsigned index, std::uint64_t value, bool release, bool ordered,
-                   std::int64_t continues) {
+void memory::append(unsigned thread, unsigned index, std::uint64_t value, bool release, bool ordered,
+                    std::int64_t continues) {
   location& place = locations_[index];
   for (unsigned other = 0; other < threads_max; ++other) {
     if (!covers(thread, other, place.confirmed[other])) {

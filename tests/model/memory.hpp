@@ -91,8 +91,8 @@ class memory {
     return static_cast<std::uint32_t>(locations_[index].history.size() - 1);
   }
   std::uint64_t load(unsigned thread, unsigned index, std::uint32_t store, bool acquire);
-  /// `continues`: the store whose release sequence this one goes on with, or -1.
-  void store(unsigned thread, unsigned index, std::uint64_t value, bool release, bool ordered, std::int64_t continues);
+  /// What a store stores. `continues`: the store whose release sequence this one goes on with, or -1.
+  void append(unsigned thread, unsigned index, std::uint64_t value, bool release, bool ordered, std::int64_t continues);
   void confirm(unsigned thread, const void* begin, std::size_t bytes);
 
   /// All that was stored reaches every thread, as it does in the end; nothing is synchronized by that.

@@ -238,6 +238,7 @@ void matched_or_cancelled() {
     posted[i].is(match_policy::rank_tag, 0, 7, i);
     post(*shared.object, posted[i], pairs[0]);
   }
+  // relaxed: no thread runs yet.
   place_of_the_engine = posted[0].location.load(std::memory_order_relaxed);
   bool cancelled = false;
   threads(
@@ -433,6 +434,7 @@ TEST_F(model_ordered_matching, numbers_that_are_taken_without_the_lock_are_given
     pair_list pairs[3];
     model_atomics::atomic<std::uint32_t> next{0};
     const auto send = [&](pair_list& out) {
+      // relaxed: planted, as if the lock were not needed.
       const std::uint32_t number = next.load(std::memory_order_relaxed);
       next.store(number + 1, std::memory_order_relaxed);
       sent[number].is(0, 1, number, number);

@@ -15,17 +15,9 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-bool acquires(std::memory_order order) {
-  return order == std::memory_order_acquire || order == std::memory_order_acq_rel || order == std::memory_order_seq_cst;
-}
-
-bool releases(std::memory_order order) {
-  return order == std::memory_order_release || order == std::memory_order_acq_rel || order == std::memory_order_seq_cst;
-}
-
 std::vector<bug> bugs_for(const site& where) {
   std::vector<bug> bugs;
-  if (where.order == std::memory_order_seq_cst) bugs.push_back(bug::drop_total_order);
+  if (where.order == orders::seq_cst) bugs.push_back(bug::drop_total_order);
   if (where.kind != access::store && acquires(where.order)) bugs.push_back(bug::drop_acquire);
   if (where.kind != access::load && releases(where.order)) bugs.push_back(bug::drop_release);
   if (where.kind == access::compare && acquires(where.failure_order)) bugs.push_back(bug::drop_failure_acquire);

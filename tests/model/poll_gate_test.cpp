@@ -39,12 +39,15 @@ struct house {
   }
 
   // What a membarrier makes of a plain point in every other thread, or everybody's own fence: all have one order.
-  void fence() { fences.fetch_add(1, std::memory_order_acq_rel); }
+  void fence() {
+    // [model_poll_gate.fence] acq_rel <-> [model_poll_gate.fence]: all that was done before earlier fences.
+    fences.fetch_add(1, std::memory_order_acq_rel);
+  }
 
   void work() {
     fence();
     use(inside);
-    if (is_there.load(std::memory_order_relaxed) != 0) use(thing);
+    if (is_there.load(std::memory_order_relaxed) != 0) use(thing);  // relaxed: the fences order it
     gate.leave();
   }
   void poll(int thread) {
@@ -66,7 +69,7 @@ struct house {
     gate.leave();
   }
   void withdraw(int thread) {
-    is_there.store(0, std::memory_order_relaxed);
+    is_there.store(0, std::memory_order_relaxed);  // relaxed: the fences order it
     fence();
     const std::uint64_t before = gate.passes();
     while (!gate.has_left_since(before, name(thread))) await_change();

@@ -95,12 +95,15 @@ void sleep(bool grows) {
   bool woken = false;
   threads(
       [&] {
+        // [model_ready_bits.sleep] seq_cst <-> [model_ready_bits.wake]: as `worker::idle`; the worker sees the bit, or
+        // is seen asleep.
         asleep.store(true, std::memory_order_seq_cst);
         sleeps = ready.is_empty();
       },
       [&] {
         if (grows) ready.use(64);
         ready.set(64);
+        // [model_ready_bits.wake] seq_cst <-> [model_ready_bits.sleep]: as `worker::make_ready`.
         woken = asleep.load(std::memory_order_seq_cst);
       });
   check(!sleeps || woken, "the worker sleeps, and nobody wakes it");

@@ -34,10 +34,12 @@ struct lender {
   void lend(std::uint32_t packet) {
     const std::uint64_t content = ++lent[packet];
     model_atomics::write_nonatomic(&packets[packet], &content, sizeof content);
+    // [model_return_ring.lend] release -> [model_return_ring.receive]: carries the packet's content.
     mailboxes[packet].store(lent[packet], std::memory_order_release);
   }
   // By the peer: the packet as it was lent for the `time`-th time.
   void read_and_return(std::uint32_t packet, std::uint32_t time) {
+    // [model_return_ring.receive] acquire <- [model_return_ring.lend]: the packet's content.
     while (mailboxes[packet].load(std::memory_order_acquire) != time) await_change();
     std::uint64_t content = 0;
     model_atomics::read_nonatomic(&content, &packets[packet], sizeof content);

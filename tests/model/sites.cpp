@@ -102,14 +102,14 @@ const char* name_of(access kind) {
   return "";
 }
 
-const char* name_of(std::memory_order order) {
+const char* name_of(orders order) {
   switch (order) {
-    case std::memory_order_relaxed: return "relaxed";
-    case std::memory_order_consume: return "consume";
-    case std::memory_order_acquire: return "acquire";
-    case std::memory_order_release: return "release";
-    case std::memory_order_acq_rel: return "acq_rel";
-    case std::memory_order_seq_cst: return "seq_cst";
+    case orders::relaxed: return "relaxed";
+    case orders::consume: return "consume";
+    case orders::acquire: return "acquire";
+    case orders::release: return "release";
+    case orders::acq_rel: return "acq_rel";
+    case orders::seq_cst: return "seq_cst";
   }
   return "";
 }

@@ -41,7 +41,23 @@ class site_table {
   std::vector<cell> cells_ = std::vector<cell>(4096);
 };
 
+/// Where orders are the explorer's own data or what a test tries, they are written as `orders::acquire`. Such an order
+/// has no label: it has no partner.
+using orders = std::memory_order;
+
+[[nodiscard]] constexpr bool acquires(orders order) {
+  return order == orders::acquire || order == orders::acq_rel || order == orders::seq_cst;
+}
+[[nodiscard]] constexpr bool releases(orders order) {
+  return order == orders::release || order == orders::acq_rel || order == orders::seq_cst;
+}
+/// That of a compare-and-exchange that fails, where the caller gives only one.
+[[nodiscard]] constexpr orders failure_of(orders order) {
+  if (order == orders::acq_rel) return orders::acquire;
+  return order == orders::release ? orders::relaxed : order;
+}
+
 [[nodiscard]] const char* name_of(access kind);
-[[nodiscard]] const char* name_of(std::memory_order order);
+[[nodiscard]] const char* name_of(orders order);
 
 }  // namespace weft::model

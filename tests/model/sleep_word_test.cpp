@@ -26,20 +26,30 @@ struct bedroom {
   atomic<std::uint32_t> fences{0};
 
   // What the sleeper's membarrier makes of a plain point in every other thread: all fences have one order.
-  void fence() { fences.fetch_add(1, std::memory_order_acq_rel); }
+  void fence() {
+    // [model_sleep_word.fence] acq_rel <-> [model_sleep_word.fence]: all that was done before earlier fences.
+    fences.fetch_add(1, std::memory_order_acq_rel);
+  }
 
   void send() {
+    // [model_sleep_word.send] release -> [model_sleep_word.look]: as a ring publishes.
     messages.fetch_add(1, std::memory_order_release);
     fence();
-    if (word.is_left_asleep() && word.take()) woken.fetch_add(1, std::memory_order_relaxed);
+    if (word.is_left_asleep() && word.take()) {
+      woken.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count, read when all threads have ended
+    }
+  }
+  std::uint32_t sent() const {
+    // [model_sleep_word.look] acquire <- [model_sleep_word.send]: as a ring is looked into.
+    return messages.load(std::memory_order_acquire);
   }
   void wait_for(std::uint32_t wanted) {
-    while (messages.load(std::memory_order_acquire) < wanted) {
+    while (sent() < wanted) {
       const std::uint32_t expected = word.prepare_sleep();
       fence();
-      if (messages.load(std::memory_order_acquire) >= wanted) break;
+      if (sent() >= wanted) break;
       // The system's sleep: it begins only while the word is as expected, and ends with a wake-up, which has changed
-      // it.
+      // it. relaxed: it carries nothing.
       while (word.value.load(std::memory_order_relaxed) == expected) await_change();
     }
   }
@@ -66,6 +76,7 @@ void one_wakes() {
   bedroom room;
   static_cast<void>(room.word.prepare_sleep());
   threads([&] { room.send(); }, [&] { room.send(); });
+  // relaxed: all threads have ended.
   check(room.woken.load(std::memory_order_relaxed) == 1, "both wake the sleeper, or none");
 }
 

@@ -2,6 +2,7 @@
 // ranks: 2 3
 #include "boot/bootstrap.hpp"
 #include "process/am_load.hpp"
+#include "support/between_threads.hpp"
 
 namespace {
 
@@ -27,10 +28,10 @@ std::vector<std::uint64_t> post_all_there_is_room_for(weft::runtime& rt, std::ui
 
 void use_up(weft::runtime& rt, std::uint32_t id, std::size_t bytes, weft::shortage expected) {
   weft::counter sent{rt}, inbox{rt};
-  std::atomic<std::uint64_t> told{0}, total{0};
+  weft::test::tally<> told, total;
   weft::handler add{rt, [&](weft::completion_record&& count) {
-                      total.fetch_add(count.tag());
-                      told.fetch_add(1);
+                      total.add(count.tag());
+                      told.add();
                     }};
   const auto arrivals = rt.register_completion(inbox, {.id = id});
   const auto totals = rt.register_completion(add, {.id = id + 1});
@@ -49,10 +50,10 @@ void use_up(weft::runtime& rt, std::uint32_t id, std::size_t bytes, weft::shorta
   const std::uint64_t to_be_signalled = expected == weft::shortage::operations ? all : 0;
   require(all > 0, "nothing could be posted");
   const bool completed = eventually(rt.default_device(), [&] {
-    return sent.value() == to_be_signalled && told.load() == rt.size() && inbox.value() == total.load();
+    return sent.value() == to_be_signalled && told.value() == rt.size() && inbox.value() == total.value();
   });
   require(completed, fmt::format("rank {}: {} of {} posts of {} bytes complete, {} of {} arrived", rt.rank(),
-                                 sent.value(), to_be_signalled, bytes, inbox.value(), total.load()));
+                                 sent.value(), to_be_signalled, bytes, inbox.value(), total.value()));
   require(sent.failed() == 0 && inbox.failed() == 0, "a post failed");
   rt.barrier();
   std::printf("rank %u: %llu messages of %zu bytes posted, %llu arrived\n", rt.rank(),

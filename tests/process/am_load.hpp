@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/weft.hpp"
 
@@ -85,11 +85,11 @@ class am_rank {
     require(rt_.counters().messages_dropped == 0, fmt::format("{} messages dropped", rt_.counters().messages_dropped));
     std::string retries;
     for (std::size_t i = 1; i < retries_.size(); ++i) {
-      retries += fmt::format(" {}:{}", name_of(static_cast<shortage>(i)), retries_[i].load());
+      retries += fmt::format(" {}:{}", name_of(static_cast<shortage>(i)), retries_[i].value());
     }
     std::printf("rank %u of %u: %llu messages arrived; retries%s backlog:%llu\n", rt_.rank(), rt_.size(),
-                static_cast<unsigned long long>(arrived_.load()), retries.c_str(),
-                static_cast<unsigned long long>(refused_.load()));
+                static_cast<unsigned long long>(arrived_.value()), retries.c_str(),
+                static_cast<unsigned long long>(refused_.value()));
   }
 
  private:
@@ -100,9 +100,9 @@ class am_rank {
     std::uint64_t messages;
     std::uint64_t sum;  // of the tags
   };
-  struct tally {
-    std::atomic<std::uint64_t> messages{0};
-    std::atomic<std::uint64_t> sum{0};
+  struct sent {
+    tally<> messages;
+    tally<> sum;
   };
 
   // What one thread has in its hands.
@@ -125,13 +125,13 @@ class am_rank {
       mine.dev.progress();
       serve(mine);
     }
-    if (sending_.fetch_sub(1) == 1) tell_totals(mine);
+    if (sending_.subtract() == 1) tell_totals(mine);
     const bool all = eventually(mine.dev, [&] {
       serve(mine);
       return mine.under_way == 0 && everything_came();
     });
     require(all, fmt::format("rank {}: {} of {} messages came, {} totals, {} posts of thread {} under way", rt_.rank(),
-                             arrived_.load(), expected_.load(), totals_told_.load(), mine.under_way, thread));
+                             arrived_.value(), expected_.value(), totals_told_.value(), mine.under_way, thread));
     while (!mine.kept.empty()) give_back_oldest(mine);
   }
 
@@ -155,8 +155,8 @@ class am_rank {
                                   .allow_done = die / 8 % 4 != 0,
                                   .allow_retry = die / 32 % 4 != 0};
     // Counted before it can arrive.
-    sent_to_[peer].messages.fetch_add(1);
-    sent_to_[peer].sum.fetch_add(seed);
+    sent_to_[peer].messages.add();
+    sent_to_[peer].sum.add(seed);
     bool posted = false;
     const bool taken = eventually(mine.dev, [&] {
       const bool through = try_post(mine, peer, message->bytes, options, posted);
@@ -177,11 +177,11 @@ class am_rank {
       posted = answer.is_posted();
       require(!answer.is_done() || options.allow_done, "done, though that was forbidden");
       require(!answer.is_retry() || options.allow_retry, "retry, though that was forbidden");
-      if (answer.is_retry()) retries_[static_cast<std::size_t>(answer.reason())].fetch_add(1);
+      if (answer.is_retry()) retries_[static_cast<std::size_t>(answer.reason())].add();
       return !answer.is_retry();
     } catch (const error& problem) {
       require(problem.code() == errc::backlog_full && !options.allow_retry, problem.what());
-      refused_.fetch_add(1);
+      refused_.add();
       return false;
     }
   }
@@ -195,8 +195,8 @@ class am_rank {
         break;
       }
       check(*got);
-      sum_.fetch_add(got->tag());
-      arrived_.fetch_add(1);
+      sum_.add(got->tag());
+      arrived_.add();
       if (mine.random() % 4 == 0) mine.kept.push_back(std::move(*got));
       if (mine.kept.size() > load_.kept_max) give_back_oldest(mine);
     }
@@ -209,9 +209,9 @@ class am_rank {
       total there{};
       require(told->bytes() == sizeof there, "a total of a wrong size");
       std::memcpy(&there, told->data().data(), sizeof there);
-      expected_.fetch_add(there.messages);
-      expected_sum_.fetch_add(there.sum);
-      totals_told_.fetch_add(1);
+      expected_.add(there.messages);
+      expected_sum_.add(there.sum);
+      totals_told_.add();
     }
   }
 
@@ -232,7 +232,7 @@ class am_rank {
 
   void tell_totals(hands& mine) {
     for (std::uint32_t peer = 0; peer < rt_.size(); ++peer) {
-      const total out{sent_to_[peer].messages.load(), sent_to_[peer].sum.load()};
+      const total out{sent_to_[peer].messages.value(), sent_to_[peer].sum.value()};
       const bool taken = eventually(mine.dev, [&] {
         serve(mine);
         return mine.dev.post_am(peer, {load_.first_id + 1}, std::span{&out, 1}, mine.completed).is_done();
@@ -242,9 +242,9 @@ class am_rank {
   }
 
   [[nodiscard]] bool everything_came() {
-    if (totals_told_.load() != rt_.size() || arrived_.load() < expected_.load()) return false;
-    require(arrived_.load() == expected_.load(), "more messages came than were sent");
-    require(sum_.load() == expected_sum_.load(), "other messages came than were sent");
+    if (totals_told_.value() != rt_.size() || arrived_.value() < expected_.value()) return false;
+    require(arrived_.value() == expected_.value(), "more messages came than were sent");
+    require(sum_.value() == expected_sum_.value(), "other messages came than were sent");
     return true;
   }
 
@@ -255,13 +255,13 @@ class am_rank {
   registration arrivals_;
   registration told_;
   std::vector<std::size_t> sizes_;
-  std::vector<tally> sent_to_;
-  std::atomic<std::uint32_t> sending_;
-  std::atomic<std::uint64_t> arrived_{0}, sum_{0};
-  std::atomic<std::uint64_t> expected_{0}, expected_sum_{0};
-  std::atomic<std::uint32_t> totals_told_{0};
-  std::array<std::atomic<std::uint64_t>, 5> retries_{};
-  std::atomic<std::uint64_t> refused_{0};
+  std::vector<sent> sent_to_;
+  tally<std::uint32_t> sending_;
+  tally<> arrived_, sum_;
+  tally<> expected_, expected_sum_;
+  tally<std::uint32_t> totals_told_;
+  std::array<tally<>, 5> retries_;
+  tally<> refused_;
 };
 
 /// A setting for this process, before the library reads its environment.

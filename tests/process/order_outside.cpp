@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "process/am_load.hpp"
+#include "support/between_threads.hpp"
 
 namespace {
 
@@ -61,12 +62,12 @@ void be_put_to(weft::runtime& rt) {
   weft::completion_queue came{rt};
   const auto signals = rt.register_completion(came, {.id = 2});
   rt.barrier();
-  std::atomic<bool> is_done{false};
+  weft::test::flag is_done;
   std::thread asking{[&] {
     ask(rt, region, came);
-    is_done = true;
+    is_done.raise();
   }};
-  const bool in_time = eventually(rt.default_device(), [&] { return is_done.load(); });
+  const bool in_time = eventually(rt.default_device(), [&] { return is_done.is_raised(); });
   require(in_time, "not all was put");
   asking.join();
   rt.barrier();

@@ -2,6 +2,7 @@
 #include "kmer/count_job.hpp"
 #include "kmer/histogram.hpp"
 #include "programs/kmer_files.hpp"
+#include "support/between_threads.hpp"
 #include "weft/test/local_job.hpp"
 
 namespace {
@@ -13,13 +14,13 @@ class kmer_job : public testing::Test {
  protected:
   // How many ranks say that all went well.
   unsigned run(unsigned ranks, const count_options& options) {
-    std::atomic<unsigned> well{0};
+    weft::test::tally<unsigned> well;
     weft::test::local_job{ranks}.run([&](weft::runtime& rt) {
       exchange link{rt, options.threads};
-      if (run_count_job(link, options)) ++well;
+      if (run_count_job(link, options)) well.add();
       rt.barrier();
     });
-    return well;
+    return well.value();
   }
 
   std::vector<std::string> make_reads(std::size_t count) {

@@ -3,19 +3,22 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 
 namespace {
 
 using weft::test::eventually;
+using weft::test::flag;
+using weft::test::published;
+using weft::test::tally;
 
 constexpr std::array<std::size_t, 14> sizes{0, 1, 8, 39, 40, 41, 48, 1000, 8191, 8192, 8193, 20000, 65536, 600000};
 
@@ -36,11 +39,11 @@ std::ostream& operator<<(std::ostream& out, const load& of) {
 }
 
 // One rank's counts of what was sent to it and what arrived.
-struct tally {
-  std::atomic<std::uint64_t> sent_to{0};
-  std::atomic<std::uint64_t> arrived{0};
-  std::atomic<std::uint64_t> sum_sent{0};
-  std::atomic<std::uint64_t> sum_arrived{0};
+struct traffic {
+  tally<> sent_to;
+  tally<> arrived;
+  tally<> sum_sent;
+  tally<> sum_arrived;
 };
 
 // A message under way whose buffer has to stay until it is complete.
@@ -50,12 +53,12 @@ struct outgoing {
 
 class worker {
  public:
-  worker(weft::runtime& rt, weft::device& dev, weft::completion_queue& inbox, std::vector<tally>& tallies,
+  worker(weft::runtime& rt, weft::device& dev, weft::completion_queue& inbox, std::vector<traffic>& traffics,
          const load& what, std::uint32_t thread)
       : rt_{rt},
         dev_{dev},
         inbox_{inbox},
-        tallies_{tallies},
+        traffics_{traffics},
         load_{what},
         completed_{rt, {.capacity = 64}},
         random_{rt.rank() * 1000 + thread} {}
@@ -100,8 +103,8 @@ class worker {
       if (s.is_retry()) serve();
       return !s.is_retry();
     }));
-    tallies_[peer].sent_to.fetch_add(1);
-    tallies_[peer].sum_sent.fetch_add(seed);
+    traffics_[peer].sent_to.add();
+    traffics_[peer].sum_sent.add(seed);
     if (s.is_posted()) {
       ++under_way_;
       static_cast<void>(message.release());
@@ -115,15 +118,15 @@ class worker {
     for (std::size_t i = 0; i < data.size(); ++i) wrong += data[i] != byte_of(got.tag(), i);
     ASSERT_EQ(wrong, 0U) << "of " << data.size() << " bytes";
     ASSERT_TRUE(std::ranges::find(sizes, data.size()) != sizes.end()) << data.size();
-    tally& mine = tallies_[rt_.rank()];
-    mine.arrived.fetch_add(1);
-    mine.sum_arrived.fetch_add(got.tag());
+    traffic& mine = traffics_[rt_.rank()];
+    mine.arrived.add();
+    mine.sum_arrived.add(got.tag());
   }
 
   weft::runtime& rt_;
   weft::device& dev_;
   weft::completion_queue& inbox_;
-  std::vector<tally>& tallies_;
+  std::vector<traffic>& traffics_;
   const load& load_;
   weft::completion_queue completed_;
   std::mt19937_64 random_;
@@ -135,8 +138,8 @@ class active_messages_of_all_sizes : public testing::TestWithParam<load> {};
 
 TEST_P(active_messages_of_all_sizes, arrive_once_and_whole) {
   const load what = GetParam();
-  std::vector<tally> tallies(what.ranks);
-  std::atomic<std::uint32_t> sending{what.ranks * what.threads};
+  std::vector<traffic> traffics(what.ranks);
+  tally<std::uint32_t> sending{what.ranks * what.threads};
   weft::test::local_job{what.ranks}.run([&](weft::runtime& rt) {
     weft::completion_queue inbox{rt, {.capacity = 128}};
     const auto arrivals = rt.register_completion(inbox, {.id = 1});
@@ -147,14 +150,14 @@ TEST_P(active_messages_of_all_sizes, arrive_once_and_whole) {
         std::optional<weft::device> own;
         if (!what.shared_device) own.emplace(rt, weft::device_options{.shared = false});
         weft::device& dev = own ? *own : rt.default_device();
-        worker me{rt, dev, inbox, tallies, what, t};
+        worker me{rt, dev, inbox, traffics, what, t};
         me.run();
-        sending.fetch_sub(1);
-        tally& mine = tallies[rt.rank()];
+        sending.subtract();
+        traffic& mine = traffics[rt.rank()];
         EXPECT_TRUE(eventually(dev, [&] {
           me.serve();
           rt.default_device().progress();  // what went to devices that have gone by now
-          return sending.load() == 0 && mine.arrived.load() == mine.sent_to.load();
+          return sending.value() == 0 && mine.arrived.value() == mine.sent_to.value();
         }));
       });
     }
@@ -164,9 +167,9 @@ TEST_P(active_messages_of_all_sizes, arrive_once_and_whole) {
     EXPECT_EQ(rt.counters().messages_refused, 0U);
     EXPECT_EQ(rt.counters().messages_dropped, 0U);
   });
-  for (const tally& each : tallies) {
-    EXPECT_EQ(each.arrived.load(), each.sent_to.load());
-    EXPECT_EQ(each.sum_arrived.load(), each.sum_sent.load());
+  for (const traffic& each : traffics) {
+    EXPECT_EQ(each.arrived.value(), each.sent_to.value());
+    EXPECT_EQ(each.sum_arrived.value(), each.sum_sent.value());
   }
 }
 
@@ -184,13 +187,13 @@ INSTANTIATE_TEST_SUITE_P(short_loads, active_messages_of_all_sizes,
 // Devices come and go while messages are under way to them.
 TEST(devices, may_come_and_go_while_messages_are_under_way) {
   constexpr std::uint32_t rounds = 60, threads = 3, each = 20;
-  std::array<std::atomic<std::uint64_t>, 2> sent_to{}, arrived{};
-  std::atomic<std::uint32_t> sending{2 * threads};
+  std::array<tally<>, 2> sent_to, arrived;
+  tally<std::uint32_t> sending{2 * threads};
   weft::test::local_job{2}.run([&](weft::runtime& rt) {
     weft::counter sent{rt};
     weft::handler count{rt, [&](weft::completion_record&& m) {
                           EXPECT_EQ(m.bytes(), m.tag());
-                          arrived[rt.rank()].fetch_add(1);
+                          arrived[rt.rank()].add();
                         }};
     const auto arrivals = rt.register_completion(count, {.id = 1});
     rt.barrier();
@@ -205,15 +208,15 @@ TEST(devices, may_come_and_go_while_messages_are_under_way) {
               rt.default_device().progress();
               return !dev.post_am(1 - rt.rank(), {1}, payload, sent, {.tag = payload.size()}).is_retry();
             }));
-            sent_to[1 - rt.rank()].fetch_add(1);
+            sent_to[1 - rt.rank()].add();
           }
         }
-        sending.fetch_sub(1);
+        sending.subtract();
       });
     }
     for (std::thread& worker : workers) worker.join();
     EXPECT_TRUE(eventually(rt.default_device(), [&] {
-      return sending.load() == 0 && arrived[rt.rank()].load() == sent_to[rt.rank()].load();
+      return sending.value() == 0 && arrived[rt.rank()].value() == sent_to[rt.rank()].value();
     }));
     rt.barrier();
   });
@@ -221,30 +224,30 @@ TEST(devices, may_come_and_go_while_messages_are_under_way) {
 
 // Ids are registered and withdrawn while peers keep sending to them.
 TEST(registrations, may_be_withdrawn_while_messages_arrive) {
-  std::atomic<bool> finished{false};
-  std::atomic<std::uint32_t> registered{1};
+  flag finished;
+  published<std::uint32_t> registered{1};
   weft::test::local_job{2}.run([&](weft::runtime& rt) {
     weft::counter sent{rt};
     if (rt.rank() == 0) {
       std::thread poller{[&] {
-        while (!finished.load()) {
+        while (!finished.is_raised()) {
           if (!rt.default_device().progress()) std::this_thread::yield();
         }
       }};
       for (std::uint32_t id = 1; id <= 200; ++id) {
         weft::counter inbox{rt};
         const auto arrivals = rt.register_completion(inbox, {.id = id});
-        registered.store(id);
+        registered.publish(id);
         EXPECT_TRUE(eventually(rt.default_device(), [&] { return inbox.value() > 0; })) << id;
       }
-      finished.store(true);
+      finished.raise();
       poller.join();
     } else {
       const std::uint64_t word = 1;
       // For the one that is there, some that were and some that will be.
-      for (std::uint32_t turn = 0; !finished.load(); ++turn) {
+      for (std::uint32_t turn = 0; !finished.is_raised(); ++turn) {
         const auto id = static_cast<std::uint32_t>(
-            std::clamp(static_cast<int>(registered.load()) + static_cast<int>(turn % 8) - 2, 1, 200));
+            std::clamp(static_cast<int>(registered.value()) + static_cast<int>(turn % 8) - 2, 1, 200));
         static_cast<void>(rt.default_device().post_am(0, {id}, std::span{&word, 1}, sent));
         rt.default_device().progress();
       }

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <random>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/random_seed.hpp"
 #include "support/waiting.hpp"
 #include "weft/await.hpp"
@@ -28,9 +28,9 @@ struct rank {
   event* begin;
   std::uint64_t seed;
   std::uint32_t rounds;
-  std::atomic<std::uint64_t> wrong{0};
-  std::atomic<std::uint64_t> received{0};
-  std::atomic<std::uint64_t> cancelled{0};
+  test::tally<> wrong = {};
+  test::tally<> received = {};
+  test::tally<> cancelled = {};
 };
 
 std::vector<std::uint64_t> message_of(std::uint64_t seed, std::uint32_t talker, std::uint32_t round) {
@@ -49,15 +49,15 @@ task<> talk(rank& at, std::uint32_t talker) {
     const bool sends_first = (round + at.rt->rank()) % 2 == 0;
     if (sends_first) {
       const auto sent = co_await at.loop->post_send(peer, message_of(at.seed, talker, round), {.tag = tag});
-      at.wrong += sent.error() != errc::none;
+      at.wrong.add(sent.error() != errc::none);
     }
     const auto got = co_await at.loop->post_recv(peer, in, {.tag = tag});
     const std::vector<std::uint64_t> expected = message_of(at.seed, talker, round);
-    at.wrong += got.bytes() != expected.size() * sizeof(std::uint64_t) || in[expected.size() - 1] != expected.back();
-    ++at.received;
+    at.wrong.add(got.bytes() != expected.size() * sizeof(std::uint64_t) || in[expected.size() - 1] != expected.back());
+    at.received.add();
     if (!sends_first) {
       const auto sent = co_await at.loop->post_send(peer, message_of(at.seed, talker, round), {.tag = tag});
-      at.wrong += sent.error() != errc::none;
+      at.wrong.add(sent.error() != errc::none);
     }
   }
 }
@@ -76,13 +76,13 @@ task<> change_its_mind(rank& at, std::uint32_t number) {
       stop.request_stop();
     } else {
       const auto sent = co_await at.loop->post_send(me, std::array{tag}, {.tag = tag});
-      at.wrong += sent.error() != errc::none;
+      at.wrong.add(sent.error() != errc::none);
     }
     const auto got = co_await at.loop->post_recv(me, std::span{&in, 1}, {.tag = tag}, stop.get_token());
     if (stopper.joinable()) stopper.join();
     const errc expected = round % 8 < 2 ? errc::cancelled : errc::none;
-    at.wrong += got.error() != expected || (expected == errc::none && in != tag);
-    at.cancelled += got.error() == errc::cancelled;
+    at.wrong.add(got.error() != expected || (expected == errc::none && in != tag));
+    at.cancelled.add(got.error() == errc::cancelled);
   }
 }
 
@@ -93,25 +93,25 @@ void run_rank(runtime& rt, std::uint64_t seed, std::uint32_t rounds) {
   rank at{.rt = &rt, .loop = &loop, .begin = &begin, .seed = seed, .rounds = rounds};
   for (std::uint32_t i = 0; i < talkers; ++i) loop.spawn(talk(at, i));
   for (std::uint32_t i = 0; i < 2; ++i) loop.spawn(change_its_mind(at, i));
-  std::atomic<bool> stop{false};
+  test::flag stop;
   std::vector<std::thread> threads;
   threads.emplace_back([&] {  // makes progress alone
-    while (!stop) {
+    while (!stop.is_raised()) {
       if (!dev.progress()) std::this_thread::yield();
     }
   });
   threads.emplace_back([&] {  // runs coroutines as well
-    while (!stop) {
+    while (!stop.is_raised()) {
       if (!loop.poll()) std::this_thread::yield();
     }
   });
   threads.emplace_back([&] { begin.set(); });
   EXPECT_TRUE(loop.run(long_enough));
-  stop = true;
+  stop.raise();
   for (std::thread& each : threads) each.join();
-  EXPECT_EQ(at.wrong.load(), 0u);
-  EXPECT_EQ(at.received.load(), std::uint64_t{talkers} * rounds);
-  EXPECT_GE(at.cancelled.load(), std::uint64_t{rounds} / 8 * 2);
+  EXPECT_EQ(at.wrong.value(), 0u);
+  EXPECT_EQ(at.received.value(), std::uint64_t{talkers} * rounds);
+  EXPECT_GE(at.cancelled.value(), std::uint64_t{rounds} / 8 * 2);
   rt.barrier();
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -16,6 +15,7 @@
 
 #include "base/config.hpp"
 #include "stress/graph_plan.hpp"
+#include "support/between_threads.hpp"
 #include "support/random_seed.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -52,8 +52,8 @@ struct job {
 
   const plan& all;
   std::vector<rank_run*> ranks;
-  std::atomic<std::uint64_t> left;  // ends and arrivals
-  std::atomic<std::uint32_t> complaints{0};
+  test::tally<> left;  // ends and arrivals
+  test::tally<std::uint32_t> complaints;
 };
 
 constexpr std::uint32_t id_of_arrivals = 1;
@@ -76,7 +76,7 @@ class rank_run {
     for (std::uint32_t i = 0; i < all_.nodes.size(); ++i) {
       nodes_[i].out.resize(all_.nodes[i].words);
       nodes_[i].in.resize(all_.nodes[i].words);
-      if (plan::arrives(all_.nodes[i])) nodes_[i].here = std::vector<std::atomic<bool>>(runs_of(i));
+      if (plan::arrives(all_.nodes[i])) nodes_[i].here = std::vector<test::flag>(runs_of(i));
     }
     for (const graph_plan& each : all_.graphs) graphs_.push_back(std::make_unique<graph>(device_of(each.device)));
     for (std::uint32_t i = 0; i < graphs_.size(); ++i) make(i);
@@ -96,7 +96,7 @@ class rank_run {
     for (std::uint32_t i = 0; i < 20 * (own_.size() + 1); ++i) device_of(i % (all_.form.on_own + 1)).progress();
     rt_.barrier();
     if (ends_.pop()) complain("an end came twice", 0, all_.form.runs);
-    if (job_.left.load() != 0) complain("too much has come", 0, all_.form.runs);
+    if (job_.left.value() != 0) complain("too much has come", 0, all_.form.runs);
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) check_after_all(i);
     for (const auto& each : graphs_) {
       if (each->is_running()) complain("a graph runs after its end", 0, all_.form.runs);
@@ -106,17 +106,17 @@ class rank_run {
 
  private:
   struct node_run {
-    std::atomic<std::uint32_t> ran{0};
+    test::tally<std::uint32_t> ran;
     std::uint32_t tries = 0;  // in this run
     std::vector<std::uint64_t> out, in;
     // Of one that is completed by hand: its object, while somebody is to signal it, and how often that was done.
-    std::atomic<completion*> local{nullptr};
-    std::atomic<std::uint32_t> signalled{0};
-    std::vector<std::atomic<bool>> here;  // what this rank was told of, for each run
+    test::published<completion*> local;
+    test::tally<std::uint32_t> signalled;
+    std::vector<test::flag> here;  // what this rank was told of, for each run
   };
   struct outer_run {
     std::uint32_t number = 0;
-    std::atomic<std::uint32_t> started{0}, ended{0};
+    test::tally<std::uint32_t> started, ended;
   };
 
   [[nodiscard]] device& device_of(std::uint32_t number) {
@@ -133,7 +133,7 @@ class rank_run {
   }
 
   void complain(const char* what, std::uint32_t node, std::uint32_t run) {
-    if (job_.complaints.fetch_add(1) >= 5) return;
+    if (job_.complaints.add() >= 5) return;
     ADD_FAILURE() << fmt::format("seed {}, rank {} of {}: {}: node {} (action {}) of graph {}, run {}", all_.seed,
                                  rt_.rank(), rt_.size(), what, node, static_cast<int>(all_.nodes[node].what),
                                  all_.nodes[node].graph, run);
@@ -170,18 +170,18 @@ class rank_run {
     const bool is_over = test::eventually(dev, [&] {
       for (const std::uint32_t each : by_hand_) signal(each);
       while (const auto end = ends_.pop()) ended(*end);
-      return job_.left.load() == 0;
+      return job_.left.value() == 0;
     });
     if (is_over) return;
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (all_.nodes[i].what == action::inner || nodes_[i].ran.load() == runs_of(i)) continue;
-      complain("it has stopped before this has run", i, nodes_[i].ran.load());
+      if (all_.nodes[i].what == action::inner || nodes_[i].ran.value() == runs_of(i)) continue;
+      complain("it has stopped before this has run", i, nodes_[i].ran.value());
     }
     complain("not all has ended and come", 0, 0);
   }
 
   void start(outer_run& which) {
-    which.started.fetch_add(1);
+    which.started.add();
     graphs_[which.number]->start(ends_, &which);
   }
 
@@ -191,25 +191,25 @@ class rank_run {
     if (!is_known || end.operation() != operation::graph || end.peer() != rt_.rank() || end.error() != errc::none) {
       return complain("a wrong record of an end", 0, 0);
     }
-    const std::uint32_t run = which->ended.fetch_add(1);
-    if (run + 1 != which->started.load()) complain("an end of no run", 0, run);
+    const std::uint32_t run = which->ended.add();
+    if (run + 1 != which->started.value()) complain("an end of no run", 0, run);
     check_complete(which->number, run);
     if (run + 1 < all_.form.runs) start(*which);
-    job_.left.fetch_sub(1);
+    job_.left.subtract();
   }
 
   void signal(std::uint32_t node) {
     node_run& now = nodes_[node];
-    if (now.local.load() == nullptr) return;
-    completion* const local = now.local.exchange(nullptr);
+    if (now.local.value() == nullptr) return;
+    completion* const local = now.local.take();
     if (local == nullptr) return;
-    now.signalled.fetch_add(1);
+    now.signalled.add();
     if (local->signal(completion_record{}) != completion::answer::taken) complain("a node was full", node, 0);
   }
 
   // A node runs; answers in which run of its graph.
   std::uint32_t begin(std::uint32_t node) {
-    const std::uint32_t run = nodes_[node].ran.fetch_add(1);
+    const std::uint32_t run = nodes_[node].ran.add();
     check_before(node, run);
     const node_plan& of = all_.nodes[node];
     for (std::uint32_t i = 0; i < of.spoils_of; ++i) fill(nodes_[of.before[i]].out, 0);  // nobody needs it any more
@@ -226,7 +226,7 @@ class rank_run {
     if (in.inside) return check_before(*in.inside, run);
     if (in.is_shared) return;
     for (const outer_run& each : outer_) {
-      if (each.number == of.graph && each.started.load() != run + 1) complain("it ran in another run", node, run);
+      if (each.number == of.graph && each.started.value() != run + 1) complain("it ran in another run", node, run);
     }
   }
 
@@ -244,12 +244,12 @@ class rank_run {
       const graph_plan& inner = all_.graphs[of.other];
       return std::ranges::all_of(inner.nodes, [&](std::uint32_t each) {
         if (!inner.is_shared) return is_complete(each, run);
-        return all_.nodes[each].what == action::inner || nodes_[each].ran.load() > run;  // others run it, too
+        return all_.nodes[each].what == action::inner || nodes_[each].ran.value() > run;  // others run it, too
       });
     }
-    if (now.ran.load() != run + 1) return false;
+    if (now.ran.value() != run + 1) return false;
     switch (of.what) {
-      case action::by_hand: return now.signalled.load() == run + 1;
+      case action::by_hand: return now.signalled.value() == run + 1;
       case action::receive: return holds(now.in, all_.key(source_of(of), of.other, run));
       case action::put:
         if (!of.is_thorough) return true;
@@ -263,7 +263,7 @@ class rank_run {
     const node_plan& of = all_.nodes[node];
     node_run& now = nodes_[node];
     const bool is_first = now.tries == 0;
-    const std::uint32_t run = is_first ? begin(node) : now.ran.load() - 1;
+    const std::uint32_t run = is_first ? begin(node) : now.ran.value() - 1;
     if (now.tries++ < of.refusals) return status::retry(shortage::ring);
     if (run >= runs_of(node)) return status::done();  // said above
     fill(now.out, all_.key(rt_.rank(), node, run));
@@ -284,7 +284,7 @@ class rank_run {
     };
     switch (of.what) {
       case action::by_hand:
-        now.local.store(&local);
+        now.local.publish(&local);
         if (of.is_thorough) signal(node);
         return status::posted(1);
       case action::message:
@@ -316,18 +316,18 @@ class rank_run {
       const bool is_good = words.size() == of.words && holds(words, all_.key(record.source(), node, run));
       if (!is_good) complain("this came changed", node, run);
     }
-    if (nodes_[node].here[run].exchange(true)) complain("this came twice", node, run);
-    job_.left.fetch_sub(1);
+    if (!nodes_[node].here[run].try_raise()) complain("this came twice", node, run);
+    job_.left.subtract();
   }
 
   void check_after_all(std::uint32_t node) {
     const node_plan& of = all_.nodes[node];
     const std::uint32_t runs = runs_of(node);
     if (of.what == action::inner || runs == 0) return;
-    if (nodes_[node].ran.load() != runs) complain("it has not run as often as its graph", node, runs);
-    if (nodes_[node].local.load() != nullptr) complain("it waits for a signal", node, runs);
-    for (const std::atomic<bool>& each : nodes_[node].here) {
-      if (!each.load()) complain("this has not come", node, runs);
+    if (nodes_[node].ran.value() != runs) complain("it has not run as often as its graph", node, runs);
+    if (nodes_[node].local.value() != nullptr) complain("it waits for a signal", node, runs);
+    for (const test::flag& each : nodes_[node].here) {
+      if (!each.is_raised()) complain("this has not come", node, runs);
     }
     if (of.what != action::put) return;
     bool is_of_a_run = false;  // puts of several runs may overtake each other

@@ -11,14 +11,14 @@
 namespace weft::test::all_operations {
 
 void* moody_allocator::allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept {
-  if (calls_.fetch_add(1) % 8 == 3) return nullptr;
+  if (calls_.add() % 8 == 3) return nullptr;
   void* const out = std::malloc(bytes);
-  if (out != nullptr) bytes_.fetch_add(bytes);
+  if (out != nullptr) bytes_.add(bytes);
   return out;
 }
 
 void moody_allocator::deallocate(void* memory, std::size_t bytes) noexcept {
-  bytes_.fetch_sub(bytes);
+  bytes_.subtract(bytes);
   std::free(memory);
 }
 
@@ -33,13 +33,13 @@ rank_state::rank_state(runtime& rt, const script& all)
       librarys_region_{rt, all.region_bytes()},
       users_region_{rt, std::span{users_memory_}.first(all.region_bytes())},
       handles_(std::size_t{rt.size()} * 2),
-      unseen_{std::make_unique<std::atomic<bool>[]>(std::size_t{all.load().threads()} * rt.size() * 2 * script::slots)},
-      here_{std::make_unique<std::atomic<bool>[]>(all.all().size())},
+      unseen_{std::make_unique<flag[]>(std::size_t{all.workload().threads()} * rt.size() * 2 * script::slots)},
+      here_{std::make_unique<flag[]>(all.all().size())},
       called_{rt, {this}},
       seen_{rt, {this}},
       queued_{rt, {.unbounded = true}},
       signals_{rt, {.unbounded = true}} {
-  for (std::uint32_t thread = 0; thread < all.load().threads(); ++thread) {
+  for (std::uint32_t thread = 0; thread < all.workload().threads(); ++thread) {
     const matching_engine_options options{.id = id_of(id::ordered_of_thread + thread), .ordered = true};
     ordered_of_threads_.push_back(std::make_unique<matching_engine>(rt, options));
   }
@@ -82,7 +82,7 @@ void rank_state::exchange_handles() {
 
 void rank_state::fail(const plan* of, const std::string& what) const {
   std::string where =
-      fmt::format("all operations, seed {}, rank {} of {}", script_.load().seed, rt_.rank(), rt_.size());
+      fmt::format("all operations, seed {}, rank {} of {}", script_.workload().seed, rt_.rank(), rt_.size());
   if (of != nullptr) {
     where += fmt::format(": rank {}, thread {}, operation {} (action {}, {} bytes, to rank {})", of->source, of->thread,
                          of->number, static_cast<int>(of->what), of->bytes, of->peer);
@@ -101,8 +101,8 @@ const plan& rank_state::expect(std::uint32_t source, std::uint64_t tag) const {
 }
 
 void rank_state::arrived(const plan& of) {
-  require(!here_[script_.index_of(of)].exchange(true), &of, "arrived twice");
-  if (of.what != action::send && of.what != action::ordered_send) arrived_.fetch_add(1);
+  require(here_[script_.index_of(of)].try_raise(), &of, "arrived twice");
+  if (of.what != action::send && of.what != action::ordered_send) arrived_.add();
 }
 
 void rank_state::check_content(const plan& of, std::span<const std::byte> bytes) const {
@@ -136,7 +136,7 @@ const plan& rank_state::check_signal(const completion_record& record) const {
 
 // Inside progress. Answers full now and then.
 completion::answer rank_state::take_called(completion_record&& record) noexcept {
-  if (moods_.fetch_add(1) % 16 == 5) return completion::answer::full;
+  if (moods_.add() % 16 == 5) return completion::answer::full;
   const completion_record consumed{std::move(record)};
   check_message(consumed);
   arrived(expect(consumed.source(), consumed.tag()));
@@ -147,7 +147,7 @@ void rank_state::take_seen(const completion_record& record) noexcept {
   const plan* const of = script_.find(record.tag());
   require(of != nullptr && of->what == action::put_signal && of->peer == record.source(), of, "was seen, but not sent");
   require(of->source == rt_.rank(), of, "was seen, but is not of this rank");
-  require(unseen(of->thread, of->peer, of->region, of->slot).exchange(false), of, "was seen twice");
+  require(unseen(of->thread, of->peer, of->region, of->slot).try_lower(), of, "was seen twice");
 }
 
 void rank_state::check_regions() const {

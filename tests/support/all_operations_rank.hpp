@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "support/all_operations_script.hpp"
+#include "support/between_threads.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test::all_operations {
@@ -31,11 +31,11 @@ class moody_allocator final : public buffer_allocator {
  public:
   void* allocate(std::size_t bytes, std::uint32_t source, std::uint64_t tag) noexcept override;
   void deallocate(void* memory, std::size_t bytes) noexcept override;
-  [[nodiscard]] std::uint64_t allocated_bytes() const noexcept { return bytes_.load(); }
+  [[nodiscard]] std::uint64_t allocated_bytes() const noexcept { return bytes_.value(); }
 
  private:
-  std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<std::uint32_t> calls_{0};
+  tally<> bytes_;
+  tally<std::uint32_t> calls_;
 };
 
 class rank_state {
@@ -63,16 +63,16 @@ class rank_state {
   const plan& check_signal(const completion_record& record) const;
 
   /// Whether all active messages and signals for this rank have come.
-  [[nodiscard]] bool everything_came() const noexcept { return arrived_.load() == expected_; }
-  [[nodiscard]] std::uint64_t arrived_count() const noexcept { return arrived_.load(); }
+  [[nodiscard]] bool everything_came() const noexcept { return arrived_.value() == expected_; }
+  [[nodiscard]] std::uint64_t arrived_count() const noexcept { return arrived_.value(); }
   [[nodiscard]] std::uint64_t expected_count() const noexcept { return expected_; }
 
-  void one_is_through() noexcept { through_.fetch_add(1); }
-  [[nodiscard]] bool all_are_through() const noexcept { return through_.load() == script_.load().threads(); }
+  void one_is_through() noexcept { through_.add(); }
+  [[nodiscard]] bool all_are_through() const noexcept { return through_.value() == script_.workload().threads(); }
 
   /// Where a thread's slot at `peer` is free again once the peer has looked into it.
-  [[nodiscard]] std::atomic<bool>& unseen(std::uint32_t thread, std::uint32_t peer, std::uint32_t region,
-                                          std::uint32_t slot) noexcept {
+  [[nodiscard]] flag& unseen(std::uint32_t thread, std::uint32_t peer, std::uint32_t region,
+                             std::uint32_t slot) noexcept {
     return unseen_[((std::size_t{thread} * script_.ranks() + peer) * 2 + region) * script::slots + slot];
   }
 
@@ -82,7 +82,9 @@ class rank_state {
 
   [[nodiscard]] runtime& rt() const noexcept { return rt_; }
   [[nodiscard]] const script& plans() const noexcept { return script_; }
-  [[nodiscard]] std::uint32_t id_of(std::uint32_t offset) const noexcept { return script_.load().first_id + offset; }
+  [[nodiscard]] std::uint32_t id_of(std::uint32_t offset) const noexcept {
+    return script_.workload().first_id + offset;
+  }
   /// Of a send and its receive.
   [[nodiscard]] std::uint32_t engine_of(const plan& of) const noexcept;
   [[nodiscard]] completion_queue& queued() noexcept { return queued_; }
@@ -115,12 +117,12 @@ class rank_state {
   std::vector<std::byte> users_memory_;
   memory_region librarys_region_, users_region_;
   std::vector<remote_region> handles_;
-  std::unique_ptr<std::atomic<bool>[]> unseen_;
-  std::unique_ptr<std::atomic<bool>[]> here_;  // of all operations: whether it has arrived
+  std::unique_ptr<flag[]> unseen_;
+  std::unique_ptr<flag[]> here_;  // of all operations: whether it has arrived
   std::uint64_t expected_ = 0;
-  std::atomic<std::uint64_t> arrived_{0};
-  std::atomic<std::uint32_t> through_{0};  // threads
-  std::atomic<std::uint32_t> moods_{0};
+  tally<> arrived_;
+  tally<std::uint32_t> through_;  // threads
+  tally<std::uint32_t> moods_;
   moody_allocator allocator_;
   handler<called_function> called_;
   handler<seen_function> seen_;

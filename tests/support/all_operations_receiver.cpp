@@ -19,7 +19,7 @@ receiver::receiver(rank_state& rank, device& dev, std::uint32_t thread, all_oper
       dev_{dev},
       thread_{thread},
       counts_{counts},
-      random_{rank.plans().load().seed * 7919 + rank.rt().rank() * 64 + thread},
+      random_{rank.plans().workload().seed * 7919 + rank.rt().rank() * 64 + thread},
       completed_{rank.rt(), {.unbounded = true}},
       any_rank_{random_.one_in(2)},
       any_tag_{thread % 2 == 1},

@@ -101,7 +101,7 @@ class script {
 
   script(const all_operations_load& load, std::uint32_t ranks, const runtime_attributes& sizes);
 
-  [[nodiscard]] const all_operations_load& load() const noexcept { return load_; }
+  [[nodiscard]] const all_operations_load& workload() const noexcept { return load_; }
   [[nodiscard]] std::uint32_t ranks() const noexcept { return ranks_; }
   /// Longest but for the few largest.
   [[nodiscard]] std::size_t usual_bytes_max() const noexcept { return usual_bytes_max_; }

@@ -21,7 +21,7 @@ worker::worker(rank_state& rank, device& dev, std::uint32_t thread)
     : rank_{rank},
       dev_{dev},
       thread_{thread},
-      random_{rank.plans().load().seed * 6700417 + rank.rt().rank() * 64 + thread},
+      random_{rank.plans().workload().seed * 6700417 + rank.rt().rank() * 64 + thread},
       receiver_{rank, dev, thread, counts_},
       completed_{rank.rt(), {.unbounded = true}},
       slots_(std::size_t{peers()} * 2 * script::slots),
@@ -40,7 +40,7 @@ void worker::run() {
   const auto all_seen = [&] {
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
       const std::uint32_t where = i / script::slots;
-      if (rank_.unseen(thread_, where / 2, where % 2, i % script::slots).load()) return false;
+      if (rank_.unseen(thread_, where / 2, where % 2, i % script::slots).is_raised()) return false;
     }
     return true;
   };
@@ -144,8 +144,9 @@ void worker::send(const plan& of) {
 
 worker::slot& worker::use_slot(const plan& of, bool is_put) {
   slot& at = slot_of(of.peer, of.region, of.slot);
-  const std::atomic<bool>& unseen = rank_.unseen(thread_, of.peer, of.region, of.slot);
-  until(&of, "its place stays in use", [&] { return at.puts == 0 && (!is_put || at.gets == 0) && !unseen.load(); });
+  const flag& unseen = rank_.unseen(thread_, of.peer, of.region, of.slot);
+  until(&of, "its place stays in use",
+        [&] { return at.puts == 0 && (!is_put || at.gets == 0) && !unseen.is_raised(); });
   if (at.undelivered && at.last->what == action::put_signal) at.undelivered = false;  // the peer has seen it
   if (at.undelivered) flush(of, false);
   return at;
@@ -159,7 +160,7 @@ void worker::put(const plan& of) {
   auto what = make(of, operation::put, true);
   what->at = &at;
   const bool signals = of.what == action::put_signal;
-  if (signals) rank_.unseen(thread_, of.peer, of.region, of.slot).store(true);
+  if (signals) rank_.unseen(thread_, of.peer, of.region, of.slot).raise();
   const remote_buffer to{rank_.handle(of.peer, of.region), rank_.plans().place_of(of)};
   post(std::move(what), [&](outgoing& message) {
     post_put_options options{.tag = of.tag(),

@@ -150,6 +150,10 @@ class Atomics(Checks):
         text = "#include <atomic>\n\nint c;\nauto a = b.load(std::memory_order_acquire);\n"
         self.assert_one("src/base/a.cpp:4: acquire access without", src__base__a_cpp=text)
 
+    def test_tests_are_checked_as_well(self):
+        self.assert_one("tests/unit/a.cpp:1: store(1) without its memory order",
+                        tests__unit__a_cpp="std::atomic<int> a; a.store(1);\n")
+
     def test_an_access_of_another_order_than_its_comment_is_found(self):
         text = PUBLISH + POLL.replace("memory_order_acquire", "memory_order_seq_cst")
         self.assert_one("seq_cst access without", src__base__a_cpp=text)

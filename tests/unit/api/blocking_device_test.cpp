@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -14,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"
 #include "weft/test/local_job.hpp"
@@ -58,19 +58,19 @@ TEST(blocking_device, worker_that_sleeps_over_fibers_that_poll_hears_what_comes)
     counter arrived{rt};
     const auto to = rt.register_completion(arrived, {.id = 3});
     counter signalled{rt};
-    std::atomic<bool> is_set{false};
+    test::flag is_set;
     rt.barrier();
     fiber_scheduler fibers{{.devices = served}};
     const wait_options bound{.timeout = test::patience};
     fiber by_message = fibers.spawn([&] { EXPECT_TRUE(dev.wait(arrived, 1, bound)); });
     fiber by_thread = fibers.spawn([&] { EXPECT_TRUE(dev.wait(signalled, 1, bound)); });
     fiber by_signal = fibers.spawn([&] {
-      while (!is_set.load()) this_fiber::wait();
+      while (!is_set.is_raised()) this_fiber::wait();
     });
     for (int step = 0; step < 3; ++step) {
       std::this_thread::sleep_for(std::chrono::milliseconds{30});
       if (step == 0) {
-        is_set.store(true);
+        is_set.raise();
         by_signal.ref().signal();
         by_signal.join();
       } else if (step == 1) {
@@ -95,17 +95,17 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
       blocking_device through{dev};
       std::array<device*, 1> served{&dev};
       fiber_scheduler fibers{{.devices = served, .steal = steal}};
-      std::atomic<bool> has_come{false};
+      test::flag has_come;
       const auto until = std::chrono::steady_clock::now() + test::patience;
       std::function<void()> begin_next = [&] {
-        if (has_come.load() || std::chrono::steady_clock::now() > until) return;
+        if (has_come.is_raised() || std::chrono::steady_clock::now() > until) return;
         fibers.spawn([&] { begin_next(); }).detach();
       };
       fiber waits = fibers.spawn([&] {
         std::uint64_t word = 0;
         static_cast<void>(through.recv(0, {&word, sizeof word}, {.tag = 1}));
         EXPECT_EQ(word, 5U);
-        has_come.store(true);
+        has_come.raise();
       });
       fiber sends = fibers.spawn([&] {
         begin_next();
@@ -114,8 +114,8 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
         through.send(0, {&word, sizeof word}, {.tag = 1});
       });
       sends.join();
-      EXPECT_TRUE(test::eventually([&] { return has_come.load() || std::chrono::steady_clock::now() > until; }));
-      EXPECT_TRUE(has_come.load());
+      EXPECT_TRUE(test::eventually([&] { return has_come.is_raised() || std::chrono::steady_clock::now() > until; }));
+      EXPECT_TRUE(has_come.is_raised());
       waits.join();
       EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
     });
@@ -128,10 +128,10 @@ TEST(blocking_device, lets_other_fibers_run_while_one_waits_for_a_call_of_progre
     device dev{rt};
     fiber_scheduler fibers{{}};
     for (const bool is_hook : {true, false}) {
-      std::atomic<bool> is_inside{false}, may_leave{false}, was_late{false};
+      test::flag is_inside, may_leave, was_late;
       const auto stay = [&] {
-        is_inside.store(true);
-        if (!test::eventually([&] { return may_leave.load(); })) was_late.store(true);
+        is_inside.raise();
+        if (!test::eventually([&] { return may_leave.is_raised(); })) was_late.raise();
       };
       hook runs = dev.add_hook([&] {
         if (is_hook) stay();
@@ -144,16 +144,16 @@ TEST(blocking_device, lets_other_fibers_run_while_one_waits_for_a_call_of_progre
         const auto post = [&] { return dev.post_am(0, {2}, {}, sent, {.allow_done = true}); };
         static_cast<void>(test::post(dev, post));
       }
-      std::jthread polls{[&] { EXPECT_TRUE(test::eventually(dev, [&] { return is_inside.load(); })); }};
-      EXPECT_TRUE(test::eventually([&] { return is_inside.load(); }));
+      std::jthread polls{[&] { EXPECT_TRUE(test::eventually(dev, [&] { return is_inside.is_raised(); })); }};
+      EXPECT_TRUE(test::eventually([&] { return is_inside.is_raised(); }));
       fiber removes = fibers.spawn([&] {
         if (is_hook) runs.remove();
         known.reset();
       });
-      fiber lets_go = fibers.spawn([&] { may_leave.store(true); });
+      fiber lets_go = fibers.spawn([&] { may_leave.raise(); });
       removes.join();
       lets_go.join();
-      EXPECT_FALSE(was_late.load());
+      EXPECT_FALSE(was_late.is_raised());
     }
   });
 }
@@ -265,20 +265,20 @@ TEST(blocking_device, is_refused_inside_a_handler) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     blocking_device through{dev};
-    std::atomic<errc> refused{errc::none};
+    test::published<errc> refused;
     handler answers{rt, [&](completion_record&&) {
                       std::uint64_t word = 0;
                       try {
                         through.send(0, {&word, sizeof word});
                       } catch (const error& why) {
-                        refused.store(why.code());
+                        refused.publish(why.code());
                       }
                     }};
     const registration arrivals = rt.register_completion(answers, {.id = 1});
     counter sent{rt};
     const std::uint64_t word = 7;
     static_cast<void>(test::post_until_taken(dev, 0, {1}, {&word, sizeof word}, sent));
-    EXPECT_TRUE(test::eventually(dev, [&] { return refused.load() == errc::invalid_state; }));
+    EXPECT_TRUE(test::eventually(dev, [&] { return refused.value() == errc::invalid_state; }));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "weft/detail/bounded_queue.hpp"
 #include "weft/detail/laned_queue.hpp"
 #include "weft/detail/unbounded_queue.hpp"
@@ -19,6 +20,8 @@ using weft::detail::cached_thread_slot;
 using weft::detail::laned_queue;
 using weft::detail::no_thread_slot;
 using weft::detail::unbounded_queue;
+using weft::test::flag;
+using weft::test::tally;
 
 struct record {
   std::uint64_t producer;
@@ -47,14 +50,14 @@ template <class Queue>
 void exchange(Queue& queue, std::uint64_t producers, std::uint64_t consumers, std::uint64_t per_producer) {
   std::atomic<std::uint64_t> popped{0};
   std::vector<std::atomic<std::uint8_t>> seen(producers * per_producer);
-  std::atomic<std::uint64_t> errors{0};
+  tally<> errors;
   std::vector<std::thread> threads;
   for (std::uint64_t producer = 0; producer < producers; ++producer) {
     threads.emplace_back([&, producer] {
       for (std::uint64_t number = 0; number < per_producer; ++number) {
         std::uint64_t attempt = 0;
         while (!queue.try_push(record::make(producer, number))) {
-          if (++attempt == attempts_max) return void(++errors);
+          if (++attempt == attempts_max) return void(errors.add());
           std::this_thread::yield();
         }
       }
@@ -63,17 +66,20 @@ void exchange(Queue& queue, std::uint64_t producers, std::uint64_t consumers, st
   for (std::uint64_t consumer = 0; consumer < consumers; ++consumer) {
     threads.emplace_back([&] {
       std::vector<std::uint64_t> next(producers, 0);
+      // relaxed: a count, and the queue alone is to order what the records hold.
       for (std::uint64_t attempt = 0; popped.load(std::memory_order_relaxed) < producers * per_producer; ++attempt) {
-        if (attempt == attempts_max) return void(++errors);
+        if (attempt == attempts_max) return void(errors.add());
         record out;
         if (!queue.try_pop(out)) {
           std::this_thread::yield();
           continue;
         }
-        popped.fetch_add(1, std::memory_order_relaxed);
+        popped.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+        // relaxed: counts, too.
         if (!out.whole() || out.producer >= producers || out.number >= per_producer ||
-            out.number < next[out.producer] || seen[out.producer * per_producer + out.number].fetch_add(1) != 0) {
-          ++errors;
+            out.number < next[out.producer] ||
+            seen[out.producer * per_producer + out.number].fetch_add(1, std::memory_order_relaxed) != 0) {
+          errors.add();
           continue;
         }
         next[out.producer] = out.number + 1;
@@ -81,8 +87,9 @@ void exchange(Queue& queue, std::uint64_t producers, std::uint64_t consumers, st
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(errors.load(), 0u);
-  EXPECT_EQ(popped.load(), producers * per_producer);
+  EXPECT_EQ(errors.value(), 0u);
+  // relaxed: all threads have ended.
+  EXPECT_EQ(popped.load(std::memory_order_relaxed), producers * per_producer);
   record out;
   EXPECT_FALSE(queue.try_pop(out));
 }
@@ -158,7 +165,7 @@ TEST(bounded_queue, loses_and_duplicates_nothing_among_threads) {
 
 TEST(bounded_queue, loses_nothing_when_threads_without_a_slot_join_in) {
   bounded_queue<record> queue(2, 4);
-  std::atomic<std::uint64_t> sum{0};
+  tally<> sum;
   std::vector<std::thread> threads;
   for (std::uint64_t producer = 0; producer < 4; ++producer) {
     threads.emplace_back([&, producer] {
@@ -166,15 +173,15 @@ TEST(bounded_queue, loses_nothing_when_threads_without_a_slot_join_in) {
       for (std::uint64_t number = 1; number <= 3000; ++number) {
         while (!queue.try_push(record::make(producer, number))) {
           record out;
-          if (queue.try_pop(out)) sum += out.whole() ? out.number : 0;
+          if (queue.try_pop(out)) sum.add(out.whole() ? out.number : 0);
         }
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   record out;
-  while (queue.try_pop(out)) sum += out.whole() ? out.number : 0;
-  EXPECT_EQ(sum.load(), 4u * 3000u * 3001u / 2u);
+  while (queue.try_pop(out)) sum.add(out.whole() ? out.number : 0);
+  EXPECT_EQ(sum.value(), 4u * 3000u * 3001u / 2u);
 }
 
 // True before the first push and after the last pop, and false in between, lap after lap.
@@ -202,28 +209,28 @@ void empty_and_not(Queue& queue) {
 template <class Queue>
 void look_before_each_pop(Queue& queue) {
   constexpr std::uint64_t producers = 3, per_producer = 3000;
-  std::atomic<std::uint64_t> popped{0}, sum{0};
-  std::atomic<bool> is_lost{false};
-  const auto is_over = [&] { return popped.load() == producers * per_producer || is_lost.load(); };
+  tally<> popped, sum;
+  flag is_lost;
+  const auto is_over = [&] { return popped.value() == producers * per_producer || is_lost.is_raised(); };
   std::vector<std::thread> threads;
   for (std::uint64_t producer = 0; producer < producers; ++producer) {
     threads.emplace_back([&, producer] {
       for (std::uint64_t number = 1; number <= per_producer; ++number) {
-        while (!queue.try_push(record::make(producer, number)) && !is_lost.load()) std::this_thread::yield();
+        while (!queue.try_push(record::make(producer, number)) && !is_lost.is_raised()) std::this_thread::yield();
       }
     });
   }
   for (int consumer = 0; consumer < 2; ++consumer) {
     threads.emplace_back([&] {
       for (std::uint64_t attempt = 0; !is_over(); ++attempt) {
-        if (attempt == attempts_max) is_lost = true;
+        if (attempt == attempts_max) is_lost.raise();
         record out;
         if (queue.is_empty() || !queue.try_pop(out)) {
           std::this_thread::yield();
           continue;
         }
-        sum += out.number;
-        ++popped;
+        sum.add(out.number);
+        popped.add();
       }
     });
   }
@@ -232,8 +239,8 @@ void look_before_each_pop(Queue& queue) {
     std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(is_lost.load());
-  EXPECT_EQ(sum.load(), producers * per_producer * (per_producer + 1) / 2);
+  EXPECT_FALSE(is_lost.is_raised());
+  EXPECT_EQ(sum.value(), producers * per_producer * (per_producer + 1) / 2);
   EXPECT_TRUE(queue.is_empty());
 }
 

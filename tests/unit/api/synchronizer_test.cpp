@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <set>
 #include <thread>
 
+#include "support/between_threads.hpp"
 #include "support/records.hpp"
 #include "weft/test/local_job.hpp"
 
@@ -63,14 +63,14 @@ TEST(synchronizer, takes_each_signal_of_many_threads_once) {
   test::local_job{1}.run([](runtime& rt) {
     constexpr std::uint32_t threads = 4, rounds = 300;
     synchronizer all{rt, {.expected = threads}};
-    std::atomic<std::uint32_t> round{0};
+    test::published<std::uint32_t> round;
     std::vector<std::thread> signallers;
     for (std::uint32_t t = 0; t < threads; ++t) {
       signallers.emplace_back([&, t] {
         for (std::uint32_t i = 0; i < rounds; ++i) {
           detail::raw_record raw;
           raw.tag = t;
-          EXPECT_TRUE(test::eventually([&] { return round.load() >= i; }));
+          EXPECT_TRUE(test::eventually([&] { return round.value() >= i; }));
           EXPECT_EQ(all.signal(completion_record{raw}), answer::taken);
         }
       });
@@ -81,7 +81,7 @@ TEST(synchronizer, takes_each_signal_of_many_threads_once) {
       for (std::uint32_t k = 0; k < threads; ++k) tags.insert(all.take(k)->tag());
       EXPECT_EQ(tags.size(), threads);
       all.reset();
-      round.store(i + 1);
+      round.publish(i + 1);
     }
     for (std::thread& each : signallers) each.join();
   });

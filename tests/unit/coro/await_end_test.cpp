@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/await.hpp"
 #include "weft/test/local_job.hpp"
@@ -25,13 +25,12 @@ class long_poll {
  public:
   explicit long_poll(device& through)
       : held_{through.add_hook([this] {
-          // [test.inside] release -> [test.is_inside].
-          is_inside_.store(true, std::memory_order_release);
-          while (!may_leave_.load(std::memory_order_acquire)) std::this_thread::yield();  // <- [test.let_go]
+          is_inside_.raise();
+          while (!may_leave_.is_raised()) std::this_thread::yield();
           return hook_answer::no_progress;
         })},
         thread_{[&through] { through.progress(); }} {
-    EXPECT_TRUE(test::eventually([&] { return is_inside_.load(std::memory_order_acquire); }));
+    EXPECT_TRUE(test::eventually([&] { return is_inside_.is_raised(); }));
   }
   long_poll(const long_poll&) = delete;
   long_poll& operator=(const long_poll&) = delete;
@@ -39,13 +38,12 @@ class long_poll {
     let_go();
     thread_.join();
   }
-  // [test.let_go] release.
-  void let_go() noexcept { may_leave_.store(true, std::memory_order_release); }
+  void let_go() noexcept { may_leave_.raise(); }
   [[nodiscard]] hook& held() noexcept { return held_; }
 
  private:
-  std::atomic<bool> is_inside_{false};
-  std::atomic<bool> may_leave_{false};
+  test::flag is_inside_;
+  test::flag may_leave_;
   hook held_;
   std::thread thread_;
 };

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/await.hpp"
 #include "weft/test/local_job.hpp"
@@ -230,11 +230,11 @@ task<int> sum_of(std::vector<task<int>> tasks) {
 TEST(when_all, counts_tasks_that_end_in_different_threads) {
   test::local_job{1}.run([](runtime& rt) {
     run_loop loop{rt.default_device()};
-    std::atomic<std::uint32_t> steps{0};
+    test::tally<std::uint32_t> steps;
     const int repeats = test::messages_wake_sleepers() ? 200 : 20;
     const auto hop = [&](int times) -> task<int> {
       for (int i = 0; i < times; ++i) co_await loop.schedule();
-      ++steps;
+      steps.add();
       co_return times;
     };
     const auto all = [&]() -> task<> {
@@ -250,7 +250,7 @@ TEST(when_all, counts_tasks_that_end_in_different_threads) {
     std::thread other{[&] { EXPECT_TRUE(loop.run(a_minute)); }};
     EXPECT_TRUE(loop.run(a_minute));
     other.join();
-    EXPECT_EQ(steps.load(), 4u * 9 * static_cast<std::uint32_t>(repeats));
+    EXPECT_EQ(steps.value(), 4u * 9 * static_cast<std::uint32_t>(repeats));
   });
 }
 

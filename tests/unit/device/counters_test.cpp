@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/device/device_counts.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -64,20 +64,20 @@ TEST(counters, tell_what_was_posted_and_what_has_arrived) {
 
 // Two ranks that call progress only when it is their turn, so that it is known who copies.
 TEST(copy_counters, tell_that_sender_and_receiver_copied_a_long_message_together) {
-  std::atomic<int> turn{0};
+  test::tally<int> turn;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
     counter local{rt};
     std::vector<std::byte> bytes(std::size_t{8} << 20, std::byte{1});
-    const auto begin_turn = [&](int wanted) { ASSERT_TRUE(test::eventually([&] { return turn.load() == wanted; })); };
+    const auto begin_turn = [&](int wanted) { ASSERT_TRUE(test::eventually([&] { return turn.value() == wanted; })); };
     const auto call_progress = [&] {
       for (int i = 0; i < 3; ++i) dev.progress();
-      ++turn;
+      turn.add();
     };
     rt.barrier();
     if (rt.rank() == 0) {
       static_cast<void>(test::post(dev, [&] { return dev.post_send(1, std::span{bytes}, local); }));
-      ++turn;
+      turn.add();
       begin_turn(2);
       call_progress();
     } else {

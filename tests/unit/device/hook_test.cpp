@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -110,23 +110,23 @@ TEST(hook, removes_itself_and_others) {
 TEST(hook, never_runs_after_it_was_removed_by_another_thread) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
-    std::atomic<bool> stop{false};
+    test::flag stop;
     std::thread poller{[&] {
-      while (!stop) dev.progress();
+      while (!stop.is_raised()) dev.progress();
     }};
     for (int i = 0; i < (test::messages_wake_sleepers() ? 300 : 10); ++i) {
-      auto calls = std::make_unique<std::atomic<int>>(0);
+      auto calls = std::make_unique<test::tally<int>>();
       hook mine = dev.add_hook([&calls = *calls] {
-        calls.fetch_add(1);
+        calls.add();
         return hook_answer::no_progress;
       });
       if (i % 2 == 0) {
-        EXPECT_TRUE(test::eventually([&] { return calls->load() != 0; }));
+        EXPECT_TRUE(test::eventually([&] { return calls->value() != 0; }));
       }
       mine.remove();
       calls.reset();  // what it refers to goes: a sanitizer sees it if it still runs
     }
-    stop = true;
+    stop.raise();
     poller.join();
   });
 }
@@ -135,16 +135,16 @@ TEST(hook, is_added_by_many_threads_and_called_by_many) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     constexpr int threads = 4, each = 200;
-    std::atomic<int> calls{0};
-    std::array<std::atomic<bool>, threads> inside{};
+    test::tally<int> calls;
+    std::array<test::flag, threads> inside;
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
         for (int i = 0; i < each; ++i) {
           dev.add_hook([&, t, left = 3]() mutable {
-               EXPECT_FALSE(inside[static_cast<std::size_t>(t)].exchange(true)) << "called twice at once";
-               calls.fetch_add(1);
-               inside[static_cast<std::size_t>(t)] = false;
+               EXPECT_TRUE(inside[static_cast<std::size_t>(t)].try_raise()) << "called twice at once";
+               calls.add();
+               EXPECT_TRUE(inside[static_cast<std::size_t>(t)].try_lower());
                return --left == 0 ? hook_answer::done : hook_answer::no_progress;
              })
               .detach();
@@ -153,7 +153,7 @@ TEST(hook, is_added_by_many_threads_and_called_by_many) {
       });
     }
     for (std::thread& thread : all) thread.join();
-    EXPECT_TRUE(test::eventually(dev, [&] { return calls == threads * each * 3; }));
+    EXPECT_TRUE(test::eventually(dev, [&] { return calls.value() == threads * each * 3; }));
   });
 }
 
@@ -184,12 +184,13 @@ TEST(hook, wakes_those_who_sleep) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     counter never{rt};
-    std::atomic<bool> is_done{false};
+    test::flag is_done;
     std::thread waits{[&] {
-      EXPECT_TRUE(dev.wait(never, [&] { return is_done.load(); }, {.timeout = std::chrono::minutes{1}, .spins = 0}));
+      EXPECT_TRUE(
+          dev.wait(never, [&] { return is_done.is_raised(); }, {.timeout = std::chrono::minutes{1}, .spins = 0}));
     }};
     dev.add_hook([&] {
-         is_done = true;
+         is_done.raise();
          return hook_answer::done;
        })
         .detach();

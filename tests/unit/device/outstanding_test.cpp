@@ -1,7 +1,6 @@
 // How many signals an object has yet to get: none only once the last one has been given, and its function has returned.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "core/device/operation_state.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -62,30 +62,30 @@ TEST(outstanding, counts_signals_that_wait_for_room) {
 TEST(outstanding, is_never_zero_where_there_is_always_one) {
   test::local_job{1}.run([](runtime& rt) {
     counter object{rt};
-    std::atomic<bool> stop{false};
-    std::atomic<unsigned> promised{1};
+    test::flag stop;
+    test::tally<unsigned> promised{1};
     core::operation_state::promise_signal(object);
     const auto end_one = [&] {
       core::operation_state::begin_signal(object);
       core::operation_state::end_signal(object);
     };
     std::jthread promising{[&] {
-      while (!stop.load()) {
-        if (promised.load() >= 3) continue;
+      while (!stop.is_raised()) {
+        if (promised.value() >= 3) continue;
         core::operation_state::promise_signal(object);
-        promised.fetch_add(1);
+        promised.add();
       }
     }};
     std::jthread ending{[&] {
-      while (!stop.load()) {
-        if (promised.load() < 2) continue;
-        promised.fetch_sub(1);
+      while (!stop.is_raised()) {
+        if (promised.value() < 2) continue;
+        promised.subtract();
         end_one();
       }
     }};
     unsigned none = 0;
     for (int i = 0; i < 300'000; ++i) none += object.outstanding() == 0;
-    stop.store(true);
+    stop.raise();
     promising.join();
     ending.join();
     EXPECT_EQ(none, 0U);
@@ -99,9 +99,9 @@ TEST(outstanding, lets_an_object_go_that_has_been_seen_to_be_signalled) {
     device& dev = rt.default_device();
     counter inbox{rt};
     const registration arrivals = rt.register_completion(inbox, {.id = 1});
-    std::atomic<bool> stop{false};
+    test::flag stop;
     std::jthread polling{[&] {
-      while (!stop.load()) dev.progress();
+      while (!stop.is_raised()) dev.progress();
     }};
     for (int i = 0; i < 300; ++i) {
       const auto sent = std::make_unique<counter>(rt);
@@ -109,7 +109,7 @@ TEST(outstanding, lets_an_object_go_that_has_been_seen_to_be_signalled) {
       if (posted && !test::eventually([&] { return sent->value() == 1; })) std::abort();
     }
     EXPECT_TRUE(test::eventually([&] { return inbox.value() == 300; }));
-    stop.store(true);
+    stop.raise();
   });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/device/poll_gate.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 
 namespace weft::core {
@@ -39,19 +40,19 @@ TEST(poll_gate, tells_that_a_poller_has_left_although_the_next_one_is_inside) {
 TEST(poll_gate, is_handed_to_who_waits_for_a_turn) {
   poll_gate gate{true};
   ASSERT_TRUE(gate.try_enter());
-  std::atomic<bool> over{false};
+  test::flag over;
   std::jthread waiting{[&] {
     const poll_gate::scoped_entry inside{gate};
     EXPECT_TRUE(gate.is_inside());
-    over.store(true);
+    over.raise();
   }};
   // This one enters again at once, each time that it has left. It finds the gate taken, or the other has been inside.
   EXPECT_TRUE(test::eventually([&] {
     gate.leave();
-    return !gate.try_enter() || over.load();
+    return !gate.try_enter() || over.is_raised();
   }));
   waiting.join();
-  EXPECT_TRUE(over.load());
+  EXPECT_TRUE(over.is_raised());
   const bool was_inside = gate.is_inside();
   if (was_inside) gate.leave();
   EXPECT_TRUE(gate.try_enter());
@@ -62,9 +63,9 @@ TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_th
   constexpr unsigned threads = 3, turns = 200;
   poll_gate gate{true};
   std::uint64_t plain = 0;  // as a sanitizer sees it
-  std::atomic<unsigned> going{threads};
+  test::tally<unsigned> going{threads};
   std::jthread poller{[&] {
-    while (going.load() != 0) {
+    while (going.value() != 0) {
       if (!gate.try_enter()) continue;
       ++plain;
       gate.leave();
@@ -78,7 +79,7 @@ TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_th
           const poll_gate::scoped_entry inside{gate};
           ++plain;
         }
-        going.fetch_sub(1);
+        going.subtract();
       });
     }
   }
@@ -93,12 +94,15 @@ TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
     if (by_kernel && !kernel_fences_threads()) continue;
     for (const bool shared : {true, false}) {
       poll_gate gate{shared, by_kernel};
-      std::atomic<bool> is_there{true}, stop{false};
+      std::atomic<bool> is_there{true};
+      test::flag stop;
       std::uint64_t used = 0;  // by who is inside and found it there, and by who has withdrawn it
       std::uint64_t found = 0;
       std::jthread poller{[&] {
-        while (!stop.load(std::memory_order_relaxed)) {
+        while (!stop.is_raised()) {
           if (!gate.try_enter()) continue;
+          // [poll_gate_test.look] acquire <- [poll_gate_test.restore], and <-> [poll_gate_test.fence]: to enter is a
+          // fence, too, so one of both sees what the other has done.
           if (is_there.load(std::memory_order_acquire)) {
             ++used;
             ++found;
@@ -108,17 +112,20 @@ TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
       }};
       constexpr std::uint64_t rounds = 2000;
       for (std::uint64_t i = 0; i < rounds; ++i) {
+        // relaxed: the fence below orders it.
         is_there.store(false, std::memory_order_relaxed);
         if (by_kernel) {
           fence_all_threads();
         } else {
+          // [poll_gate_test.fence] seq_cst <-> [poll_gate_test.look]: the poller finds nothing, or is seen inside.
           std::atomic_thread_fence(std::memory_order_seq_cst);
         }
         gate.wait_until_left();
         ++used;
+        // [poll_gate_test.restore] release -> [poll_gate_test.look]: carries `used`.
         is_there.store(true, std::memory_order_release);
       }
-      stop.store(true);
+      stop.raise();
       poller.join();
       EXPECT_EQ(used, rounds + found);
     }
@@ -127,18 +134,18 @@ TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
 
 TEST(poll_gate, is_waited_for_by_passes) {
   poll_gate gate{true};
-  std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> entered{0};
+  test::flag stop;
+  test::tally<> entered;
   std::jthread poller{[&] {
-    while (!stop.load()) {
+    while (!stop.is_raised()) {
       if (!gate.try_enter()) continue;
-      entered.fetch_add(1);
+      entered.add();
       gate.leave();
     }
   }};
-  EXPECT_TRUE(test::eventually([&] { return entered.load() != 0; }));
+  EXPECT_TRUE(test::eventually([&] { return entered.value() != 0; }));
   for (int i = 0; i < 100; ++i) gate.wait_until_left();
-  stop.store(true);
+  stop.raise();
 }
 
 }  // namespace

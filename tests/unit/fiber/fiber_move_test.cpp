@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"
 #include "weft/fiber_local.hpp"
@@ -72,8 +72,8 @@ TEST(fiber_move, loses_no_signal) {
   constexpr std::uint32_t travellers = 8;
   fiber_scheduler fibers{{.workers = 3}};
   struct alignas(64) one {
-    std::atomic<std::uint64_t> told{0};
-    std::atomic<std::uint64_t> heard{0};
+    test::published<std::uint64_t> told;
+    test::published<std::uint64_t> heard;
     fiber_ref ref;
   };
   std::array<one, travellers> all;
@@ -83,8 +83,8 @@ TEST(fiber_move, loses_no_signal) {
       one& me = all[i];
       for (std::uint64_t round = 1; round <= rounds; ++round) {
         if (round % 3 != 0) this_fiber::move_to(static_cast<std::uint32_t>((round + i) % 3));
-        while (me.told.load(std::memory_order_acquire) < round) this_fiber::wait();
-        me.heard.store(round, std::memory_order_release);
+        while (me.told.value() < round) this_fiber::wait();
+        me.heard.publish(round);
       }
     }));
     all[i].ref = moving.back().ref();
@@ -92,8 +92,8 @@ TEST(fiber_move, loses_no_signal) {
   const auto tell = [&](std::uint32_t from, auto pause) {
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       for (std::uint32_t i = from; i < travellers; i += 2) {
-        while (all[i].heard.load(std::memory_order_acquire) + 1 < round) pause();
-        all[i].told.store(round, std::memory_order_release);
+        while (all[i].heard.value() + 1 < round) pause();
+        all[i].told.publish(round);
         all[i].ref.signal();
       }
     }
@@ -106,7 +106,7 @@ TEST(fiber_move, loses_no_signal) {
 
 TEST(fiber_steal, who_has_nothing_begins_what_another_has_no_time_for) {
   fiber_scheduler fibers{{.workers = 2, .steal = true}};
-  std::atomic<int> begun{0};
+  test::tally<int> begun;
   constexpr int many = 50;
   // While this runs, its worker begins nothing else.
   fibers
@@ -118,10 +118,10 @@ TEST(fiber_steal, who_has_nothing_begins_what_another_has_no_time_for) {
             EXPECT_NE(std::this_thread::get_id(), me);
             this_fiber::yield();
             EXPECT_NE(std::this_thread::get_id(), me);
-            begun.fetch_add(1);
+            begun.add();
           }));
         }
-        EXPECT_TRUE(test::eventually([&] { return begun.load() == many; }));
+        EXPECT_TRUE(test::eventually([&] { return begun.value() == many; }));
         for (fiber& each : all) each.join();
       })
       .join();
@@ -142,14 +142,14 @@ TEST(fiber_steal, leaves_those_that_were_given_to_a_worker) {
 TEST(fiber_steal, works_with_few_slots_and_many_fibers_that_spawn_others) {
   constexpr int many = test::under_sanitizer ? 200 : 3000;
   fiber_scheduler fibers{{.workers = 3, .fibers_per_worker = 8, .steal = true}};
-  std::atomic<int> ran{0};
+  test::tally<int> ran;
   int refused = 0;
   for (int i = 0; i < many;) {
     try {
       fibers
           .spawn([&] {
             this_fiber::yield();
-            ran.fetch_add(1);
+            ran.add();
           })
           .detach();
       ++i;
@@ -159,7 +159,7 @@ TEST(fiber_steal, works_with_few_slots_and_many_fibers_that_spawn_others) {
     }
   }
   EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
-  EXPECT_EQ(ran.load(), many);
+  EXPECT_EQ(ran.value(), many);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"
 
@@ -78,41 +78,41 @@ TEST(fiber_barrier, lets_nobody_through_before_all_have_come) {
   fiber_scheduler fibers{{.workers = 2}};
   constexpr std::uint32_t count = 10;
   fiber_barrier barrier{count};
-  std::atomic<std::uint64_t> come{0};
+  test::tally<> come;
   std::vector<fiber> all;
   for (std::uint32_t i = 0; i < count; ++i) {
     all.push_back(fibers.spawn([&] {
       for (std::uint64_t round = 1; round <= repeats; ++round) {
-        come.fetch_add(1);
+        come.add();
         barrier.arrive_and_wait();
-        EXPECT_GE(come.load(), round * count);
+        EXPECT_GE(come.value(), round * count);
         barrier.arrive_and_wait();
       }
     }));
   }
   for (fiber& each : all) each.join();
-  EXPECT_EQ(come.load(), repeats * count);
+  EXPECT_EQ(come.value(), repeats * count);
   EXPECT_THROW(fiber_barrier{0}, error);
 }
 
 TEST(fiber_event, is_seen_by_all_who_wait_and_who_come_later) {
   fiber_scheduler fibers{{.workers = 2}};
   fiber_event event;
-  std::atomic<int> seen{0};
+  test::tally<int> seen;
   std::vector<fiber> all;
   for (int i = 0; i < 10; ++i) {
     all.push_back(fibers.spawn([&] {
       event.wait();
-      seen.fetch_add(1);
+      seen.add();
     }));
   }
   EXPECT_FALSE(event.is_set());
-  EXPECT_EQ(seen.load(), 0);
+  EXPECT_EQ(seen.value(), 0);
   event.set();
   event.set();
   event.wait();
   for (fiber& each : all) each.join();
-  EXPECT_EQ(seen.load(), 10);
+  EXPECT_EQ(seen.value(), 10);
 }
 
 TEST(fiber_future, gives_a_value_an_exception_or_the_want_of_both) {

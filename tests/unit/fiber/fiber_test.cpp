@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 
 namespace weft {
@@ -66,23 +66,23 @@ TEST(fiber, of_one_worker_take_turns_and_run_one_at_a_time) {
 
 TEST(fiber, waits_until_it_is_signalled_and_a_signal_before_counts) {
   fiber_scheduler fibers{{.workers = 2}};
-  std::atomic<int> step{0};
+  test::published<int> step;
   fiber waits = fibers.spawn(
       [&] {
-        while (step.load() == 0) this_fiber::wait();
-        step.store(2);
+        while (step.value() == 0) this_fiber::wait();
+        step.publish(2);
       },
       {.worker = 0});
   fibers
       .spawn(
           [&] {
-            step.store(1);
+            step.publish(1);
             waits.ref().signal();
           },
           {.worker = 1})
       .join();
   waits.join();
-  EXPECT_EQ(step.load(), 2);
+  EXPECT_EQ(step.value(), 2);
   fibers
       .spawn([] {
         this_fiber::self().signal();
@@ -95,33 +95,33 @@ TEST(fiber, signals_among_threads_and_workers_are_never_lost) {
   fiber_scheduler fibers{{.workers = 3}};
   constexpr std::uint64_t rounds = test::under_sanitizer ? 300 : 20'000;
   struct side {
-    std::atomic<std::uint64_t> got{0};
+    test::published<std::uint64_t> got;
     fiber_ref ref;
   };
   constexpr std::size_t pairs = 70;  // more than a word has bits
   std::vector<side> sides(2 * pairs);
   std::vector<fiber> all;
-  std::atomic<bool> go{false};
+  test::flag go;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     all.push_back(fibers.spawn([&, i] {
-      while (!go.load()) this_fiber::wait();
+      while (!go.is_raised()) this_fiber::wait();
       side& mine = sides[i];
       side& other = sides[i ^ 1];
       for (std::uint64_t round = 1; round <= rounds / pairs; ++round) {
         if (i % 2 == 0) {
-          other.got.store(round);
+          other.got.publish(round);
           other.ref.signal();
-          while (mine.got.load() != round) this_fiber::wait();
+          while (mine.got.value() != round) this_fiber::wait();
         } else {
-          while (mine.got.load() != round) this_fiber::wait();
-          other.got.store(round);
+          while (mine.got.value() != round) this_fiber::wait();
+          other.got.publish(round);
           other.ref.signal();
         }
       }
     }));
     sides[i].ref = all.back().ref();
   }
-  go.store(true);
+  go.raise();
   for (const side& each : sides) each.ref.signal();
   for (fiber& each : all) each.join();
 }
@@ -164,20 +164,20 @@ TEST(fiber, may_be_suspended_while_it_handles_an_exception) {
 TEST(fiber, many_wait_at_once_and_their_slots_are_used_again) {
   fiber_scheduler fibers{{.workers = 2, .stack_bytes = 16384, .guarded_stacks = 10}};
   for (int round = 0; round < 3; ++round) {
-    std::atomic<std::uint32_t> waiting{0};
-    std::atomic<bool> over{false};
+    test::tally<std::uint32_t> waiting;
+    test::flag over;
     std::vector<fiber> all;
     for (std::uint32_t i = 0; i < many; ++i) {
       all.push_back(fibers.spawn([&] {
-        waiting.fetch_add(1);
-        while (!over.load()) this_fiber::wait();
+        waiting.add();
+        while (!over.is_raised()) this_fiber::wait();
       }));
     }
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-    while (waiting.load() != many && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    EXPECT_EQ(waiting.load(), many);
+    while (waiting.value() != many && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    EXPECT_EQ(waiting.value(), many);
     EXPECT_EQ(fibers.alive(), many);
-    over.store(true);
+    over.raise();
     for (const fiber& each : all) each.ref().signal();
     for (fiber& each : all) each.join();
     EXPECT_EQ(fibers.alive(), 0U);
@@ -192,9 +192,9 @@ TEST(fiber, a_signal_for_one_that_has_ended_disturbs_nobody_who_comes_after_it) 
     first.join();
     return out;
   }();
-  std::atomic<bool> over{false};
+  test::flag over;
   std::thread signals{[&] {
-    while (!over.load()) gone.signal();
+    while (!over.is_raised()) gone.signal();
   }};
   for (std::uint32_t i = 0; i < many; ++i) {
     std::uint32_t sum = 0;
@@ -207,22 +207,22 @@ TEST(fiber, a_signal_for_one_that_has_ended_disturbs_nobody_who_comes_after_it) 
         .join();
     EXPECT_EQ(sum, i + 1);
   }
-  over.store(true);
+  over.raise();
   signals.join();
 }
 
 TEST(fiber, that_is_detached_goes_on_alone) {
   fiber_scheduler fibers;
-  std::atomic<bool> ran{false};
+  test::flag ran;
   fibers
       .spawn([&] {
         this_fiber::yield();
-        ran.store(true);
+        ran.raise();
       })
       .detach();
   const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
   while (fibers.alive() != 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_TRUE(ran.load());
+  EXPECT_TRUE(ran.is_raised());
   EXPECT_EQ(fibers.alive(), 0U);
 }
 
@@ -262,12 +262,12 @@ TEST(fiber, options_out_of_range_and_calls_outside_of_fibers_are_refused) {
   fiber_ref{}.signal();  // nobody: nothing happens
   fiber_scheduler fibers{{.fibers_per_worker = 1}};
   EXPECT_EQ(code_of([&] { static_cast<void>(fibers.spawn([] {}, {.worker = 7})); }), errc::invalid_argument);
-  std::atomic<bool> over{false};
+  test::flag over;
   fiber first = fibers.spawn([&] {
-    while (!over.load()) this_fiber::wait();
+    while (!over.is_raised()) this_fiber::wait();
   });
   EXPECT_EQ(code_of([&] { static_cast<void>(fibers.spawn([] {})); }), errc::out_of_memory);
-  over.store(true);
+  over.raise();
   first.ref().signal();
   first.join();
 }

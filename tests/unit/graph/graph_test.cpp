@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -288,10 +288,10 @@ TEST(graph, wakes_who_waits_for_its_end) {
     answer signal(completion_record&& record) noexcept override {
       const completion_record consumed{std::move(record)};
       if (refusals_ != 0 && refusals_-- != 0) return answer::full;
-      is_set.store(true, std::memory_order_release);
+      is_set.raise();
       return answer::taken;
     }
-    std::atomic<bool> is_set{false};
+    test::flag is_set;
     int refusals_ = 3;
   };
   test::local_job{1}.run([](runtime& rt) {
@@ -301,9 +301,9 @@ TEST(graph, wakes_who_waits_for_its_end) {
       graph nothing{own};
       nothing.start(ended);
     }
-    EXPECT_FALSE(ended.is_set);
+    EXPECT_FALSE(ended.is_set.is_raised());
     EXPECT_TRUE(rt.default_device().wait(
-        ended, [&] { return ended.is_set.load(); }, long_enough));
+        ended, [&] { return ended.is_set.is_raised(); }, long_enough));
   });
 }
 
@@ -359,19 +359,19 @@ TEST(graph, runs_each_node_once_among_threads) {
     counter ended{rt};
     graph web{dev};
     std::mt19937 random{20261121};
-    std::vector<std::atomic<std::uint32_t>> runs(layers * width);
+    std::vector<test::tally<std::uint32_t>> runs(layers * width);
     std::vector<std::vector<std::uint32_t>> before(layers * width);
-    std::atomic<std::uint32_t> round{0};
-    std::atomic<std::uint32_t> wrong{0};
-    std::atomic<std::uint64_t> tries{0};
-    std::vector<std::atomic<completion*>> under_way(layers * width);
+    test::tally<std::uint32_t> round;
+    test::tally<std::uint32_t> wrong;
+    test::tally<> tries;
+    std::vector<test::published<completion*>> under_way(layers * width);
     for (std::uint32_t i = 0; i < layers * width; ++i) {
       const graph_node made = web.add_post([&, i](completion& local) {
-        if (tries.fetch_add(1) % 3 == 0) return status::retry(shortage::ring);
-        for (const std::uint32_t each : before[i]) wrong += runs[each].load() != round.load() + 1;
-        wrong += runs[i].fetch_add(1) != round.load();
+        if (tries.add() % 3 == 0) return status::retry(shortage::ring);
+        for (const std::uint32_t each : before[i]) wrong.add(runs[each].value() != round.value() + 1);
+        wrong.add(runs[i].add() != round.value());
         if (i % 4 < 2) return status::done();
-        under_way[i].store(&local, std::memory_order_release);
+        under_way[i].publish(&local);
         return status::posted(1);
       });
       for (std::uint32_t k = 0; i >= width && k < 3; ++k) {
@@ -380,17 +380,17 @@ TEST(graph, runs_each_node_once_among_threads) {
         web.add_edge({from}, made);
       }
     }
-    std::atomic<bool> stop{false};
+    test::flag stop;
     std::vector<std::thread> completers;
     for (std::uint32_t t = 0; t < 2; ++t) {
       completers.emplace_back([&, t] {
-        while (!stop) {
+        while (!stop.is_raised()) {
           bool has_found = false;
           for (std::uint32_t i = t; i < layers * width; i += 2) {
-            completion* const local = under_way[i].exchange(nullptr, std::memory_order_acq_rel);
+            completion* const local = under_way[i].take();
             if (local == nullptr) continue;
             has_found = true;
-            wrong += local->signal(completion_record{}) != completion::answer::taken;
+            wrong.add(local->signal(completion_record{}) != completion::answer::taken);
           }
           if (!dev.progress() && !has_found) std::this_thread::yield();
         }
@@ -398,12 +398,12 @@ TEST(graph, runs_each_node_once_among_threads) {
     }
     for (std::uint32_t run = 0; run < (is_quick ? 200u : 3u); ++run) {
       run_once(dev, web, ended);
-      round.fetch_add(1);
+      round.add();
     }
-    stop = true;
+    stop.raise();
     for (std::thread& each : completers) each.join();
-    EXPECT_EQ(wrong.load(), 0u);
-    for (const auto& each : runs) EXPECT_EQ(each.load(), round.load());
+    EXPECT_EQ(wrong.value(), 0u);
+    for (const auto& each : runs) EXPECT_EQ(each.value(), round.value());
   });
 }
 

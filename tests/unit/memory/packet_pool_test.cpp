@@ -1,10 +1,10 @@
 // The packet pool: each packet is in one place, and one that is anywhere can be found.
 #include "core/memory/packet_pool.hpp"
 #include "net/packet_stride.hpp"
+#include "support/between_threads.hpp"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -167,8 +167,8 @@ TEST(packet_pool, gives_out_warm_packets_where_no_peer_reads_them) {
 
 TEST(packet_pool, gives_no_packet_to_two_threads_at_once) {
   pool_with_memory fixture;
-  std::array<std::atomic<bool>, count> taken{};
-  std::atomic<std::uint64_t> short_of{0};
+  std::array<test::flag, count> taken;
+  test::tally<> short_of;
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -177,19 +177,19 @@ TEST(packet_pool, gives_no_packet_to_two_threads_at_once) {
         if ((i / 37 + t) % 2 == 0) {
           const std::uint32_t packet = fixture.pool.try_get();
           if (packet == packet_pool::none) {
-            ++short_of;
+            short_of.add();
           } else {
-            ASSERT_FALSE(taken[packet].exchange(true));
+            ASSERT_TRUE(taken[packet].try_raise());
             mine.push_back(packet);
           }
         } else if (!mine.empty()) {
-          ASSERT_TRUE(taken[mine.back()].exchange(false));
+          ASSERT_TRUE(taken[mine.back()].try_lower());
           fixture.pool.put(mine.back());
           mine.pop_back();
         }
       }
       for (const std::uint32_t packet : mine) {
-        taken[packet].store(false);
+        EXPECT_TRUE(taken[packet].try_lower());
         fixture.pool.put(packet);
       }
     });

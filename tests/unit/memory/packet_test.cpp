@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -94,7 +94,7 @@ TEST(packet, comes_back_when_it_goes_unposted) {
 }
 
 TEST(packet, stays_the_callers_after_retry) {
-  std::atomic<bool> was_refused{false};
+  test::flag was_refused;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
     completion_queue inbox{rt, {.capacity = 2}};
@@ -107,16 +107,16 @@ TEST(packet, stays_the_callers_after_retry) {
         for (;;) {
           const status answer = dev.post_am(1, {1}, message, 100, {.tag = tag});
           if (answer.is_done()) break;
-          was_refused = true;
+          was_refused.raise();
           EXPECT_EQ(message.memory()[99], byte_of(tag, 99));
           if (!dev.progress()) std::this_thread::yield();
         }
       }
-      EXPECT_TRUE(was_refused || !test::messages_wake_sleepers());
-      was_refused = true;  // so few may find room
+      EXPECT_TRUE(was_refused.is_raised() || !test::messages_wake_sleepers());
+      was_refused.raise();  // so few may find room
     } else {
       // Begins when the way is full.
-      EXPECT_TRUE(test::eventually(dev, [&] { return was_refused.load(); }));
+      EXPECT_TRUE(test::eventually(dev, [&] { return was_refused.is_raised(); }));
       // Kept for a while, given back by another thread.
       std::vector<completion_record> kept;
       for (std::uint64_t n = 0; n < messages; ++n) {

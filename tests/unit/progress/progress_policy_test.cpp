@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <thread>
 
 #include "core/device/attention.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -104,36 +104,36 @@ TEST_P(policy_that_looks, forbids_to_wait_inside_a_visit) {
 
 TEST_P(policy_that_looks, lets_devices_go_at_any_moment) {
   test::local_job{1}.run([&](runtime& rt) {
-    std::atomic<bool> stop{false};
-    std::atomic<std::uint64_t> handled{0};
-    handler counts{rt, [&](completion_record&&) { ++handled; }};
+    test::flag stop;
+    test::tally<> handled;
+    handler counts{rt, [&](completion_record&&) { handled.add(); }};
     const auto arrivals = rt.register_completion(counts, {.id = 1});
     std::vector<std::thread> pollers;
     for (const bool shared : {false, true}) {
       pollers.emplace_back([&, shared] {
         device own{rt, {.shared = shared, .policy = GetParam()}};
-        while (!stop) own.progress();
+        while (!stop.is_raised()) own.progress();
       });
     }
     counter sent{rt};
     const int rounds = test::messages_wake_sleepers() ? 200 : 10;
     for (int i = 0; i < rounds; ++i) {
       device guest{rt, {.policy = GetParam()}};
-      auto calls = std::make_shared<std::atomic<int>>(0);
+      auto calls = std::make_shared<test::tally<int>>();
       guest
           .add_hook([calls] {
-            calls->fetch_add(1);
+            calls->add();
             return hook_answer::no_progress;
           })
           .detach();
       tell(rt.default_device(), 0, guest.index(), sent);
       if (i % 2 == 0) {
-        EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return calls->load() != 0; }));
+        EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return calls->value() != 0; }));
       }
     }
     EXPECT_TRUE(
-        test::eventually(rt.default_device(), [&] { return handled.load() == static_cast<std::uint64_t>(rounds); }));
-    stop = true;
+        test::eventually(rt.default_device(), [&] { return handled.value() == static_cast<std::uint64_t>(rounds); }));
+    stop.raise();
     for (std::thread& each : pollers) each.join();
   });
 }

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -19,9 +20,9 @@ TEST(progress_thread, answers_while_everybody_else_computes) {
   test::local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();
     completion_queue inbox{rt}, sent{rt};
-    std::atomic<std::uint64_t> handled{0};
+    test::tally<> handled;
     handler answers{rt, [&](completion_record&& record) {
-                      handled.fetch_add(1);
+                      handled.add();
                       EXPECT_EQ(record.tag(), 3U);
                     }};
     const auto arrivals = rt.register_completion(answers, {.id = 1});
@@ -33,8 +34,8 @@ TEST(progress_thread, answers_while_everybody_else_computes) {
       EXPECT_TRUE(answer.is_done());
       // Makes no progress of its own.
       const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-      while (handled == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-      EXPECT_EQ(handled.load(), 1U);
+      while (handled.value() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+      EXPECT_EQ(handled.value(), 1U);
     }
     rt.barrier();
   });

@@ -4,13 +4,13 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/memory_limit.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -72,12 +72,12 @@ TEST(no_memory, for_a_message_that_is_larger_than_all_fails_at_both_ends_and_wha
 class late_allocator final : public buffer_allocator {
  public:
   void* allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept override {
-    asked.fetch_add(1);
-    return has_some.load() ? std::malloc(bytes) : nullptr;
+    asked.add();
+    return has_some.is_raised() ? std::malloc(bytes) : nullptr;
   }
   void deallocate(void* memory, std::size_t) noexcept override { std::free(memory); }
-  std::atomic<unsigned> asked{0};
-  std::atomic<bool> has_some{false};
+  test::tally<unsigned> asked;
+  test::flag has_some;
 };
 
 TEST(no_memory, of_an_allocator_lets_messages_wait_and_those_behind_them_go_on_and_is_told_once) {
@@ -94,9 +94,9 @@ TEST(no_memory, of_an_allocator_lets_messages_wait_and_those_behind_them_go_on_a
     const std::uint64_t word = 7;
     static_cast<void>(test::post_until_taken(dev, 0, {2}, {&word, sizeof word}, sent));
     EXPECT_TRUE(test::eventually(dev, [&] { return small.pop().has_value(); })) << "it is held up";
-    EXPECT_TRUE(test::eventually(dev, [&] { return memory.asked.load() > 10; })) << "it is not tried again";
+    EXPECT_TRUE(test::eventually(dev, [&] { return memory.asked.value() > 10; })) << "it is not tried again";
     EXPECT_FALSE(large.pop().has_value());
-    memory.has_some.store(true);
+    memory.has_some.raise();
     for (int i = 0; i < 3; ++i) {
       std::optional<completion_record> got;
       ASSERT_TRUE(test::eventually(dev, [&] { return (got = large.pop()).has_value(); }));

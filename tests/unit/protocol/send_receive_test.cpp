@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -222,9 +222,9 @@ TEST(send_receive, cancelling_has_one_certain_outcome) {
         static_cast<void>(post(dev, [&] { return dev.post_send(0, std::span{&i, 1}, sent, {.tag = i}); }));
       }
     } else {
-      std::atomic<bool> over{false};
+      weft::test::flag over;
       std::thread other{[&] {
-        while (!over.load()) {
+        while (!over.is_raised()) {
           if (!dev.progress()) std::this_thread::yield();
         }
       }};
@@ -237,7 +237,7 @@ TEST(send_receive, cancelling_has_one_certain_outcome) {
       std::uint64_t got = 0, failed = 0;
       for (; got < count; ++got) failed += next(dev, received)->error() == weft::errc::cancelled;
       EXPECT_EQ(failed, cancelled);
-      over = true;
+      over.raise();
       other.join();
       EXPECT_FALSE(received.pop());
     }

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/random_seed.hpp"
 
 namespace {
@@ -136,29 +136,29 @@ TEST(id_table, knows_random_ids_that_come_and_go) {
 TEST(id_table, finds_what_is_there_while_others_insert_and_withdraw) {
   id_table<> table(1);
   std::vector<std::uint64_t> objects(2000, 42);
-  std::atomic<std::uint32_t> inserted{0};
-  std::atomic<bool> failed{false};
+  weft::test::published<std::uint32_t> inserted;
+  weft::test::flag failed;
   std::vector<std::thread> threads;
   threads.emplace_back([&] {
     for (std::uint32_t i = 0; i < 2000; ++i) {
-      if (!table.insert(i * 17, &objects[i])) failed = true;
-      if (i % 5 == 0 && !table.withdraw(i * 17)) failed = true;
-      inserted.store(i + 1, std::memory_order_release);
+      if (!table.insert(i * 17, &objects[i])) failed.raise();
+      if (i % 5 == 0 && !table.withdraw(i * 17)) failed.raise();
+      inserted.publish(i + 1);
     }
   });
   for (int reader = 0; reader < 3; ++reader) {
     threads.emplace_back([&] {
       for (std::uint32_t known = 0; known < 2000;) {
-        known = inserted.load(std::memory_order_acquire);
+        known = inserted.value();
         for (std::uint32_t i = known > 50 ? known - 50 : 0; i < known; ++i) {
           void* expected = i % 5 == 0 ? nullptr : &objects[i];
-          if (table.find(i * 17) != expected) failed = true;
+          if (table.find(i * 17) != expected) failed.raise();
         }
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(failed.load());
+  EXPECT_FALSE(failed.is_raised());
 }
 
 }  // namespace

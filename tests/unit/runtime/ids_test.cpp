@@ -1,7 +1,6 @@
 // Registrations and engines that have gone leave nothing behind but the knowledge that their ids were used.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/runtime/runtime_state.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -137,7 +137,7 @@ TEST(ids, may_be_withdrawn_by_the_handler_that_they_call) {
 // Threads post to an engine, and cancel, while others come and go and their names leave the table.
 TEST(ids, of_an_engine_are_found_while_others_come_and_go) {
   test::local_job{1}.run([](runtime& rt) {
-    std::atomic<bool> ends{false};
+    test::flag ends;
     std::vector<std::thread> threads;
     for (int i = 0; i < 2; ++i) {
       threads.emplace_back([&, i] {
@@ -145,7 +145,7 @@ TEST(ids, of_an_engine_are_found_while_others_come_and_go) {
         counter done{rt};
         const matching_engine stays{rt, {.ordered = i == 0}};
         std::uint64_t word = 0;
-        while (!ends.load()) {
+        while (!ends.is_raised()) {
           const status posted = dev.post_recv(0, std::span{&word, 1}, done, {.engine = stays.id()});
           if (!posted.is_posted()) continue;
           ASSERT_TRUE(test::eventually(dev, [&] { return dev.cancel(posted.ticket()) == cancel_result::cancelled; }));
@@ -155,7 +155,7 @@ TEST(ids, of_an_engine_are_found_while_others_come_and_go) {
     }
     for (int round = 0; round < (test::under_sanitizer ? 300 : 3'000); ++round)
       const matching_engine brief{rt, {.ordered = round % 2 == 0}};
-    ends = true;
+    ends.raise();
     for (std::thread& each : threads) each.join();
   });
 }

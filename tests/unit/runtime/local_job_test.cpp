@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <thread>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/weft.hpp"
 
@@ -28,18 +28,18 @@ TEST(local_job, runs_the_body_once_for_each_rank_on_a_thread_of_its_own) {
 }
 
 TEST(local_job, throws_on_what_a_rank_throws_after_all_have_ended) {
-  std::atomic<int> ended{0};
+  weft::test::tally<int> ended;
   try {
     weft::test::local_job{3}.run([&](weft::runtime& rt) {
       rt.barrier();
-      ended.fetch_add(1);
+      ended.add();
       if (rt.rank() == 1) throw std::runtime_error{"rank 1 has had enough"};
     });
     FAIL() << "nothing was thrown";
   } catch (const std::runtime_error& thrown) {
     EXPECT_STREQ(thrown.what(), "rank 1 has had enough");
   }
-  EXPECT_EQ(ended.load(), 3);
+  EXPECT_EQ(ended.value(), 3);
 }
 
 TEST(local_job, of_no_ranks_is_refused) {
@@ -48,29 +48,29 @@ TEST(local_job, of_no_ranks_is_refused) {
 
 TEST(local_job, can_be_run_many_times_and_several_at_once) {
   std::vector<std::thread> jobs;
-  std::atomic<int> bodies{0};
+  weft::test::tally<int> bodies;
   for (int job = 0; job < 3; ++job) {
     jobs.emplace_back([&] {
       for (int i = 0; i < 5; ++i) {
         weft::test::local_job{2}.run([&](weft::runtime& rt) {
           rt.barrier();
-          bodies.fetch_add(1);
+          bodies.add();
         });
       }
     });
   }
   for (std::thread& job : jobs) job.join();
-  EXPECT_EQ(bodies.load(), 30);
+  EXPECT_EQ(bodies.value(), 30);
 }
 
 TEST(barrier, holds_every_rank_until_all_have_come_each_time) {
   for (const std::uint32_t ranks : {1U, 2U, 3U, 5U}) {
-    std::atomic<std::uint32_t> came{0};
+    weft::test::tally<std::uint32_t> came;
     weft::test::local_job{ranks}.run([&](weft::runtime& rt) {
       for (std::uint32_t round = 1; round <= 50; ++round) {
-        came.fetch_add(1);
+        came.add();
         rt.barrier();
-        EXPECT_GE(came.load(), round * ranks);
+        EXPECT_GE(came.value(), round * ranks);
       }
     });
   }

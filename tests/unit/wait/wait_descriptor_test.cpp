@@ -4,9 +4,9 @@
 #include <poll.h>
 
 #include <array>
-#include <atomic>
 #include <thread>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -74,16 +74,16 @@ TEST(wait_descriptor, becomes_readable_with_a_signal_of_another_thread) {
     device& dev = rt.default_device();
     wait_descriptor ready{dev};
     counter count{rt};
-    std::atomic<std::uint64_t> seen{0};
+    test::published<std::uint64_t> seen;
     std::thread other{[&] {
       for (std::uint64_t round = 1; round <= turns; ++round) {
         EXPECT_EQ(count.signal(completion_record{}), completion::answer::taken);
-        EXPECT_TRUE(test::eventually([&] { return seen.load() >= round; }));
+        EXPECT_TRUE(test::eventually([&] { return seen.value() >= round; }));
       }
     }};
     for (std::uint64_t round = 1; round <= turns; ++round) {
       EXPECT_TRUE(event_loop_until(dev, ready, ready.fd(), [&] { return count.value() >= round; }));
-      seen = round;
+      seen.publish(round);
     }
     other.join();
   });

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -103,11 +103,11 @@ TEST(wait, throws_what_its_condition_throws_and_works_again) {
 TEST(wait, is_woken_by_a_signal_of_the_users_own) {
   test::local_job{1}.run([](runtime& rt) {
     for (std::uint64_t round = 0; round < std::min(rounds, std::uint64_t{100}); ++round) {
-      std::atomic<int> calls{0};
-      handler counts{rt, [&](completion_record&&) { ++calls; }};
+      test::tally<int> calls;
+      handler counts{rt, [&](completion_record&&) { calls.add(); }};
       std::thread signals{[&] { EXPECT_EQ(counts.signal(completion_record{}), completion::answer::taken); }};
       EXPECT_TRUE(rt.default_device().wait(
-          counts, [&] { return calls == 1; }, at_once));
+          counts, [&] { return calls.value() == 1; }, at_once));
       signals.join();
     }
   });
@@ -152,19 +152,19 @@ TEST(wait, is_woken_by_its_ranks_own_messages) {
     completion_queue inbox{rt}, sent{rt};
     const auto arrivals = rt.register_completion(inbox, {.id = 1});
     device other{rt};
-    std::atomic<std::uint64_t> seen{0};
+    test::published<std::uint64_t> seen;
     std::thread teller{[&] {
       for (std::uint64_t round = 1; round <= rounds; ++round) {
         const status answer = test::post(
             other, [&] { return other.post_am(0, {1}, const_buffer_ref{}, sent, {.tag = round, .device = 0}); });
         EXPECT_TRUE(answer.is_done());
-        EXPECT_TRUE(test::eventually([&] { return seen.load() == round; }));
+        EXPECT_TRUE(test::eventually([&] { return seen.value() == round; }));
       }
     }};
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       const auto got = rt.default_device().wait(inbox, at_once);
       EXPECT_TRUE(got && got->tag() == round);
-      seen = round;
+      seen.publish(round);
     }
     teller.join();
   });
@@ -212,15 +212,16 @@ TEST(wait, of_several_threads_for_one_queue_gives_each_record_to_one) {
         if (i % 7 == 0) std::this_thread::yield();
       }
     } else {
-      std::atomic<std::uint64_t> taken{0};
+      test::tally<> taken;
       std::vector<std::thread> all;
       for (int t = 0; t < 3; ++t) {
         all.emplace_back([&] {
-          while (taken < messages) taken += rt.default_device().wait(inbox, {.timeout = milliseconds{10}}).has_value();
+          while (taken.value() < messages)
+            taken.add(rt.default_device().wait(inbox, {.timeout = milliseconds{10}}).has_value());
         });
       }
       for (std::thread& each : all) each.join();
-      EXPECT_EQ(taken.load(), messages);
+      EXPECT_EQ(taken.value(), messages);
     }
     rt.barrier();
   });
@@ -228,14 +229,14 @@ TEST(wait, of_several_threads_for_one_queue_gives_each_record_to_one) {
 
 TEST(wait, for_any_object_asks_after_its_signals) {
   test::local_job{2}.run([](runtime& rt) {
-    std::atomic<std::uint64_t> sum{0};
-    handler adds{rt, [&](completion_record&& record) { sum += record.tag(); }};
+    test::tally<> sum;
+    handler adds{rt, [&](completion_record&& record) { sum.add(record.tag()); }};
     completion_queue sent{rt};
     const auto arrivals = rt.register_completion(adds, {.id = 1});
     rt.barrier();
     tell(rt.default_device(), 1 - rt.rank(), 1, sent, 7);
     EXPECT_TRUE(rt.default_device().wait(
-        adds, [&] { return sum == 7; }, at_once));
+        adds, [&] { return sum.value() == 7; }, at_once));
     rt.barrier();
   });
 }
