@@ -27,7 +27,7 @@ struct transport_case {
 [[nodiscard]] inline std::string name_of(const testing::TestParamInfo<transport_case>& info) {
   return info.param.kind.name + (info.param.seen == seen_sink::whole ? "_words" : "");
 }
-inline void PrintTo(const transport_case& what, std::ostream* out) { *out << what.kind.name; }
+inline void PrintTo(const transport_case& shown, std::ostream* out) { *out << shown.kind.name; }
 
 /// Every transport, with a sink of this sort.
 [[nodiscard]] inline std::vector<transport_case> every_transport(seen_sink seen) {

@@ -180,11 +180,11 @@ struct side {
 /// transport reaches only itself.
 class test_job {
  public:
-  explicit test_job(const kind& what, const base::settings& settings = small_settings())
-      : what_{what}, settings_{settings}, boots_{boot::make_local_job(what.promised.reaches_itself ? 1 : 2)} {
-    if (!what.provider.empty()) {
+  explicit test_job(const kind& tested, const base::settings& settings = small_settings())
+      : kind_{tested}, settings_{settings}, boots_{boot::make_local_job(tested.promised.reaches_itself ? 1 : 2)} {
+    if (!tested.provider.empty()) {
       remove_files_of_namesakes();
-      settings_.ofi_provider = what.provider;
+      settings_.ofi_provider = tested.provider;
     }
     // Both to their end, whatever one of them throws: the test then says what that was.
     std::future<std::unique_ptr<side>> other;
@@ -202,10 +202,10 @@ class test_job {
 
  private:
   [[nodiscard]] std::unique_ptr<side> make_side(std::uint32_t rank) {
-    return std::make_unique<side>(what_.make({*boots_[rank], settings_, "contract"}));
+    return std::make_unique<side>(kind_.make({*boots_[rank], settings_, "contract"}));
   }
 
-  kind what_;
+  kind kind_;
   base::settings settings_;
   std::vector<std::shared_ptr<boot::bootstrap>> boots_;
   std::array<std::unique_ptr<side>, 2> sides_;

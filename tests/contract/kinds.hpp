@@ -21,13 +21,13 @@ namespace weft::contract {
 
 /// Between two ranks of one process, and with the settings of job.hpp.
 struct promises {
-  bool copies = false;          // read_remote and write_remote copy, planned denials apart
-  bool shares_memory = false;   // peers map each other's shared memory, planned denials apart
-  bool has_routes = false;      // small messages may be pushed into the ring that route_to names
-  bool wakes_sleepers = false;  // a message wakes the thread that sleeps at its device's word
-  bool takes_words = false;     // it calls a sink's take_word
-  bool counts_traffic = false;  // it sends over a fabric
-  bool reaches_itself = false;  // its peer is the rank itself
+  bool copies = false;            // read_remote and write_remote copy, planned denials apart
+  bool maps_peer_memory = false;  // peers map each other's shared memory, planned denials apart
+  bool has_routes = false;        // small messages may be pushed into the ring that route_to names
+  bool wakes_sleepers = false;    // a message wakes the thread that sleeps at its device's word
+  bool takes_words = false;       // it calls a sink's take_word
+  bool counts_traffic = false;    // it sends over a fabric
+  bool reaches_itself = false;    // its peer is the rank itself
 };
 
 struct kind {
@@ -43,7 +43,7 @@ struct kind {
     if (std::find(found.begin(), found.end(), provider) != found.end()) return {};
     return "libfabric has no provider " + provider + " here";
   }
-  friend void PrintTo(const kind& what, std::ostream* out) { *out << what.name; }
+  friend void PrintTo(const kind& shown, std::ostream* out) { *out << shown.name; }
 };
 
 template <class Transport>
@@ -58,7 +58,7 @@ template <class Transport>
 [[nodiscard]] inline kind over_shm() {
   return {"shm",
           {.copies = true,
-           .shares_memory = true,
+           .maps_peer_memory = true,
            .has_routes = true,
            .wakes_sleepers = true,
            .takes_words = base::has_fast_paths},

@@ -71,9 +71,9 @@ class hostile_fabric : public testing::TestWithParam<kind> {
       return done;
     });
   }
-  [[nodiscard]] bool sent(const wire_header& what, std::size_t payload_bytes) {
-    std::vector<std::byte> message(sizeof what + payload_bytes, std::byte{0x77});
-    std::memcpy(message.data(), &what, sizeof what);
+  [[nodiscard]] bool sent(const wire_header& header, std::size_t payload_bytes) {
+    std::vector<std::byte> message(sizeof header + payload_bytes, std::byte{0x77});
+    std::memcpy(message.data(), &header, sizeof header);
     return sent(message.data(), message.size());
   }
 

@@ -133,15 +133,15 @@ TEST_P(child_over_a_fabric, ends_and_takes_nothing_from_its_parent) {
 
 // A message that fits its sender's packets and not its receiver's would break the connection.
 TEST(set_up_of_a_fabric, refuses_ranks_with_packets_of_other_sizes) {
-  const kind what = over_ofi("net");
-  if (const std::string why = what.absent(); !why.empty()) GTEST_SKIP() << why;
+  const kind tested = over_ofi("net");
+  if (const std::string why = tested.absent(); !why.empty()) GTEST_SKIP() << why;
   const auto boots = boot::make_local_job(2);
   const auto refusal = [&](std::uint32_t rank) -> std::string {
     base::settings settings = small_settings();
-    settings.ofi_provider = what.provider;
+    settings.ofi_provider = tested.provider;
     settings.packet_bytes = packet_bytes * (rank + 1);
     try {
-      static_cast<void>(what.make({*boots[rank], settings, "contract"}));
+      static_cast<void>(tested.make({*boots[rank], settings, "contract"}));
     } catch (const error& reason) {
       return reason.what();
     }

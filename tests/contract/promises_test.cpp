@@ -63,8 +63,8 @@ TEST_P(promise, of_copies_to_the_memory_of_a_peer_is_kept) {
 TEST_P(promise, of_shared_memory_is_kept) {
   net::memory_sharing* const from = sending().sharing();
   net::memory_sharing* const to = receiving().sharing();
-  ASSERT_EQ(from != nullptr, promised().shares_memory);
-  ASSERT_EQ(to != nullptr, promised().shares_memory);
+  ASSERT_EQ(from != nullptr, promised().maps_peer_memory);
+  ASSERT_EQ(to != nullptr, promised().maps_peer_memory);
   if (from == nullptr) return;
   std::byte* const own = from->shared_memory(sender());
   std::byte* const seen = to->shared_memory(sender());

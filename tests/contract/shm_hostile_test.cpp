@@ -251,9 +251,9 @@ TEST(foreign_packets, are_taken_beyond_their_quota_when_there_is_no_packet_to_co
   settings.ring_cells = 2 * packet_count;
   test_job job{over_shm(), settings};
   const auto one = job.from().open(0), other = job.to().open(0);
-  const auto send_all = [](side& from, endpoint& way, std::uint32_t to) {
+  const auto send_all = [](side& from, endpoint& through, std::uint32_t to) {
     for (std::uint32_t i = 0; i < packet_count; ++i) {
-      ASSERT_EQ(way.try_send(to, net::any_device, {.kind = 1}, from.packets.try_get(), 100), post_result::ok);
+      ASSERT_EQ(through.try_send(to, net::any_device, {.kind = 1}, from.packets.try_get(), 100), post_result::ok);
     }
   };
   send_all(job.from(), *one, 1);

@@ -73,8 +73,8 @@ class sink {
   }
   void count_words(unsigned count) noexcept { words_told += count; }
   void note_no_room() noexcept { ++refusals_noted; }
-  void on_lost(std::uint32_t peer, const net::header& what, const char* cause) noexcept {
-    losses.push_back({peer, what, cause});
+  void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
+    losses.push_back({peer, header, cause});
   }
 
   [[nodiscard]] bool fast_take(std::uint32_t source, const net::header& header, const std::byte* payload,

@@ -81,7 +81,7 @@ class receiver {
   }
 
   void post(fuzz::input& in) {
-    const what_matches by{in, late_.has_value()};
+    const match_pattern by{in, late_.has_value()};
     const status posted = dev_.post_recv(
         by.peer, buffer(in), local_,
         {.tag = by.tag, .engine = by.engine, .policy = by.policy, .any_tag = by.any_tag, .allow_retry = true});
@@ -101,7 +101,7 @@ class receiver {
 
   // Receives what is found, or gives it up.
   void probe(fuzz::input& in, fuzz::wild_peer& peer) {
-    const what_matches by{in, late_.has_value()};
+    const match_pattern by{in, late_.has_value()};
     auto found = dev_.probe(by.peer, {.tag = by.tag, .engine = by.engine, .policy = by.policy, .any_tag = by.any_tag});
     if (!found) return;
     const bool wanted = in.take<std::uint8_t>() % 2 == 0;
@@ -115,8 +115,8 @@ class receiver {
 
  private:
   // Where, and by what: ordered engines take wildcards, the others have policies.
-  struct what_matches {
-    what_matches(fuzz::input& in, bool is_late_there) {
+  struct match_pattern {
+    match_pattern(fuzz::input& in, bool is_late_there) {
       const auto how = in.take<std::uint8_t>();
       const std::uint32_t engines[] = {ordered_id, unordered_id, keyed_id, is_late_there ? late_engine_id : ordered_id,
                                        default_matching_engine};
@@ -203,7 +203,7 @@ void run(fuzz::input in) {
 
   fuzz::wild_peer peer{rt};
   while (!in.is_empty()) {
-    switch (const auto what = in.take<std::uint8_t>(); what % 16) {
+    switch (const auto action = in.take<std::uint8_t>(); action % 16) {
       case 0: post_one(dev, in, region, large, sent); break;
       case 1:
         read_all(inbox);
@@ -211,11 +211,11 @@ void run(fuzz::input in) {
         break;
       case 2:
         if (!fourth) fourth.emplace(rt.register_completion(late, {.id = late_id, .allocator = &memory}));
-        if (what >= 128) receives->make_late_engine();
+        if (action >= 128) receives->make_late_engine();
         break;
       case 3: dev.progress(); break;
-      case 4: what < 192 ? receives->post(in) : receives->post_first(in); break;
-      case 5: what < 128 ? receives->cancel(in) : receives->probe(in, peer); break;
+      case 4: action < 192 ? receives->post(in) : receives->post_first(in); break;
+      case 5: action < 128 ? receives->cancel(in) : receives->probe(in, peer); break;
       case 6: dev.progress(); break;
       default: peer.send_one(in); break;
     }

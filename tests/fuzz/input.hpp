@@ -46,9 +46,9 @@ class input {
 };
 
 /// Ends the process where something that must hold does not: the fuzzer keeps the input.
-inline void require(bool good, const char* what) noexcept {
+inline void require(bool good, const char* description) noexcept {
   if (good) return;
-  std::fprintf(stderr, "fuzz target: %s\n", what);
+  std::fprintf(stderr, "fuzz target: %s\n", description);
   std::abort();
 }
 

@@ -84,8 +84,8 @@ class mutator {
     return {from.begin() + static_cast<std::ptrdiff_t>(at), from.begin() + static_cast<std::ptrdiff_t>(at + count)};
   }
 
-  static void insert(bytes& out, std::size_t at, const bytes& what) {
-    out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), what.begin(), what.end());
+  static void insert(bytes& out, std::size_t at, const bytes& inserted) {
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), inserted.begin(), inserted.end());
   }
 
   std::mt19937_64 random_;

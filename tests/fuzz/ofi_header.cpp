@@ -48,11 +48,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                     reinterpret_cast<const std::byte*>(data) + size};
   read(bare);
   weft::fuzz::input in{data, size};
-  const wire_header what = nearly_right(in);
+  const wire_header header = nearly_right(in);
   // As long as it says, as long as it is, or a few bytes off.
-  const std::size_t payload = in.take<std::uint8_t>() % 4 == 0 ? in.take<std::uint16_t>() % 600U : what.bytes % 600U;
-  std::vector<std::byte> message(sizeof what + payload);
-  std::memcpy(message.data(), &what, sizeof what);
+  const std::size_t payload = in.take<std::uint8_t>() % 4 == 0 ? in.take<std::uint16_t>() % 600U : header.bytes % 600U;
+  std::vector<std::byte> message(sizeof header + payload);
+  std::memcpy(message.data(), &header, sizeof header);
   read(message);
   read(std::span{message}.first(in.take<std::uint8_t>() % (message.size() + 1)));
   return 0;

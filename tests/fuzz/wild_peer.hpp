@@ -22,31 +22,31 @@ class wild_peer {
   /// A kind, an id, a sequence number, a tag, a size, and the words of the body.
   void send_one(input& in) {
     const auto how = in.take<std::uint8_t>();
-    net::header what;
-    what.kind = how % 32;
-    what.id = id(in);
-    what.sequence = in.take<std::uint8_t>();
-    if (core::kind_of(what.kind) == core::wire::atomic) {
-      what.sequence = (what.sequence & 0xf) | (what.sequence >> 4) << 8;
-    } else if (what.sequence >= 0x80) {
-      what.kind |= (what.sequence >> 4 & 7) << 8;
-      what.sequence %= 16;
+    net::header header;
+    header.kind = how % 32;
+    header.id = id(in);
+    header.sequence = in.take<std::uint8_t>();
+    if (core::kind_of(header.kind) == core::wire::atomic) {
+      header.sequence = (header.sequence & 0xf) | (header.sequence >> 4) << 8;
+    } else if (header.sequence >= 0x80) {
+      header.kind |= (header.sequence >> 4 & 7) << 8;
+      header.sequence %= 16;
     }
-    what.tag = word(in);
-    const core::wire kind = core::kind_of(what.kind);
+    header.tag = word(in);
+    const core::wire kind = core::kind_of(header.kind);
     if ((kind == core::wire::chunk || kind == core::wire::last_chunk) && how >= 128) {
       const std::uint64_t offset = word(in);
-      what.id = static_cast<std::uint32_t>(offset);
-      what.sequence = static_cast<std::uint32_t>(offset >> 32);
+      header.id = static_cast<std::uint32_t>(offset);
+      header.sequence = static_cast<std::uint32_t>(offset >> 32);
     }
     const std::size_t bytes = in.take<std::uint8_t>() * (how >= 224 ? 2U : 1U);
     std::array<std::uint64_t, 64> body{};
     for (std::size_t i = 0; i < std::min<std::size_t>(bytes / 8, 5); ++i) body[i] = word(in);
     const auto* const start = reinterpret_cast<const std::byte*>(body.data());
     if (how >= 192) {
-      hand_over_packet(what, start, static_cast<std::uint32_t>(std::min(bytes, sizeof body)));
+      deliver_packet(header, start, static_cast<std::uint32_t>(std::min(bytes, sizeof body)));
     } else {
-      inject(what, start, bytes % (detail::inline_bytes_max + 1),
+      inject(header, start, bytes % (detail::inline_bytes_max + 1),
              std::make_index_sequence<detail::inline_bytes_max + 1>{});
     }
   }
@@ -104,24 +104,24 @@ class wild_peer {
   }
 
   template <std::size_t... Sizes>
-  void inject(const net::header& what, const std::byte* body, std::size_t bytes, std::index_sequence<Sizes...>) {
-    if (bytes == 0) static_cast<void>(state_.default_state().on_kept_message({0, what, nullptr, 0, nullptr}));
-    (inject_if<Sizes>(what, body, bytes), ...);
+  void inject(const net::header& header, const std::byte* body, std::size_t bytes, std::index_sequence<Sizes...>) {
+    if (bytes == 0) static_cast<void>(state_.default_state().on_kept_message({0, header, nullptr, 0, nullptr}));
+    (inject_if<Sizes>(header, body, bytes), ...);
   }
   template <std::size_t Bytes>
-  void inject_if(const net::header& what, const std::byte* body, std::size_t bytes) {
+  void inject_if(const net::header& header, const std::byte* body, std::size_t bytes) {
     if (Bytes != bytes || Bytes == 0) return;
     std::array<std::byte, std::max<std::size_t>(Bytes, 1)> exact;
     std::memcpy(exact.data(), body, exact.size());
-    static_cast<void>(state_.default_state().inject(0, net::any_device, what, exact));
+    static_cast<void>(state_.default_state().inject(0, net::any_device, header, exact));
   }
 
-  void hand_over_packet(const net::header& what, const std::byte* body, std::uint32_t bytes) {
+  void deliver_packet(const net::header& header, const std::byte* body, std::uint32_t bytes) {
     core::packet_pool& packets = state_.packets();
     const std::uint32_t packet = packets.try_get();
     if (packet == core::packet_pool::none) return;
     std::memcpy(packets.data(packet), body, bytes);
-    const net::arrival message{0, what, packets.data(packet), bytes, &packets.owner()};
+    const net::arrival message{0, header, packets.data(packet), bytes, &packets.owner()};
     packets.count_lent(1);
     if (state_.default_state().on_kept_message(message)) return;
     packets.count_lent(-1);

@@ -87,14 +87,14 @@ TEST_F(lifetime, of_a_completion_object_ends_after_its_registration) {
 }
 
 // The child of a process with a runtime does `what`, and the process ends as the child did.
-template <class What>
-void in_child_of_fork(const What& what) {
+template <class Action>
+void in_child_of_fork(const Action& action) {
   weft::test::local_job{2}.run([&](weft::runtime& rt) {
     rt.barrier();
     if (rt.rank() == 1) {
       const pid_t child = ::fork();
       if (child == 0) {
-        what(rt);
+        action(rt);
         ::_exit(0);
       }
       int status = 0;

@@ -29,10 +29,10 @@ class model_backlog : public ::testing::Test {
   }
 };
 
-void add(backlog& to, operation& what, std::uint64_t adder, std::uint64_t number) {
-  model_atomics::write_nonatomic(&what.adder, &adder, sizeof adder);
-  model_atomics::write_nonatomic(&what.number, &number, sizeof number);
-  to.add(what);
+void add(backlog& to, operation& added, std::uint64_t adder, std::uint64_t number) {
+  model_atomics::write_nonatomic(&added.adder, &adder, sizeof adder);
+  model_atomics::write_nonatomic(&added.number, &number, sizeof number);
+  to.add(added);
 }
 
 // The longest waiting first: the operations of each adder come in the order in which it added them.

@@ -39,21 +39,21 @@ struct shared_ring {
 
 bool push(sender& out, std::uint64_t number) {
   const std::uint64_t payload[3] = {number, number * 3, number * 5};
-  weft::net::header what;
-  what.kind = static_cast<std::uint32_t>(number % 7);
-  what.id = static_cast<std::uint32_t>(number + 1);
-  what.tag = number * 11;
-  return out.try_push(what, payload, sizeof payload, number % 2 == 1);
+  weft::net::header header;
+  header.kind = static_cast<std::uint32_t>(number % 7);
+  header.id = static_cast<std::uint32_t>(number + 1);
+  header.tag = number * 11;
+  return out.try_push(header, payload, sizeof payload, number % 2 == 1);
 }
 
 void receive(receiver& in, std::uint64_t number) {
   weft::net::cell_info info;
   while (!in.has_cell(info)) await_change();
-  weft::net::header what;
-  const std::byte* where = in.read(info, what);
+  weft::net::header header;
+  const std::byte* where = in.read(info, header);
   std::uint64_t payload[3] = {};
   model_atomics::read_inline(payload, where, sizeof payload);
-  check(what.kind == number % 7 && what.id == number + 1 && what.tag == number * 11, "another header");
+  check(header.kind == number % 7 && header.id == number + 1 && header.tag == number * 11, "another header");
   check(info.bytes() == sizeof payload && info.carries_packet() == (number % 2 == 1), "another kind of payload");
   check(payload[0] == number && payload[1] == number * 3 && payload[2] == number * 5, "another payload");
   in.advance();

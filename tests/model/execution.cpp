@@ -19,7 +19,7 @@ bool execution::run(const std::function<void()>& body, chooser& choices, bool tr
   writes_ = 0;
   over_ = false;
   memory_.clear();
-  what_.clear();
+  failure_.clear();
   trace_.clear();
   memory_.tick(0);
   threads_[0].at = state::ready;
@@ -32,7 +32,7 @@ bool execution::run(const std::function<void()>& body, chooser& choices, bool tr
   }
   detail::cached_thread_slot = slot;
   memory_.clear();
-  return what_.empty();
+  return failure_.empty();
 }
 
 void execution::main_entry(void* self) {
@@ -82,8 +82,8 @@ void execution::run_threads(const hooks::thread_body* bodies, unsigned count) {
   switch_away(choice::next);
 }
 
-void execution::accuse(const std::string& what) {
-  if (what_.empty()) what_ = fmt::format("thread {}: {}", current_, what);
+void execution::accuse(const std::string& description) {
+  if (failure_.empty()) failure_ = fmt::format("thread {}: {}", current_, description);
 }
 
 // Nothing on the stacks is destroyed, so whoever comes here holds nothing that would leak.
@@ -93,8 +93,8 @@ void execution::stop() {
   __builtin_trap();
 }
 
-void execution::fail(const char* what) {
-  accuse(what);
+void execution::fail(const char* description) {
+  accuse(description);
   stop();
 }
 
@@ -295,7 +295,7 @@ void execution::unlock(std::uint64_t* held) {
   interleave();
 }
 
-void execution::plain(const void* begin, std::size_t bytes, bool write) {
+void execution::access_nonatomic(const void* begin, std::size_t bytes, bool write) {
   if (write) {
     memory_.write_nonatomic(current_, begin, bytes);
   } else {

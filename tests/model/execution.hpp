@@ -21,13 +21,13 @@ class execution {
   /// Runs the body once. False: it failed, and `what` says how.
   bool run(const std::function<void()>& body, chooser& choices, bool traced);
 
-  [[nodiscard]] const std::string& what() const { return what_; }
+  [[nodiscard]] const std::string& failure() const { return failure_; }
   [[nodiscard]] const std::string& trace() const { return trace_; }
   [[nodiscard]] const std::vector<bool>& reached() const { return reached_; }
 
   // What threads do.
   void run_threads(const hooks::thread_body* bodies, unsigned count);
-  [[noreturn]] void fail(const char* what);
+  [[noreturn]] void fail(const char* description);
   void pause();
   void forget_thread_slot();
   void construct(const void* address, std::uint64_t value) { memory_.construct(current_, address, value); }
@@ -39,13 +39,13 @@ class execution {
                unsigned site, std::memory_order order, std::memory_order failure_order);
   bool lock(std::uint64_t* held, bool wait);
   void unlock(std::uint64_t* held);
-  void plain(const void* begin, std::size_t bytes, bool write);
+  void access_nonatomic(const void* begin, std::size_t bytes, bool write);
   void confirm(const void* begin, std::size_t bytes) { memory_.confirm(current_, begin, bytes); }
   void* allocate(std::size_t bytes) { return memory_.allocate(current_, bytes); }
   void release(void* begin);
 
  private:
-  void accuse(const std::string& what);
+  void accuse(const std::string& description);
   [[noreturn]] void stop();
 
   enum class state : std::uint8_t { none, ready, paused, locked_out, joining, done };
@@ -87,7 +87,7 @@ class execution {
   bool over_ = false;
   bool traced_ = false;
   memory memory_;
-  std::string what_;
+  std::string failure_;
   std::string trace_;
   std::vector<bool> reached_;
 };

@@ -20,14 +20,15 @@ struct active_scope {
 
 void explain(outcome& result, execution& run, const std::function<void()>& body, const chooser& choices) {
   result.failed = true;
-  result.what = run.what();
+  result.failure = run.failure();
   result.replay = choices.deviations();
   chooser again;
   again.repeat(result.replay);
   again.begin();
   run.run(body, again, true);
   result.trace = run.trace();
-  if (run.what() != result.what) result.trace += fmt::format("  (the replay went otherwise: {})\n", run.what());
+  if (run.failure() != result.failure)
+    result.trace += fmt::format("  (the replay went otherwise: {})\n", run.failure());
 }
 
 // False: an execution failed.
@@ -90,13 +91,13 @@ std::ostream& operator<<(std::ostream& out, const outcome& result) {
   if (!result.complete && result.deviations_done >= 0)
     out << ", all with up to " << result.deviations_done << " deviations";
   if (!result.failed) return out;
-  return out << "\nfailed: " << result.what << "\nreplay: \"" << result.replay << "\"\n" << result.trace;
+  return out << "\nfailed: " << result.failure << "\nreplay: \"" << result.replay << "\"\n" << result.trace;
 }
 
 bool can_explore() { return !under_thread_sanitizer; }
 
-void check(bool holds, const char* what) {
-  if (!holds) active->fail(what);
+void check(bool holds, const char* description) {
+  if (!holds) active->fail(description);
 }
 void await_change() { active->pause(); }
 void forget_thread_slot() { active->forget_thread_slot(); }
@@ -122,8 +123,8 @@ bool compare(const void* address, std::uint64_t raw, std::uint64_t& expected, st
 void lock(std::uint64_t* held) { active->lock(held, true); }
 bool try_lock(std::uint64_t* held) { return active->lock(held, false); }
 void unlock(std::uint64_t* held) { active->unlock(held); }
-void read_nonatomic(const void* begin, std::size_t bytes) { active->plain(begin, bytes, false); }
-void write_nonatomic(const void* begin, std::size_t bytes) { active->plain(begin, bytes, true); }
+void read_nonatomic(const void* begin, std::size_t bytes) { active->access_nonatomic(begin, bytes, false); }
+void write_nonatomic(const void* begin, std::size_t bytes) { active->access_nonatomic(begin, bytes, true); }
 void confirm(const void* begin, std::size_t bytes) { active->confirm(begin, bytes); }
 void* allocate(std::size_t bytes) { return active->allocate(bytes); }
 void release(void* begin, std::size_t /*bytes*/) {

@@ -56,9 +56,9 @@ struct search {
 
 struct outcome {
   bool failed = false;
-  std::string what;    // empty unless failed
-  std::string trace;   // what happened in the execution that failed
-  std::string replay;  // its deviations
+  std::string failure;  // empty unless failed
+  std::string trace;    // what happened in the execution that failed
+  std::string replay;   // its deviations
   std::uint64_t executions = 0;
   int deviations_done = -1;     // all executions with at most so many deviations were run
   bool complete = false;        // all executions there are
@@ -76,7 +76,7 @@ template <class... Functions>
 void threads(Functions&&... functions);
 
 /// Ends the execution as a failure unless `holds`.
-void check(bool holds, const char* what);
+void check(bool holds, const char* description);
 
 /// The thread waits for something that another one will write.
 void await_change();

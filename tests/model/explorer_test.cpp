@@ -50,7 +50,7 @@ TEST_F(explorer, a_failure_comes_with_what_replays_it) {
   const outcome replayed = explore(again, body);
   EXPECT_TRUE(replayed.failed);
   EXPECT_EQ(replayed.executions, 1u);
-  EXPECT_EQ(replayed.what, found.what);
+  EXPECT_EQ(replayed.failure, found.failure);
 }
 
 TEST_F(explorer, a_random_search_finds_it_too_and_is_the_same_each_time) {
@@ -270,7 +270,7 @@ TEST_F(explorer, two_locks_in_two_orders_are_a_deadlock) {
   };
   EXPECT_FALSE(explore({}, [&] { take(true); }).failed);
   const outcome crossed = explore({}, [&] { take(false); });
-  EXPECT_NE(crossed.what.find("deadlock"), std::string::npos) << crossed;
+  EXPECT_NE(crossed.failure.find("deadlock"), std::string::npos) << crossed;
 }
 
 TEST_F(explorer, a_wait_for_what_never_comes_is_found_and_one_that_ends_is_none) {
@@ -293,12 +293,12 @@ TEST_F(explorer, a_loop_without_end_is_found) {
       }
     });
   });
-  EXPECT_NE(result.what.find("no end"), std::string::npos) << result;
+  EXPECT_NE(result.failure.find("no end"), std::string::npos) << result;
 }
 
 TEST_F(explorer, an_exception_in_a_thread_is_a_failure) {
   const outcome result = explore({}, [] { threads([] { throw std::runtime_error("thrown"); }); });
-  EXPECT_NE(result.what.find("thrown"), std::string::npos) << result;
+  EXPECT_NE(result.failure.find("thrown"), std::string::npos) << result;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ stack& fresh(std::uint32_t count) {
 }
 
 // What the indices stand for: bytes that only the holder of an index may touch.
-struct places {
+struct indexed_bytes {
   std::uint64_t bytes[3] = {};
 
   void use(std::uint32_t index, std::uint64_t value) {
@@ -42,7 +42,7 @@ struct places {
 
 void take_use_and_give_back() {
   stack& free = fresh(3);
-  places under;
+  indexed_bytes under;
   for (std::uint32_t i = 0; i < 3; ++i) free.push(i);
   const auto work = [&](std::uint64_t thread, int rounds) {
     for (int i = 0; i < rounds; ++i) {
@@ -66,7 +66,7 @@ void take_use_and_give_back() {
 // Two are taken and given back in the other order while a third thread is between its look and its exchange.
 void swap_under_a_look() {
   stack& free = fresh(3);
-  places under;
+  indexed_bytes under;
   for (std::uint32_t i = 0; i < 3; ++i) free.push(i);
   threads(
       [&] {
@@ -87,7 +87,7 @@ void swap_under_a_look() {
 // One thread takes and gives back several at once while others do so one by one.
 void many_at_once() {
   stack& free = fresh(3);
-  places under;
+  indexed_bytes under;
   for (std::uint32_t i = 0; i < 3; ++i) free.push(i);
   const auto one_by_one = [&](std::uint64_t thread) {
     const std::uint32_t index = free.pop();

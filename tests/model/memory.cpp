@@ -25,26 +25,26 @@ std::uint32_t& knowledge::seen_at(unsigned location) {
   return seen[location];
 }
 
-std::size_t address_table::place(const void* address) const {
+std::size_t address_table::slot_of(const void* address) const {
   std::size_t i = (reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15u) >> 50;
   while (cells_[i].generation == generation_ && cells_[i].address != address) i = (i + 1) % slots;
   return i;
 }
 
 unsigned address_table::find(const void* address) const {
-  const cell& found = cells_[place(address)];
+  const cell& found = cells_[slot_of(address)];
   return found.generation == generation_ ? found.number : none;
 }
 
 void address_table::set(const void* address, unsigned number) {
-  cells_[place(address)] = {address, number, generation_};
+  cells_[slot_of(address)] = {address, number, generation_};
 }
 
 void memory::clear() {
   for (knowledge& each : threads_) each.clear();
   location_count_ = 0;
   message_count_ = 0;
-  plains_.clear();
+  units_.clear();
   for (const region& each : regions_) std::free(each.begin);
   regions_.clear();
   by_address_.clear();
@@ -52,8 +52,8 @@ void memory::clear() {
   complaint_.clear();
 }
 
-void memory::complain(const char* what, unsigned thread, unsigned other, const void* address) {
-  if (complaint_.empty()) complaint_ = fmt::format("{}: threads {} and {} at {}", what, thread, other, address);
+void memory::complain(const char* description, unsigned thread, unsigned other, const void* address) {
+  if (complaint_.empty()) complaint_ = fmt::format("{}: threads {} and {} at {}", description, thread, other, address);
 }
 
 unsigned memory::make(const void* address, std::uint64_t value, unsigned born_by, std::uint32_t born_at) {
@@ -96,12 +96,12 @@ unsigned memory::find(unsigned thread, const void* address, std::uint64_t raw) {
   return index;
 }
 
-void memory::touch(unsigned thread, location& place) {
-  if (place.gone) complain("use after release", thread, place.born_by, place.address);
-  if (!covers(thread, place.born_by, place.born_at)) {
-    complain("use before the making is visible", thread, place.born_by, place.address);
+void memory::touch(unsigned thread, location& touched) {
+  if (touched.gone) complain("use after release", thread, touched.born_by, touched.address);
+  if (!covers(thread, touched.born_by, touched.born_at)) {
+    complain("use before the making is visible", thread, touched.born_by, touched.address);
   }
-  place.accessed[thread] = now(thread);
+  touched.accessed[thread] = now(thread);
 }
 
 std::uint32_t memory::oldest(unsigned thread, unsigned index, bool ordered) {
@@ -110,8 +110,8 @@ std::uint32_t memory::oldest(unsigned thread, unsigned index, bool ordered) {
 }
 
 std::uint64_t memory::load(unsigned thread, unsigned index, std::uint32_t store, bool acquire) {
-  location& place = locations_[index];
-  const stored& found = place.history[store];
+  location& touched = locations_[index];
+  const stored& found = touched.history[store];
   if (acquire && found.message >= 0) threads_[thread].join(messages_[static_cast<std::size_t>(found.message)]);
   std::uint32_t& seen = threads_[thread].seen_at(index);
   seen = std::max(seen, store);
@@ -125,14 +125,14 @@ std::int32_t memory::make_message() {
 
 void memory::append(unsigned thread, unsigned index, std::uint64_t value, bool release, bool ordered,
                     std::int64_t continues) {
-  location& place = locations_[index];
+  location& touched = locations_[index];
   for (unsigned other = 0; other < threads_max; ++other) {
-    if (!covers(thread, other, place.confirmed[other])) {
-      complain("a store that is not ordered after an access that counted", thread, other, place.address);
+    if (!covers(thread, other, touched.confirmed[other])) {
+      complain("a store that is not ordered after an access that counted", thread, other, touched.address);
     }
   }
-  std::int32_t message = continues >= 0 ? place.history[static_cast<std::size_t>(continues)].message : -1;
-  threads_[thread].seen_at(index) = static_cast<std::uint32_t>(place.history.size());
+  std::int32_t message = continues >= 0 ? touched.history[static_cast<std::size_t>(continues)].message : -1;
+  threads_[thread].seen_at(index) = static_cast<std::uint32_t>(touched.history.size());
   if (release) {
     const std::int32_t earlier = message;
     message = make_message();
@@ -141,8 +141,8 @@ void memory::append(unsigned thread, unsigned index, std::uint64_t value, bool r
       messages_[static_cast<std::size_t>(message)].join(messages_[static_cast<std::size_t>(earlier)]);
     }
   }
-  if (ordered) place.ordered_min = static_cast<std::uint32_t>(place.history.size());
-  place.history.push_back({value, message});
+  if (ordered) touched.ordered_min = static_cast<std::uint32_t>(touched.history.size());
+  touched.history.push_back({value, message});
 }
 
 void memory::confirm(unsigned thread, const void* begin, std::size_t bytes) {
@@ -159,16 +159,16 @@ void memory::settle() {
   }
 }
 
-memory::plain& memory::plain_at(unsigned thread, const void* address) {
+memory::unit_state& memory::unit_state_at(unsigned thread, const void* address) {
   unsigned index = by_unit_.find(address);
   if (index == address_table::none) {
     const region* home = region_of(address);
-    index = static_cast<unsigned>(plains_.size());
-    plains_.push_back({home != nullptr ? home->born_by : 0, home != nullptr ? home->born_at : 0, {}});
+    index = static_cast<unsigned>(units_.size());
+    units_.push_back({home != nullptr ? home->born_by : 0, home != nullptr ? home->born_at : 0, {}});
     by_unit_.set(address, index);
     if (home != nullptr && home->gone) complain("use after release", thread, home->born_by, address);
   }
-  return plains_[index];
+  return units_[index];
 }
 
 namespace {
@@ -183,26 +183,26 @@ const char* unit_of(const void* address, std::size_t offset) {
 void memory::read_nonatomic(unsigned thread, const void* begin, std::size_t bytes) {
   tick(thread);
   for (const char* unit = unit_of(begin, 0); bytes > 0 && unit <= unit_of(begin, bytes - 1); unit += 8) {
-    plain& place = plain_at(thread, unit);
-    if (!covers(thread, place.written_by, place.written_at)) {
-      complain("a plain read races with a write", thread, place.written_by, unit);
+    unit_state& state = unit_state_at(thread, unit);
+    if (!covers(thread, state.written_by, state.written_at)) {
+      complain("a plain read races with a write", thread, state.written_by, unit);
     }
-    place.read[thread] = now(thread);
+    state.read[thread] = now(thread);
   }
 }
 
 void memory::write_nonatomic(unsigned thread, const void* begin, std::size_t bytes) {
   tick(thread);
   for (const char* unit = unit_of(begin, 0); bytes > 0 && unit <= unit_of(begin, bytes - 1); unit += 8) {
-    plain& place = plain_at(thread, unit);
-    if (!covers(thread, place.written_by, place.written_at)) {
-      complain("a plain write races with a write", thread, place.written_by, unit);
+    unit_state& state = unit_state_at(thread, unit);
+    if (!covers(thread, state.written_by, state.written_at)) {
+      complain("a plain write races with a write", thread, state.written_by, unit);
     }
     for (unsigned other = 0; other < threads_max; ++other) {
-      if (!covers(thread, other, place.read[other])) complain("a plain write races with a read", thread, other, unit);
+      if (!covers(thread, other, state.read[other])) complain("a plain write races with a read", thread, other, unit);
     }
-    place.written_by = thread;
-    place.written_at = now(thread);
+    state.written_by = thread;
+    state.written_at = now(thread);
   }
 }
 
@@ -223,12 +223,12 @@ void memory::release(unsigned thread, void* begin) {
     if (each.gone) complain("released twice", thread, each.born_by, begin);
     each.gone = true;
     for (std::size_t i = 0; i < location_count_; ++i) {
-      location& place = locations_[i];
-      if (place.address < each.begin || place.address >= each.begin + each.bytes) continue;
-      place.gone = true;
+      location& within = locations_[i];
+      if (within.address < each.begin || within.address >= each.begin + each.bytes) continue;
+      within.gone = true;
       for (unsigned other = 0; other < threads_max; ++other) {
-        if (!covers(thread, other, place.accessed[other])) {
-          complain("a release that is not ordered after a use", thread, other, place.address);
+        if (!covers(thread, other, within.accessed[other])) {
+          complain("a release that is not ordered after a use", thread, other, within.address);
         }
       }
     }

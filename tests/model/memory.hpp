@@ -66,7 +66,7 @@ class address_table {
     unsigned number = 0;
     unsigned generation = 0;
   };
-  [[nodiscard]] std::size_t place(const void* address) const;
+  [[nodiscard]] std::size_t slot_of(const void* address) const;
 
   std::vector<cell> cells_;
   unsigned generation_ = 1;
@@ -116,7 +116,7 @@ class memory {
     std::uint32_t born_at;
     bool gone;
   };
-  struct plain {
+  struct unit_state {
     unsigned written_by;
     std::uint32_t written_at;
     std::array<std::uint32_t, threads_max> read;
@@ -127,17 +127,17 @@ class memory {
   }
   const region* region_of(const void* address) const;
   unsigned make(const void* address, std::uint64_t value, unsigned born_by, std::uint32_t born_at);
-  void touch(unsigned thread, location& place);
-  plain& plain_at(unsigned thread, const void* address);
+  void touch(unsigned thread, location& touched);
+  unit_state& unit_state_at(unsigned thread, const void* address);
   std::int32_t make_message();
-  void complain(const char* what, unsigned thread, unsigned other, const void* address);
+  void complain(const char* description, unsigned thread, unsigned other, const void* address);
 
   std::array<knowledge, threads_max> threads_;
   std::vector<location> locations_;
   std::size_t location_count_ = 0;
   std::vector<knowledge> messages_;
   std::size_t message_count_ = 0;
-  std::vector<plain> plains_;
+  std::vector<unit_state> units_;
   std::vector<region> regions_;
   address_table by_address_;
   address_table by_unit_;

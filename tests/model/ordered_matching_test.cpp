@@ -226,7 +226,7 @@ void messages_of_two_sources_meet_two_receives() {
   check_empty(*shared.object);
 }
 
-std::uint32_t place_of_the_engine = 0;  // for the check that is dropped
+std::uint32_t number_of_engine = 0;  // for the check that is dropped
 
 // One cancels the first of two receives, twice as a loser would; a message takes whichever is the oldest then.
 void matched_or_cancelled() {
@@ -239,7 +239,7 @@ void matched_or_cancelled() {
     post(*shared.object, posted[i], pairs[0]);
   }
   // relaxed: no thread runs yet.
-  place_of_the_engine = posted[0].location.load(std::memory_order_relaxed);
+  number_of_engine = posted[0].location.load(std::memory_order_relaxed);
   bool cancelled = false;
   threads(
       [&] {
@@ -390,7 +390,7 @@ TEST_F(model_ordered_matching, holds_and_no_planted_bug_goes_unnoticed) {
       {"numbered and matched", [] { numbered_and_matched(false); }, brief},
   };
   const std::vector<dropped_check> checks{
-      {"ordered.still", [](std::uint64_t, std::uint64_t) -> std::uint64_t { return place_of_the_engine; }}};
+      {"ordered.still", [](std::uint64_t, std::uint64_t) -> std::uint64_t { return number_of_engine; }}};
   const planting_report report =
       plant_bugs(programs, {"/ordered_matching.hpp", "/try_lock.hpp", "/ordered_numbers.hpp"}, {}, checks);
   std::cout << report;

@@ -43,7 +43,7 @@ class planter {
       report_.text += fmt::format("{}: {} executions, all with up to {} deviations{}\n", each.name, result.executions,
                                   result.deviations_done, result.complete ? ", complete" : "");
       if (result.failed)
-        wrong(fmt::format("{} fails: {}\nreplay: \"{}\"\n{}", each.name, result.what, result.replay, result.trace));
+        wrong(fmt::format("{} fails: {}\nreplay: \"{}\"\n{}", each.name, result.failure, result.replay, result.trace));
       sites.insert(result.sites.begin(), result.sites.end());
     }
     return sites;
@@ -66,7 +66,7 @@ class planter {
         executions += result.executions;
         if (!result.failed) continue;
         report_.executions += executions;
-        report_.bugs += fmt::format("{}: found by {} in {}: {}\n", title, each.name, executions, result.what);
+        report_.bugs += fmt::format("{}: found by {} in {}: {}\n", title, each.name, executions, result.failure);
         if (excuse != nullptr) wrong(title + " is called harmless but was found");
         return;
       }
@@ -87,7 +87,7 @@ class planter {
     if (!report_.right) report_.text = errors_ + report_.text;
   }
 
-  void wrong(const std::string& what) { errors_ += "WRONG: " + what + "\n"; }
+  void wrong(const std::string& description) { errors_ += "WRONG: " + description + "\n"; }
 
  private:
   const harmless* find_excuse(const std::string& label, bug kind) {

@@ -31,11 +31,11 @@ struct house {
 
   gate_word::who name(int thread) const { return &threads[thread]; }
 
-  static void use(std::uint64_t& what) {
+  static void use(std::uint64_t& count) {
     std::uint64_t before = 0;
-    model_atomics::read_nonatomic(&before, &what, sizeof before);
+    model_atomics::read_nonatomic(&before, &count, sizeof before);
     ++before;
-    model_atomics::write_nonatomic(&what, &before, sizeof before);
+    model_atomics::write_nonatomic(&count, &before, sizeof before);
   }
 
   // What a membarrier makes of a plain point in every other thread, or everybody's own fence: all have one order.
@@ -57,7 +57,7 @@ struct house {
     gate.enter_alone(name(thread));
     work();
   }
-  void take_turn(int thread) {
+  void enter_by_asking(int thread) {
     for (;;) {
       gate.ask(name(thread));
       if (gate.is_given_to(name(thread)) || gate.try_enter(name(thread))) break;
@@ -87,20 +87,20 @@ void two_poll() {
       [&] { of.poll(1); });
 }
 
-void a_turn_comes() {
+void one_asks() {
   house of;
   threads(
       [&] {
         of.poll(0);
         of.poll(0);
       },
-      [&] { of.take_turn(1); });
+      [&] { of.enter_by_asking(1); });
   check(of.gate.looks_free(), "somebody is inside for ever");
 }
 
-void two_turns_come() {
+void two_ask() {
   house of;
-  threads([&] { of.poll(0); }, [&] { of.take_turn(1); }, [&] { of.take_turn(2); });
+  threads([&] { of.poll(0); }, [&] { of.enter_by_asking(1); }, [&] { of.enter_by_asking(2); });
   check(of.gate.looks_free(), "somebody is inside for ever");
 }
 
@@ -142,8 +142,8 @@ void something_is_withdrawn_by_who_is_inside() {
 
 TEST_F(model_poll_gate, holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"two poll", two_poll},
-                                      {"a turn comes", a_turn_comes},
-                                      {"two turns come", two_turns_come},
+                                      {"one asks", one_asks},
+                                      {"two ask", two_ask},
                                       {"something is withdrawn", something_is_withdrawn},
                                       {"withdrawn beside two", something_is_withdrawn_beside_two},
                                       {"withdrawn from one alone", something_is_withdrawn_from_one_alone},

@@ -71,12 +71,12 @@ void push(unbounded& queue, std::uint64_t number) {
 
 // Word by word, where there is a lane that is known to have room.
 template <class Queue>
-bool fast_push(Queue& queue, const record& what) {
+bool fast_push(Queue& queue, const record& pushed) {
   if constexpr (requires { queue.fast_push([](auto&) {}); }) {
     return queue.fast_push([&](auto& slot) {
-      slot.put(0, what.number);
-      slot.put_from(1, &what.twin);
-      slot.put(2, what.triplet);
+      slot.put(0, pushed.number);
+      slot.put_from(1, &pushed.twin);
+      slot.put(2, pushed.triplet);
     });
   } else {
     return false;
@@ -86,9 +86,10 @@ bool fast_push(Queue& queue, const record& what) {
 // At once, or whole, or in parts.
 template <class Queue>
 void push(Queue& queue, std::uint64_t number) {
-  const record what = make(number);
-  if (number % 3 == 0 && fast_push(queue, what)) return;
-  while (number % 2 == 0 ? !queue.try_push(what) : !queue.try_push_parts(what.number, what.twin, &what.triplet, 1)) {
+  const record pushed = make(number);
+  if (number % 3 == 0 && fast_push(queue, pushed)) return;
+  while (number % 2 == 0 ? !queue.try_push(pushed)
+                         : !queue.try_push_parts(pushed.number, pushed.twin, &pushed.triplet, 1)) {
     await_change();
   }
 }
@@ -144,7 +145,7 @@ void push_and_pop_by_three(Queue& queue) {
 }
 
 template <class Queue>
-void find_what_was_pushed(Queue& queue) {
+void find_pushed_records(Queue& queue) {
   ledger all;
   check(queue.try_push(make(11)), "full while empty");
   threads(
@@ -206,7 +207,7 @@ void bounded_without_slots() {
 // A record pushed before is found, and a full queue is one that holds its capacity.
 void bounded_answers() {
   bounded queue(2, 2);
-  find_what_was_pushed(queue);
+  find_pushed_records(queue);
   check(queue.try_push(make(1)) && queue.try_push(make(2)) && !queue.try_push(make(3)), "capacity two");
 }
 
@@ -380,7 +381,7 @@ void laned_without_slots() {
 // A record that was pushed before is found, in whichever lane it is.
 void laned_answers() {
   laned queue(2, 2, 2);
-  find_what_was_pushed(queue);
+  find_pushed_records(queue);
 }
 
 TEST_F(model_queue, laned_holds_and_no_planted_bug_goes_unnoticed) {

@@ -15,7 +15,7 @@ namespace {
 
 using namespace weft::model;
 using weft::core::shared_piece;
-using share = weft::core::basic_copy_state<model_atomics>;
+using copy_state = weft::core::basic_copy_state<model_atomics>;
 
 class model_shared_copy : public ::testing::Test {
  protected:
@@ -24,10 +24,10 @@ class model_shared_copy : public ::testing::Test {
   }
 };
 
-constexpr std::uint64_t bytes = 3 * share::piece_bytes_max;  // three pieces
+constexpr std::uint64_t bytes = 3 * copy_state::piece_bytes_max;  // three pieces
 
-share& fresh() {
-  static std::optional<share> kept;
+copy_state& fresh() {
+  static std::optional<copy_state> kept;
   return kept.emplace();
 }
 
@@ -35,12 +35,12 @@ share& fresh() {
 struct target {
   std::array<std::uint64_t, 3> words{};
 
-  static std::size_t place(const shared_piece& piece) {
-    check(piece.bytes == share::piece_bytes_max && piece.offset % piece.bytes == 0, "no such piece");
+  static std::size_t index_of(const shared_piece& piece) {
+    check(piece.bytes == copy_state::piece_bytes_max && piece.offset % piece.bytes == 0, "no such piece");
     return static_cast<std::size_t>(piece.offset / piece.bytes);
   }
   void copy(const shared_piece& piece, std::uint64_t content) {
-    std::uint64_t& word = words.at(place(piece));
+    std::uint64_t& word = words.at(index_of(piece));
     std::uint64_t before = 0;
     model_atomics::read_nonatomic(&before, &word, sizeof before);
     check(before == 0, "a piece is copied twice");
@@ -55,7 +55,7 @@ struct target {
   }
 };
 
-bool copy_next(share& of, std::uint32_t number, target& into, std::uint64_t content, bool works = true) {
+bool copy_next(copy_state& of, std::uint32_t number, target& into, std::uint64_t content, bool works = true) {
   const shared_piece piece = of.claim(number, bytes);
   if (piece.bytes == 0) return false;
   if (works) into.copy(piece, content);
@@ -63,7 +63,7 @@ bool copy_next(share& of, std::uint32_t number, target& into, std::uint64_t cont
   return true;
 }
 
-void receive(share& of, std::uint32_t number, target& into) {
+void receive(copy_state& of, std::uint32_t number, target& into) {
   while (copy_next(of, number, into, number)) {
   }
   for (int looks = 0; looks < 3; ++looks) {
@@ -75,7 +75,7 @@ void receive(share& of, std::uint32_t number, target& into) {
 }
 
 void copied_by_both() {
-  share& one = fresh();
+  copy_state& one = fresh();
   target into;
   one.open(1);
   threads([&] { receive(one, 1, into); },
@@ -88,7 +88,7 @@ void copied_by_both() {
 
 // The sender of the first copy comes when the share may serve the second one already.
 void heard_too_late() {
-  share& one = fresh();
+  copy_state& one = fresh();
   target first;
   target second;
   one.open(1);
@@ -103,7 +103,7 @@ void heard_too_late() {
 }
 
 void failed_at_the_sender() {
-  share& one = fresh();
+  copy_state& one = fresh();
   target into;
   bool failed = false;
   one.open(1);

@@ -14,9 +14,9 @@
 
 namespace weft::test {
 
-inline std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
+inline std::uint64_t number_from(const char* name, std::uint64_t unset) {
   const char* const set = std::getenv(name);
-  return set != nullptr ? std::strtoull(set, nullptr, 0) : otherwise;
+  return set != nullptr ? std::strtoull(set, nullptr, 0) : unset;
 }
 
 /// By the environment: TEST_SEED, and TEST_OPERATIONS of each thread. Answers the exit status.

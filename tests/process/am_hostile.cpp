@@ -84,8 +84,9 @@ class wild_rank {
               std::uint32_t bytes, std::uint32_t sequence = 0) {
     std::array<std::byte, 40> payload{};
     std::memcpy(payload.data(), &body, sizeof body);
-    const weft::net::header what{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
-    wait([&] { return through.try_send_inline(0, 0, what, payload.data(), bytes) == weft::net::post_result::ok; });
+    const weft::net::header header{
+        .kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
+    wait([&] { return through.try_send_inline(0, 0, header, payload.data(), bytes) == weft::net::post_result::ok; });
   }
 
   template <class Body>
@@ -96,8 +97,8 @@ class wild_rank {
   }
 
   void send_packet(wire kind, std::uint32_t bytes, std::uint64_t tag, std::uint32_t id) {
-    const weft::net::header what{.kind = static_cast<std::uint32_t>(kind), .id = id, .tag = tag};
-    wait([&] { return endpoint_->try_send(0, 0, what, next_packet_ % 64, bytes) == weft::net::post_result::ok; });
+    const weft::net::header header{.kind = static_cast<std::uint32_t>(kind), .id = id, .tag = tag};
+    wait([&] { return endpoint_->try_send(0, 0, header, next_packet_ % 64, bytes) == weft::net::post_result::ok; });
     ++next_packet_;
   }
 

@@ -30,9 +30,9 @@ inline constexpr bool is_sanitized = false;
 #endif
 
 /// Ends the process, and by its exit code the job, where something is not as it should be.
-inline void require(bool good, const std::string& what) {
+inline void require(bool good, const std::string& description) {
   if (good) return;
-  std::fprintf(stderr, "active messages: %s\n", what.c_str());
+  std::fprintf(stderr, "active messages: %s\n", description.c_str());
   std::fflush(stderr);
   std::_Exit(1);
 }
@@ -54,15 +54,15 @@ struct am_load {
 /// One rank's part of a load.
 class am_rank {
  public:
-  am_rank(runtime& rt, const am_load& what)
+  am_rank(runtime& rt, const am_load& load)
       : rt_{rt},
-        load_{what},
-        inbox_{rt, {.capacity = what.inbox_capacity}},
+        load_{load},
+        inbox_{rt, {.capacity = load.inbox_capacity}},
         totals_{rt, {.capacity = rt.size() + 1}},
-        arrivals_{rt.register_completion(inbox_, {.id = what.first_id})},
-        told_{rt.register_completion(totals_, {.id = what.first_id + 1})},
+        arrivals_{rt.register_completion(inbox_, {.id = load.first_id})},
+        told_{rt.register_completion(totals_, {.id = load.first_id + 1})},
         sent_to_(rt.size()),
-        sending_{what.threads} {
+        sending_{load.threads} {
     const std::size_t packet = rt.attributes().packet_bytes;
     sizes_ = {0, 1, 7, 8, 9, 39, 40, 41, 48, 300, packet - 1, packet, packet + 1, 2 * packet + 1};
   }
@@ -105,21 +105,20 @@ class am_rank {
     tally<> sum;
   };
 
-  // What one thread has in its hands.
-  struct hands {
-    hands(runtime& rt, device& through, std::uint32_t thread)
+  struct thread_state {
+    thread_state(runtime& rt, device& through, std::uint32_t thread)
         : dev{through}, completed{rt, {.capacity = 8}}, random{rt.rank() * 1000 + thread} {}
     device& dev;
     completion_queue completed;
     std::mt19937_64 random;
     std::deque<completion_record> kept;
-    std::uint64_t under_way = 0;
+    std::uint64_t pending = 0;
   };
 
   void work(std::uint32_t thread) {
     std::optional<device> own;
     if (!load_.shared_device) own.emplace(rt_, device_options{.shared = false});
-    hands mine{rt_, own ? *own : rt_.default_device(), thread};
+    thread_state mine{rt_, own ? *own : rt_.default_device(), thread};
     for (std::uint32_t i = 0; i < load_.messages; ++i) {
       send_one(mine);
       mine.dev.progress();
@@ -128,21 +127,21 @@ class am_rank {
     if (sending_.subtract() == 1) tell_totals(mine);
     const bool all = eventually(mine.dev, [&] {
       serve(mine);
-      return mine.under_way == 0 && everything_came();
+      return mine.pending == 0 && everything_came();
     });
     require(all, fmt::format("rank {}: {} of {} messages came, {} totals, {} posts of thread {} under way", rt_.rank(),
-                             arrived_.value(), expected_.value(), totals_told_.value(), mine.under_way, thread));
+                             arrived_.value(), expected_.value(), totals_told_.value(), mine.pending, thread));
     while (!mine.kept.empty()) give_back_oldest(mine);
   }
 
-  [[nodiscard]] std::size_t size_for(hands& mine) const {
+  [[nodiscard]] std::size_t size_for(thread_state& mine) const {
     const std::uint64_t die = mine.random();
     if (die % 128 == 0) return (std::size_t{3} << 20) + 5;
     if (die % 16 == 1) return 600'000;
     return sizes_[die / 128 % sizes_.size()];
   }
 
-  void send_one(hands& mine) {
+  void send_one(thread_state& mine) {
     const auto peer = static_cast<std::uint32_t>(mine.random() % rt_.size());
     const std::uint64_t seed = mine.random();
     auto message = std::make_unique<outgoing>();
@@ -165,13 +164,13 @@ class am_rank {
     });
     require(taken, fmt::format("rank {}: a post to rank {} was refused for a minute", rt_.rank(), peer));
     if (posted) {
-      ++mine.under_way;
+      ++mine.pending;
       static_cast<void>(message.release());
     }
   }
 
-  [[nodiscard]] bool try_post(hands& mine, std::uint32_t peer, const_buffer_ref bytes, const post_am_options& options,
-                              bool& posted) {
+  [[nodiscard]] bool try_post(thread_state& mine, std::uint32_t peer, const_buffer_ref bytes,
+                              const post_am_options& options, bool& posted) {
     try {
       const status answer = mine.dev.post_am(peer, {load_.first_id}, bytes, mine.completed, options);
       posted = answer.is_posted();
@@ -186,7 +185,7 @@ class am_rank {
     }
   }
 
-  void serve(hands& mine) {
+  void serve(thread_state& mine) {
     for (int i = 0; i < 4; ++i) {
       auto got = inbox_.pop();
       if (!got) {
@@ -203,7 +202,7 @@ class am_rank {
     while (auto done = mine.completed.pop()) {
       require(done->error() == errc::none, fmt::format("a post failed: {}", name_of(done->error())));
       delete static_cast<outgoing*>(done->context());
-      --mine.under_way;
+      --mine.pending;
     }
     while (auto told = totals_.pop()) {
       total there{};
@@ -216,7 +215,7 @@ class am_rank {
   }
 
   // Still what it was when it came: nobody else has written into its packet meanwhile.
-  void give_back_oldest(hands& mine) {
+  void give_back_oldest(thread_state& mine) {
     check(mine.kept.front());
     mine.kept.pop_front();
   }
@@ -230,7 +229,7 @@ class am_rank {
                                     got.source()));
   }
 
-  void tell_totals(hands& mine) {
+  void tell_totals(thread_state& mine) {
     for (std::uint32_t peer = 0; peer < rt_.size(); ++peer) {
       const total out{sent_to_[peer].messages.value(), sent_to_[peer].sum.value()};
       const bool taken = eventually(mine.dev, [&] {

@@ -21,8 +21,8 @@ std::string pattern(std::uint32_t rank, int round, std::size_t bytes) {
   return text;
 }
 
-void require(bool good, const std::string& what) {
-  if (!good) throw std::runtime_error{what};
+void require(bool good, const std::string& description) {
+  if (!good) throw std::runtime_error{description};
 }
 
 void exchange(bootstrap& boot) {

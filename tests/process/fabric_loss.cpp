@@ -15,9 +15,9 @@
 
 namespace {
 
-void require(bool fulfilled, const char* what) {
+void require(bool fulfilled, const char* description) {
   if (fulfilled) return;
-  std::fprintf(stderr, "not so: %s\n", what);
+  std::fprintf(stderr, "not so: %s\n", description);
   std::_Exit(1);
 }
 

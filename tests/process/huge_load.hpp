@@ -70,14 +70,14 @@ class huge_memory {
     for (const std::size_t offset : windows_.offsets()) std::memset(data_ + offset, 0, windows::bytes);
     std::memset(data_ + huge_bytes, 0, mapped_bytes - huge_bytes);
   }
-  void expect(std::uint64_t seed, const char* what) const {
+  void expect(std::uint64_t seed, const char* description) const {
     for (const std::size_t offset : windows_.offsets()) {
       for (std::size_t i = offset; i < offset + windows::bytes; ++i) {
-        require(data_[i] == byte_of(seed, i), fmt::format("{}: byte {} is wrong", what, i));
+        require(data_[i] == byte_of(seed, i), fmt::format("{}: byte {} is wrong", description, i));
       }
     }
     for (std::size_t i = huge_bytes; i < mapped_bytes; ++i) {
-      require(data_[i] == std::byte{}, fmt::format("{}: something was written behind the last byte", what));
+      require(data_[i] == std::byte{}, fmt::format("{}: something was written behind the last byte", description));
     }
   }
 
@@ -135,14 +135,14 @@ class huge_rank : private buffer_allocator {
 
   // `transfer` moves the bytes to rank `receiver`.
   template <class Transfer>
-  void check(std::uint32_t receiver, const char* what, const Transfer& transfer) {
+  void check(std::uint32_t receiver, const char* description, const Transfer& transfer) {
     ++seed_;
     source_.fill(seed_ * 2 + rt_.rank());
     target_.clear();
     rt_.barrier();
     transfer();
     rt_.barrier();
-    if (rt_.rank() == receiver) target_.expect(seed_ * 2 + 1 - receiver, what);
+    if (rt_.rank() == receiver) target_.expect(seed_ * 2 + 1 - receiver, description);
     rt_.barrier();
   }
 

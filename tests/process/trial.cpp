@@ -167,18 +167,18 @@ int main(int argc, char** argv) {
   const std::map<std::string, void (*)(weft::runtime&, std::uint64_t)> trials{
       {"overflow", overflow}, {"tags", tags},         {"flood", flood},
       {"threads", threads},   {"barriers", barriers}, {"steady", steady}};
-  const std::string what = argc > 1 ? argv[1] : "";
+  const std::string name = argc > 1 ? argv[1] : "";
   const std::uint64_t count = argc > 2 ? std::stoull(argv[2]) : 1;
-  const bool anew = what == "runtimes";  // each with a runtime of its own
-  const auto found = trials.find(anew ? "tags" : what);
+  const bool has_new_runtimes = name == "runtimes";  // each with a runtime of its own
+  const auto found = trials.find(has_new_runtimes ? "tags" : name);
   if (found == trials.end()) {
-    std::cerr << "trial: there is no trial '" << what << "'\n";
+    std::cerr << "trial: there is no trial '" << name << "'\n";
     return 2;
   }
   try {
-    for (std::uint64_t i = 0; i < (anew ? count : 1); ++i) {
+    for (std::uint64_t i = 0; i < (has_new_runtimes ? count : 1); ++i) {
       weft::runtime rt;
-      found->second(rt, anew ? 1 : count);
+      found->second(rt, has_new_runtimes ? 1 : count);
       rt.barrier();
     }
   } catch (const std::exception& problem) {

@@ -47,11 +47,11 @@ TEST(kmer_word, a_reset_window_starts_anew) {
 // K-mers that differ in few bits, as those of real sequences do, go evenly to owners and within an owner's table.
 template <typename Word>
 void expect_even_hashes(unsigned shift) {
-  constexpr unsigned owners = 7, places = 64, kmers = 64 * 7 * 500;
-  std::vector<unsigned> found(owners * places);
+  constexpr unsigned owners = 7, slots = 64, kmers = 64 * 7 * 500;
+  std::vector<unsigned> found(owners * slots);
   for (unsigned i = 0; i < kmers; ++i) {
     const std::uint64_t hash = hash_of(static_cast<Word>(i) << shift);
-    ++found[scale_hash(hash, owners) * places + hash % places];
+    ++found[scale_hash(hash, owners) * slots + hash % slots];
   }
   EXPECT_GT(*std::min_element(found.begin(), found.end()), 350U);
   EXPECT_LT(*std::max_element(found.begin(), found.end()), 650U);

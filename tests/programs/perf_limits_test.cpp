@@ -15,9 +15,9 @@ using namespace weft::perf;
 
 constexpr double near_below = 170;
 
-path_mix shares(std::initializer_list<std::pair<path, double>> of) {
+path_mix paths_of(std::initializer_list<std::pair<path, double>> of) {
   path_mix out;
-  for (const auto& [which, share] : of) out.set(which, share);
+  for (const auto& [which, fraction] : of) out.set(which, fraction);
   return out;
 }
 
@@ -86,14 +86,14 @@ TEST(PerfPaths, bytes_over_a_fabric_are_told_by_the_runtime) {
 }
 
 TEST(PerfPaths, their_text_names_those_of_a_twentieth_and_more) {
-  EXPECT_EQ(shares({{path::cell, 0.97}, {path::packet, 0.03}}).text(), "cell");
-  EXPECT_EQ(shares({{path::cross_memory, 0.2}, {path::cross_memory_shared, 0.8}}).text(),
+  EXPECT_EQ(paths_of({{path::cell, 0.97}, {path::packet, 0.03}}).text(), "cell");
+  EXPECT_EQ(paths_of({{path::cross_memory, 0.2}, {path::cross_memory_shared, 0.8}}).text(),
             "cross-memory copy by both 80 %, cross-memory copy 20 %");
   EXPECT_EQ(path_mix{}.text(), "");
 }
 
 TEST(PerfPaths, ranks_tell_them_behind_their_samples_and_peers_tell_none) {
-  const path_mix by = shares({{path::cross_memory, 0.25}, {path::mapped_memory, 0.75}});
+  const path_mix by = paths_of({{path::cross_memory, 0.25}, {path::mapped_memory, 0.75}});
   const auto read = parse_samples("sample 0 5 60 61 1 " + by.wire_text() + "\nsample 1 6 60 60 1\n", 2);
   ASSERT_TRUE(read[0] && read[1]);
   EXPECT_DOUBLE_EQ(read[0]->paths.of(path::cross_memory), 0.25);
@@ -105,8 +105,8 @@ TEST(PerfPaths, ranks_tell_them_behind_their_samples_and_peers_tell_none) {
 TEST(PerfPaths, a_figure_has_the_mean_of_its_rounds) {
   sample one = near_round(1);
   sample other = near_round(1);
-  one.paths = shares({{path::cross_memory, 1}});
-  other.paths = shares({{path::cross_memory_shared, 1}});
+  one.paths = paths_of({{path::cross_memory, 1}});
+  other.paths = paths_of({{path::cross_memory_shared, 1}});
   const auto figures = compared({{"Weft", {one, other, one, one}}}, {}, near_below);
   ASSERT_EQ(figures.size(), 1U);
   EXPECT_DOUBLE_EQ(figures[0].paths.of(path::cross_memory), 0.75);
@@ -196,21 +196,21 @@ TEST(PerfLimits, each_path_has_the_limit_that_belongs_to_it) {
     limits.set_limit(of, out, near_below);
     return out.limit.value_or(0);
   };
-  EXPECT_EQ(limit_by(bandwidth, shares({{path::packet, 1}})), 5);
-  EXPECT_EQ(limit_by(bandwidth, shares({{path::many_packets, 1}})), 5);
-  EXPECT_EQ(limit_by(bandwidth, shares({{path::cross_memory, 1}})), 10);
-  EXPECT_EQ(limit_by(bandwidth, shares({{path::cross_memory_shared, 1}})), 20);
-  EXPECT_EQ(limit_by(bandwidth, shares({{path::cross_memory, 0.9}, {path::cross_memory_shared, 0.1}})), 20)
+  EXPECT_EQ(limit_by(bandwidth, paths_of({{path::packet, 1}})), 5);
+  EXPECT_EQ(limit_by(bandwidth, paths_of({{path::many_packets, 1}})), 5);
+  EXPECT_EQ(limit_by(bandwidth, paths_of({{path::cross_memory, 1}})), 10);
+  EXPECT_EQ(limit_by(bandwidth, paths_of({{path::cross_memory_shared, 1}})), 20);
+  EXPECT_EQ(limit_by(bandwidth, paths_of({{path::cross_memory, 0.9}, {path::cross_memory_shared, 0.1}})), 20)
       << "of several paths the fastest one's";
-  EXPECT_EQ(limit_by(bandwidth, shares({{path::cross_memory, 0.97}, {path::cross_memory_shared, 0.03}})), 10);
-  EXPECT_EQ(limit_by(bandwidth, shares({{path::libfabric, 1}})), 0);
+  EXPECT_EQ(limit_by(bandwidth, paths_of({{path::cross_memory, 0.97}, {path::cross_memory_shared, 0.03}})), 10);
+  EXPECT_EQ(limit_by(bandwidth, paths_of({{path::libfabric, 1}})), 0);
   EXPECT_EQ(limit_by(bandwidth, {}), 0);
   point puts = bandwidth;
   puts.kind = kind::put_rate;
-  EXPECT_EQ(limit_by(puts, shares({{path::mapped_memory, 1}})), 40);
+  EXPECT_EQ(limit_by(puts, paths_of({{path::mapped_memory, 1}})), 40);
   point many = bandwidth;
   many.threads = 2;
-  EXPECT_EQ(limit_by(many, shares({{path::packet, 1}})), 0);
+  EXPECT_EQ(limit_by(many, paths_of({{path::packet, 1}})), 0);
 }
 
 TEST(PerfLimits, latencies_are_bounded_by_the_hand_over_of_their_rounds_and_rates_by_cells) {
@@ -220,14 +220,14 @@ TEST(PerfLimits, latencies_are_bounded_by_the_hand_over_of_their_rounds_and_rate
   latency.label = "near";
   latency.weft.median = 120;
   latency.handover = summarize({60, 62});
-  latency.paths = shares({{path::cell, 1}});
+  latency.paths = paths_of({{path::cell, 1}});
   limits.set_limit({.kind = kind::latency}, latency, near_below);
   EXPECT_EQ(latency.limit, 60);
   EXPECT_EQ(latency.limit_name, "handover");
-  figure rate = bandwidth_of(20e6, shares({{path::cell, 1}}));
+  figure rate = bandwidth_of(20e6, paths_of({{path::cell, 1}}));
   limits.set_limit({.kind = kind::stream}, rate, near_below);
   EXPECT_EQ(rate.limit, 50e6);
-  figure in_packets = bandwidth_of(20e6, shares({{path::packet, 1}}));
+  figure in_packets = bandwidth_of(20e6, paths_of({{path::packet, 1}}));
   limits.set_limit({.kind = kind::rate}, in_packets, near_below);
   EXPECT_FALSE(in_packets.limit);
 }

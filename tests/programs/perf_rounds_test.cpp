@@ -14,7 +14,9 @@ using namespace weft::perf;
 
 constexpr double near_below = 170;
 
-sample round_of(double value, double before, double after, double share = 1) { return {value, before, after, share}; }
+sample round_of(double value, double before, double after, double slowest = 1) {
+  return {value, before, after, slowest};
+}
 
 TEST(PerfRounds, a_summary_has_median_and_quartiles) {
   const summary of_five = summarize({5, 1, 4, 2, 3});

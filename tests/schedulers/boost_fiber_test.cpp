@@ -104,7 +104,7 @@ TEST(boost_fibers, exchange_messages_with_another_rank) {
 TEST(boost_fibers, let_others_run_while_they_wait_for_an_object_a_flush_and_a_barrier) {
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::device& dev = rt.default_device();
-    std::uint64_t turns = 0;
+    std::uint64_t yields = 0;
     bool may_count = false;
     weft::counter arrived{rt};
     const auto to = rt.register_completion(arrived, {.id = 1});
@@ -112,7 +112,7 @@ TEST(boost_fibers, let_others_run_while_they_wait_for_an_object_a_flush_and_a_ba
     run_fibers(dev, 2, [&](std::uint64_t which) {
       if (which == 1) {
         while (!may_count) boost::this_fiber::yield();
-        for (; turns < 100; ++turns) boost::this_fiber::yield();
+        for (; yields < 100; ++yields) boost::this_fiber::yield();
         return;
       }
       std::uint64_t word = 5;
@@ -128,7 +128,7 @@ TEST(boost_fibers, let_others_run_while_they_wait_for_an_object_a_flush_and_a_ba
       rt.barrier();
       may_count = true;
       // Nobody but the other fiber of this thread makes this true.
-      EXPECT_TRUE(dev.wait(sent, [&] { return turns == 100; }, {.timeout = weft::test::patience}));
+      EXPECT_TRUE(dev.wait(sent, [&] { return yields == 100; }, {.timeout = weft::test::patience}));
     });
     rt.barrier();
   });

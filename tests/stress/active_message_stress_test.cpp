@@ -54,12 +54,12 @@ struct outgoing {
 class worker {
  public:
   worker(weft::runtime& rt, weft::device& dev, weft::completion_queue& inbox, std::vector<traffic>& traffics,
-         const load& what, std::uint32_t thread)
+         const load& work, std::uint32_t thread)
       : rt_{rt},
         dev_{dev},
         inbox_{inbox},
         traffics_{traffics},
-        load_{what},
+        load_{work},
         completed_{rt, {.capacity = 64}},
         random_{rt.rank() * 1000 + thread} {}
 
@@ -70,7 +70,7 @@ class worker {
     }
     ASSERT_TRUE(eventually(dev_, [&] {
       serve();
-      return under_way_ == 0;
+      return pending_ == 0;
     }));
   }
 
@@ -86,7 +86,7 @@ class worker {
     while (auto done = completed_.pop()) {
       ASSERT_EQ(done->error(), weft::errc::none);
       delete static_cast<outgoing*>(done->context());
-      --under_way_;
+      --pending_;
     }
   }
 
@@ -106,7 +106,7 @@ class worker {
     traffics_[peer].sent_to.add();
     traffics_[peer].sum_sent.add(seed);
     if (s.is_posted()) {
-      ++under_way_;
+      ++pending_;
       static_cast<void>(message.release());
     }
     dev_.progress();
@@ -131,26 +131,26 @@ class worker {
   weft::completion_queue completed_;
   std::mt19937_64 random_;
   std::vector<weft::completion_record> kept_;
-  std::uint64_t under_way_ = 0;
+  std::uint64_t pending_ = 0;
 };
 
 class active_messages_of_all_sizes : public testing::TestWithParam<load> {};
 
 TEST_P(active_messages_of_all_sizes, arrive_once_and_whole) {
-  const load what = GetParam();
-  std::vector<traffic> traffics(what.ranks);
-  tally<std::uint32_t> sending{what.ranks * what.threads};
-  weft::test::local_job{what.ranks}.run([&](weft::runtime& rt) {
+  const load work = GetParam();
+  std::vector<traffic> traffics(work.ranks);
+  tally<std::uint32_t> sending{work.ranks * work.threads};
+  weft::test::local_job{work.ranks}.run([&](weft::runtime& rt) {
     weft::completion_queue inbox{rt, {.capacity = 128}};
     const auto arrivals = rt.register_completion(inbox, {.id = 1});
     rt.barrier();
     std::vector<std::thread> threads;
-    for (std::uint32_t t = 0; t < what.threads; ++t) {
+    for (std::uint32_t t = 0; t < work.threads; ++t) {
       threads.emplace_back([&, t] {
         std::optional<weft::device> own;
-        if (!what.shared_device) own.emplace(rt, weft::device_options{.shared = false});
+        if (!work.shared_device) own.emplace(rt, weft::device_options{.shared = false});
         weft::device& dev = own ? *own : rt.default_device();
-        worker me{rt, dev, inbox, traffics, what, t};
+        worker me{rt, dev, inbox, traffics, work, t};
         me.run();
         sending.subtract();
         traffic& mine = traffics[rt.rank()];
@@ -245,9 +245,9 @@ TEST(registrations, may_be_withdrawn_while_messages_arrive) {
     } else {
       const std::uint64_t word = 1;
       // For the one that is there, some that were and some that will be.
-      for (std::uint32_t turn = 0; !finished.is_raised(); ++turn) {
+      for (std::uint32_t round = 0; !finished.is_raised(); ++round) {
         const auto id = static_cast<std::uint32_t>(
-            std::clamp(static_cast<int>(registered.value()) + static_cast<int>(turn % 8) - 2, 1, 200));
+            std::clamp(static_cast<int>(registered.value()) + static_cast<int>(round % 8) - 2, 1, 200));
         static_cast<void>(rt.default_device().post_am(0, {id}, std::span{&word, 1}, sent));
         rt.default_device().progress();
       }

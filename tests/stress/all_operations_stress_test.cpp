@@ -28,17 +28,17 @@ std::ostream& operator<<(std::ostream& out, const mix& of) {
 class all_operations : public testing::TestWithParam<mix> {};
 
 TEST_P(all_operations, together_lose_change_and_repeat_nothing) {
-  const mix what = GetParam();
+  const mix tried = GetParam();
   // One number replays what a simulated network did, and what it did it to.
   const std::uint64_t simulated = weft::base::process_settings().sim_seed;
   const std::uint64_t seed = simulated != 0 ? simulated : weft::test::random_seed();
-  weft::test::local_job{what.ranks}.run([&](weft::runtime& rt) {
+  weft::test::local_job{tried.ranks}.run([&](weft::runtime& rt) {
     run_all_operations(rt, {.seed = seed,
-                            .on_default = what.on_default,
-                            .on_shared = what.on_shared,
-                            .on_own = what.on_own,
-                            .operations = what.operations,
-                            .bytes_max = what.bytes_max});
+                            .on_default = tried.on_default,
+                            .on_shared = tried.on_shared,
+                            .on_own = tried.on_own,
+                            .operations = tried.operations,
+                            .bytes_max = tried.bytes_max});
   });
 }
 

@@ -31,11 +31,11 @@ inline std::ostream& operator<<(std::ostream& out, const shape& of) {
              << of.graphs << "_graphs_of_" << of.nodes_max << "_nodes_" << of.runs << "_runs";
 }
 
-enum class action : std::uint8_t { call, by_hand, message, send, receive, put, get, inner };
+enum class action : std::uint8_t { call, by_thread, message, send, receive, put, get, inner };
 inline constexpr std::size_t words_max = 4000;  // beyond a packet
 
 struct node_plan {
-  action what = action::call;
+  action kind = action::call;
   std::uint32_t graph = 0;
   std::vector<std::uint32_t> before;  // nodes of the same graph
   std::uint32_t shift = 0;            // to the peer
@@ -57,7 +57,7 @@ struct graph_plan {
 
 class plan {
  public:
-  plan(const shape& what, std::uint64_t number) : form{what}, seed{number}, random_{number} {
+  plan(const shape& wanted, std::uint64_t number) : form{wanted}, seed{number}, random_{number} {
     for (int i = 0; i < 2; ++i) {
       const std::uint32_t made = grow(1, std::nullopt, true);
       shared_.push_back(made);
@@ -73,7 +73,7 @@ class plan {
 
   /// Whether the peer is told.
   [[nodiscard]] static bool arrives(const node_plan& of) {
-    return of.what == action::message || of.what == action::put || (of.what == action::get && of.is_thorough);
+    return of.kind == action::message || of.kind == action::put || (of.kind == action::get && of.is_thorough);
   }
   /// What a node says in a run.
   [[nodiscard]] std::uint64_t key(std::uint32_t rank, std::uint32_t node, std::uint32_t run) const {
@@ -90,19 +90,19 @@ class plan {
  private:
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
 
-  node_plan& add(std::uint32_t graph, action what) {
+  node_plan& add(std::uint32_t graph, action kind) {
     static constexpr std::size_t sizes[] = {1, 5, 60, 700, words_max};
     const auto number = static_cast<std::uint32_t>(nodes.size());
     std::vector<std::uint32_t>& others = graphs[graph].nodes;
     node_plan& made = nodes.emplace_back();
-    made.what = what;
+    made.kind = kind;
     made.graph = graph;
     made.device = below(form.on_own + 1);
     made.refusals = below(4) == 0 ? 1 + below(3) : 0;
     made.words = sizes[below(std::size(sizes))];
     made.is_thorough = below(2) == 0;
     // A receive lies beside its send.
-    const std::size_t choice = others.size() - (what == action::receive ? 1 : 0);
+    const std::size_t choice = others.size() - (kind == action::receive ? 1 : 0);
     for (std::uint32_t i = choice == 0 ? 0 : below(4); i > 0; --i) {
       const std::uint32_t before = others[below(static_cast<std::uint32_t>(choice))];
       if (std::ranges::find(made.before, before) == made.before.end()) made.before.push_back(before);
@@ -139,7 +139,7 @@ class plan {
         receive.words = send.words;
         receive.other = send_number;
       } else {
-        static constexpr action others[] = {action::call, action::by_hand, action::message, action::put, action::get};
+        static constexpr action others[] = {action::call, action::by_thread, action::message, action::put, action::get};
         add(number, others[drawn % std::size(others)]).shift = below(form.ranks);
       }
     }
@@ -149,7 +149,7 @@ class plan {
   void count_runs(std::uint32_t graph, std::uint32_t runs) {
     graphs[graph].runs += runs;
     for (const std::uint32_t each : graphs[graph].nodes) {
-      if (nodes[each].what == action::inner) count_runs(nodes[each].other, runs);
+      if (nodes[each].kind == action::inner) count_runs(nodes[each].other, runs);
     }
   }
 

@@ -45,10 +45,10 @@ class rank_run;
 
 // What the ranks of a job, which are threads of one process, know of each other.
 struct job {
-  explicit job(const plan& what)
-      : all{what},
-        ranks(what.form.ranks),
-        left{what.form.ranks * (what.arrivals + what.outer.size() * what.form.runs)} {}
+  explicit job(const plan& planned)
+      : all{planned},
+        ranks(planned.form.ranks),
+        left{planned.form.ranks * (planned.arrivals + planned.outer.size() * planned.form.runs)} {}
 
   const plan& all;
   std::vector<rank_run*> ranks;
@@ -109,7 +109,7 @@ class rank_run {
     test::tally<std::uint32_t> ran;
     std::uint32_t tries = 0;  // in this run
     std::vector<std::uint64_t> out, in;
-    // Of one that is completed by hand: its object, while somebody is to signal it, and how often that was done.
+    // Of a node that a thread completes: its object, while a thread is to signal it, and how often that was done.
     test::published<completion*> local;
     test::tally<std::uint32_t> signalled;
     std::vector<test::flag> here;  // what this rank was told of, for each run
@@ -127,15 +127,15 @@ class rank_run {
   [[nodiscard]] std::uint32_t source_of(const node_plan& of) const {
     return (rt_.rank() + rt_.size() - of.shift) % rt_.size();
   }
-  // Each node has a place of its own at its peer, since one rank alone has that peer there.
-  [[nodiscard]] std::span<std::uint64_t> place_of(std::uint32_t node) const {
+  // Where the node's put writes: words of its own at its peer, as one rank alone has that peer there.
+  [[nodiscard]] std::span<std::uint64_t> put_target_of(std::uint32_t node) const {
     return writable_.as<std::uint64_t>().subspan(node * words_max, all_.nodes[node].words);
   }
 
-  void complain(const char* what, std::uint32_t node, std::uint32_t run) {
+  void complain(const char* description, std::uint32_t node, std::uint32_t run) {
     if (job_.complaints.add() >= 5) return;
     ADD_FAILURE() << fmt::format("seed {}, rank {} of {}: {}: node {} (action {}) of graph {}, run {}", all_.seed,
-                                 rt_.rank(), rt_.size(), what, node, static_cast<int>(all_.nodes[node].what),
+                                 rt_.rank(), rt_.size(), description, node, static_cast<int>(all_.nodes[node].kind),
                                  all_.nodes[node].graph, run);
   }
 
@@ -144,21 +144,21 @@ class rank_run {
     const std::vector<std::uint32_t>& members = all_.graphs[number].nodes;
     for (const std::uint32_t i : members) {
       const node_plan& node = all_.nodes[i];
-      if (node.what == action::call) {
+      if (node.kind == action::call) {
         made.add([this, i] { begin(i); });
-      } else if (node.what == action::inner) {
+      } else if (node.kind == action::inner) {
         made.add_graph(*graphs_[node.other]);
       } else {
         made.add_post([this, i](completion& local) { return post(i, local); });
       }
-      if (node.what == action::by_hand) by_hand_.push_back(i);
+      if (node.kind == action::by_thread) by_thread_.push_back(i);
     }
-    // Where a node is in its graph.
-    const auto place = [&](std::uint32_t node) {
+    // The node's index in its graph.
+    const auto node_of = [&](std::uint32_t node) {
       return graph_node{static_cast<std::uint32_t>(std::ranges::find(members, node) - members.begin())};
     };
     for (const std::uint32_t i : members) {
-      for (const std::uint32_t before : all_.nodes[i].before) made.add_edge(place(before), place(i));
+      for (const std::uint32_t before : all_.nodes[i].before) made.add_edge(node_of(before), node_of(i));
     }
   }
 
@@ -168,13 +168,13 @@ class rank_run {
     device& dev = device_of(thread < on_default ? 0 : thread - on_default + 1);
     for (std::size_t i = thread; i < outer_.size(); i += all_.form.threads()) start(outer_[i]);
     const bool is_over = test::eventually(dev, [&] {
-      for (const std::uint32_t each : by_hand_) signal(each);
+      for (const std::uint32_t each : by_thread_) signal(each);
       while (const auto end = ends_.pop()) ended(*end);
       return job_.left.value() == 0;
     });
     if (is_over) return;
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (all_.nodes[i].what == action::inner || nodes_[i].ran.value() == runs_of(i)) continue;
+      if (all_.nodes[i].kind == action::inner || nodes_[i].ran.value() == runs_of(i)) continue;
       complain("it has stopped before this has run", i, nodes_[i].ran.value());
     }
     complain("not all has ended and come", 0, 0);
@@ -240,20 +240,20 @@ class rank_run {
   [[nodiscard]] bool is_complete(std::uint32_t node, std::uint32_t run) {
     const node_plan& of = all_.nodes[node];
     const node_run& now = nodes_[node];
-    if (of.what == action::inner) {
+    if (of.kind == action::inner) {
       const graph_plan& inner = all_.graphs[of.other];
       return std::ranges::all_of(inner.nodes, [&](std::uint32_t each) {
         if (!inner.is_shared) return is_complete(each, run);
-        return all_.nodes[each].what == action::inner || nodes_[each].ran.value() > run;  // others run it, too
+        return all_.nodes[each].kind == action::inner || nodes_[each].ran.value() > run;  // others run it, too
       });
     }
     if (now.ran.value() != run + 1) return false;
-    switch (of.what) {
-      case action::by_hand: return now.signalled.value() == run + 1;
+    switch (of.kind) {
+      case action::by_thread: return now.signalled.value() == run + 1;
       case action::receive: return holds(now.in, all_.key(source_of(of), of.other, run));
       case action::put:
         if (!of.is_thorough) return true;
-        return holds(job_.ranks[target_of(of)]->place_of(node), all_.key(rt_.rank(), node, run));
+        return holds(job_.ranks[target_of(of)]->put_target_of(node), all_.key(rt_.rank(), node, run));
       case action::get: return holds(now.in, all_.key(target_of(of), 0, 0));
       default: return true;
     }
@@ -282,8 +282,8 @@ class rank_run {
     const auto there = [&](const memory_region& region, std::size_t word) {
       return region.at(word * sizeof(std::uint64_t));
     };
-    switch (of.what) {
-      case action::by_hand:
+    switch (of.kind) {
+      case action::by_thread:
         now.local.publish(&local);
         if (of.is_thorough) signal(node);
         return status::posted(1);
@@ -310,7 +310,7 @@ class rank_run {
     if (node >= nodes_.size() || run >= nodes_[node].here.size()) return complain("something unknown came", 0, run);
     const node_plan& of = all_.nodes[node];
     if (record.error() != errc::none || record.source() != source_of(of)) complain("this came wrong", node, run);
-    if (of.what == action::message) {
+    if (of.kind == action::message) {
       std::vector<std::uint64_t> words(record.bytes() / sizeof(std::uint64_t));
       std::memcpy(words.data(), record.data().data(), words.size() * sizeof(std::uint64_t));
       const bool is_good = words.size() == of.words && holds(words, all_.key(record.source(), node, run));
@@ -323,16 +323,16 @@ class rank_run {
   void check_after_all(std::uint32_t node) {
     const node_plan& of = all_.nodes[node];
     const std::uint32_t runs = runs_of(node);
-    if (of.what == action::inner || runs == 0) return;
+    if (of.kind == action::inner || runs == 0) return;
     if (nodes_[node].ran.value() != runs) complain("it has not run as often as its graph", node, runs);
     if (nodes_[node].local.value() != nullptr) complain("it waits for a signal", node, runs);
     for (const test::flag& each : nodes_[node].here) {
       if (!each.is_raised()) complain("this has not come", node, runs);
     }
-    if (of.what != action::put) return;
+    if (of.kind != action::put) return;
     bool is_of_a_run = false;  // puts of several runs may overtake each other
     for (std::uint32_t run = 0; run < runs; ++run) {
-      is_of_a_run = is_of_a_run || holds(place_of(node), all_.key(source_of(of), node, run));
+      is_of_a_run = is_of_a_run || holds(put_target_of(node), all_.key(source_of(of), node, run));
     }
     if (!is_of_a_run) complain("its buffer was needed when it was complete", node, runs);
   }
@@ -346,7 +346,7 @@ class rank_run {
   completion_queue ends_;
   handler<std::function<void(completion_record&&)>> called_;
   registration arrivals_;
-  std::vector<std::uint32_t> by_hand_;
+  std::vector<std::uint32_t> by_thread_;
   std::vector<std::unique_ptr<graph>> graphs_;
   std::deque<outer_run> outer_;
 };

@@ -146,22 +146,22 @@ class network {
 
   void put(ordered_message& message) {
     const std::scoped_lock lock{mutex_};
-    under_way_.push_back(&message);
+    in_flight_.push_back(&message);
   }
   ordered_message* take() {
     const std::scoped_lock lock{mutex_};
-    if (under_way_.empty()) return nullptr;
+    if (in_flight_.empty()) return nullptr;
     constexpr std::size_t window = 100;
-    std::swap(under_way_[random_() % std::min(under_way_.size(), window)], under_way_.front());
-    ordered_message* out = under_way_.front();
-    under_way_.pop_front();
+    std::swap(in_flight_[random_() % std::min(in_flight_.size(), window)], in_flight_.front());
+    ordered_message* out = in_flight_.front();
+    in_flight_.pop_front();
     return out;
   }
 
  private:
   std::mutex mutex_;
   std::mt19937_64 random_;
-  std::deque<ordered_message*> under_way_;
+  std::deque<ordered_message*> in_flight_;
 };
 
 struct ordered_receive : match_node {

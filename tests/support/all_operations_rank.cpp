@@ -45,7 +45,7 @@ rank_state::rank_state(runtime& rt, const script& all)
   }
   for (const plan& each : all.all()) {
     const bool arrives_by_itself =
-        each.what == action::am || each.what == action::put_signal || each.what == action::get_signal;
+        each.kind == action::am || each.kind == action::put_signal || each.kind == action::get_signal;
     expected_ += each.peer == rt.rank() && arrives_by_itself;
   }
   registrations_.push_back(rt.register_completion(called_, {.id = id_of(id::called), .allocator = &allocator_}));
@@ -57,7 +57,7 @@ rank_state::rank_state(runtime& rt, const script& all)
 
 std::uint32_t rank_state::engine_of(const plan& of) const noexcept {
   if (of.is_receiver_first()) return id_of(id::receiver_first);
-  if (of.what == action::send) return of.number % 2 == 0 ? id_of(id::unordered) : default_matching_engine;
+  if (of.kind == action::send) return of.number % 2 == 0 ? id_of(id::unordered) : default_matching_engine;
   return id_of(of.thread % 2 == 0 ? id::ordered : id::ordered_of_thread + of.thread);
 }
 
@@ -80,14 +80,14 @@ void rank_state::exchange_handles() {
   rt_.barrier();
 }
 
-void rank_state::fail(const plan* of, const std::string& what) const {
+void rank_state::fail(const plan* of, const std::string& description) const {
   std::string where =
       fmt::format("all operations, seed {}, rank {} of {}", script_.workload().seed, rt_.rank(), rt_.size());
   if (of != nullptr) {
     where += fmt::format(": rank {}, thread {}, operation {} (action {}, {} bytes, to rank {})", of->source, of->thread,
-                         of->number, static_cast<int>(of->what), of->bytes, of->peer);
+                         of->number, static_cast<int>(of->kind), of->bytes, of->peer);
   }
-  std::fprintf(stderr, "%s: %s\n", where.c_str(), what.c_str());
+  std::fprintf(stderr, "%s: %s\n", where.c_str(), description.c_str());
   std::fflush(stderr);
   std::_Exit(1);
 }
@@ -102,7 +102,7 @@ const plan& rank_state::expect(std::uint32_t source, std::uint64_t tag) const {
 
 void rank_state::arrived(const plan& of) {
   require(here_[script_.index_of(of)].try_raise(), &of, "arrived twice");
-  if (of.what != action::send && of.what != action::ordered_send) arrived_.add();
+  if (of.kind != action::send && of.kind != action::ordered_send) arrived_.add();
 }
 
 void rank_state::check_content(const plan& of, std::span<const std::byte> bytes) const {
@@ -112,7 +112,7 @@ void rank_state::check_content(const plan& of, std::span<const std::byte> bytes)
 
 void rank_state::check_message(const completion_record& record) const {
   const plan& of = expect(record.source(), record.tag());
-  require(record.operation() == operation::message && of.what == action::am, &of, "is no active message");
+  require(record.operation() == operation::message && of.kind == action::am, &of, "is no active message");
   require(record.error() == errc::none, &of, "arrived with an error");
   check_content(of, record.data());
 }
@@ -122,12 +122,12 @@ const plan& rank_state::check_signal(const completion_record& record) const {
   require(record.error() == errc::none, &of, "a signal with an error");
   const auto memory = (of.region == 0 ? librarys_region_ : users_region_).memory();
   if (record.operation() == operation::put_signal) {
-    require(of.what == action::put_signal, &of, "is no put with a signal");
-    require(record.data().data() == memory.data() + script_.place_of(of), &of, "is another place");
+    require(of.kind == action::put_signal, &of, "is no put with a signal");
+    require(record.data().data() == memory.data() + script_.offset_of(of), &of, "is another place");
     check_content(of, record.data());
   } else {
-    require(record.operation() == operation::get_signal && of.what == action::get_signal, &of, "is no signal");
-    const std::byte* const slot = memory.data() + script_.place_of(of) - of.offset;
+    require(record.operation() == operation::get_signal && of.kind == action::get_signal, &of, "is no signal");
+    const std::byte* const slot = memory.data() + script_.offset_of(of) - of.offset;
     require(record.data().data() >= slot && record.data().data() < slot + script_.slot_at(1), &of, "is elsewhere");
     require(record.bytes() <= script_.usual_bytes_max(), &of, "has too many bytes");
   }
@@ -145,7 +145,7 @@ completion::answer rank_state::take_called(completion_record&& record) noexcept 
 
 void rank_state::take_seen(const completion_record& record) noexcept {
   const plan* const of = script_.find(record.tag());
-  require(of != nullptr && of->what == action::put_signal && of->peer == record.source(), of, "was seen, but not sent");
+  require(of != nullptr && of->kind == action::put_signal && of->peer == record.source(), of, "was seen, but not sent");
   require(of->source == rt_.rank(), of, "was seen, but is not of this rank");
   require(unseen(of->thread, of->peer, of->region, of->slot).try_lower(), of, "was seen twice");
 }

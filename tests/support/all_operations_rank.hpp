@@ -47,10 +47,10 @@ class rank_state {
   rank_state& operator=(const rank_state&) = delete;
 
   /// Ends the process: operation `of`, where it concerns one, is not as it should be.
-  [[noreturn]] void fail(const plan* of, const std::string& what) const;
-  void require(bool good, const plan* of, const char* what) const {
+  [[noreturn]] void fail(const plan* of, const std::string& description) const;
+  void require(bool good, const plan* of, const char* description) const {
     if (!good) [[unlikely]]
-      fail(of, what);
+      fail(of, description);
   }
   /// The operation of this rank's that `tag` says, coming from `source`; ends the process where there is none.
   const plan& expect(std::uint32_t source, std::uint64_t tag) const;

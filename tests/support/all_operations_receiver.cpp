@@ -29,8 +29,8 @@ receiver::receiver(rank_state& rank, device& dev, std::uint32_t thread, all_oper
   for (std::uint32_t source = 0; source < rank.plans().ranks(); ++source) {
     for (const plan& each : rank.plans().of(source, thread)) {
       if (each.peer != rank.rt().rank()) continue;
-      if (each.what == action::ordered_send) ordered_[source].push_back(&each);
-      if (each.what == action::send) {
+      if (each.kind == action::ordered_send) ordered_[source].push_back(&each);
+      if (each.kind == action::send) {
         (each.how == receipt::first ? first_ : each.how == receipt::probed ? probing_ : waiting_).push_back(&each);
       }
     }
@@ -52,8 +52,8 @@ std::unique_ptr<receiver::incoming> receiver::make(const plan* of, std::size_t r
   return out;
 }
 
-bool receiver::try_post(std::unique_ptr<incoming> what, std::uint32_t peer, const post_recv_options& options) {
-  incoming& in = *what;
+bool receiver::try_post(std::unique_ptr<incoming> made, std::uint32_t peer, const post_recv_options& options) {
+  incoming& in = *made;
   // Complete perhaps before the post returns: it has to be known by then, but only `serve` looks.
   const auto post_it = [&] {
     if (in.is_list) return dev_.post_recv(peer, buffer_list{in.pieces}, completed_, options);
@@ -73,10 +73,10 @@ bool receiver::try_post(std::unique_ptr<incoming> what, std::uint32_t peer, cons
     return false;
   }
   if (in.is_ordered) {
-    ordered_under_way_.push_back(&in);
-    ordered_owned_.push_back(std::move(what));
+    ordered_pending_.push_back(&in);
+    ordered_owned_.push_back(std::move(made));
   } else {
-    posted_.emplace(&in, std::move(what));
+    posted_.emplace(&in, std::move(made));
   }
   return true;
 }
@@ -84,9 +84,9 @@ bool receiver::try_post(std::unique_ptr<incoming> what, std::uint32_t peer, cons
 bool receiver::try_post(const plan& of) {
   const bool wild = is_wild(of);
   const std::size_t room = wild ? rank_.plans().usual_bytes_max() : of.how == receipt::cut ? of.bytes / 2 : of.bytes;
-  auto what = make(wild ? nullptr : &of, room, of.key % 4 == 1);
-  incoming* const in = what.get();
-  return try_post(std::move(what), of.source,
+  auto made = make(wild ? nullptr : &of, room, of.key % 4 == 1);
+  incoming* const in = made.get();
+  return try_post(std::move(made), of.source,
                   {.tag = of.tag(),
                    .engine = rank_.engine_of(of),
                    .policy = of.policy,
@@ -114,22 +114,21 @@ void receiver::serve() {
 
 // Those of one rank by turns, or of any: then as many as come from all of them.
 void receiver::post_some_ordered() {
-  const auto incomplete =
-      std::ranges::count_if(ordered_under_way_, [](const incoming* in) { return !in->is_complete; });
+  const auto incomplete = std::ranges::count_if(ordered_pending_, [](const incoming* in) { return !in->is_complete; });
   if (static_cast<std::size_t>(incomplete) >= ordered_posted_max) return;
-  while (!any_rank_ && ordered_posted_[ordered_turn_] == ordered_[ordered_turn_].size()) {
-    ordered_turn_ = (ordered_turn_ + 1) % rank_.plans().ranks();
+  while (!any_rank_ && ordered_posted_[ordered_source_] == ordered_[ordered_source_].size()) {
+    ordered_source_ = (ordered_source_ + 1) % rank_.plans().ranks();
   }
-  auto what = make(nullptr, rank_.plans().usual_bytes_max(), random_.one_in(4));
-  incoming* const in = what.get();
+  auto made = make(nullptr, rank_.plans().usual_bytes_max(), random_.one_in(4));
+  incoming* const in = made.get();
   in->is_ordered = true;
   const std::uint32_t engine = rank_.id_of(thread_ % 2 == 0 ? id::ordered : id::ordered_of_thread + thread_);
-  const std::uint32_t peer = any_rank_ ? any_rank : ordered_turn_;
-  if (!try_post(std::move(what), peer, {.tag = thread_, .engine = engine, .any_tag = any_tag_, .context = in})) return;
+  const std::uint32_t peer = any_rank_ ? any_rank : ordered_source_;
+  if (!try_post(std::move(made), peer, {.tag = thread_, .engine = engine, .any_tag = any_tag_, .context = in})) return;
   --ordered_to_post_;
   if (any_rank_) return;
-  ++ordered_posted_[ordered_turn_];
-  ordered_turn_ = (ordered_turn_ + 1) % rank_.plans().ranks();
+  ++ordered_posted_[ordered_source_];
+  ordered_source_ = (ordered_source_ + 1) % rank_.plans().ranks();
 }
 
 void receiver::probe_some() {
@@ -147,12 +146,12 @@ void receiver::probe_some() {
   }
   while (!found_.empty()) {
     const plan& of = *found_.back().first;
-    auto what = make(&of, of.bytes, false);
-    incoming* const in = what.get();
+    auto made = make(&of, of.bytes, false);
+    incoming* const in = made.get();
     const status answer =
         found_.back().second.receive(buffer_ref{in->bytes.data(), in->room}, completed_, {.context = in});
     if (answer.is_retry()) break;
-    posted_.emplace(in, std::move(what));
+    posted_.emplace(in, std::move(made));
     found_.pop_back();
   }
 }
@@ -177,9 +176,9 @@ void receiver::cancel() {
   incoming* in = nullptr;
   const std::uint64_t tag = std::uint64_t{script::nobody} << 48 | std::uint64_t{thread_} << 32;
   const bool posted = eventually(dev_, [&] {
-    auto what = make(nullptr, 8, false);
-    in = what.get();
-    return try_post(std::move(what), 0, {.tag = tag, .engine = rank_.id_of(id::unordered), .context = in});
+    auto made = make(nullptr, 8, false);
+    in = made.get();
+    return try_post(std::move(made), 0, {.tag = tag, .engine = rank_.id_of(id::unordered), .context = in});
   });
   rank_.require(posted, nullptr, "a receive could not be posted for a minute");
   cancel_until_certain(*in);
@@ -229,8 +228,8 @@ void receiver::check(const incoming& done, const plan& of, const completion_reco
 
 // In the order of the posts: what met them has the order of the sends.
 void receiver::check_ordered() {
-  while (!ordered_under_way_.empty() && ordered_under_way_.front()->is_complete) {
-    const incoming& in = *ordered_under_way_.front();
+  while (!ordered_pending_.empty() && ordered_pending_.front()->is_complete) {
+    const incoming& in = *ordered_pending_.front();
     const auto& from = ordered_[in.source];
     rank_.require(ordered_checked_[in.source] < from.size(), nullptr, "more ordered messages than were sent");
     const plan& of = *from[ordered_checked_[in.source]++];
@@ -241,7 +240,7 @@ void receiver::check_ordered() {
     rank_.require(std::ranges::all_of(rest, [](std::byte b) { return b == untouched; }), &of, "wrote beyond its end");
     rank_.arrived(of);
     --ordered_left_;
-    ordered_under_way_.pop_front();
+    ordered_pending_.pop_front();
     ordered_owned_.pop_front();
   }
 }

@@ -51,7 +51,7 @@ class receiver {
   [[nodiscard]] std::unique_ptr<incoming> make(const plan* of, std::size_t room, bool as_list) const;
   /// False: not now.
   bool try_post(const plan& of);
-  bool try_post(std::unique_ptr<incoming> what, std::uint32_t peer, const post_recv_options& options);
+  bool try_post(std::unique_ptr<incoming> made, std::uint32_t peer, const post_recv_options& options);
   void post_some_ordered();
   void probe_some();
   void take(completion_record record);
@@ -71,9 +71,9 @@ class receiver {
   bool any_rank_, any_tag_;
   std::vector<std::vector<const plan*>> ordered_;
   std::vector<std::size_t> ordered_posted_, ordered_checked_;
-  std::uint32_t ordered_turn_ = 0;
+  std::uint32_t ordered_source_ = 0;
   std::uint64_t ordered_left_ = 0, ordered_to_post_ = 0;
-  std::deque<incoming*> ordered_under_way_;
+  std::deque<incoming*> ordered_pending_;
   std::deque<std::unique_ptr<incoming>> ordered_owned_;
 };
 

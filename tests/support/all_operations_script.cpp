@@ -35,9 +35,9 @@ constexpr std::array<std::pair<action, unsigned>, 11> frequencies{{{action::am, 
 
 action draw_action(dice& from) noexcept {
   std::uint64_t left = from.below(40);
-  for (const auto& [what, share] : frequencies) {
-    if (left < share) return what;
-    left -= share;
+  for (const auto& [kind, frequency] : frequencies) {
+    if (left < frequency) return kind;
+    left -= frequency;
   }
   return action::am;
 }
@@ -92,15 +92,15 @@ std::optional<std::size_t> first_wrong(std::span<const std::byte> bytes, std::ui
   return std::nullopt;
 }
 
-std::uint64_t combine(const atomic_plan& what, std::uint64_t old) noexcept {
-  const std::uint64_t mask = what.wide ? ~std::uint64_t{0} : 0xffff'ffff;
-  switch (what.op) {
-    case atomic_op::fetch_add: return (old + what.operand) & mask;
-    case atomic_op::fetch_and: return old & what.operand & mask;
-    case atomic_op::fetch_or: return (old | what.operand) & mask;
-    case atomic_op::fetch_xor: return (old ^ what.operand) & mask;
-    case atomic_op::swap: return what.operand & mask;
-    case atomic_op::compare_and_swap: return old == (what.compare & mask) ? what.operand & mask : old;
+std::uint64_t combine(const atomic_plan& change, std::uint64_t old) noexcept {
+  const std::uint64_t mask = change.wide ? ~std::uint64_t{0} : 0xffff'ffff;
+  switch (change.op) {
+    case atomic_op::fetch_add: return (old + change.operand) & mask;
+    case atomic_op::fetch_and: return old & change.operand & mask;
+    case atomic_op::fetch_or: return (old | change.operand) & mask;
+    case atomic_op::fetch_xor: return (old ^ change.operand) & mask;
+    case atomic_op::swap: return change.operand & mask;
+    case atomic_op::compare_and_swap: return old == (change.compare & mask) ? change.operand & mask : old;
   }
   return old;
 }
@@ -152,7 +152,7 @@ plan script::draw(std::uint32_t source, std::uint32_t thread, std::uint32_t numb
   out.number = number;
   dice from{mix(load_.seed) ^ out.tag()};
   out.key = from.next();
-  out.what = draw_action(from);
+  out.kind = draw_action(from);
   out.peer = static_cast<std::uint32_t>(from.below(ranks_));
   out.bytes = draw_bytes(from);
   out.as_list = from.one_in(4);
@@ -165,18 +165,18 @@ plan script::draw(std::uint32_t source, std::uint32_t thread, std::uint32_t numb
   if (out.how == receipt::cut && out.bytes == 0) out.how = receipt::posted;
   out.delivered = from.one_in(4);
   // A flush waits for what is to be delivered, so its receive may not wait for a flush.
-  if (out.what == action::send) out.delivered = out.delivered && out.how == receipt::first;
-  if (out.what == action::ordered_send) out.delivered = false;
+  if (out.kind == action::send) out.delivered = out.delivered && out.how == receipt::first;
+  if (out.kind == action::ordered_send) out.delivered = false;
   // A receive that takes any message has room for the usual ones.
   const bool wild =
-      out.what == action::ordered_send || out.policy == match_policy::rank_only || out.policy == match_policy::none;
-  if (wild || out.what == action::get || out.what == action::get_signal) {
+      out.kind == action::ordered_send || out.policy == match_policy::rank_only || out.policy == match_policy::none;
+  if (wild || out.kind == action::get || out.kind == action::get_signal) {
     out.bytes = std::min(out.bytes, usual_bytes_max_);
   }
   out.region = static_cast<std::uint32_t>(from.below(2));
   out.slot = static_cast<std::uint32_t>(from.below(slots));
   out.offset = from.below(offset_max);
-  if (out.what == action::put || out.what == action::put_signal) {
+  if (out.kind == action::put || out.kind == action::put_signal) {
     out.bytes = std::min(out.bytes, large_put_bytes_);
     if (out.bytes > usual_bytes_max_) out.slot = small_slots;
   }
@@ -229,13 +229,13 @@ std::vector<std::byte> script::final_region(std::uint32_t rank, std::uint32_t re
   std::vector<std::byte> out(region_bytes());
   for (const plan& each : plans_) {
     if (each.peer != rank || each.region != region) continue;
-    if (each.what == action::put || each.what == action::put_signal) {
-      fill(std::span{out}.subspan(place_of(each), each.bytes), each.key);
-    } else if (each.what == action::own_atomic) {
+    if (each.kind == action::put || each.kind == action::put_signal) {
+      fill(std::span{out}.subspan(offset_of(each), each.bytes), each.key);
+    } else if (each.kind == action::own_atomic) {
       const std::size_t at = own_word_at(each.source, each.thread, is_wide(each));
       const std::uint64_t old = load_word(out, at);
       store<std::uint64_t>(out, at, combine(own_atomic(each, old), old));
-    } else if (each.what == action::shared_atomic) {
+    } else if (each.kind == action::shared_atomic) {
       const std::size_t at = shared_word_at(shared_word(each));
       store<std::uint64_t>(out, at, load_word(out, at) + shared_operand(each));
     }

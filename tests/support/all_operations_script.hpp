@@ -55,7 +55,7 @@ enum class receipt : std::uint8_t {
 
 /// One operation.
 struct plan {
-  action what;
+  action kind;
   std::uint32_t source, thread, number;  // whose it is
   std::uint32_t peer;
   std::size_t bytes;
@@ -71,7 +71,7 @@ struct plan {
 
   /// Of a send: whether its receive is announced to it.
   [[nodiscard]] bool is_receiver_first() const noexcept {
-    return what == action::send && policy == match_policy::rank_tag && how != receipt::probed && number % 3 == 0;
+    return kind == action::send && policy == match_policy::rank_tag && how != receipt::probed && number % 3 == 0;
   }
 
   /// Says all of it: the source in 16 bits, the thread in 16, the number in 32.
@@ -89,7 +89,7 @@ struct atomic_plan {
 };
 
 /// What a word of a thread's own becomes.
-[[nodiscard]] std::uint64_t combine(const atomic_plan& what, std::uint64_t old) noexcept;
+[[nodiscard]] std::uint64_t combine(const atomic_plan& change, std::uint64_t old) noexcept;
 
 /// Everything that is going to be done, and where in the regions.
 class script {
@@ -120,7 +120,7 @@ class script {
   [[nodiscard]] std::size_t area_at(std::uint32_t source, std::uint32_t thread) const noexcept;
   [[nodiscard]] std::size_t area_bytes() const noexcept { return slot_at(slots); }
   [[nodiscard]] std::size_t slot_at(std::uint32_t slot) const noexcept;  // in the area
-  [[nodiscard]] std::size_t place_of(const plan& of) const noexcept {
+  [[nodiscard]] std::size_t offset_of(const plan& of) const noexcept {
     return area_at(of.source, of.thread) + slot_at(of.slot) + of.offset;
   }
   [[nodiscard]] std::size_t own_word_at(std::uint32_t source, std::uint32_t thread, bool wide) const noexcept;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::byte untouched{0xee};
 constexpr std::byte gone{0xdd};
-constexpr std::size_t under_way_max = 24;
+constexpr std::size_t pending_max = 24;
 constexpr std::size_t kept_max = 12;
 
 }  // namespace
@@ -33,8 +33,8 @@ void worker::run() {
     step(each);
     dev_.progress();
     serve();
-    if (under_way_.size() > under_way_max) {
-      until(&each, "too much stays under way", [&] { return under_way_.size() <= under_way_max / 2; });
+    if (pending_.size() > pending_max) {
+      until(&each, "too much stays under way", [&] { return pending_.size() <= pending_max / 2; });
     }
   }
   const auto all_seen = [&] {
@@ -45,7 +45,7 @@ void worker::run() {
     return true;
   };
   until(nullptr, "not everything that was posted is complete",
-        [&] { return under_way_.empty() && receiver_.is_through() && to_tell_.empty() && all_seen(); });
+        [&] { return pending_.empty() && receiver_.is_through() && to_tell_.empty() && all_seen(); });
   dev_.flush();
   until(nullptr, "not everything has come", [&] { return rank_.everything_came() && to_tell_.empty(); });
   while (!kept_.empty()) give_back_oldest();
@@ -55,7 +55,7 @@ void worker::run() {
 }
 
 void worker::step(const plan& of) {
-  switch (of.what) {
+  switch (of.kind) {
     case action::am: return send_am(of);
     case action::send:
     case action::ordered_send: return send(of);
@@ -70,10 +70,10 @@ void worker::step(const plan& of) {
   }
 }
 
-std::unique_ptr<worker::outgoing> worker::make(const plan& of, operation what, bool filled) const {
+std::unique_ptr<worker::outgoing> worker::make(const plan& of, operation kind, bool filled) const {
   auto out = std::make_unique<outgoing>();
   out->of = &of;
-  out->what = what;
+  out->kind = kind;
   if (!filled) return out;
   out->bytes.resize(of.bytes);
   fill(out->bytes, of.key);
@@ -84,8 +84,8 @@ std::unique_ptr<worker::outgoing> worker::make(const plan& of, operation what, b
 }
 
 template <class Post>
-void worker::post(std::unique_ptr<outgoing> what, Post once) {
-  outgoing& message = *what;
+void worker::post(std::unique_ptr<outgoing> made, Post once) {
+  outgoing& message = *made;
   const plan& of = *message.of;
   status answer = status::retry(shortage::none);
   until(&of, "was answered with retry for a minute", [&] {
@@ -108,7 +108,7 @@ void worker::post(std::unique_ptr<outgoing> what, Post once) {
     return;
   }
   ++counts_.posted;
-  under_way_.emplace(&message, std::move(what));
+  pending_.emplace(&message, std::move(made));
 }
 
 void worker::send_am(const plan& of) {
@@ -126,7 +126,7 @@ void worker::send_am(const plan& of) {
 }
 
 void worker::send(const plan& of) {
-  const bool ordered = of.what == action::ordered_send;
+  const bool ordered = of.kind == action::ordered_send;
   const bool of_thread = ordered && thread_ % 2 == 1;
   post(make(of, operation::send, true), [&](outgoing& message) {
     const post_send_options options{.tag = ordered && !of_thread ? thread_ : of.tag(),
@@ -147,7 +147,7 @@ worker::slot& worker::use_slot(const plan& of, bool is_put) {
   const flag& unseen = rank_.unseen(thread_, of.peer, of.region, of.slot);
   until(&of, "its place stays in use",
         [&] { return at.puts == 0 && (!is_put || at.gets == 0) && !unseen.is_raised(); });
-  if (at.undelivered && at.last->what == action::put_signal) at.undelivered = false;  // the peer has seen it
+  if (at.undelivered && at.last->kind == action::put_signal) at.undelivered = false;  // the peer has seen it
   if (at.undelivered) flush(of, false);
   return at;
 }
@@ -157,12 +157,12 @@ void worker::put(const plan& of) {
   at.last = &of;
   at.undelivered = true;
   ++at.puts;
-  auto what = make(of, operation::put, true);
-  what->at = &at;
-  const bool signals = of.what == action::put_signal;
+  auto made = make(of, operation::put, true);
+  made->at = &at;
+  const bool signals = of.kind == action::put_signal;
   if (signals) rank_.unseen(thread_, of.peer, of.region, of.slot).raise();
-  const remote_buffer to{rank_.handle(of.peer, of.region), rank_.plans().place_of(of)};
-  post(std::move(what), [&](outgoing& message) {
+  const remote_buffer to{rank_.handle(of.peer, of.region), rank_.plans().offset_of(of)};
+  post(std::move(made), [&](outgoing& message) {
     post_put_options options{.tag = of.tag(),
                              .complete_at = of.delivered ? completion_level::delivered : completion_level::local,
                              .device = of.device,
@@ -179,25 +179,25 @@ void worker::put(const plan& of) {
 void worker::get(const plan& of) {
   slot& at = use_slot(of, false);
   ++at.gets;
-  auto what = make(of, operation::get, false);
-  what->at = &at;
-  what->got = at.last;
-  what->got_bytes = of.bytes;
-  std::uint64_t place = rank_.plans().place_of(of) - of.offset;
+  auto made = make(of, operation::get, false);
+  made->at = &at;
+  made->got = at.last;
+  made->got_bytes = of.bytes;
+  std::uint64_t offset = rank_.plans().offset_of(of) - of.offset;
   if (at.last != nullptr) {
-    what->got_from = of.key % (std::min(at.last->bytes, rank_.plans().usual_bytes_max()) + 1);
-    what->got_bytes = std::min(of.bytes, at.last->bytes - what->got_from);
-    place += at.last->offset + what->got_from;
+    made->got_from = of.key % (std::min(at.last->bytes, rank_.plans().usual_bytes_max()) + 1);
+    made->got_bytes = std::min(of.bytes, at.last->bytes - made->got_from);
+    offset += at.last->offset + made->got_from;
   }
-  what->bytes.assign(what->got_bytes + 8, untouched);
-  const remote_buffer from{rank_.handle(of.peer, of.region), place};
-  post(std::move(what), [&](outgoing& message) {
+  made->bytes.assign(made->got_bytes + 8, untouched);
+  const remote_buffer from{rank_.handle(of.peer, of.region), offset};
+  post(std::move(made), [&](outgoing& message) {
     post_get_options options{.tag = of.tag(),
                              .device = of.device,
                              .context = &message,
                              .allow_done = of.allow_done,
                              .allow_retry = of.allow_retry};
-    if (of.what == action::get_signal) options.signal = {{rank_.id_of(id::signals)}};
+    if (of.kind == action::get_signal) options.signal = {{rank_.id_of(id::signals)}};
     return dev_.post_get(of.peer, buffer_ref{message.bytes.data(), message.got_bytes}, from, completed_, options);
   });
 }
@@ -207,12 +207,12 @@ void worker::own_atomic(const plan& of) {
   word& at = words_[(std::size_t{of.peer} * 2 + of.region) * 2 + (wide ? 1 : 0)];
   until(&of, "its word stays in use", [&] { return !at.is_busy; });
   const atomic_plan change = script::own_atomic(of, at.value);
-  auto what = make(of, operation::atomic, false);
-  what->changed = &at;
-  what->old = at.value;
+  auto made = make(of, operation::atomic, false);
+  made->changed = &at;
+  made->old = at.value;
   at.is_busy = true;
   at.value = combine(change, at.value);
-  const remote_buffer place{rank_.handle(of.peer, of.region), rank_.plans().own_word_at(of.source, of.thread, wide)};
+  const remote_buffer target{rank_.handle(of.peer, of.region), rank_.plans().own_word_at(of.source, of.thread, wide)};
   const auto post_as = [&](outgoing& message, auto operand, auto* result) {
     using number = decltype(operand);
     const post_atomic_options<number> options{
@@ -223,9 +223,9 @@ void worker::own_atomic(const plan& of) {
         .context = &message,
         .allow_done = of.allow_done,
         .allow_retry = of.allow_retry};
-    return dev_.post_atomic(of.peer, change.op, operand, place, completed_, options);
+    return dev_.post_atomic(of.peer, change.op, operand, target, completed_, options);
   };
-  post(std::move(what), [&](outgoing& message) {
+  post(std::move(made), [&](outgoing& message) {
     if (wide) return post_as(message, change.operand, &message.result);
     // The low half, on the machines that there are.
     return post_as(message, static_cast<std::uint32_t>(change.operand),
@@ -234,7 +234,7 @@ void worker::own_atomic(const plan& of) {
 }
 
 void worker::shared_atomic(const plan& of) {
-  const remote_buffer place{rank_.handle(of.peer, of.region), rank_.plans().shared_word_at(script::shared_word(of))};
+  const remote_buffer target{rank_.handle(of.peer, of.region), rank_.plans().shared_word_at(script::shared_word(of))};
   post(make(of, operation::atomic, false), [&](outgoing& message) {
     const post_atomic_options<std::uint64_t> options{
         .result = of.as_list ? &message.result : nullptr,
@@ -243,7 +243,7 @@ void worker::shared_atomic(const plan& of) {
         .context = &message,
         .allow_done = of.allow_done,
         .allow_retry = of.allow_retry};
-    return dev_.post_atomic(of.peer, atomic_op::fetch_add, script::shared_operand(of), place, completed_, options);
+    return dev_.post_atomic(of.peer, atomic_op::fetch_add, script::shared_operand(of), target, completed_, options);
   });
 }
 
@@ -264,55 +264,57 @@ void worker::flush(const plan& of, bool everybody) {
 }
 
 // A post is complete.
-void worker::finish(outgoing& what) {
-  const plan& of = *what.of;
-  if (what.what == operation::put) {
-    --what.at->puts;
-    if (of.delivered) what.at->undelivered = false;
-  } else if (what.what == operation::get) {
-    --what.at->gets;
-    check_got(what);
-  } else if (what.changed != nullptr) {
-    what.changed->is_busy = false;
-    if (what.result != what.old) rank_.fail(&of, fmt::format("found {:#x} instead of {:#x}", what.result, what.old));
+void worker::finish(outgoing& message) {
+  const plan& of = *message.of;
+  if (message.kind == operation::put) {
+    --message.at->puts;
+    if (of.delivered) message.at->undelivered = false;
+  } else if (message.kind == operation::get) {
+    --message.at->gets;
+    check_got(message);
+  } else if (message.changed != nullptr) {
+    message.changed->is_busy = false;
+    if (message.result != message.old)
+      rank_.fail(&of, fmt::format("found {:#x} instead of {:#x}", message.result, message.old));
   }
 }
 
-void worker::check_got(const outgoing& what) const {
-  const auto got = std::span{what.bytes}.first(what.got_bytes);
-  if (what.got == nullptr) {
-    rank_.require(std::ranges::all_of(got, [](std::byte b) { return b == std::byte{}; }), what.of, "got no zeroes");
-  } else if (const auto wrong = first_wrong(got, what.got->key, what.got_from)) {
-    rank_.fail(what.of, fmt::format("got a wrong byte {} of {} from byte {} on of what operation {} had put", *wrong,
-                                    got.size(), what.got_from, what.got->number));
+void worker::check_got(const outgoing& message) const {
+  const auto got = std::span{message.bytes}.first(message.got_bytes);
+  if (message.got == nullptr) {
+    rank_.require(std::ranges::all_of(got, [](std::byte b) { return b == std::byte{}; }), message.of, "got no zeroes");
+  } else if (const auto wrong = first_wrong(got, message.got->key, message.got_from)) {
+    rank_.fail(message.of, fmt::format("got a wrong byte {} of {} from byte {} on of what operation {} had put", *wrong,
+                                       got.size(), message.got_from, message.got->number));
   }
-  const auto rest = std::span{what.bytes}.subspan(what.got_bytes);
-  rank_.require(std::ranges::all_of(rest, [](std::byte b) { return b == untouched; }), what.of, "got too much");
+  const auto rest = std::span{message.bytes}.subspan(message.got_bytes);
+  rank_.require(std::ranges::all_of(rest, [](std::byte b) { return b == untouched; }), message.of, "got too much");
 }
 
 template <class Condition>
-void worker::until(const plan* of, const char* what, Condition done) {
+void worker::until(const plan* of, const char* description, Condition done) {
   const bool is_done = eventually(dev_, [&] {
     if (done()) return true;
     serve();
     return false;
   });
   if (is_done) return;
-  rank_.fail(
-      of, fmt::format("thread {}: {} (of messages and signals {} of {} came; {} posts under way, {} to tell; {})",
-                      thread_, what, rank_.arrived_count(), rank_.expected_count(), under_way_.size(), to_tell_.size(),
-                      receiver_.missing()));
+  rank_.fail(of,
+             fmt::format("thread {}: {} (of messages and signals {} of {} came; {} posts under way, {} to tell; {})",
+                         thread_, description, rank_.arrived_count(), rank_.expected_count(), pending_.size(),
+                         to_tell_.size(), receiver_.missing()));
 }
 
 void worker::serve() {
   receiver_.serve();
   while (auto record = completed_.pop()) {
-    const auto node = under_way_.extract(static_cast<const outgoing*>(record->context()));
+    const auto node = pending_.extract(static_cast<const outgoing*>(record->context()));
     rank_.require(!node.empty(), nullptr, "something was completed that is not under way");
-    outgoing& what = *node.mapped();
-    if (record->error() != errc::none) rank_.fail(what.of, fmt::format("failed: {}", name_of(record->error())));
-    rank_.require(record->operation() == what.what && record->peer() == what.of->peer, what.of, "is another operation");
-    finish(what);
+    outgoing& message = *node.mapped();
+    if (record->error() != errc::none) rank_.fail(message.of, fmt::format("failed: {}", name_of(record->error())));
+    rank_.require(record->operation() == message.kind && record->peer() == message.of->peer, message.of,
+                  "is another operation");
+    finish(message);
   }
   for (int i = 0; i < 4; ++i) {
     auto got = rank_.queued().pop();
@@ -333,7 +335,7 @@ void worker::take_signals() {
     const auto got = rank_.signals().pop();
     if (!got) break;
     const plan& of = rank_.check_signal(*got);
-    if (of.what == action::put_signal) to_tell_.push_back(&of);
+    if (of.kind == action::put_signal) to_tell_.push_back(&of);
     rank_.arrived(of);
   }
   if (to_tell_.empty()) return;

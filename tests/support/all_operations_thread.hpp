@@ -34,7 +34,7 @@ class worker {
   // A post under way.
   struct outgoing {
     const plan* of;
-    operation what;
+    operation kind;
     std::vector<std::byte> bytes;
     std::array<const_buffer_ref, 3> pieces;
     slot* at = nullptr;
@@ -57,15 +57,15 @@ class worker {
   /// Waits until nothing is under way that may not be at the same time as a put into, or a get from, the slot.
   slot& use_slot(const plan& of, bool is_put);
 
-  [[nodiscard]] std::unique_ptr<outgoing> make(const plan& of, operation what, bool filled) const;
+  [[nodiscard]] std::unique_ptr<outgoing> make(const plan& of, operation kind, bool filled) const;
   /// Posts by `once`, a function of the message, until it is taken.
   template <class Post>
-  void post(std::unique_ptr<outgoing> what, Post once);
-  void finish(outgoing& what);
-  void check_got(const outgoing& what) const;
+  void post(std::unique_ptr<outgoing> made, Post once);
+  void finish(outgoing& message);
+  void check_got(const outgoing& message) const;
 
   template <class Condition>
-  void until(const plan* of, const char* what, Condition done);
+  void until(const plan* of, const char* description, Condition done);
   void serve();
   void take_signals();
   void give_back_oldest();
@@ -82,7 +82,7 @@ class worker {
   dice random_;
   receiver receiver_;
   completion_queue completed_;
-  std::unordered_map<const outgoing*, std::unique_ptr<outgoing>> under_way_;
+  std::unordered_map<const outgoing*, std::unique_ptr<outgoing>> pending_;
   std::vector<slot> slots_;
   std::vector<word> words_;
   std::deque<completion_record> kept_;

@@ -86,12 +86,12 @@ TEST(completion_queue, says_whether_it_is_empty) {
 
 TEST(attributes, of_engines_regions_and_devices) {
   test::local_job{1}.run([](runtime& rt) {
-    const matching_engine plain{rt, {.id = 5}}, ordered{rt, {.ordered = true}};
+    const matching_engine unordered{rt, {.id = 5}}, ordered{rt, {.ordered = true}};
     const match_key_function by_tag = [](std::uint32_t, std::uint64_t tag) noexcept { return tag; };
     const matching_engine keyed{rt, {.make_key = by_tag}};
-    EXPECT_EQ(plain.id(), 5U);
-    EXPECT_FALSE(plain.is_ordered());
-    EXPECT_EQ(plain.make_key(), nullptr);
+    EXPECT_EQ(unordered.id(), 5U);
+    EXPECT_FALSE(unordered.is_ordered());
+    EXPECT_EQ(unordered.make_key(), nullptr);
     EXPECT_TRUE(ordered.is_ordered());
     EXPECT_EQ(ordered.make_key(), nullptr);
     EXPECT_FALSE(keyed.is_ordered());

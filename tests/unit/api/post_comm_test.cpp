@@ -62,25 +62,25 @@ class rank {
 
   // Posts the row; it completes here as `what`, with the context that it was given.
   template <class Buffer>
-  void post_row(direction way, Buffer buffer, weft::post_comm_options options, operation what) {
+  void post_row(direction toward, Buffer buffer, weft::post_comm_options options, operation expected) {
     options.tag = tag;
     options.context = &bytes;
     options.allow_done = false;
-    EXPECT_TRUE(post(dev(), [&] { return dev().post_comm(way, 1, buffer, local, options); }).is_posted());
+    EXPECT_TRUE(post(dev(), [&] { return dev().post_comm(toward, 1, buffer, local, options); }).is_posted());
     const auto done = next(local);
-    EXPECT_EQ(done.operation(), what);
+    EXPECT_EQ(done.operation(), expected);
     EXPECT_EQ(done.error(), weft::errc::none);
     EXPECT_EQ(done.context(), &bytes);
   }
 
   // The peer's completion object is told of the row, as `what`.
-  void expect_notified(operation what) {
+  void expect_notified(operation expected) {
     const auto got = next(inbox);
-    EXPECT_EQ(got.operation(), what);
+    EXPECT_EQ(got.operation(), expected);
     EXPECT_EQ(got.source(), 0U);
     EXPECT_EQ(got.tag(), tag);
     EXPECT_EQ(got.bytes(), bytes);
-    if (what == operation::message) {
+    if (expected == operation::message) {
       EXPECT_TRUE(std::ranges::equal(got.data(), pattern(bytes, 1)));
     }
   }

@@ -246,8 +246,8 @@ void look_before_each_pop(Queue& queue) {
 
 // Joined, so that its slot is free again.
 template <class Function>
-void in_another_thread(Function what) {
-  std::thread(what).join();
+void in_another_thread(Function body) {
+  std::thread(body).join();
 }
 
 TEST(laned_queue, holds_exactly_its_capacity_of_one_thread) { fill_and_empty<laned_queue<record>>(); }

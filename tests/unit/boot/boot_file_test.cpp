@@ -272,8 +272,8 @@ TEST_F(boot_file, a_rank_says_what_it_waited_for_though_another_one_is_looking) 
   for (const std::uint32_t rank : {0U, 1U}) {
     std::string text;
     std::jthread waiting{[&] { text = refusal(rank, 2, 300ms); }};
-    const std::string place = fmt::format("rank-{}.lock", rank);
-    EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / place); }));
+    const std::string lock_file = fmt::format("rank-{}.lock", rank);
+    EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / lock_file); }));
     {
       weft::boot::private_directory same{directory_.string()};
       const auto now = weft::base::clock::now();

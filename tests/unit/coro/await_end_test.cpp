@@ -142,9 +142,9 @@ TEST(run_loop_end, is_left_to_the_handle_by_a_task_that_is_destroyed) {
       for (int i = 0; i < looks; ++i) co_await loop.schedule();
       throw std::runtime_error{"enough"};
     };
-    const auto begin_to_end = [&](auto& what) {
+    const auto begin_to_end = [&](auto& ending) {
       const auto ends = [&]() -> task<> {
-        co_await loop.end(what);
+        co_await loop.end(ending);
         ADD_FAILURE() << "it was destroyed before";
       };
       loop.spawn(fails());

@@ -25,18 +25,18 @@ TEST(run_loop, awaits_flushes_and_barriers) {
       std::vector<std::uint64_t> values(rt.size());
       int ended = 0;
       const auto pass = [&]() -> task<> {
-        for (std::uint64_t turn = 1; turn <= 20; ++turn) {
+        for (std::uint64_t round = 1; round <= 20; ++round) {
           co_await loop.barrier();
           for (std::uint32_t to = 0; to < rt.size(); ++to) {
-            values[to] = turn * 100 + rt.rank();
+            values[to] = round * 100 + rt.rank();
             const completion_record put = co_await loop.post_put(to, std::as_bytes(std::span{&values[to], 1}),
                                                                  {regions[to], 8 * std::uint64_t{rt.rank()}});
             EXPECT_EQ(put.error(), errc::none);
-            if (turn % 2 == 0) co_await loop.flush(to);
+            if (round % 2 == 0) co_await loop.flush(to);
           }
           co_await loop.flush();
           co_await loop.barrier();
-          for (std::uint32_t from = 0; from < rt.size(); ++from) EXPECT_EQ(mine[from], turn * 100 + from);
+          for (std::uint32_t from = 0; from < rt.size(); ++from) EXPECT_EQ(mine[from], round * 100 + from);
         }
         ++ended;
       };

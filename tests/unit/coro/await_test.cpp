@@ -425,31 +425,31 @@ TEST(task, that_is_destroyed_goes_when_nothing_refers_to_it) {
     counter taken{rt};
     const auto arrivals = rt.register_completion(taken, {.id = 1});
     int gone = 0;
-    const auto inner = [&](int what) -> task<> {
+    const auto inner = [&](int awaited) -> task<> {
       const says_when_it_goes mark{gone};
       std::vector<std::byte> buffer(100'000, std::byte{5});
-      if (what == 0) require(co_await loop.post_recv(0, buffer, {.tag = 9}));
-      if (what == 1) {
+      if (awaited == 0) require(co_await loop.post_recv(0, buffer, {.tag = 9}));
+      if (awaited == 1) {
         require(co_await loop.post_am(0, {1}, buffer, {.complete_at = completion_level::delivered}));
       }
-      if (what == 2) {
+      if (awaited == 2) {
         EXPECT_FALSE(co_await loop.wait(inbox));
       }
-      if (what == 3) co_await never;
+      if (awaited == 3) co_await never;
       ADD_FAILURE() << "was destroyed";
     };
-    const auto outer = [&](int what) -> task<> {
+    const auto outer = [&](int awaited) -> task<> {
       const says_when_it_goes mark{gone};
-      co_await inner(what);
+      co_await inner(awaited);
     };
-    for (int what = 0; what < 4; ++what) {
+    for (int awaited = 0; awaited < 4; ++awaited) {
       gone = 0;
       loop.spawn(fail());  // ends the run, so that the other one is dropped
-      EXPECT_THROW(loop.run(outer(what)), std::runtime_error);
-      if (what == 1) {
+      EXPECT_THROW(loop.run(outer(awaited)), std::runtime_error);
+      if (awaited == 1) {
         EXPECT_EQ(gone, 0) << "its message is still being fetched";
       }
-      if (what == 3) never.set();
+      if (awaited == 3) never.set();
       EXPECT_TRUE(test::eventually(dev, [&] {
         loop.run_ready();
         return gone == 2;

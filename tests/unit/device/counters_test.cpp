@@ -64,27 +64,27 @@ TEST(counters, tell_what_was_posted_and_what_has_arrived) {
 
 // Two ranks that call progress only when it is their turn, so that it is known who copies.
 TEST(copy_counters, tell_that_sender_and_receiver_copied_a_long_message_together) {
-  test::tally<int> turn;
+  test::tally<int> step;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
     counter local{rt};
     std::vector<std::byte> bytes(std::size_t{8} << 20, std::byte{1});
-    const auto begin_turn = [&](int wanted) { ASSERT_TRUE(test::eventually([&] { return turn.value() == wanted; })); };
+    const auto begin_step = [&](int wanted) { ASSERT_TRUE(test::eventually([&] { return step.value() == wanted; })); };
     const auto call_progress = [&] {
       for (int i = 0; i < 3; ++i) dev.progress();
-      turn.add();
+      step.add();
     };
     rt.barrier();
     if (rt.rank() == 0) {
       static_cast<void>(test::post(dev, [&] { return dev.post_send(1, std::span{bytes}, local); }));
-      turn.add();
-      begin_turn(2);
+      step.add();
+      begin_step(2);
       call_progress();
     } else {
-      begin_turn(1);
+      begin_step(1);
       static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, std::span{bytes}, local); }));
       call_progress();  // some pieces of the message, not all
-      begin_turn(3);
+      begin_step(3);
       EXPECT_EQ(local.value(), 0U);
     }
     EXPECT_TRUE(test::eventually(dev, [&] { return local.value() == 1; }));

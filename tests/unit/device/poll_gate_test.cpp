@@ -60,14 +60,14 @@ TEST(poll_gate, is_handed_to_who_waits_for_a_turn) {
 }
 
 TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_the_time) {
-  constexpr unsigned threads = 3, turns = 200;
+  constexpr unsigned threads = 3, entries = 200;
   poll_gate gate{true};
-  std::uint64_t plain = 0;  // as a sanitizer sees it
+  std::uint64_t nonatomic = 0;  // whose races a sanitizer sees
   test::tally<unsigned> going{threads};
   std::jthread poller{[&] {
     while (going.value() != 0) {
       if (!gate.try_enter()) continue;
-      ++plain;
+      ++nonatomic;
       gate.leave();
     }
   }};
@@ -75,16 +75,16 @@ TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_th
     std::vector<std::jthread> waiting;
     for (unsigned i = 0; i < threads; ++i) {
       waiting.emplace_back([&] {
-        for (unsigned n = 0; n < turns; ++n) {
+        for (unsigned n = 0; n < entries; ++n) {
           const poll_gate::scoped_entry inside{gate};
-          ++plain;
+          ++nonatomic;
         }
         going.subtract();
       });
     }
   }
   poller.join();
-  EXPECT_GE(plain, threads * turns);
+  EXPECT_GE(nonatomic, threads * entries);
   EXPECT_TRUE(gate.try_enter());
 }
 

@@ -30,7 +30,7 @@ TEST(fiber_local, each_fiber_has_its_own_until_it_ends) {
     all.push_back(fibers.spawn([&, i] {
       EXPECT_EQ(mine->value, 0U);
       mine->value = i;
-      for (int turn = 0; turn < 3; ++turn) {
+      for (int round = 0; round < 3; ++round) {
         this_fiber::yield();
         EXPECT_EQ(mine->value, i);
       }

@@ -47,7 +47,7 @@ TEST(fiber, of_one_worker_take_turns_and_run_one_at_a_time) {
         std::vector<fiber> all;
         for (int i = 0; i < 100; ++i) {
           all.push_back(fibers.spawn([&, i] {
-            for (int turn = 0; turn < 3; ++turn) {
+            for (int round = 0; round < 3; ++round) {
               order.push_back(i);
               this_fiber::yield();
             }
@@ -56,11 +56,11 @@ TEST(fiber, of_one_worker_take_turns_and_run_one_at_a_time) {
       })
       .join();
   ASSERT_EQ(order.size(), 300U);
-  std::array<int, 100> last_turn_of{};
+  std::array<int, 100> last_round_of{};
   for (std::size_t at = 0; at < order.size(); ++at) {
     // Nobody is a whole round ahead of another one.
-    const int turn = ++last_turn_of[static_cast<std::size_t>(order[at])];
-    EXPECT_LE(turn, static_cast<int>(at / 100) + 2) << at;
+    const int round = ++last_round_of[static_cast<std::size_t>(order[at])];
+    EXPECT_LE(round, static_cast<int>(at / 100) + 2) << at;
   }
 }
 
@@ -233,7 +233,7 @@ TEST(fiber, keeps_its_stack_and_floating_point_numbers_over_switches) {
     all.push_back(fibers.spawn([i] {
       std::array<double, 100> numbers;
       for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = i + 0.25 * static_cast<double>(k);
-      for (int turn = 0; turn < 10; ++turn) {
+      for (int round = 0; round < 10; ++round) {
         this_fiber::yield();
         for (std::size_t k = 0; k < numbers.size(); ++k) ASSERT_EQ(numbers[k], i + 0.25 * static_cast<double>(k));
       }

@@ -21,11 +21,11 @@ namespace {
 
 constexpr wait_options long_enough{.timeout = std::chrono::seconds{60}};
 
-void run_once(device& dev, graph& what, counter& ended) {
+void run_once(device& dev, graph& started, counter& ended) {
   const std::uint64_t before = ended.value();
-  what.start(ended);
+  started.start(ended);
   ASSERT_TRUE(dev.wait(ended, before + 1, long_enough));
-  EXPECT_FALSE(what.is_running());
+  EXPECT_FALSE(started.is_running());
 }
 
 TEST(graph, runs_its_nodes_in_an_order_that_its_edges_allow) {
@@ -34,7 +34,7 @@ TEST(graph, runs_its_nodes_in_an_order_that_its_edges_allow) {
     counter ended{rt};
     graph diamond{dev};
     std::vector<int> order;
-    const auto note = [&](int what) { return diamond.add([&order, what] { order.push_back(what); }); };
+    const auto note = [&](int step) { return diamond.add([&order, step] { order.push_back(step); }); };
     const graph_node top = note(0), left = note(1), right = note(2), bottom = note(3);
     diamond.add_edge(left, bottom);
     diamond.add_edge(right, bottom);
@@ -364,14 +364,14 @@ TEST(graph, runs_each_node_once_among_threads) {
     test::tally<std::uint32_t> round;
     test::tally<std::uint32_t> wrong;
     test::tally<> tries;
-    std::vector<test::published<completion*>> under_way(layers * width);
+    std::vector<test::published<completion*>> pending(layers * width);
     for (std::uint32_t i = 0; i < layers * width; ++i) {
       const graph_node made = web.add_post([&, i](completion& local) {
         if (tries.add() % 3 == 0) return status::retry(shortage::ring);
         for (const std::uint32_t each : before[i]) wrong.add(runs[each].value() != round.value() + 1);
         wrong.add(runs[i].add() != round.value());
         if (i % 4 < 2) return status::done();
-        under_way[i].publish(&local);
+        pending[i].publish(&local);
         return status::posted(1);
       });
       for (std::uint32_t k = 0; i >= width && k < 3; ++k) {
@@ -387,7 +387,7 @@ TEST(graph, runs_each_node_once_among_threads) {
         while (!stop.is_raised()) {
           bool has_found = false;
           for (std::uint32_t i = t; i < layers * width; i += 2) {
-            completion* const local = under_way[i].take();
+            completion* const local = pending[i].take();
             if (local == nullptr) continue;
             has_found = true;
             wrong.add(local->signal(completion_record{}) != completion::answer::taken);

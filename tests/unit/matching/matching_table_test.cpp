@@ -259,7 +259,7 @@ TEST(matching_table, a_locked_bucket_answers_busy_and_nothing_has_happened) {
 }
 
 // One list for all, searched from its start.
-class plain_matcher {
+class reference_matcher {
  public:
   item* insert(item& mine) {
     if (item* found = take(mine.key, mine.side == match_side::send ? match_side::receive : match_side::send)) {
@@ -291,7 +291,7 @@ class plain_matcher {
 void compare_with_a_plain_matcher(std::uint64_t seed, std::uint32_t buckets, std::uint32_t overflow, unsigned steps) {
   std::mt19937_64 random{seed};
   matching_table table{buckets, overflow, 1};
-  plain_matcher plain;
+  reference_matcher reference;
   std::vector<item> items(64);
   std::vector<item*> free;
   for (item& each : items) free.push_back(&each);
@@ -306,7 +306,7 @@ void compare_with_a_plain_matcher(std::uint64_t seed, std::uint32_t buckets, std
     if (choice < 11 && !free.empty()) {
       item& mine = *free.back();
       mine.set((random() & 1) != 0 ? match_side::send : match_side::receive, any_key());
-      item* expected = plain.insert(mine);
+      item* expected = reference.insert(mine);
       ASSERT_EQ(insert(table, mine, found), expected == nullptr ? match_result::inserted : match_result::matched);
       ASSERT_EQ(found, expected) << "step " << step;
       if (expected != nullptr) {
@@ -316,18 +316,18 @@ void compare_with_a_plain_matcher(std::uint64_t seed, std::uint32_t buckets, std
       }
     } else if (choice < 13) {
       const match_key key = any_key();
-      item* expected = plain.take(key, match_side::send);
+      item* expected = reference.take(key, match_side::send);
       ASSERT_EQ(table.take(key, match_side::send, found), expected ? match_result::matched : match_result::none);
       ASSERT_EQ(found, expected) << "step " << step;
       if (expected != nullptr) free.push_back(expected);
     } else {
       item& chosen = items[random() % items.size()];
-      const bool expected = plain.remove(chosen);
+      const bool expected = reference.remove(chosen);
       ASSERT_EQ(table.remove(chosen), expected ? match_result::removed : match_result::none) << "step " << step;
       if (expected) free.push_back(&chosen);
     }
   }
-  ASSERT_EQ(table.count().sends + table.count().receives, plain.size());
+  ASSERT_EQ(table.count().sends + table.count().receives, reference.size());
 }
 
 TEST(matching_table, does_what_a_plain_sequential_matcher_does) {

@@ -272,9 +272,9 @@ TEST_F(ordered_matching_test, whoever_comes_while_somebody_is_inside_is_told_to_
 }
 
 // Two lists, searched from their starts, and the numbers of early messages.
-class plain_engine {
+class reference_engine {
  public:
-  explicit plain_engine(std::uint32_t sources, std::uint32_t first_sequence) : next_(sources, first_sequence) {}
+  explicit reference_engine(std::uint32_t sources, std::uint32_t first_sequence) : next_(sources, first_sequence) {}
 
   std::vector<ordered_message*> arrive(ordered_message& message) {
     early_.push_back(&message);
@@ -341,7 +341,7 @@ class comparison {
       : random_{seed},
         first_sequence_{(random_() & 1) != 0 ? 0 : 0u - 500u},
         engine_{sources, 1u << random_() % 6, first_sequence_},
-        plain_{sources, first_sequence_},
+        reference_{sources, first_sequence_},
         sent_(sources, first_sequence_),
         tags_{1 + random_() % 4},
         window_{1 + random_() % 20},
@@ -366,7 +366,7 @@ class comparison {
   void compare_counts() {
     ordered_counts counts;
     ASSERT_TRUE(engine_.try_count(counts));
-    const ordered_counts expected = plain_.count();
+    const ordered_counts expected = reference_.count();
     EXPECT_EQ(counts.early, expected.early);
     EXPECT_EQ(counts.messages, expected.messages);
     EXPECT_EQ(counts.receives, expected.receives);
@@ -380,26 +380,26 @@ class comparison {
     return make_match_key(1, policy, static_cast<std::uint32_t>(random_() % sources), random_() % tags_);
   }
 
-  // One of those under way; so many are under way where there are nodes.
+  // One of the messages in flight, of which there are `window_` while there are free messages.
   ordered_message* next_arrival() {
-    while (under_way_.size() < window_ && !free_messages_.empty()) {
+    while (in_flight_.size() < window_ && !free_messages_.empty()) {
       ordered_message* message = free_messages_.back();
       free_messages_.pop_back();
       const auto source = static_cast<std::uint32_t>(random_() % sources);
       name(*message, source, random_() % tags_, sent_[source]++);
-      under_way_.push_back(message);
+      in_flight_.push_back(message);
     }
-    if (under_way_.empty()) return nullptr;
-    std::swap(under_way_[random_() % under_way_.size()], under_way_.back());
-    ordered_message* out = under_way_.back();
-    under_way_.pop_back();
+    if (in_flight_.empty()) return nullptr;
+    std::swap(in_flight_[random_() % in_flight_.size()], in_flight_.back());
+    ordered_message* out = in_flight_.back();
+    in_flight_.pop_back();
     return out;
   }
 
   void arrive() {
     ordered_message* message = next_arrival();
     if (message == nullptr) return;
-    std::vector<ordered_message*> expected = plain_.arrive(*message);
+    std::vector<ordered_message*> expected = reference_.arrive(*message);
     const bool is_matched = !expected.empty() && expected.front() == message;
     matched_messages released;
     match_node* receive = nullptr;
@@ -407,7 +407,7 @@ class comparison {
     if ((random_() & 1) != 0) result = engine_.try_match(message->key, message->sequence, receive, released);
     if (result == match_result::matched) {
       ASSERT_TRUE(is_matched);
-      ASSERT_EQ(receive, plain_.receive_of(message));
+      ASSERT_EQ(receive, reference_.receive_of(message));
       finish(message, receive);
       expected.erase(expected.begin());
     } else {
@@ -417,7 +417,7 @@ class comparison {
     ordered_message* next = released.first;
     for (ordered_message* each : expected) {
       ASSERT_EQ(next, each);
-      ASSERT_EQ(next->receive, plain_.receive_of(each));
+      ASSERT_EQ(next->receive, reference_.receive_of(each));
       next = next->next;
       finish(each, each->receive);
     }
@@ -428,7 +428,7 @@ class comparison {
     if (free_receives_.empty()) return;
     match_node& receive = *free_receives_.back();
     receive.key = any_pattern();
-    ordered_message* expected = plain_.post(receive);
+    ordered_message* expected = reference_.post(receive);
     ordered_message* found = nullptr;
     ASSERT_EQ(engine_.post(receive, found), expected != nullptr ? match_result::matched : match_result::inserted);
     ASSERT_EQ(found, expected);
@@ -438,7 +438,7 @@ class comparison {
 
   void take() {
     const match_key pattern = any_pattern();
-    ordered_message* expected = plain_.take(pattern);
+    ordered_message* expected = reference_.take(pattern);
     ordered_message* found = nullptr;
     ASSERT_EQ(engine_.take(pattern, found), expected != nullptr ? match_result::matched : match_result::none);
     ASSERT_EQ(found, expected);
@@ -447,7 +447,7 @@ class comparison {
 
   void remove() {
     match_node& chosen = receives_[random_() % receives_.size()];
-    const bool expected = plain_.remove(chosen);
+    const bool expected = reference_.remove(chosen);
     ASSERT_EQ(engine_.remove(chosen), expected ? match_result::removed : match_result::none);
     if (expected) free_receives_.push_back(&chosen);
   }
@@ -460,7 +460,7 @@ class comparison {
   std::mt19937_64 random_;
   std::uint32_t first_sequence_;
   ordered_matching engine_;
-  plain_engine plain_;
+  reference_engine reference_;
   std::vector<std::uint32_t> sent_;
   std::uint64_t tags_;
   std::size_t window_;
@@ -469,7 +469,7 @@ class comparison {
   std::deque<match_node> receives_{24};
   std::vector<ordered_message*> free_messages_;
   std::vector<match_node*> free_receives_;
-  std::vector<ordered_message*> under_way_;
+  std::vector<ordered_message*> in_flight_;
 };
 
 TEST(ordered_matching, does_what_a_plain_sequential_matcher_does) {

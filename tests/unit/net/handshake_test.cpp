@@ -87,7 +87,7 @@ class meeting_rank {
         const transport_context context{boot, settings_, "test"};
         is_one_machine_ = meet_peers(context, own_.memory.memory(), own_.file, own_.where.bytes, peers_);
       } catch (const error& thrown) {
-        what_ = thrown.what();
+        error_text_ = thrown.what();
       }
       forget_segment(own_.memory.memory());
     }};
@@ -97,7 +97,7 @@ class meeting_rank {
   // What it threw; empty where all went well.
   std::string end() {
     thread_.join();
-    return what_;
+    return error_text_;
   }
   [[nodiscard]] bool is_one_machine() const { return is_one_machine_; }
   [[nodiscard]] bool is_attached(std::uint32_t rank) const { return peers_[rank]->is_attached(); }
@@ -110,7 +110,7 @@ class meeting_rank {
   base::settings settings_;
   std::vector<std::unique_ptr<peer>> peers_;
   std::thread thread_;
-  std::string what_;
+  std::string error_text_;
   bool is_one_machine_ = false;
 };
 
@@ -307,7 +307,9 @@ class visited_host {
     EXPECT_EQ(said.password, others_password);
   }
 
-  void answer(const greeting& what, const base::descriptor& file) { send_with_descriptor(socket_, what, file, soon()); }
+  void answer(const greeting& reply, const base::descriptor& file) {
+    send_with_descriptor(socket_, reply, file, soon());
+  }
   void hang_up() { socket_ = base::descriptor{}; }
 
  private:

@@ -21,12 +21,12 @@ class route_to_a_device : public testing::TestWithParam<bool> {
   post_result push(unsigned& announced) {
     announced = 0;
     const std::uint64_t word = 7;
-    return way_.push(GetParam(), {}, &word, sizeof word, false, [&] { ++announced; });
+    return route_.push(GetParam(), {}, &word, sizeof word, false, [&] { ++announced; });
   }
 
   const std::unique_ptr<ring> ring_ = std::make_unique<ring>();
   sleep_word receiver_{};
-  outgoing way_{ring_->control, cells, receiver_};
+  outgoing route_{ring_->control, cells, receiver_};
 };
 
 // A packet that is lent to a peer before it is certain to go can be returned by a wild one while it is still here.
@@ -39,10 +39,10 @@ TEST_P(route_to_a_device, announces_no_message_that_does_not_go) {
   EXPECT_EQ(push(announced), post_result::full);
   EXPECT_EQ(announced, 0U);
   if (!GetParam()) return;
-  ASSERT_TRUE(way_.sending.try_enter());
+  ASSERT_TRUE(route_.sending.try_enter());
   EXPECT_EQ(push(announced), post_result::busy);
   EXPECT_EQ(announced, 0U);
-  way_.sending.leave();
+  route_.sending.leave();
 }
 
 INSTANTIATE_TEST_SUITE_P(of_a_device, route_to_a_device, testing::Bool(),

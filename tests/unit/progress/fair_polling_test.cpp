@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 TEST(fair_polling, finds_a_new_sender_while_a_known_one_keeps_sending) {
-  std::barrier turn{2};
+  std::barrier step{2};
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
     counter busy{rt}, rare{rt}, sent{rt};
@@ -26,14 +26,14 @@ TEST(fair_polling, finds_a_new_sender_while_a_known_one_keeps_sending) {
     if (rt.rank() == 0) {
       EXPECT_TRUE(test::eventually(dev, [&] { return busy.value() == 1; }));
     }
-    turn.arrive_and_wait();
+    step.arrive_and_wait();
     std::optional<device> second;
     if (rt.rank() == 1) say(second.emplace(rt), 2);
     for (int round = 0; round < 300; ++round) {
       if (rt.rank() == 1) say(dev, 1);
-      turn.arrive_and_wait();
+      step.arrive_and_wait();
       if (rt.rank() == 0) dev.progress();
-      turn.arrive_and_wait();
+      step.arrive_and_wait();
     }
     if (rt.rank() == 0) {
       EXPECT_EQ(rare.value(), 1U) << "after " << busy.value() << " messages of the other one";

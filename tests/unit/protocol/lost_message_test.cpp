@@ -26,8 +26,8 @@ void beside_a_silent_rank(const std::function<void(runtime&, core::device_state&
 }
 
 void lose(core::device_state& dev, core::wire kind, std::uint64_t ticket) {
-  const net::header what{.kind = static_cast<std::uint32_t>(kind), .note = static_cast<std::uint32_t>(ticket)};
-  dev.on_lost(1, what, cause);
+  const net::header lost{.kind = static_cast<std::uint32_t>(kind), .note = static_cast<std::uint32_t>(ticket)};
+  dev.on_lost(1, lost, cause);
 }
 
 void expect_failed(const std::optional<completion_record>& got) {

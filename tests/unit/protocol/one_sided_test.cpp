@@ -65,23 +65,23 @@ TEST_P(one_sided, put_and_get_move_every_byte_and_signal) {
     const auto payload = pattern(bytes, rt.rank());
     const weft::remote_buffer there{handles[peer], margin};
 
-    const auto check = [&](weft::operation what, std::uint64_t tag) {
+    const auto check = [&](weft::operation expected, std::uint64_t tag) {
       std::optional<weft::completion_record> got;
       ASSERT_TRUE(eventually(dev, [&] { return (got = signals.pop()).has_value(); }));
-      EXPECT_EQ(got->operation(), what);
+      EXPECT_EQ(got->operation(), expected);
       EXPECT_EQ(got->source(), peer);
       EXPECT_EQ(got->tag(), tag);
       ASSERT_EQ(got->bytes(), bytes);
-      if (what == weft::operation::put_signal) {
+      if (expected == weft::operation::put_signal) {
         EXPECT_EQ(got->data().data(), region->memory().data() + margin);
         EXPECT_TRUE(std::ranges::equal(got->data(), pattern(bytes, peer)));
       }
     };
-    const auto finish = [&](const weft::status& s, weft::operation what) {
+    const auto finish = [&](const weft::status& s, weft::operation expected) {
       if (!s.is_posted()) return;
       std::optional<weft::completion_record> got;
       ASSERT_TRUE(eventually(dev, [&] { return (got = local.pop()).has_value(); }));
-      EXPECT_EQ(got->operation(), what);
+      EXPECT_EQ(got->operation(), expected);
       EXPECT_EQ(got->error(), weft::errc::none);
     };
     constexpr std::uint64_t tag = 0xfedc'ba98'7654'3210;

@@ -42,21 +42,21 @@ TEST(receives, can_all_be_posted_beside_devices_that_keep_some_for_nothing) {
   });
 }
 
-// All places for receives, taken by receives of tags that nobody sends with; taken back at the end.
-class all_places {
+// All receives that a device can hold, with a tag that nobody sends with; cancelled at the end.
+class all_receives {
  public:
-  all_places(runtime& rt, counter& local) : through_{rt.default_device()} {
+  all_receives(runtime& rt, counter& local) : through_{rt.default_device()} {
     for (;;) {
       const status posted = through_.post_recv(0, std::span{&word_, 1}, local, {.tag = ~std::uint64_t{0}});
       if (posted.is_retry()) break;
       tickets_.push_back(posted.ticket());
     }
   }
-  ~all_places() {
+  ~all_receives() {
     for (const std::uint64_t each : tickets_) EXPECT_EQ(through_.cancel(each), cancel_result::cancelled);
   }
-  all_places(const all_places&) = delete;
-  all_places& operator=(const all_places&) = delete;
+  all_receives(const all_receives&) = delete;
+  all_receives& operator=(const all_receives&) = delete;
 
  private:
   device& through_;
@@ -68,7 +68,7 @@ TEST(receives, need_no_place_where_their_message_is_here) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     counter received{rt}, sent{rt}, never{rt};
-    const all_places none_is_left{rt, never};
+    const all_receives none_is_left{rt, never};
     matching_engine ordered{rt, {.id = 5, .ordered = true}};
     std::uint64_t signals = 0, sends = 0;  // sends: that will signal `sent`
     const auto send = [&](std::span<const std::byte> bytes, std::uint64_t tag, std::uint32_t engine) {
@@ -119,7 +119,7 @@ TEST(receives, of_fibers_that_have_no_place_are_served_as_their_messages_come) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     counter never{rt};
-    const all_places none_is_left{rt, never};
+    const all_receives none_is_left{rt, never};
     blocking_device through{dev};
     std::array<device*, 1> served{&dev};
     fiber_scheduler fibers{{.devices = served}};
@@ -137,7 +137,7 @@ TEST(receives, of_fibers_that_have_no_place_are_served_as_their_messages_come) {
       send(1, 11);
     });
     fiber third = fibers.spawn([&] {
-      for (int turn = 0; turn < 10; ++turn) this_fiber::yield();
+      for (int round = 0; round < 10; ++round) this_fiber::yield();
       send(2, 22);
     });
     third.join();

@@ -374,8 +374,9 @@ TEST(ordered_engine, matches_in_the_order_of_posts_with_wildcards_at_the_receive
       std::uint64_t posted = 0;
       for (std::uint64_t i = 0; i < count; ++i) {
         std::vector<std::uint64_t> payload(i % 50 == 49 ? 2000 : 1 + i % 9, i);
-        weft::device& way = i % 2 == 0 ? dev : second;
-        posted += post(way, [&] { return way.post_send(0, payload, sent, {.tag = i % 5, .engine = 3}); }).is_posted();
+        weft::device& through = i % 2 == 0 ? dev : second;
+        posted +=
+            post(through, [&] { return through.post_send(0, payload, sent, {.tag = i % 5, .engine = 3}); }).is_posted();
         // A long one is fetched from here, by way of either device.
         EXPECT_TRUE(eventually(dev, [&] {
           second.progress();

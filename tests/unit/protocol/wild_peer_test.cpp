@@ -51,9 +51,9 @@ TEST(wild_peer, gets_no_bytes_of_an_operation_that_has_none) {
       const core::rtr_body body{answer.ticket(), 1};
       std::array<std::byte, 40> payload{};
       std::memcpy(payload.data(), &body, sizeof body);
-      const net::header what{.kind = static_cast<std::uint32_t>(core::wire::rtr)};
+      const net::header header{.kind = static_cast<std::uint32_t>(core::wire::rtr)};
       EXPECT_TRUE(
-          test::local_job::state_of(rt).default_state().on_message({1, what, payload.data(), sizeof body, nullptr}));
+          test::local_job::state_of(rt).default_state().on_message({1, header, payload.data(), sizeof body, nullptr}));
       EXPECT_EQ(rt.counters().messages_refused, 1U);
       EXPECT_TRUE(test::eventually(dev, [&] { return done.value() == 1; }));
     }
@@ -98,9 +98,9 @@ class wild_messages {
     const std::uint64_t before = rt_.counters().messages_refused;
     std::array<std::byte, 40> payload{};
     std::memcpy(payload.data(), &body, sizeof body);
-    const net::header what{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
+    const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
     const bool taken =
-        test::local_job::state_of(rt_).default_state().on_message({0, what, payload.data(), sizeof body, nullptr});
+        test::local_job::state_of(rt_).default_state().on_message({0, header, payload.data(), sizeof body, nullptr});
     return taken && rt_.counters().messages_refused == before + 1;
   }
 
@@ -125,7 +125,7 @@ TEST(wild_peer, offers_more_bytes_than_there_can_be_and_gets_no_memory_to_write_
     completion_queue inbox{rt}, picky{rt};
     const registration arrivals = rt.register_completion(inbox, {.id = 1});
     const registration others = rt.register_completion(picky, {.id = 2, .allocator = &allocator});
-    core::operation_pool& under_way = test::local_job::state_of(rt).operations().arrivals();
+    core::operation_pool& operations = test::local_job::state_of(rt).operations().arrivals();
     wild_messages wild{rt};
     unsigned refused = 0;
     for (const std::uint64_t bytes : test::boundary_words) {
@@ -137,7 +137,7 @@ TEST(wild_peer, offers_more_bytes_than_there_can_be_and_gets_no_memory_to_write_
     }
     EXPECT_GT(refused, 30U);
     rt.default_device().progress();
-    under_way.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
+    operations.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
     EXPECT_FALSE(inbox.pop().has_value());
     EXPECT_EQ(allocator.largest, 0U);
     const core::rts_body largest{0, core::buffer_bytes_max, 1, 0};
@@ -249,7 +249,7 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
   test::local_job{1}.run([](runtime& rt) {
     const matching_engine engine{rt, {.id = 3, .receiver_first = true}};
     device& dev = rt.default_device();
-    core::operation_pool& under_way = test::local_job::state_of(rt).operations().receives();
+    core::operation_pool& operations = test::local_job::state_of(rt).operations().receives();
     wild_messages wild{rt};
     std::vector<std::byte> memory(3000, std::byte{0x5a});
     const auto refused = [&](core::wire kind, std::uint64_t offset, std::uint64_t ticket) {
@@ -282,7 +282,7 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
       EXPECT_EQ(received.value(), 1U);
       EXPECT_TRUE(refused(core::wire::last_chunk, 0, ticket));  // it is through
       EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{ticket, 10, 0, 0}));
-      under_way.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
+      operations.each([](core::operation_state& each) { ADD_FAILURE() << each.bytes << " bytes are waited for"; });
     }
     for (std::size_t i = 0; i < 3000; ++i) {
       ASSERT_EQ(memory[i], std::byte(i >= 1000 && i < 1808 ? 0 : 0x5a)) << i;

@@ -121,10 +121,10 @@ TEST(ids, may_be_withdrawn_by_the_handler_that_they_call) {
       brief.emplace(rt.register_completion(once, {.id = id}));
       rt.barrier();
       const std::size_t size = id % 2 == 0 ? 8 : 100;
-      const std::span<std::byte> what = std::span{bytes}.first(size);
+      const std::span<std::byte> payload = std::span{bytes}.first(size);
       static_cast<void>(test::post(dev, [&] {
-        return id < 7 ? dev.post_put(peer, what, {there, 0}, sent, {.signal = {{id}}})
-                      : dev.post_am(peer, {id}, what, sent);
+        return id < 7 ? dev.post_put(peer, payload, {there, 0}, sent, {.signal = {{id}}})
+                      : dev.post_am(peer, {id}, payload, sent);
       }));
       ASSERT_TRUE(test::eventually(dev, [&] { return came == id - 4; }));
       EXPECT_FALSE(brief.has_value());

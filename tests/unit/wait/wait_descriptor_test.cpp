@@ -14,8 +14,8 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t usual_turns = test::under_sanitizer ? 200 : 1000;
-const std::uint64_t turns = test::messages_wake_sleepers() ? usual_turns : 3;
+constexpr std::uint64_t usual_event_rounds = test::under_sanitizer ? 200 : 1000;
+const std::uint64_t event_rounds = test::messages_wake_sleepers() ? usual_event_rounds : 3;
 
 bool is_readable(int fd, int milliseconds) {
   pollfd one{fd, POLLIN, 0};
@@ -43,7 +43,7 @@ TEST(wait_descriptor, becomes_readable_with_a_message) {
     counter local{rt};
     rt.barrier();
     const std::uint32_t peer = 1 - rt.rank();
-    for (std::uint64_t round = 1; round <= turns; ++round) {
+    for (std::uint64_t round = 1; round <= event_rounds; ++round) {
       if (rt.rank() == 0) test::post_until_taken(dev, peer, {1}, {}, local);
       EXPECT_TRUE(event_loop_until(dev, ready, ready.fd(), [&] { return heard.value() >= round; }));
       if (rt.rank() == 1) test::post_until_taken(dev, peer, {1}, {}, local);
@@ -60,7 +60,7 @@ TEST(wait_descriptor, of_the_runtime_is_that_of_the_default_device) {
     rt.barrier();
     EXPECT_EQ(rt.wait_fd(), rt.wait_fd());
     device& dev = rt.default_device();
-    for (std::uint64_t round = 1; round <= 20 && round <= turns; ++round) {
+    for (std::uint64_t round = 1; round <= 20 && round <= event_rounds; ++round) {
       test::post_until_taken(dev, 1 - rt.rank(), {1}, {}, local);
       EXPECT_TRUE(event_loop_until(dev, rt, rt.wait_fd(), [&] { return heard.value() >= round; }));
     }
@@ -76,12 +76,12 @@ TEST(wait_descriptor, becomes_readable_with_a_signal_of_another_thread) {
     counter count{rt};
     test::published<std::uint64_t> seen;
     std::thread other{[&] {
-      for (std::uint64_t round = 1; round <= turns; ++round) {
+      for (std::uint64_t round = 1; round <= event_rounds; ++round) {
         EXPECT_EQ(count.signal(completion_record{}), completion::answer::taken);
         EXPECT_TRUE(test::eventually([&] { return seen.value() >= round; }));
       }
     }};
-    for (std::uint64_t round = 1; round <= turns; ++round) {
+    for (std::uint64_t round = 1; round <= event_rounds; ++round) {
       EXPECT_TRUE(event_loop_until(dev, ready, ready.fd(), [&] { return count.value() >= round; }));
       seen.publish(round);
     }
