@@ -1,7 +1,8 @@
 #include "fiber/context.hpp"
 
 #include <cstdint>
-#include <cstdlib>
+
+#include "base/assertion.hpp"
 
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
 #include <sanitizer/asan_interface.h>
@@ -124,9 +125,9 @@ weft_fiber_begin:
 .popsection
 )");
 #else
-extern "C" void weft_fiber_switch(void**, void*) noexcept { std::abort(); }
-extern "C" void weft_fiber_switch_by_jump(void**, void*) noexcept { std::abort(); }
-extern "C" void weft_fiber_begin() noexcept { std::abort(); }
+extern "C" void weft_fiber_switch(void**, void*) noexcept { WEFT_ASSERT(weft::fibers::has_switch); }
+extern "C" void weft_fiber_switch_by_jump(void**, void*) noexcept { WEFT_ASSERT(weft::fibers::has_switch); }
+extern "C" void weft_fiber_begin() noexcept { WEFT_ASSERT(weft::fibers::has_switch); }
 #endif
 
 namespace weft::fibers {

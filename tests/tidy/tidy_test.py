@@ -55,17 +55,39 @@ class Mentions(Checks):
 
 class Words(Checks):
     def test_a_name_of_a_word_that_says_several_things_is_found(self):
-        for name, instead in [("post_otherwise", "_slow"), ("take_at_once", "fast_"), ("known_way", "ring"),
-                              ("is_plain", "inline"), ("bed_", "sleep")]:
-            self.assert_one(f"src/base/a.cpp:2: name '{name}': say", src__base__a_cpp=f"\nint {name};\n")
-            self.assert_one(instead, src__base__a_cpp=f"int {name};\n")
+        for name, instead in [("post_otherwise", "_slow"), ("take_at_once", "fast_"), ("known_way", "route"),
+                              ("is_plain", "inline"), ("bed_", "sleep"), ("what", "header"), ("place_of", "index"),
+                              ("copy_share", "piece"), ("next_turn", "round"), ("stir", "wake"), ("hand_max", "cache")]:
+            elsewhere = () if name in ("take_at_once", "stir") else ("programs__a_cpp", "tests__unit__a_cpp")
+            for file in ("src__base__a_cpp", "include__weft__a_hpp", *elsewhere):
+                with self.subTest(f"{name} in {file}"):
+                    self.assert_one(f":2: name '{name}': say", **{file: f"\nint {name};\n"})
+                    self.assertIn(instead, self.findings(**{file: f"\nint {name};\n"})[0])
 
-    def test_prose_and_texts_and_tests_are_left_alone(self):
-        self.assertEqual(self.findings(src__base__a_cpp='// known_way, is_plain\nauto a = "take_at_once";\n',
-                                       tests__unit__a_cpp="int all_at_once;\n"), [])
+    def test_prose_and_texts_and_sentences_are_left_alone(self):
+        text = '// known_way, what\nauto a = "is_plain what"; // bed\nvoid does_what_its_own_name_says();\n'
+        self.assertEqual(self.findings(src__base__a_cpp=text), [])
 
     def test_ordinary_words_are_left_alone(self):
-        self.assertEqual(self.findings(src__base__a_cpp="void give_way(); int polls_under_way, always, explain;\n"), [])
+        text = "int always, away, embedded, replace, shared, somewhat, handle; auto b = std::in_place;\n"
+        self.assertEqual(self.findings(src__base__a_cpp=text + "auto text = problem.what();\n"), [])
+
+
+class Helpers(Checks):
+    def test_what_one_file_does_is_found_elsewhere(self):
+        for code, instead in [("auto a = std::chrono::steady_clock::now();", "base::clock"),
+                              ("::clock_gettime(1, &b);", "base::clock"), ("std::random_device a;", "random_word"),
+                              ("::getrandom(a, b, 0);", "random_word"), ("::close(fd);", "base::descriptor"),
+                              ("std::abort();", "base::misuse"), ("assert(a == b);", "WEFT_ASSERT")]:
+            with self.subTest(code):
+                self.assert_one(f"src/net/a.cpp:2: ", src__net__a_cpp=f"\n{code}\n")
+                self.assertIn(instead, self.findings(src__net__a_cpp=f"\n{code}\n")[0])
+                self.assertEqual(self.findings(programs__a_cpp=f"\n{code}\n"), [])
+
+    def test_the_file_itself_and_names_of_functions_are_left_alone(self):
+        self.assertEqual(self.findings(src__base__clock_hpp="auto a = std::chrono::steady_clock::now();\n",
+                                       src__base__descriptor_hpp="::close(fd);\n",
+                                       src__net__a_cpp="void ring::close(int a) {}\nstatic_assert(a);\n"), [])
 
 
 class Layers(Checks):

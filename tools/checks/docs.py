@@ -7,6 +7,8 @@ Overriding functions are left out, as what they override says it; so are default
 
 import re
 
+from checks.finding import Finding
+
 HEADER = re.compile(r"include/weft/[^/]+\.hpp")
 TOPICS = ["Blocking", "Threads", "Errors"]
 BUFFER = re.compile(r"\b(?:const_)?buffer_(?:ref|list)\b|\bstd::span<(?:const )?std::byte>|\bBuffer&&")
@@ -172,7 +174,7 @@ def _scope_of(statement, comment):
 
 
 def undocumented(file, text):
-    """(line, message) for each public function of a public header of which something is not said."""
+    """Each public function of a public header of which something is not said."""
     if not HEADER.fullmatch(file):
         return []
     findings = []
@@ -180,5 +182,5 @@ def undocumented(file, text):
         topics = TOPICS + (["Buffer"] if BUFFER.search(parameters) else [])
         missing = [f"**{topic}**" for topic in topics if not any(f"**{topic}**" in comment for comment in comments)]
         if missing:
-            findings.append((line, f"{name}: neither its comment nor its class's says {', '.join(missing)}"))
+            findings.append(Finding(file, line, f"{name}: neither its comment nor its class's says {', '.join(missing)}"))
     return findings

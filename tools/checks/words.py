@@ -1,23 +1,58 @@
-"""Words that names in the library must not be made of, because they say several things or none; for tools/tidy.py."""
+"""Words that names must not be made of, because they say several things or none.
+
+`what` is no name: say which thing it is. Names of more than four words are sentences, as tests have them, and free.
+"""
 
 import re
 
-WORDS = [
-    (re.compile(r"_otherwise$|_anew$"), "the slow twin of a short way is called ..._slow"),
-    (re.compile(r"_at_once"), "try_... where it may fail, fast_... where it is the short way of a longer one"),
-    (re.compile(r"^(?:known|find|make|cell|copy|fast)_ways?$"), "route, ring, path, direction: what it is"),
-    (re.compile(r"^(?:read|write|is|post)_plain"), "inline, default options, non-atomic: what it is"),
-    (re.compile(r"^(?:bed|lie_down|stir)_?$"), "the technical verb: sleep, wake"),
+from checks.finding import Finding
+
+# By the words of a name, split at its underscores.
+WORDS = {
+    "what": "header, kind, options, arrival: which thing it is",
+    "way": "route, ring, protocol, direction", "ways": "routes, rings, directions",
+    "place": "index, offset, address, slot, position", "places": "indices, offsets, slots",
+    "share": "piece, budget, or which part", "shares": "pieces, parts",
+    "plain": "inline, default options, non-atomic",
+    "turn": "round, ticket, pass, or which yield", "turns": "rounds, tickets, passes",
+    "hand": "cache, batch, or what is held", "fate": "outcome, result",
+    "otherwise": "..._slow for the slow twin of a short way", "anew": "..._slow for the slow twin of a short way",
+    "bed": "sleep",
+}
+# In the library alone.
+PHRASES = [
+    (re.compile(r"_at_once\b"), "try_... where it may fail, fast_... where it is the short way of a longer one"),
+    (re.compile(r"^(?:lie_down|stir)_?$"), "the technical verb: sleep, wake"),
 ]
+# Terms of the field, and of the standard library.
+ALLOWED = {"in_place", "hand_over"}
+SENTENCE_WORDS_MIN = 5
+
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def _instead(name, is_library):
+    """What a name should say instead, or None."""
+    words = [word for word in name.split("_") if word]
+    if name in ALLOWED or len(words) >= SENTENCE_WORDS_MIN:
+        return None
+    for pattern, instead in PHRASES if is_library else []:
+        if pattern.search(name):
+            return instead
+    return next((WORDS[word] for word in words if word in WORDS), None)
 
 
 def misnamed(file, text):
-    """(line, message) of each name in the library's code that one of these words is in; comments are prose."""
-    if not file.startswith(("include/", "src/")):
-        return
+    """Names in code that one of the words is in."""
+    findings = []
     for number, line in enumerate(text.split("\n"), 1):
-        for name in IDENTIFIER.findall(re.sub(r'//.*|"(?:[^"\\]|\\.)*"', "", line)):
-            for word, instead in WORDS:
-                if word.search(name):
-                    yield number, f"name '{name}': say {instead}"
+        code = STRING.sub('""', line).split("//", 1)[0]
+        for match in IDENTIFIER.finditer(code):
+            name = match.group(0)
+            if name == "what" and code[match.end():].startswith("()"):
+                continue  # an exception's
+            instead = _instead(name, file.startswith(("src/", "include/")))
+            if instead:
+                findings.append(Finding(file, number, f"name '{name}': say {instead}"))
+    return findings

@@ -6,10 +6,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <random>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "weft/error.hpp"
 
 namespace weft::net::sim {
@@ -17,7 +17,7 @@ namespace {
 
 // One for all transports and runtimes of this process, so that one number replays them all.
 std::uint64_t drawn_seed() {
-  static const std::uint64_t seed = 1 + std::random_device{}() % 1'000'000'000;
+  static const std::uint64_t seed = 1 + base::random_word() % 1'000'000'000;
   return seed;
 }
 

@@ -30,8 +30,8 @@ TEST(operation_pool, knows_of_an_operation_that_is_lost_or_free_twice) {
     operation_pool pool{operation_set::posts, 5};
     std::array<std::uint32_t, 3> own{};
     ASSERT_EQ(pool.take_many(own.data(), 3), 3U);
-    operation_state* const under_way = pool.try_get();
-    if (fault == 3) under_way->ticket.store(0, std::memory_order_relaxed);  // [own] a test of one thread
+    operation_state* const pending = pool.try_get();
+    if (fault == 3) pending->ticket.store(0, std::memory_order_relaxed);  // [own] a test of one thread
     pool.put_many(own.data(), fault == 1 ? 2 : 3);
     if (fault == 2) pool.put_many(own.data() + 1, 1);
     EXPECT_EQ(pool.is_consistent(), fault == 0) << fault;
@@ -43,7 +43,8 @@ TEST(operation_pool, never_gives_out_the_same_ticket_again) {
   std::set<std::uint64_t> tickets{0};
   for (int i = 0; i < 1000; ++i) {
     operation_state* operation = pool.try_get();
-    EXPECT_TRUE(tickets.insert(operation->ticket.load()).second);
+    EXPECT_TRUE(
+        tickets.insert(operation->ticket.load(std::memory_order_relaxed)).second);  // [own] a test of one thread
     pool.put(*operation);
   }
 }
@@ -53,7 +54,7 @@ TEST(operation_pool, finds_an_operation_by_ticket_peer_and_step_only) {
   operation_state* operation = pool.try_get();
   operation->peer = 7;
   operation->reach(step::wait_for_answer);
-  const std::uint64_t ticket = operation->ticket.load();
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] a test of one thread
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_answer), operation);
   EXPECT_EQ(pool.find(ticket, 6, step::wait_for_answer), nullptr);
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
@@ -69,7 +70,7 @@ TEST(operation_pool, does_not_find_an_operation_that_is_over_nor_the_next_one_in
   operation_state* operation = pool.try_get();
   operation->peer = 7;
   operation->reach(step::wait_for_chunks);
-  const std::uint64_t ticket = operation->ticket.load();
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] a test of one thread
   pool.put(*operation);
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
   EXPECT_EQ(pool.find(0, 7, step::free), nullptr);
@@ -77,7 +78,7 @@ TEST(operation_pool, does_not_find_an_operation_that_is_over_nor_the_next_one_in
   operation->peer = 7;
   operation->reach(step::wait_for_chunks);
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
-  EXPECT_EQ(operation->moved.load(), 0U);
+  EXPECT_EQ(operation->moved.load(std::memory_order_relaxed), 0U);  // [own] a test of one thread
   EXPECT_EQ(operation->set, operation_set::arrivals);
 }
 

@@ -1,0 +1,62 @@
+"""How long files are, that each folder says what lives in it, and that what comments name is there."""
+
+import re
+from pathlib import Path
+
+from checks.finding import Finding
+
+LINES_MAX = 600
+README_LINES_MAX = 10
+
+
+def lengths(file, text):
+    count = len(text.splitlines())
+    if count > LINES_MAX:
+        return [Finding(file, LINES_MAX, f"{count} lines: what is longer than {LINES_MAX} wants to be two things")]
+    return []
+
+
+def readmes(root, files):
+    """Every folder with sources says in at most ten lines what lives in it."""
+    findings = []
+    folders = {str(Path(file).parent) for file in files}
+    for folder in sorted(folders):
+        if folder == "." or folder.startswith(".") or "/data" in folder or folder.startswith("docs"):
+            continue
+        readme = f"{folder}/README.md"
+        if readme not in files:
+            findings.append(Finding(readme, 1, "missing: each folder says what lives in it, in at most ten lines"))
+            continue
+        count = len((root / readme).read_text().splitlines())
+        if count > README_LINES_MAX:
+            findings.append(Finding(readme, count, f"{count} lines; a README has at most {README_LINES_MAX}"))
+    return findings
+
+
+MENTION = re.compile(r"(?<![\w.*<-])((?:[\w-]+/)*[\w-]+\.(?:cpp|hpp|py|cmake))\b")
+
+
+def mentions(file, text, known):
+    """A file that a comment names is there; `known`: all, and their ends (`b.hpp` of `a/b.hpp`)."""
+    findings = []
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = line.find("//")
+        if comment < 0:
+            continue
+        for name in MENTION.findall(line[comment:]):
+            if name not in known:
+                findings.append(Finding(file, number, f"there is no {name}"))
+    return findings
+
+
+CONTRACT = [f"src/net/{name}.hpp" for name in ("message", "sink", "packet_store", "endpoint", "transport")]
+CONTRACT_LINES_MAX = 180
+
+
+def contract(root, files):
+    """What a transport has to know is short: so many lines of code, comments not counted."""
+    lines = [line.strip() for file in CONTRACT if file in files for line in (root / file).read_text().splitlines()]
+    code = sum(1 for line in lines if line and not line.startswith("//"))
+    if code <= CONTRACT_LINES_MAX:
+        return []
+    return [Finding(CONTRACT[-1], 1, f"the contract has {code} lines of code; at most {CONTRACT_LINES_MAX}")]

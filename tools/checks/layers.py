@@ -1,0 +1,97 @@
+"""Which file may include which: layers, rooms of core, transports, folders of programs."""
+
+import re
+
+from checks.finding import Finding
+
+# From the ground up: a layer includes itself and those before it.
+LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
+# The rooms of core, likewise, but for sources, which may use the headers of all rooms.
+ROOMS = ["memory", "message", "matching", "device", "wait", "runtime", "protocol", "progress", "fast", "api"]
+# The folders of programs that have any, likewise, sources as well; "" is the program's own folder.
+PROGRAM_FOLDERS = {"weft-perf": ["report", "", "limits", "measure", "compare"]}
+# The one file above a transport's own folder that may name transports.
+TRANSPORT_TABLE = "src/net/transports.hpp"
+# What stands beside the layers: support for tests, which may use everything.
+FREE_FOLDERS = ["src/test", "include/weft/test"]
+# What a user's compiler must not need.
+PRIVATE_LIBRARIES = ["fmt/", "hwloc", "CLI/", "nlohmann/", "zlib.h", "htslib/", "xxhash.h", "boost/", "gtest/",
+                     "gmock/"]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def layering(file, text):
+    """Each layer includes only those before it; no transport includes another; public headers include no private."""
+    findings = []
+    if any(file.startswith(folder + "/") for folder in FREE_FOLDERS):
+        return findings
+    parts = file.split("/")
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, target = match.groups()
+        problem = None
+        if target.startswith("../"):
+            problem = "include from an include root, not through '../'"
+        elif parts[0] == "include":
+            if quote == '"' and not target.startswith("weft/"):
+                problem = "a public header may include only \"weft/...\" and what the user's system has"
+            elif any(target.startswith(library) for library in PRIVATE_LIBRARIES):
+                problem = "a public header may not need a library that its user need not have"
+            elif target.startswith("weft/test/"):
+                problem = "only tests may use weft/test"
+        elif parts[0] == "src" and len(parts) > 2:
+            problem = _layer_problem(file, parts, target)
+        elif parts[0] == "programs" and parts[1] in PROGRAM_FOLDERS:
+            problem = _program_problem(parts, target)
+        if problem:
+            findings.append(Finding(file, number, f"includes {target}: {problem}"))
+    return findings
+
+
+def _layer_problem(file, parts, target):
+    layer = parts[1]
+    if layer not in LAYERS:
+        return f"unknown layer '{layer}': name it in LAYERS of tools/checks/layers.py"
+    if target.startswith("weft/test/") or target.startswith("test/"):
+        return "only tests may use the support for tests"
+    to = target.split("/")
+    if to[0] not in LAYERS or len(to) < 2:
+        return None
+    if LAYERS.index(to[0]) > LAYERS.index(layer):
+        return f"layer '{layer}' stands below '{to[0]}'"
+    if to[0] == "net" and len(to) > 2 and file != TRANSPORT_TABLE:
+        if layer != "net":
+            return f"nothing above net/ names a transport, and this is '{layer}'"
+        if len(parts) == 3:
+            return f"in net/ only {TRANSPORT_TABLE} names transports"
+        if parts[2] != to[1]:
+            return f"transport '{parts[2]}' may not use transport '{to[1]}'"
+    return _room_problem(parts, to) if layer == "core" else None
+
+
+def _room_problem(parts, to):
+    room = parts[2] if len(parts) > 3 else None
+    if room not in ROOMS:
+        return f"unknown room '{room}' of core: name it in ROOMS of tools/checks/layers.py"
+    if to[0] != "core" or not parts[-1].endswith(".hpp") or to[1] not in ROOMS:
+        return None
+    if ROOMS.index(to[1]) > ROOMS.index(room):
+        return f"room '{room}' of core stands below '{to[1]}'"
+    return None
+
+
+def _program_problem(parts, target):
+    program, *to = target.split("/")
+    if program != parts[1]:
+        return None
+    folders = PROGRAM_FOLDERS[program]
+    here, there = "/".join(parts[2:-1]), "/".join(to[:-1])
+    for folder in (here, there):
+        if folder not in folders:
+            return f"unknown folder '{folder}' of {program}: name it in PROGRAM_FOLDERS of tools/checks/layers.py"
+    if folders.index(there) > folders.index(here):
+        return f"folder '{here}' of {program} stands below '{there}'"
+    return None
