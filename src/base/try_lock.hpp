@@ -1,7 +1,8 @@
 // A lock for which no thread waits: a thread that does not get it does something else.
 //
 // Cost: one exchange to enter (a plain read where it is taken), one plain store to leave.
-// Progress: wait-free; entering may fail. Linearization: the exchange. Model test: tests/model/backlog_test.cpp.
+// Progress: wait-free; entering may fail. Linearization: the exchange. Model test:
+// tests/model/intrusive_stack_test.cpp.
 #pragma once
 
 #include "weft/detail/atomics.hpp"

@@ -1,7 +1,6 @@
 // The state of a run loop: coroutines that are ready, posts to be tried again, and conditions to be asked.
 //
-// The lists that other threads add to are the backlog's stacks, with their model test (core/device/backlog.hpp). A look
-// holds a lock for which no thread waits: a look that is under way serves all threads.
+// A look holds a lock for which no thread waits: a look that is under way serves all threads.
 #pragma once
 
 #include <atomic>
@@ -9,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/intrusive_stack.hpp"
 #include "base/try_lock.hpp"
-#include "core/device/backlog.hpp"
 #include "weft/detail/awaiters.hpp"
 #include "weft/task.hpp"
 
@@ -99,9 +98,9 @@ class run_loop_state final : public detail::task_owner {
 
   device* through_;
   local_completion local_;
-  basic_backlog<ready_node> ready_;
-  basic_backlog<ready_node> refused_;  // operations to be posted again
-  basic_backlog<ready_node> coming_;   // what is to be watched
+  base::intrusive_stack<ready_node> ready_;
+  base::intrusive_stack<ready_node> refused_;  // operations to be posted again
+  base::intrusive_stack<ready_node> coming_;   // what is to be watched
   std::atomic<bool> stops_{false};
   std::atomic<std::size_t> spawned_{0};
 

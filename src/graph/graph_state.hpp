@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/device/backlog.hpp"
+#include "base/intrusive_stack.hpp"
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
 #include "weft/graph.hpp"
@@ -86,7 +86,7 @@ class graph_state {
   // Posts to be tried again. A graph may be gone by the time its last one has gone through, so this is not part of it.
   struct trials {
     std::atomic<std::uint32_t> count{0};
-    basic_backlog<graph_part> waiting;
+    base::intrusive_stack<graph_part> waiting;
   };
   static hook_answer try_again(trials& which) noexcept;
 

@@ -19,7 +19,7 @@ enum class copy_result : std::uint8_t {
   peer_gone,
 };
 
-struct route;  // net/route.hpp
+struct route;  // net/ring/route.hpp
 
 // The device with the sender's own index, modulo how many there are.
 using weft::any_device;

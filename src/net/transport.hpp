@@ -13,8 +13,8 @@
 #include "net/endpoint.hpp"
 #include "net/message.hpp"
 #include "net/packet_store.hpp"
+#include "net/ring/sleep_word.hpp"
 #include "net/sink.hpp"
-#include "net/sleep_word.hpp"
 
 namespace weft::base {
 struct settings;

@@ -1,6 +1,6 @@
 // What a transport may be unable to do, and kinds.hpp says that it can: it does that, and does not say otherwise.
 #include "contract/fixture.hpp"
-#include "net/route.hpp"
+#include "net/ring/route.hpp"
 
 namespace weft::contract {
 namespace {

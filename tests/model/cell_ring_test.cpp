@@ -1,5 +1,5 @@
 // The ring between two devices under the explorer: every cell arrives once, in order, with what was written into it.
-#include "net/cell_ring.hpp"
+#include "net/ring/cell_ring.hpp"
 
 #include <gtest/gtest.h>
 

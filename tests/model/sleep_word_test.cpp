@@ -1,5 +1,5 @@
 // Falling asleep and waking up under the explorer: nobody sleeps through a message.
-#include "net/sleep_word.hpp"
+#include "net/ring/sleep_word.hpp"
 
 #include <gtest/gtest.h>
 

@@ -125,6 +125,12 @@ class Layers(Checks):
     def test_a_transport_uses_itself_and_the_contract(self):
         self.assertEqual(self.findings(src__net__shm__a_cpp='#include "net/shm/a.hpp"\n#include "net/link.hpp"\n'), [])
 
+    def test_what_transports_share_is_used_by_all_and_uses_none_of_them(self):
+        self.assertEqual(self.findings(src__net__a_hpp='#include "net/ring/b.hpp"\n', src__net__ring__b_hpp="",
+                                       src__net__shm__a_hpp='#include "net/ring/b.hpp"\n',
+                                       src__core__device__a_hpp='#include "net/ring/b.hpp"\n'), [])
+        self.assert_one("transport 'ring' may not use transport 'shm'", src__net__ring__b_hpp='#include "net/shm/a.hpp"\n')
+
     def test_only_the_table_names_transports(self):
         self.assertEqual(self.findings(src__net__transports_hpp='#include "net/shm/a.hpp"\n'), [])
         self.assert_one("only src/net/transports.hpp", src__net__other_cpp='#include "net/shm/a.hpp"\n')

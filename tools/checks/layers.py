@@ -12,6 +12,8 @@ ROOMS = ["memory", "message", "matching", "device", "wait", "runtime", "protocol
 PROGRAM_FOLDERS = {"weft-perf": ["report", "", "limits", "measure", "compare"]}
 # The one file above a transport's own folder that may name transports.
 TRANSPORT_TABLE = "src/net/transports.hpp"
+# The folders of net/ that are no transports: all may use them, and they use none.
+NET_SHARED = ["ring"]
 # What stands beside the layers: support for tests, which may use everything.
 FREE_FOLDERS = ["src/test", "include/weft/test"]
 # What a user's compiler must not need.
@@ -62,7 +64,7 @@ def _layer_problem(file, parts, target):
         return None
     if LAYERS.index(to[0]) > LAYERS.index(layer):
         return f"layer '{layer}' stands below '{to[0]}'"
-    if to[0] == "net" and len(to) > 2 and file != TRANSPORT_TABLE:
+    if to[0] == "net" and len(to) > 2 and to[1] not in NET_SHARED and file != TRANSPORT_TABLE:
         if layer != "net":
             return f"nothing above net/ names a transport, and this is '{layer}'"
         if len(parts) == 3:

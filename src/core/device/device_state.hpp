@@ -18,7 +18,7 @@
 #include "core/matching/matching_table.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "core/message/wire.hpp"
-#include "net/route.hpp"
+#include "net/ring/route.hpp"
 #include "net/transport.hpp"
 #include "weft/device.hpp"
 #include "weft/region.hpp"
@@ -163,6 +163,7 @@ class device_state final {
   void open_endpoints();
 
   // What a call of progress does (core/progress).
+  unsigned poll_all() noexcept;
   unsigned advance_backlog() noexcept;
   unsigned advance_kept() noexcept;
   bool work_off() noexcept;

@@ -2,15 +2,14 @@
 //
 // Cost if there are none: one read of a word that is not written then. Adding allocates, and is one exchange.
 // Progress: adding is lock-free; removing awaits a call that is under way. New hooks run with the next call of
-// progress, so that one that adds another one never runs inside it. The stack of those that were added is that of the
-// backlog, with its model test (core/device/backlog.hpp).
+// progress, so that one that adds another one never runs inside it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
-#include "core/device/backlog.hpp"
+#include "base/intrusive_stack.hpp"
 #include "core/device/ending.hpp"
 #include "core/device/poll_gate.hpp"
 #include "weft/hook.hpp"
@@ -59,7 +58,7 @@ class hook_list {
 
   poll_gate* gate_;
   std::atomic<std::uint32_t> count_{0};
-  basic_backlog<detail::hook_node> added_;
+  base::intrusive_stack<detail::hook_node> added_;
   // Inside the gate, in the order in which they were added.
   detail::hook_node* first_ = nullptr;
   detail::hook_node** end_ = &first_;

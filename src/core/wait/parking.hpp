@@ -3,7 +3,7 @@
 // Cost: a signal reads one counter, in a line that is written when a thread falls asleep or wakes up. The sleeping
 // thread pays for the rest: a fence in every core (membarrier), a last look, and the system's sleep.
 //
-// A sleeper is woken by a message for its device (net/sleep_word.hpp), or by another thread of this process that
+// A sleeper is woken by a message for its device (net/ring/sleep_word.hpp), or by another thread of this process that
 // signals one of its objects. A condition may become true by other means, which wake no thread, and a peer may die
 // between its message and the wake-up; so no sleep lasts longer than `sleep_max`.
 #pragma once
@@ -18,7 +18,7 @@
 #include "base/futex.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/yield_policy.hpp"
-#include "net/sleep_word.hpp"
+#include "net/ring/sleep_word.hpp"
 #include "weft/completion.hpp"
 #include "weft/wait.hpp"
 

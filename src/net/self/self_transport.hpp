@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/try_lock.hpp"
-#include "net/cell_ring.hpp"
+#include "net/ring/cell_ring.hpp"
 #include "net/transport.hpp"
 
 namespace weft::net {

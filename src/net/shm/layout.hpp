@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "net/cell_ring.hpp"
 #include "net/packet_stride.hpp"
+#include "net/ring/cell_ring.hpp"
 #include "net/shm/return_ring.hpp"
 #include "net/transport.hpp"
 

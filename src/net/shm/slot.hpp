@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-#include "net/route.hpp"
+#include "net/ring/route.hpp"
 #include "net/shm/peer.hpp"
 
 namespace weft::net::shm {

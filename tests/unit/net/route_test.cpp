@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "net/route.hpp"
+#include "net/ring/route.hpp"
 
 namespace weft::net {
 namespace {

@@ -1,5 +1,5 @@
-// The backlog and the lock that nobody waits for, under the explorer.
-#include "core/device/backlog.hpp"
+// The stack of the backlog, and the lock that nobody waits for, under the explorer.
+#include "base/intrusive_stack.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,17 +19,17 @@ struct operation {
   std::uint64_t adder = 0;
   std::uint64_t number = 0;
 };
-using backlog = weft::core::basic_backlog<operation, model_atomics>;
+using stack = weft::base::intrusive_stack<operation, model_atomics>;
 using lock = weft::base::basic_try_lock<model_atomics>;
 
-class model_backlog : public ::testing::Test {
+class model_intrusive_stack : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
   }
 };
 
-void add(backlog& to, operation& added, std::uint64_t adder, std::uint64_t number) {
+void add(stack& to, operation& added, std::uint64_t adder, std::uint64_t number) {
   model_atomics::write_nonatomic(&added.adder, &adder, sizeof adder);
   model_atomics::write_nonatomic(&added.number, &number, sizeof number);
   to.add(added);
@@ -57,7 +57,7 @@ class arrivals {
 };
 
 void adders_and_a_taker() {
-  backlog waiting;
+  stack waiting;
   operation operations[5];
   arrivals taken;
   threads(
@@ -77,7 +77,7 @@ void adders_and_a_taker() {
 
 // What was taken is added again, as progress does with what can't go on yet.
 void taken_and_added_again() {
-  backlog waiting;
+  stack waiting;
   operation operations[2];
   unsigned taken = 0;
   const auto work = [&](operation& own) {
@@ -101,10 +101,10 @@ void taken_and_added_again() {
 
 const search brief{.executions_max = 20000, .random_executions_max = 10000, .deviations_max = 4};
 
-TEST_F(model_backlog, holds_and_no_planted_bug_goes_unnoticed) {
+TEST_F(model_intrusive_stack, holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"adders and a taker", adders_and_a_taker, brief},
                                       {"taken and added again", taken_and_added_again, brief}};
-  const planting_report report = plant_bugs(programs, {"/backlog.hpp"});
+  const planting_report report = plant_bugs(programs, {"/intrusive_stack.hpp"});
   std::cout << report;
   EXPECT_TRUE(report.right) << report;
 }
@@ -129,7 +129,7 @@ void one_inside_at_a_time() {
   check(door.try_enter() && !door.try_enter(), "open while somebody is inside, or closed while nobody is");
 }
 
-TEST_F(model_backlog, the_try_lock_holds_and_no_planted_bug_goes_unnoticed) {
+TEST_F(model_intrusive_stack, the_try_lock_holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"one inside at a time", one_inside_at_a_time, brief}};
   const planting_report report = plant_bugs(programs, {"/try_lock.hpp"});
   std::cout << report;

@@ -1,4 +1,4 @@
-#include "net/sleep_word.hpp"
+#include "net/ring/sleep_word.hpp"
 
 #include "base/futex.hpp"
 

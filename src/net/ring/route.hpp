@@ -9,8 +9,8 @@
 
 #include "base/outside_order.hpp"
 #include "base/try_lock.hpp"
-#include "net/cell_ring.hpp"
-#include "net/sleep_word.hpp"
+#include "net/ring/cell_ring.hpp"
+#include "net/ring/sleep_word.hpp"
 
 namespace weft::net {
 
