@@ -127,10 +127,8 @@ void device_state::wait_until_chosen() const noexcept {
 // One call of progress, by a thread of another device that has entered the gate.
 device_state::visit_answer device_state::be_visited() noexcept {
   is_visiting_here = true;
-  unsigned moved = 0;
-  unsigned arrived = 0;
-  if (!backlog_.is_empty() || runtime_->kept().has_ready()) moved += advance_kept();
-  for (const auto& each : endpoints_) arrived += each->poll(*this, arrivals_per_peer);
+  unsigned moved = !backlog_.is_empty() || runtime_->kept().has_ready() ? advance_kept() : 0;
+  const unsigned arrived = poll_all();
   if (!hooks_.is_empty()) moved += hooks_.run();
   moved += arrived;
   if (moved != 0) {

@@ -93,11 +93,16 @@ bool device_state::end_call(unsigned arrived, unsigned moved) noexcept {
   return true;
 }
 
+unsigned device_state::poll_all() noexcept {
+  unsigned arrived = 0;
+  for (const auto& each : endpoints_) arrived += each->poll(*this, arrivals_per_peer);
+  return arrived;
+}
+
 stillness device_state::look_before_sleep() noexcept {
   if (!gate_.try_enter()) return stillness::busy;
   had_no_room_ = false;
-  unsigned moved = 0;
-  for (const auto& each : endpoints_) moved += each->poll(*this, arrivals_per_peer);
+  const unsigned moved = poll_all();
   if (moved != 0) counts_.moved(moved);
   const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->kept().has_ready() || !hooks_.is_empty();
   const bool has_refused = had_no_room_;
