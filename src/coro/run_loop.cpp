@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "base/clock.hpp"
-#include "core/api/refusals.hpp"
+#include "core/api/checks.hpp"
 #include "core/device/hook_list.hpp"
 #include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"

@@ -6,7 +6,7 @@
 // come in registers, so that what is rare, or wrong, is called in the end with all of them, as if nothing had been
 // tried. The general twin: `device_state::post_inline` (core/device/device_state.hpp).
 #include "base/fast_paths.hpp"
-#include "core/api/refusals.hpp"
+#include "core/api/checks.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/runtime/runtime_state.hpp"

@@ -3,7 +3,7 @@
 // Cost on a device of one thread's own: one of its spare receives, the matching table's one cache line, and the line of
 // the counters. The general twin: protocol/receive.cpp.
 #include "base/fast_paths.hpp"
-#include "core/api/post_checked.hpp"
+#include "core/api/post_send_recv.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"

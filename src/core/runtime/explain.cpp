@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/config.hpp"
-#include "core/api/refusals.hpp"
+#include "core/api/checks.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "net/transport.hpp"
 #include "net/transport_list.hpp"

@@ -2,7 +2,7 @@
 // (`run_loop::flush`).
 #include "base/backoff.hpp"
 #include "base/this_suspender.hpp"
-#include "core/api/refusals.hpp"
+#include "core/api/checks.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/device.hpp"

@@ -1,8 +1,6 @@
-// The public classes, joined to what they are made of; wrong calls are found here.
+// Completion objects: counter, queue and synchronizer, and what all of them have in common.
 #include <fmt/format.h>
 
-#include "base/log.hpp"
-#include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -21,73 +19,6 @@ namespace {
 completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner.state_->object_made(); }
 
 completion::~completion() { runtime_->state_->object_gone(*this); }
-
-runtime::runtime() : runtime{runtime_options{}} {}
-runtime::runtime(const runtime_options& options) : runtime{boot::process_bootstrap(), options} {}
-
-runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options)
-    : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap), options)} {
-  state_->start();
-}
-
-runtime::~runtime() = default;
-
-std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
-std::uint32_t runtime::size() const noexcept { return state_->size(); }
-device& runtime::default_device() noexcept { return state_->default_device(); }
-const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
-int runtime::wait_fd() { return state_->descriptor().fd(); }
-bool runtime::arm() {
-  state_->refuse_inside_handler("arm", state_->default_state());
-  return state_->descriptor().arm();
-}
-runtime_counters runtime::counters() const noexcept { return state_->counters(); }
-
-registration runtime::register_completion(completion& target, const register_completion_options& options) {
-  if (&target.runtime() != this) {
-    throw error{errc::invalid_argument, "register_completion: the completion object was made from another runtime"};
-  }
-  state_->register_completion(target, options.id, options.allocator);
-  return registration{state_.get(), &target, options.id};
-}
-
-void runtime::barrier() {
-  state_->refuse_inside_handler("barrier", state_->default_state());
-  state_->barrier().wait(state_->default_state(), rank(), size());
-}
-
-registration::registration(registration&& other) noexcept
-    : owner_{std::exchange(other.owner_, nullptr)}, target_{other.target_}, id_{other.id_} {}
-
-registration& registration::operator=(registration&& other) noexcept {
-  if (this != &other) {
-    withdraw();
-    owner_ = std::exchange(other.owner_, nullptr);
-    target_ = other.target_;
-    id_ = other.id_;
-  }
-  return *this;
-}
-
-registration::~registration() { withdraw(); }
-
-void registration::withdraw() noexcept {
-  if (owner_ != nullptr) core::end_of_registration{owner_, *target_, id_}.wait();
-}
-
-device::device(weft::runtime& owner, const device_options& options)
-    : runtime_{&owner}, state_{&owner.state_->devices().open(*owner.state_, options)} {}
-
-device::~device() {
-  if (state_ != nullptr) core::end_of_device{*runtime_->state_, state_}.wait_for_gate();
-}
-
-std::uint32_t device::index() const noexcept { return state_->index(); }
-bool device::is_shared() const noexcept { return state_->is_shared(); }
-device_counters device::counters() const noexcept { return state_->counts().read(); }
-progress_policy device::policy() const noexcept { return state_->policy(); }
-
-bool device::progress() noexcept { return state_->progress(); }
 
 // The library's objects call it themselves, because users may signal them; after what the library signals it comes once
 // more, for objects of the user's own that don't. The second look finds the same line, and mostly nobody asleep.

@@ -1,7 +1,7 @@
 // Packets in the hands of the user.
 #include <fmt/format.h>
 
-#include "core/api/refusals.hpp"
+#include "core/api/checks.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/packet.hpp"

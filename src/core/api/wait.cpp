@@ -1,4 +1,4 @@
-// `device::wait`, for every kind of completion object, and hooks.
+// `device::wait`, for every kind of completion object.
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -6,13 +6,6 @@
 #include "weft/synchronizer.hpp"
 
 namespace weft {
-
-hook device::add_hook_node(std::unique_ptr<detail::hook_node> made) {
-  auto control = made->control;
-  state_->hooks().add(std::move(made));
-  runtime_->state_->parking().wake_everybody();  // sleeping threads have something to do
-  return hook{std::move(control)};
-}
 
 bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
                         const wait_options& options) {

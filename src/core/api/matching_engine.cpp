@@ -1,0 +1,19 @@
+// `matching_engine`.
+#include "weft/matching_engine.hpp"
+#include "core/runtime/endings.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft {
+matching_engine::matching_engine(weft::runtime& owner, const matching_engine_options& options)
+    : runtime_{&owner}, state_{&owner.state_->make_engine(options)}, id_{state_->id} {}
+
+matching_engine::~matching_engine() {
+  if (state_ != nullptr) core::end_of_engine{*runtime_->state_, state_}.wait();
+}
+
+bool matching_engine::is_ordered() const noexcept { return state_->is_ordered() && !state_->receiver_first; }
+bool matching_engine::is_receiver_first() const noexcept { return state_->receiver_first; }
+match_key_function matching_engine::make_key() const noexcept { return state_->make_key; }
+
+}  // namespace weft

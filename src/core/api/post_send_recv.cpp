@@ -1,0 +1,167 @@
+// Sends, receives and probes as users call them. The common cases are in fast/.
+#include "core/api/post_send_recv.hpp"
+
+#include <fmt/format.h>
+
+#include "base/misuse.hpp"
+#include "core/api/checks.hpp"
+#include "core/protocol/post_message.hpp"
+#include "core/protocol/receive.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "weft/device.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft {
+namespace {
+
+using core::source_payload;
+using core::target_payload;
+
+core::message_request request_of(std::uint32_t peer, const source_payload& bytes, completion& local,
+                                 const post_send_options& options) {
+  return {.eager = core::wire::send,
+          .rts = core::wire::send_rts,
+          .opcode = operation::send,
+          .peer = peer,
+          .id = options.engine,
+          .tag = options.tag,
+          .bytes = bytes,
+          .local = &local,
+          .context = options.context,
+          .device = options.device,
+          .policy = static_cast<std::uint32_t>(options.policy),
+          .delivered = options.complete_at == completion_level::delivered,
+          .allow_done = options.allow_done,
+          .allow_retry = options.allow_retry};
+}
+
+template <class Options>
+core::receive_request request_of(core::runtime_state& state, const char* call, std::uint32_t peer,
+                                 const Options& options) {
+  core::engine_state& engine = core::checked_engine(state, call, options.engine);
+  core::check_policy(call, engine, options.policy);
+  const bool wild = peer == any_rank || options.any_tag;
+  if (wild && engine.receiver_first) core::refuse_open(call, engine.id);
+  if (wild && !engine.is_ordered()) {
+    throw error{errc::invalid_argument,
+                fmt::format("{}: engine {} is not ordered: rank and tag are left open by a policy there, which the "
+                            "sender names too",
+                            call, options.engine)};
+  }
+  const bool by_rank = options.policy == match_policy::rank_tag || options.policy == match_policy::rank_only;
+  if (peer >= state.size() && !wild && by_rank) core::refuse_rank(call, peer, state.size());
+  return {.engine = &engine,
+          .peer = peer,
+          .tag = options.tag,
+          .policy = options.policy,
+          .any_tag = options.any_tag,
+          .into = {},
+          .local = nullptr,
+          .context = nullptr,
+          .allow_retry = true};
+}
+
+status post_recv_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
+                    const target_payload& into, completion& local, const post_recv_options& options) {
+  core::receive_request request = request_of(state, "post_recv", peer, options);
+  if (into.is_bad()) core::refuse_buffer("post_recv", peer, into.bytes());
+  request.into = into;
+  request.local = &local;
+  request.context = options.context;
+  request.allow_retry = options.allow_retry;
+  return core::send_recv::post_receive(through, request);
+}
+
+// Uncommon and wrong cases: a function of their own, so that the common case saves no registers.
+[[gnu::noinline]] status post_send_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
+                                      const source_payload& bytes, completion& local,
+                                      const post_send_options& options) {
+  state.check_object("post_send", local);
+  core::check_buffer("post_send", peer, state.size(), bytes);
+  core::engine_state& engine = core::checked_engine(state, "post_send", options.engine);
+  core::check_policy("post_send", engine, options.policy);
+  return core::posting::post_send(through, request_of(peer, bytes, local, options), engine);
+}
+
+}  // namespace
+
+status device::post_any_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
+                             const post_send_options& options) {
+  return post_send_of(*state_, *runtime_->state_, peer, bytes, local, options);
+}
+
+status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
+                         const post_send_options& options) {
+  return post_send_of(*state_, *runtime_->state_, peer, source_payload{bytes}, local, options);
+}
+
+status core::post_receive_checked(device_state& dev, std::uint32_t peer, const target_payload& into, completion& local,
+                                  const post_recv_options& options) {
+  dev.runtime().check_object("post_recv", local);
+  return post_recv_of(dev, dev.runtime(), peer, into, local, options);
+}
+
+status device::post_any_recv(std::uint32_t peer, buffer_ref buffer, completion& local,
+                             const post_recv_options& options) {
+  return core::post_receive_checked(*state_, peer, buffer, local, options);
+}
+
+status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options) {
+  return core::post_receive_checked(*state_, peer, target_payload{buffer}, local, options);
+}
+
+cancel_result device::cancel(std::uint64_t ticket) noexcept { return core::send_recv::cancel(*state_, ticket); }
+
+std::optional<matched_message> device::probe(std::uint32_t peer, const probe_options& options) {
+  const core::receive_request request = request_of(*runtime_->state_, "probe", peer, options);
+  if (request.engine->receiver_first) {
+    throw error{errc::invalid_argument,
+                fmt::format("probe: engine {} is receiver-first: a message stays with its sender until it is received",
+                            options.engine)};
+  }
+  core::unexpected_message* const found = core::send_recv::probe(*state_, request);
+  if (found == nullptr) return std::nullopt;
+  return matched_message{state_, found};
+}
+
+matched_message::~matched_message() {
+  if (message_ != nullptr) core::send_recv::discard(*device_, *message_);
+}
+
+namespace {
+
+const core::unexpected_message& held_by(const core::unexpected_message* message) noexcept {
+  if (message == nullptr) base::misuse("a matched message is looked at after it was received or moved away");
+  return *message;
+}
+
+}  // namespace
+
+std::uint32_t matched_message::source() const noexcept { return held_by(message_).arrival.source; }
+std::uint64_t matched_message::tag() const noexcept { return held_by(message_).arrival.header.tag; }
+std::uint64_t matched_message::bytes() const noexcept { return held_by(message_).bytes; }
+
+status matched_message::receive(buffer_ref buffer, completion& local, const receive_options& options) {
+  if (message_ == nullptr) {
+    throw error{errc::invalid_state, "matched_message::receive: it was received before, or moved away"};
+  }
+  device_->runtime().check_object("matched_message::receive", local);
+  const target_payload into{buffer};
+  if (into.is_bad()) core::refuse_buffer("matched_message::receive", source(), into.bytes());
+  // Once it is received, this object may be gone: it is empty before.
+  core::unexpected_message* const found = std::exchange(message_, nullptr);
+  const status result = core::send_recv::receive_message(*device_, *found,
+                                                         {.engine = found->engine,
+                                                          .peer = found->arrival.source,
+                                                          .tag = found->arrival.header.tag,
+                                                          .policy = match_policy::rank_tag,
+                                                          .any_tag = false,
+                                                          .into = into,
+                                                          .local = &local,
+                                                          .context = options.context,
+                                                          .allow_retry = true});
+  if (result.is_retry()) message_ = found;
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+// `memory_region`.
+#include <fmt/format.h>
+
+#include "core/runtime/runtime_state.hpp"
+#include "weft/region.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft {
+memory_region::memory_region(weft::runtime& owner, std::size_t bytes) : runtime_{&owner} {
+  if (bytes == 0) throw error{errc::invalid_argument, "memory_region: no bytes to allocate"};
+  core::region_table& regions = owner.state_->regions();
+  memory_ = regions.allocate(bytes);
+  handle_ = {owner.state_->job(), regions.open(memory_), bytes, owner.state_->rank()};
+}
+
+memory_region::memory_region(weft::runtime& owner, std::span<std::byte> memory) : runtime_{&owner}, memory_{memory} {
+  if (memory.empty())
+    throw error{errc::invalid_argument, "memory_region: there is nothing to open, the memory is empty"};
+  if (memory.data() == nullptr) {
+    throw error{errc::invalid_argument,
+                fmt::format("memory_region: the memory is null but has {} bytes", memory.size())};
+  }
+  handle_ = {owner.state_->job(), owner.state_->regions().open(memory), memory.size(), owner.state_->rank()};
+}
+
+memory_region::~memory_region() { runtime_->state_->regions().close(handle_.name); }
+
+}  // namespace weft

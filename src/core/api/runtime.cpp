@@ -1,0 +1,61 @@
+// `runtime` and `registration`.
+#include "weft/runtime.hpp"
+#include "base/log.hpp"
+#include "core/runtime/endings.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft {
+runtime::runtime() : runtime{runtime_options{}} {}
+runtime::runtime(const runtime_options& options) : runtime{boot::process_bootstrap(), options} {}
+
+runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options)
+    : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap), options)} {
+  state_->start();
+}
+
+runtime::~runtime() = default;
+
+std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
+std::uint32_t runtime::size() const noexcept { return state_->size(); }
+device& runtime::default_device() noexcept { return state_->default_device(); }
+const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
+int runtime::wait_fd() { return state_->descriptor().fd(); }
+bool runtime::arm() {
+  state_->refuse_inside_handler("arm", state_->default_state());
+  return state_->descriptor().arm();
+}
+runtime_counters runtime::counters() const noexcept { return state_->counters(); }
+
+registration runtime::register_completion(completion& target, const register_completion_options& options) {
+  if (&target.runtime() != this) {
+    throw error{errc::invalid_argument, "register_completion: the completion object was made from another runtime"};
+  }
+  state_->register_completion(target, options.id, options.allocator);
+  return registration{state_.get(), &target, options.id};
+}
+
+void runtime::barrier() {
+  state_->refuse_inside_handler("barrier", state_->default_state());
+  state_->barrier().wait(state_->default_state(), rank(), size());
+}
+
+registration::registration(registration&& other) noexcept
+    : owner_{std::exchange(other.owner_, nullptr)}, target_{other.target_}, id_{other.id_} {}
+
+registration& registration::operator=(registration&& other) noexcept {
+  if (this != &other) {
+    withdraw();
+    owner_ = std::exchange(other.owner_, nullptr);
+    target_ = other.target_;
+    id_ = other.id_;
+  }
+  return *this;
+}
+
+registration::~registration() { withdraw(); }
+
+void registration::withdraw() noexcept {
+  if (owner_ != nullptr) core::end_of_registration{owner_, *target_, id_}.wait();
+}
+
+}  // namespace weft
