@@ -17,7 +17,7 @@ class distributed_array {
     }
     dev_.wait(done_, posted_);
   }
-  ~distributed_array() { rt_.barrier(); }  // nobody's block goes while somebody still reads
+  ~distributed_array() { rt_.barrier(); }  // no block is destroyed while another rank still reads it
   void write(std::uint64_t index, const Element& value) {
     post([&] { return dev_.post_put(owner(index), std::span{&value, 1}, at(index), done_); });
     dev_.flush(owner(index));

@@ -1,4 +1,4 @@
-// Weft in an event loop of somebody else's: epoll waits for messages and for a timer, and nothing polls meanwhile.
+// Weft in an event loop of the program: epoll waits for messages and for a timer, and nothing polls meanwhile.
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

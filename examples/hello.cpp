@@ -20,5 +20,5 @@ int main() {
   while (!(message = inbox.pop())) dev.progress();
   const std::string heard(reinterpret_cast<const char*>(message->data().data()), message->bytes());
   std::printf("rank %u of %u: '%s'\n", rt.rank(), rt.size(), heard.c_str());
-  rt.barrier();  // nobody leaves while somebody is still at work
+  rt.barrier();  // no rank ends while another one still works
 }

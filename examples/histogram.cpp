@@ -53,6 +53,6 @@ int main() {
   const bool right = std::ranges::equal(mine.as<std::uint64_t>(),
                                         std::span{expected}.subspan(rt.rank() * bins_per_rank, bins_per_rank));
   std::printf("rank %u: %s\n", rt.rank(), right ? "all bins are right" : "bins are WRONG");
-  rt.barrier();  // nobody leaves while somebody still looks
+  rt.barrier();  // no rank ends while another one still reads its bins
   return right ? 0 : 1;
 }

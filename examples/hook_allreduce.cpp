@@ -1,5 +1,6 @@
-// The largest value of all ranks, found by a hook: whoever makes progress for whatever reason moves it on. In round r a
-// rank tells the one 2^r further on the largest it knows of, and hears from the one 2^r back (zhou2024, 4.7).
+// The largest value of all ranks, found by a hook: each call of progress, for whatever reason, moves it on. In round r
+// a rank sends the largest value it knows to the rank 2^r after it, and receives one from the rank 2^r before it
+// (zhou2024, 4.7).
 #include <algorithm>
 #include <cstdio>
 #include <span>

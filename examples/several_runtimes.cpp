@@ -7,7 +7,7 @@
 
 #include <weft/weft.hpp>
 
-// Somebody else's: adds up what all ranks give it. Its completion has id 1, as the program's has.
+// A library by another author: adds up the values of all ranks. Its completion has id 1, as the program's has.
 class adder {
  public:
   explicit adder(std::uint64_t mine) {

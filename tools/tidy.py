@@ -70,7 +70,7 @@ def check(root, files=None):
         for check_file in (layers.layering, docs.undocumented, helpers.repeated):
             findings += check_file(file, text)
         if file.startswith(CODE):
-            findings += words.misnamed(file, text) + atomics.accesses(file, text)
+            findings += words.misnamed(file, text) + words.riddles(file, text) + atomics.accesses(file, text)
             for name, definitions in atomics.labels_of(file, text).items():
                 labels.setdefault(name, []).extend(definitions)
     return findings + atomics.partners(labels)

@@ -96,7 +96,7 @@ void endpoint::serve_or_rest() {
   } else if (++idle_rounds_ < 200) {
     std::this_thread::yield();
   } else {
-    // Whoever this thread waits for is reading or writing a file: better to leave the core to somebody.
+    // The participant that this thread waits for is reading or writing a file: better to leave the core to others.
     std::this_thread::sleep_for(std::chrono::microseconds{50});
   }
 }

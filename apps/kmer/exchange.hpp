@@ -2,7 +2,7 @@
 //
 // A participant is one thread of one rank. Within a pass any participant sends data to any other; a pass ends for a
 // participant when it has received as much as was sent to it, which the others tell it (messages are not ordered).
-// Between passes the participants agree: on sums, and on whether somebody failed.
+// Between passes the participants agree: on sums, and on whether one of them failed.
 #pragma once
 
 #include <weft/weft.hpp>
@@ -31,7 +31,7 @@ struct statement {
 
 /// What has been agreed.
 struct agreement {
-  bool failed = false;                ///< somebody failed
+  bool failed = false;                ///< a participant failed
   std::vector<std::uint64_t> sums;    ///< of the values of all participants, place by place
   std::vector<statement> statements;  ///< by participant; at participant 0 only
 };

@@ -13,7 +13,7 @@ class job_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Something wrong in a piece of text; whoever knows the file turns it into a `job_error`.
+/// Something wrong in a piece of text; the caller that knows the file turns it into a `job_error`.
 class record_error : public std::runtime_error {
  public:
   /// `records_before`: whole records in the piece before the bad one.

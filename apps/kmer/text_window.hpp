@@ -1,7 +1,7 @@
 // Text that grows at its end on demand, and the places where it may be cut into pieces.
 //
-// Where a piece ends is a function of the text alone, so that two threads, or two ranks, which cut at the same place
-// agree, whoever reads first: no record is counted twice and none is left out.
+// Where a piece ends is a function of the text alone. So two threads, or two ranks, that cut at the same place agree,
+// whichever of them reads first: no record is counted twice and none is left out.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ class completion_queue final : public completion {
   /// back when it is destroyed. A program that keeps many records leaves the sender short of packets; beyond
   /// `WEFT_FOREIGN_PACKETS_MAX` of them delivery copies.
   [[nodiscard]] std::optional<completion_record> pop() noexcept {
-    // A thread that waits mostly looks in vain; that has to cost as little as possible.
+    // A thread that waits finds the queue empty most of the time; that has to cost as little as possible.
     if (!bounded_) [[unlikely]]
       return pop_unbounded();
     if (!bounded_->has_one_lane()) [[unlikely]]

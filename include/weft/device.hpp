@@ -112,8 +112,8 @@ class device {
       return detail::fast_post_am(*state_, {peer, options.device}, to, bytes, options.tag);
     return post_any_am(peer, to, bytes, local, detail::copy_of(options));
   }
-  /// Sends a list of buffers as one active message; a long one travels in packets. **Buffer**: the list and its buffers
-  /// as above.
+  /// Sends a list of buffers as one active message; a long one travels in packets. **Buffer**: the list and its
+  /// buffers, as for one buffer.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
                  const post_am_options& options = {});
 
@@ -213,7 +213,7 @@ class device {
     }
     return post_any_put(peer, bytes, to, local, detail::copy_of(options));
   }
-  /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers as above.
+  /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
   status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {});
 
@@ -264,14 +264,14 @@ class device {
                    const post_comm_options& options = {});
 
   /// Returns once the target has all puts and atomics, and all messages with `.complete_at = delivered`, that this rank
-  /// has posted to rank `peer`, also those that other threads post meanwhile.
+  /// has posted to rank `peer`, also operations that other threads post meanwhile.
   ///
   /// **Blocking**: until then. It makes progress on this device only; operations that were posted on another device
   /// need progress there. **Threads**: as for posting. **Errors**: `region_refused` if the target has refused a put or
   /// atomic that had answered *done*, since the last flush to that rank; `invalid_argument` for an unknown rank;
   /// `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` as for posting.
   void flush(std::uint32_t peer);
-  /// Flushes to each rank, one after the other. **Blocking**, **Threads** and **Errors**: as above.
+  /// Flushes to each rank, one after the other. **Blocking**, **Threads** and **Errors**: as for one rank.
   void flush();
 
   /// Makes progress: polls the rings and delivers arrived messages, continues long messages, and posts operations from
@@ -303,9 +303,9 @@ class device {
   }
 
   /// Waits until `is_done()` is true. The calling thread asks it after each call of progress, and after a signal of
-  /// `on` by any thread. It polls `options.spins` times in vain, then sleeps until a message comes or `on` is
-  /// signalled, if `options.mode` is `park`. If the condition becomes true in another way, the thread may notice up to
-  /// 100 ms later.
+  /// `on` by any thread. If `options.mode` is `park`, the thread sleeps after `options.spins` polls that found nothing,
+  /// until a message comes or `on` is signalled. If the condition becomes true in another way, the thread may notice up
+  /// to 100 ms later.
   ///
   /// **Blocking**: until then, or until `options.timeout`; makes progress on this device. **Threads**: as for posting;
   /// several threads may wait through a shared device, also for one object. **Returns**: whether it is done; false
@@ -325,7 +325,7 @@ class device {
   }
 
   /// Waits for a record and takes it; nothing after `options.timeout`. For this function and the next two **Blocking**,
-  /// **Threads** and **Errors** are as above.
+  /// **Threads** and **Errors** are as for a condition.
   [[nodiscard]] std::optional<completion_record> wait(completion_queue& from, const wait_options& options = {});
   /// Waits until `on` is ready; false after `options.timeout`.
   bool wait(const synchronizer& on, const wait_options& options = {});

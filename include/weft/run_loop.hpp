@@ -69,9 +69,10 @@ class run_loop {
   /// **Errors**: the exception of a spawned task.
   std::size_t run_ready();
 
-  /// As above, but `executor(std::coroutine_handle<>)` resumes the coroutines: at once, later, or in another thread.
-  /// The executor owns the handles from then on. If it resumes them in another thread, the device has to be shared.
-  /// **Errors**: as above, and those of `executor`, which keeps the handle of that call.
+  /// Does what `run_ready()` does, but `executor(std::coroutine_handle<>)` resumes the coroutines: at once, later, or
+  /// in another thread. The executor owns the handles from then on. If it resumes them in another thread, the device
+  /// has to be shared. **Errors**: the exception of a spawned task, or of `executor`, which keeps the handle of that
+  /// call.
   template <std::invocable<std::coroutine_handle<>> Executor>
   std::size_t run_ready(Executor&& executor) {
     std::size_t count = 0;

@@ -125,7 +125,7 @@ class runtime {
   /// time. **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`; each text says what to do.
   runtime();
   /// With options: `weft::runtime rt{weft::runtime_options{.bind = true}};`. **Blocking**, **Threads** and **Errors**:
-  /// as above.
+  /// as for `runtime()`.
   explicit runtime(const runtime_options& options);
 
   /// Ends communication. Not collective: afterwards other ranks can no longer communicate with this one. **Blocking**:

@@ -159,7 +159,7 @@ template <class... T>
 }
 
 /// Awaits a vector of tasks. **Returns**: the await returns a vector of their results. **Blocking**, **Threads** and
-/// **Errors**: as above, and `std::bad_alloc`.
+/// **Errors**: as for tasks that are arguments, and `std::bad_alloc`.
 template <class T>
 [[nodiscard]] auto when_all(std::vector<task<T>> tasks) noexcept {
   return detail::joint_of_many<T>{std::move(tasks)};

@@ -14,7 +14,7 @@ namespace weft::perf {
 
 struct options {
   std::string command;
-  std::vector<std::size_t> sizes;      ///< empty: those that the command has
+  std::vector<std::size_t> sizes;      ///< empty: the command's own
   std::vector<std::uint32_t> threads;  ///< each gives figures of its own
   std::vector<std::uint32_t> windows;
   std::optional<perf::operation> operation;  ///< nothing: both

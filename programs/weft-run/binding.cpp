@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* too_few_cores = "there are more of them than cores";
 
-// Those that this process may run on; many, where there are more than the plain call can tell.
+// How many processors this process may run on; `ranks_max` where there are more than a `cpu_set_t` holds.
 std::size_t count_of_processors() {
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return ranks_max;
@@ -88,7 +88,7 @@ void binding::leave_to_other_jobs() {
 }
 
 // Some objects have no processors, as the node of a memory of its own. And where hwloc can't read /sys it guesses which
-// processors there are: nobody can be bound to those that this process may not use.
+// processors there are: no rank can be bound to a processor that this process may not use.
 void binding::find_objects() {
   const hwloc_obj_type_t type = type_of(rule_.object);
   const int count = hwloc_get_nbobjs_by_type(topology_.get(), type);

@@ -132,7 +132,7 @@ void run_guardian(const program_plan& plan, const binding& bind, std::vector<ran
 
   guardian self{plan, bind, std::move(control)};
   self.start_ranks(ends);
-  // Whoever reads our output or waits for our input shall not wait for the guardian.
+  // A process at the other end of our output or input must not wait until the guardian closes it.
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, fd);
   self.serve(child_signals.get());

@@ -206,7 +206,7 @@ void job::drain_rank(std::uint32_t rank) {
 void job::flush(sink& to) {
   const int problem = to.flush();
   if (problem == 0) return;
-  // Whoever reads our output has gone: the ranks learn it as they would from a pipe of their own.
+  // The reader of our output has closed it: the ranks learn it as they would from a pipe of their own.
   for (stream& s : streams_) {
     if (&s.lines.target() != &to || !s.fd.open()) continue;
     s.fd.close();

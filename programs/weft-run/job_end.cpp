@@ -95,8 +95,8 @@ void job::rank_ended(std::uint32_t rank, int status) {
   watch_stragglers();
 }
 
-// A rank may end with 0 in the middle of a job: those that wait for its messages do so for ever. Others have work left
-// and are fine. Nobody but the user can tell.
+// A rank may end with 0 in the middle of a job: ranks that wait for its messages then wait for ever. Other ranks have
+// work left and are fine. Nobody but the user can tell.
 void job::watch_stragglers() {
   const bool over = running_.empty();
   notice_at_ = over || options_.notice_s == 0 ? std::nullopt : std::optional{after(options_.notice_s)};

@@ -17,7 +17,7 @@ std::atomic<std::uint64_t> identity{0};
 log_level wanted_level() noexcept {
   try {
     return process_settings().log;
-  } catch (...) {  // the error itself reaches the user by the exception of whoever asks for a setting
+  } catch (...) {  // the user gets the error as an exception from the next function that asks for a setting
     return log_level::warn;
   }
 }

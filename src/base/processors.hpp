@@ -41,7 +41,7 @@ class processor_set {
 
 /// What the calling thread may run on; nothing where the system doesn't say.
 [[nodiscard]] processor_set processors_of_this_thread() noexcept;
-/// Keeps the calling thread, and those that it starts from now on, on `wanted`. **Returns** whether the system did.
+/// Binds the calling thread, and threads that it starts from now on, to `wanted`. **Returns** whether the system did.
 bool keep_this_thread_on(const processor_set& wanted) noexcept;
 
 /// The cores that `within` has a part of: their processors within it; in the order of sockets and numbers, in which

@@ -24,7 +24,7 @@ inline bool yield_to_fibers() noexcept {
   return true;
 }
 
-/// One step of a wait that looks again and again: a fiber lets others run, a thread pauses. As above.
+/// One step of a wait that polls: a fiber lets others run, a thread pauses. Not while it holds what others may want.
 inline void yield_or_pause(backoff& waiting) noexcept {
   if (!yield_to_fibers()) waiting.pause();
 }

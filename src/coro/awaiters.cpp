@@ -252,7 +252,7 @@ event::event(run_loop& loop) noexcept : loop_{&loop.state()} {
 event::~event() {
   // [event.end] acquire <- [event.enter]: alone.
   void* const waiting = state_.exchange(this, std::memory_order_acquire);
-  // [event.gone] relaxed: as above.
+  // [event.gone] relaxed: only the loop's destructor asks, after the ends of its events.
   loop_->events.fetch_sub(1, std::memory_order_relaxed);
   if (waiting == this) return;
   for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
@@ -274,7 +274,8 @@ bool event::enter(detail::ready_node& node) noexcept {
   do {
     if (top == this) return false;
     node.behind = static_cast<detail::ready_node*>(top);
-    // [event.enter] acq_rel -> [event.set], [event.end]: the coroutine and its link. A failure acquires, as above.
+    // [event.enter] acq_rel -> [event.set], [event.end]: the coroutine and its link. A failure acquires, like
+    // the load before the loop.
   } while (!state_.compare_exchange_weak(top, &node, std::memory_order_release, std::memory_order_acquire));
   return true;
 }

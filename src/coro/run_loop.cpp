@@ -42,7 +42,7 @@ struct run_loop_state::sleep {
 };
 
 run_loop_state::~run_loop_state() {
-  // [own] whoever destroys the loop has seen the ends of its events.
+  // [own] the thread that destroys the loop has seen the ends of its events.
   if (events.load(std::memory_order_relaxed) != 0) {
     detail::await_misuse("a run loop is destroyed before an event that was made for it");
   }
@@ -188,8 +188,8 @@ void run_loop_state::post_all_again() noexcept {
     to_post_.add(node);
   }
   const bool has_to_post = to_post_.first != nullptr;
-  if (has_to_post != has_to_post_.load(std::memory_order_relaxed)) {  // [own] whoever looks
-    has_to_post_.store(has_to_post, std::memory_order_relaxed);       // [hint] to who goes to sleep
+  if (has_to_post != has_to_post_.load(std::memory_order_relaxed)) {  // [own] the thread that holds `looking_`
+    has_to_post_.store(has_to_post, std::memory_order_relaxed);       // [hint] for a thread about to sleep
   }
 }
 
@@ -243,7 +243,7 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
   const bool is_unsignalled = std::ranges::any_of(watched_, [](const watched& group) { return group.on == nullptr; });
   out.is_crowded = is_unsignalled || watched_.size() >= sleep::objects_max;
   out.is_restless = to_post_.first != nullptr || out.is_crowded;
-  out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [own] whoever looks
+  out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [own] the thread that holds `looking_`
   for (const watched& group : watched_) {
     if (group.on != nullptr && out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
   }
@@ -255,10 +255,10 @@ bool run_loop_state::has_changed(const sleep& since) noexcept {
   const bool has_looked = look();
   if (!ready_.is_empty()) return true;
   const bool has_to_post = has_to_post_.load(std::memory_order_relaxed);  // [hint]
-  // What was to be tried again may be through: then it can sleep.
+  // Posts that were to be repeated may all have been posted: then the thread can sleep.
   if (since.is_restless) return has_looked && !since.is_crowded && !has_to_post;
-  // Where another thread looks, it may have asked too early. What is missed otherwise is found when whoever changes it
-  // wakes this thread.
+  // If another thread holds `looking_`, it may have looked too early. Other changes cannot be missed: the thread that
+  // makes one wakes this thread.
   return !has_looked || has_to_post || watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [hint]
 }
 

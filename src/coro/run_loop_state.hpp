@@ -104,7 +104,7 @@ class run_loop_state final : public detail::task_owner {
   std::atomic<bool> stops_{false};
   std::atomic<std::size_t> spawned_{0};
 
-  // Whoever looks has this lock, and what follows.
+  // A thread that looks holds this lock; it guards what follows.
   base::try_lock looking_;
   std::vector<watched> watched_;
   node_list to_post_;

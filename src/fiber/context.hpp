@@ -30,10 +30,10 @@ inline constexpr bool has_switch = false;
 extern "C" {
 /// Pushes what a call preserves, stores the stack pointer in `*from`, takes `to` as the stack pointer, and pops.
 [[gnu::visibility("hidden")]] void weft_fiber_switch(void** from, void* to) noexcept;
-/// The same, and goes on by an indirect jump. A processor guesses where a return goes by the calls before it: right
-/// where both sides have called the same functions, as those that wait for messages mostly have (messages between 16
-/// to 256 fibers take 10 % longer with a jump); where they have not, a jump is guessed better (a yield between two
-/// different fibers takes 15 ns, not 29).
+/// The same, and goes on by an indirect jump. A processor predicts a return from the calls before it. That is right
+/// where both fibers have called the same functions, as fibers that wait for messages mostly have (with a jump,
+/// messages between 16 to 256 fibers take 10 % longer). Where they have not, a jump is predicted better (a yield
+/// between two different fibers takes 15 ns, not 29).
 [[gnu::visibility("hidden")]] void weft_fiber_switch_by_jump(void** from, void* to) noexcept;
 }
 
@@ -56,7 +56,7 @@ class context {
   /// The first switch to this calls `entry(argument)` on the stack below `top`, which must never return.
   void prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument) noexcept;
 
-  /// Leaves the running context, `this`, for `to`; returns when somebody switches back. **Threads**: one runs it.
+  /// Leaves the running context, `this`, for `to`; returns when a context switches back. **Threads**: one runs it.
   void switch_to(context& to) noexcept {
     leave_for(to, &saved_shadow());
     weft_fiber_switch(&pointer_, to.pointer_);

@@ -23,7 +23,7 @@ fiber_state* inbox::take() noexcept {
   if (out == nullptr) return nullptr;
   first_ = out->behind;
   if (first_ == nullptr) last_ = nullptr;
-  count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] who sees the old number looks in vain
+  count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] a worker that reads the old number finds nothing
   return out;
 }
 

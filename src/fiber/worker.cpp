@@ -125,7 +125,7 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   out.exceptions = {};
   out.waits_for.say({.call = "its first turn"});
   out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
-  // [fiber.begin] relaxed: whoever asks whether all have ended knows of it from who spawns.
+  // [fiber.begin] relaxed: a thread that asks whether all have ended is ordered after the spawn by the spawning thread.
   alive_.fetch_add(1, std::memory_order_relaxed);
   return &out;
 }

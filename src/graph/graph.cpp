@@ -285,13 +285,13 @@ void graph_state::complete(graph_part& part) noexcept {
 void graph_state::retry(graph_part& part) noexcept {
   const std::shared_ptr<trials> all = trials_;
   device& through = *through_;
-  // [graph.trials] acq_rel -> [graph.trials]: whoever counts from none on brings the hook that comes after the last.
+  // [graph.trials] acq_rel -> [graph.trials]: the thread that counts from 0 adds a new hook, after the last one's end.
   const bool is_first = all->count.fetch_add(1, std::memory_order_acq_rel) == 0;
   all->waiting.add(part);
   if (is_first) through.add_hook([all] { return try_again(*all); }).detach();
 }
 
-// A hook: each post that waited has its turn, and those that are refused again wait for the next call.
+// A hook: repeats each post that waited; posts that are refused again wait for the next call.
 hook_answer graph_state::try_again(trials& which) noexcept {
   std::uint32_t tried = 0;
   for (graph_part* part = which.waiting.take_all(); part != nullptr;) {

@@ -32,7 +32,7 @@ class graph_part final : public completion {
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
   using completion::signalled;
 
-  graph_part* behind = nullptr;  // in the list of those that are ready, or to be tried again
+  graph_part* behind = nullptr;  // in the list of parts that are ready, or to be tried again
 
  private:
   friend class graph_state;

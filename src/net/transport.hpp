@@ -93,8 +93,8 @@ class transport {
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   [[nodiscard]] virtual bool reaches(std::uint32_t peer) const noexcept = 0;
 
-  /// Whether every rank reaches every other by this transport. The same answer at all ranks: those that come after it
-  /// in the list are then not made at all, which is collective.
+  /// Whether every rank reaches every other by this transport. All ranks answer the same: transports after it in the
+  /// list, whose making is collective, are then not made at all.
   [[nodiscard]] virtual bool reaches_all() const noexcept = 0;
 
   /// Null where ranks don't map each other's memory.

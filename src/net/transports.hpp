@@ -1,4 +1,4 @@
-// The one table of transports: a new one is a folder and a line here. `sim` is not in it: it wraps those that are.
+// The one table of transports: a new one is a folder and a line here. `sim` is not in it: it wraps the others.
 #pragma once
 
 #include <cstdint>

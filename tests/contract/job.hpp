@@ -81,7 +81,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     return lent_;
   }
 
-  /// Packets that are here, those that peers have returned included.
+  /// Packets that are here, packets that peers have returned included.
   [[nodiscard]] std::size_t free_count() {
     if (lender_ != nullptr) lender_->reclaim_packets();
     const std::scoped_lock lock{mutex_};

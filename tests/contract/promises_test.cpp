@@ -126,7 +126,7 @@ TEST_P(promise, to_wake_the_thread_that_sleeps_until_a_message_comes_is_kept) {
   for (std::uint64_t tag = 0; tag < 10; ++tag) {
     const std::uint32_t asleep = word.prepare_sleep();
     ASSERT_TRUE(posted(tag, tag % 2 == 0 ? 8 : 200));
-    // At once, whether somebody polls or not: the one who does so may be the sleeper.
+    // At once, whether a thread polls or not: the only one that polls may be the sleeper.
     if (promised().wakes_sleepers) {
       EXPECT_NE(word.value.load(), asleep);
     }

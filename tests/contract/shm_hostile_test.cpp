@@ -244,7 +244,7 @@ TEST(foreign_packets, beyond_their_quota_are_copied_and_go_back_at_once) {
   EXPECT_EQ(job.to().packets.free_count(), packet_count);
 }
 
-// Both ranks have all their packets under way to each other: somebody has to take one without having one to copy into.
+// Both ranks have all their packets under way to each other: one has to take a packet with none to copy it into.
 TEST(foreign_packets, are_taken_beyond_their_quota_when_there_is_no_packet_to_copy_into) {
   base::settings settings = small_settings();
   settings.foreign_packets_max = 0;

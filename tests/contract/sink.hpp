@@ -117,7 +117,7 @@ class sink {
   std::size_t room = ~std::size_t{0};
   std::deque<received> messages;
 
-  // How many it leaves to the next function, and how many somebody awaits: every so many; 0: none.
+  // One in so many is left to the next function, and a thread awaits one in so many; 0: none.
   std::size_t words_left_every = 3;
   std::size_t at_once_left_every = 2;
   std::size_t awaited_every = 0;

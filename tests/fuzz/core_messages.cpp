@@ -1,4 +1,4 @@
-// Messages with any header and any body, as a peer gone wild could send them: delivered, kept, or refused and counted.
+// Messages with any header and any body, as a faulty peer could send them: delivered, kept, or refused and counted.
 //
 // There is something of everything that they may name: completions of all kinds, a region, matching engines with and
 // without receives, operations of every set under way, and of each some that come later or have gone.

@@ -86,7 +86,7 @@ void execution::accuse(const std::string& description) {
   if (failure_.empty()) failure_ = fmt::format("thread {}: {}", current_, description);
 }
 
-// Nothing on the stacks is destroyed, so whoever comes here holds nothing that would leak.
+// Nothing on the stacks is destroyed, so a thread that comes here must hold nothing that would leak.
 void execution::stop() {
   over_ = true;
   threads_[current_].context.suspend();

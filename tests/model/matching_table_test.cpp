@@ -48,7 +48,7 @@ struct item : table::node {
   }
 };
 
-// What was matched, or null. Receives in two steps, as those that are posted.
+// The matched item, or null. A receive is inserted in two steps, as the library posts one.
 item* insert(table& into, item& mine) {
   table::node* found = nullptr;
   match_result result = match_result::busy;
@@ -146,7 +146,7 @@ void the_oldest_come_first() {
   check(early + late == 4, "a message is lost");
 }
 
-// The receive is matched, completed, and posted again for something else, while somebody cancels the first.
+// The receive is matched, completed, and posted again for something else, while another thread cancels the first.
 void matched_or_cancelled() {
   kept_until_the_end<table> shared(1u, 0u, 1u);
   item send;
@@ -266,7 +266,7 @@ TEST_F(model_matching_table, cancelling_breaks_where_nobody_asks_what_is_meant) 
   EXPECT_TRUE(result.failed) << result;
 }
 
-// Each number goes out once, in order, whoever fails to post in between.
+// Each number is sent once, in order, even where a post in between fails.
 void numbers_go_out_in_order() {
   kept_until_the_end<numbers> next(1u, 0xffffffffu);
   std::uint32_t expected = 0xffffffff;  // touched by who holds the number

@@ -260,7 +260,7 @@ void matched_or_cancelled() {
   check_empty(*shared.object);
 }
 
-// Somebody matches the receive and posts it for something else, while another cancels the first.
+// A thread matches the receive and posts it for something else, while another one cancels the first.
 void only_what_is_meant_is_cancelled() {
   shared_engine shared(1u, 1u, 0u);
   message sent;
@@ -290,7 +290,7 @@ void only_what_is_meant_is_cancelled() {
   check_empty(*shared.object);
 }
 
-// The engine is withdrawn while a message and a receive that fit come to it: all is somebody's, once.
+// The engine is withdrawn while a message and a matching receive come to it: each is given to one thread, once.
 void withdrawn_while_in_use() {
   shared_engine shared(1u, 2u, 0u);
   message sent[2];
@@ -324,8 +324,8 @@ void withdrawn_while_in_use() {
   check_empty(*shared.object);
 }
 
-// Senders take a number each, one of them in vain first; they arrive in any order and are received in that of numbers.
-// `used_in_vain`: the bug that a number is gone though nothing was posted.
+// Senders take a number each; one first takes one and posts nothing. Messages arrive in any order and are received in
+// that of their numbers. `used_in_vain`: the bug that a number is used up though nothing was posted.
 void numbered_and_matched(bool used_in_vain) {
   constexpr std::uint32_t first = 0xffff'ffff;
   shared_engine shared(1u, 2u, first);

@@ -293,7 +293,7 @@ void lane_two_consumers() {
   push_for_two(queue);
 }
 
-// Full is one that holds its capacity, and whoever pops the last record may destroy the lane.
+// A lane is full when it holds its capacity; the thread that pops the last record may destroy the lane.
 void lane_answers() {
   ledger all;
   {
@@ -417,7 +417,7 @@ void unbounded_two_producers() {
       [&] { pop(queue, all, 8); });
 }
 
-// All need a new segment at the same moment; those that come too late give theirs back.
+// All producers need a new segment at the same moment; the ones that come too late give theirs back.
 void unbounded_three_producers() {
   unbounded queue(2);
   ledger all;

@@ -31,7 +31,7 @@ copy_state& fresh() {
   return kept.emplace();
 }
 
-// A word stands for the bytes of a piece; only whoever has claimed it may write it.
+// A word stands for the bytes of a piece; only the thread that has claimed the piece may write it.
 struct target {
   std::array<std::uint64_t, 3> words{};
 

@@ -1,4 +1,4 @@
-// Rank 1 is no runtime but a program gone wild, that sends what can't be; rank 0 has to stand it, and to count.
+// Rank 1 is no runtime but a program that sends impossible messages; rank 0 has to survive and to count them.
 // ranks: 2
 #include "core/message/peer_bounds.hpp"
 #include "core/runtime/regions.hpp"

@@ -135,7 +135,7 @@ TEST(PerfPoint, a_series_ends_with_the_one_exchange_that_says_so) {
   EXPECT_GE(out.seconds, 0.001);
 }
 
-// How many looks in vain until the turn is over.
+// How many looks that find nothing until the phase is over.
 std::uint32_t looks_left(spin_phase& mine) {
   for (std::uint32_t vain = 1; vain < 100000; ++vain) {
     if (mine.is_over(vain)) return vain;

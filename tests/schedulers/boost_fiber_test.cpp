@@ -15,8 +15,8 @@
 
 namespace {
 
-// For one thread and the fibers that it runs. Whoever resumes may do so when the fiber has ended, so what a fiber has
-// here stays.
+// For one thread and the fibers that it runs. A thread may resume a fiber that has ended meanwhile, so the entry of a
+// fiber here stays.
 class boost_suspender final : public weft::suspender {
  public:
   boost_suspender() : before_{weft::use_suspender(this)} {}

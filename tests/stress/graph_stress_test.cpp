@@ -340,7 +340,7 @@ class rank_run {
   runtime& rt_;
   job& job_;
   const plan& all_;
-  std::vector<std::unique_ptr<device>> own_;  // shared, too: whoever completes a node runs those behind it
+  std::vector<std::unique_ptr<device>> own_;  // shared, too: the thread that completes a node runs its successors
   std::deque<node_run> nodes_;
   memory_region readable_, writable_;
   completion_queue ends_;

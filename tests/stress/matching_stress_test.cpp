@@ -69,7 +69,7 @@ void insert(matching_table& table, item& mine) {
   auto& other = static_cast<item&>(*found);
   // [test.pair] relaxed: read when all threads have ended.
   EXPECT_EQ(other.partner.exchange(&mine, std::memory_order_relaxed), nullptr);
-  // [test.pair_too] relaxed: as above.
+  // [test.pair_too] relaxed: read when all threads have ended.
   EXPECT_EQ(mine.partner.exchange(&other, std::memory_order_relaxed), nullptr);
 }
 

@@ -16,7 +16,7 @@ class receiver {
  public:
   receiver(rank_state& rank, device& dev, std::uint32_t thread, all_operations_summary& counts);
 
-  /// Posts those that have to be there before this thread may flush.
+  /// Posts the receives that have to be posted before this thread may flush.
   void post_first();
   /// Takes what is complete, and goes on a little.
   void serve();

@@ -50,7 +50,7 @@ void worker::run() {
   until(nullptr, "not everything has come", [&] { return rank_.everything_came() && to_tell_.empty(); });
   while (!kept_.empty()) give_back_oldest();
   rank_.one_is_through();
-  // What is for a device that is there needs somebody to poll it; one that goes leaves that to the default device.
+  // Messages for a living device need a thread that polls it; a destroyed device leaves them to the default device.
   if (dev_.is_shared()) until(nullptr, "other threads are not through", [&] { return rank_.all_are_through(); });
 }
 

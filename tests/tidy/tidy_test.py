@@ -72,6 +72,11 @@ class Words(Checks):
         text = "int always, away, embedded, replace, shared, somewhat, handle; auto b = std::in_place;\n"
         self.assertEqual(self.findings(src__base__a_cpp=text + "auto text = problem.what();\n"), [])
 
+    def test_a_riddle_in_a_comment_is_found(self):
+        for riddle in ("whoever", "In vain", "as above", "that which", "gone wild", "those that", "Somebody"):
+            self.assert_one(f"src/base/a.cpp:2: '{riddle}'", src__base__a_cpp=f"\nint a;  // It is {riddle}.\n")
+        self.assertEqual(self.findings(src__base__a_cpp='auto a = "whoever";  // The sender.\n'), [])
+
 
 class Helpers(Checks):
     def test_what_one_file_does_is_found_elsewhere(self):

@@ -1,4 +1,4 @@
-"""Words that names must not be made of, because they say several things or none.
+"""Words that names must not be made of, because they say several things or none; and phrases that comments do without.
 
 `what` is no name: say which thing it is. Names of more than four words are sentences, as tests have them, and free.
 """
@@ -28,6 +28,16 @@ PHRASES = [
 ALLOWED = {"in_place", "hand_over"}
 SENTENCE_WORDS_MIN = 5
 
+RIDDLES = [
+    (re.compile(r"\bwhoever\b", re.IGNORECASE), "name the actor: the sender, the calling thread"),
+    (re.compile(r"\bin vain\b", re.IGNORECASE), "say what was not found or not done"),
+    (re.compile(r"\b(?:as above|the same as above)\b", re.IGNORECASE), "name the thing"),
+    (re.compile(r"\bthat which\b", re.IGNORECASE), "name the thing"),
+    (re.compile(r"\bgone wild\b", re.IGNORECASE), "a faulty peer"),
+    (re.compile(r"\bthose that\b", re.IGNORECASE), "name the thing"),
+    (re.compile(r"\bsomebody\b", re.IGNORECASE), "name the actor"),
+]
+
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -55,4 +65,16 @@ def misnamed(file, text):
             instead = _instead(name, file.startswith(("src/", "include/")))
             if instead:
                 findings.append(Finding(file, number, f"name '{name}': say {instead}"))
+    return findings
+
+
+def riddles(file, text):
+    """Phrases in comments that a reader stumbles over."""
+    findings = []
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = STRING.sub('""', line).partition("//")[2]
+        for phrase, instead in RIDDLES:
+            match = phrase.search(comment)
+            if match:
+                findings.append(Finding(file, number, f"'{match.group(0)}': {instead}"))
     return findings

@@ -26,8 +26,8 @@ struct atomics_support {
   /// bugs that make it so.
   static void must_exist(const void* /*object*/) noexcept {}
 
-  /// Says that this thread's last access to the atomics in these bytes counts, a speculative or relaxed read say:
-  /// whoever writes them next must come after it. Nothing to do here; the explorer checks it.
+  /// Says that this thread uses the result of its last read of the atomics in these bytes, also a speculative or
+  /// relaxed read: the thread that writes them next must come after it. Nothing to do here; the explorer checks it.
   static void confirm_read(const void* /*shared*/, std::size_t /*bytes*/) noexcept {}
 };
 

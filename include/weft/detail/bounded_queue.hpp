@@ -7,7 +7,7 @@
 // without. A producer that stops between its ticket and its publication hides the records behind its own from
 // consumers, which then answer "nothing ready" and never wait. The consumers' side is record_ring.hpp.
 //
-// Linearization: a push at its publication (or, for those that publish out of order, when the positions before are
+// Linearization: a push at its publication (if it publishes out of order, when the positions before its own are
 // published too). False from try_push: the queue was full when the head was read.
 //
 // Reuse: a slot is free exactly when the head has passed its position. Let H be the largest head that any holder of a

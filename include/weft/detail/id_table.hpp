@@ -117,8 +117,8 @@ class id_table {
       entry& seen = current->entries()[index_of(id, probe, current->mask)];
       // [id_table.mine] relaxed <- [id_table.publish]: under the lock.
       if (static_cast<std::uint32_t>(seen.key.load(std::memory_order_relaxed)) != id) continue;
-      // [id_table.withdraw] release -> [id_table.probe], [id_table.copy]: what was done before is visible to whoever
-      // finds the id withdrawn.
+      // [id_table.withdraw] release -> [id_table.probe], [id_table.copy]: what was done before is visible to a thread
+      // that finds the id withdrawn.
       seen.key.store(withdrawn_mark << 32 | id, std::memory_order_release);
       ++tombstones_;
       return true;
@@ -180,8 +180,8 @@ class id_table {
 
   static std::size_t bytes_of(std::size_t slots) noexcept { return sizeof(table) + slots * sizeof(entry); }
 
-  // Small dense ids are found where they say; those that collide there go on from a scattered place, so that ids in
-  // regular steps don't pile up.
+  // A small dense id is its own index. An id that collides there goes on from a scattered index, so that ids in regular
+  // steps don't pile up.
   static std::size_t index_of(std::uint32_t id, std::uint32_t probe, std::size_t mask) noexcept {
     if (probe == 0) return id & mask;
     const std::uint64_t scattered = (id + std::uint64_t{1}) * 0x9e3779b97f4a7c15u >> 32;

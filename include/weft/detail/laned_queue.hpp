@@ -5,7 +5,7 @@
 // Who: any thread may call any member at any time; construction and destruction are alone.
 //
 // Cost of a push: one line of a ring; the first one of each thread opens its lane, which takes a lock and memory. Cost
-// of a pop: one line and one atomic read-modify-write; in vain, two reads for each open lane.
+// of a pop: one line and one atomic read-modify-write; where nothing is found, two reads for each open lane.
 //
 // Progress: as in record_lane.hpp, and in bounded_queue.hpp for threads that have no lane of their own. A consumer
 // looks into its own lane first, and every so often into the others, so that no lane is forgotten.
@@ -178,7 +178,7 @@ class laned_queue {
         support::release_zeroed(memory, sizeof(lane));
         return nullptr;
       }
-      // [laned_queue.made] relaxed -> [laned_queue.at]: published by the number of those that are open.
+      // [laned_queue.made] relaxed -> [laned_queue.at]: published by the number of open lanes.
       by_index_[open_++].store(made, std::memory_order_relaxed);
     }
     return &at(taken_++);

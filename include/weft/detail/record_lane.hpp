@@ -1,6 +1,6 @@
 // A bounded queue for one producer and many consumers.
 //
-// Who: one thread at a time pushes, and a change of threads is ordered by somebody else; any thread may pop.
+// Who: one thread at a time pushes; the user of the lane orders a change of that thread. Any thread may pop.
 //
 // Progress: try_push is wait-free and has no atomic read-modify-write; the consumers' side is record_ring.hpp.
 // Linearization: a push at its publication. False from try_push: the lane was full when the head was read.

@@ -45,8 +45,8 @@ class record_ring {
 
   /// False: nothing ready. True: `found` has a record; the first consumer that claims it gets it.
   [[nodiscard]] bool find_first(ready_slot& found) const noexcept {
-    // [record_ring.front] acquire <- [record_ring.claim]: whoever claimed the record before knew of later ones; so
-    // does this thread now, and does not answer "nothing" where there was something all the time.
+    // [record_ring.front] acquire <- [record_ring.claim]: the consumer that claimed the record before may have seen
+    // later records; this thread sees them too, and does not answer "nothing" if the ring was never empty.
     found.position = head_.load(std::memory_order_acquire);
     for (;;) {
       found.slot = &slots_[found.position & mask_];

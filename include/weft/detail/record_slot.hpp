@@ -37,9 +37,9 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
   /// The same from parts: two words, then `rest_words` words that lie at `rest`; what is behind them stays as it was.
   void write_parts(std::uint64_t first, std::uint64_t second, const void* rest, std::size_t rest_words) noexcept {
     const auto* from = static_cast<const std::byte*>(rest);
-    // [record_slot.write] relaxed -> [record_slot.read]: as above.
+    // [record_slot.write] relaxed -> [record_slot.read]: published by the store to `sequence`.
     words[0].store(first, std::memory_order_relaxed);
-    // [record_slot.write] relaxed -> [record_slot.read]: as above.
+    // [record_slot.write] relaxed -> [record_slot.read]: published by the store to `sequence`.
     words[1].store(second, std::memory_order_relaxed);
     if (rest_words == 1) [[likely]] {  // without the loop's registers
       write_word(2, from);
@@ -51,7 +51,7 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
 
   /// The same word by word: what is not put stays as it was.
   void put(std::size_t index, std::uint64_t value) noexcept {
-    // [record_slot.write] relaxed -> [record_slot.read]: as above.
+    // [record_slot.write] relaxed -> [record_slot.read]: published by the store to `sequence`.
     words[index].store(value, std::memory_order_relaxed);
   }
   /// The same of a word that lies at `from`.

@@ -111,7 +111,7 @@ class unbounded_queue {
         slot& front = slots_of(source)[low(position)];
         // [unbounded_queue.poll] acquire <- [unbounded_queue.publish]: on mismatch the words may be anything.
         if (front.sequence.load(std::memory_order_acquire) != position) {
-          // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: as above.
+          // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: collects the claims made meanwhile.
           const std::uint64_t now = source.head.load(std::memory_order_acquire);
           if (now == position) return false;
           position = now;
@@ -209,7 +209,7 @@ class unbounded_queue {
 
   segment& at(std::uint32_t index) const noexcept {
     const auto block = static_cast<std::uint32_t>(std::bit_width(index + 1)) - 1;
-    // [unbounded_queue.at] relaxed <- [unbounded_queue.block]: whoever names a segment knows of its block already.
+    // [unbounded_queue.at] relaxed <- [unbounded_queue.block]: a thread that has a segment's index has seen its block.
     std::byte* base = static_cast<std::byte*>(blocks_[block].load(std::memory_order_relaxed));
     support::must_exist(base);
     return *reinterpret_cast<segment*>(base + segment_bytes_ * (index + 1 - (1u << block)));
@@ -289,20 +289,21 @@ class unbounded_queue {
     do {
       // [unbounded_queue.below] relaxed -> [unbounded_queue.beneath]: published by the exchange.
       unused.free_next.store(low(top), std::memory_order_relaxed);
-      // [unbounded_queue.give] release -> [unbounded_queue.take], [unbounded_queue.free_top]: whoever takes it comes
-      // after its last service.
+      // [unbounded_queue.give] release -> [unbounded_queue.take], [unbounded_queue.free_top]: the thread that takes the
+      // segment comes after its last use.
     } while (!free_.compare_exchange_weak(top, pack(incarnation(top) + 1, index + 1), std::memory_order_release,
                                           std::memory_order_relaxed));
   }
 
   /// An unused segment, closed; `no_segment` if there is no memory left.
   std::uint32_t take_segment() noexcept {
-    // [unbounded_queue.take] acquire <- [unbounded_queue.give]: the segment's last service is over.
+    // [unbounded_queue.take] acquire <- [unbounded_queue.give]: comes after the segment's last use.
     std::uint64_t top = free_.load(std::memory_order_acquire);
     while (low(top) != 0) {
       // [unbounded_queue.beneath] relaxed <- [unbounded_queue.below]: only right if the exchange succeeds.
       const std::uint64_t below = at(low(top) - 1).free_next.load(std::memory_order_relaxed);
-      // [unbounded_queue.take] acquire <- [unbounded_queue.give]: as above. Changes [unbounded_queue.free_top].
+      // [unbounded_queue.take] acquire <- [unbounded_queue.give]: after its last use. Changes the word
+      // that [unbounded_queue.free_top] reads.
       if (free_.compare_exchange_weak(top, pack(incarnation(top) + 1, low(below)), std::memory_order_acquire,
                                       std::memory_order_acquire)) {
         return low(top) - 1;

@@ -26,7 +26,7 @@ class contest {
 
   void round(std::uint32_t number) {
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      // Not always in the same order: whoever comes after a peer that leaves the machine warm is not always the same.
+      // Each round begins with another one: a peer that leaves the machine warm always favours the one measured next.
       contestant& each = all_[(i + number) % all_.size()];
       if (each.run) take(each);
     }

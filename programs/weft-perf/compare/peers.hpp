@@ -46,8 +46,8 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
 void add_ucx_peer(peer_list& to);
 void add_libfabric_peer(peer_list& to);
 
-/// Tables and queues of other libraries, for `resources`, and fibers: those that have one of `claims`. A round of one
-/// takes `NAME:THREADS:MILLISECONDS`.
+/// A table, queue or fiber library that has one of `claims`, for `resources`. A round of it takes
+/// `NAME:THREADS:MILLISECONDS`.
 struct component_peer {
   std::string name;
   std::string claim;

@@ -17,7 +17,7 @@ struct suite {
   bool uses_defaults = false;  ///< programs that wait by default, as launchers start them
 };
 
-/// Those that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.
+/// The suites that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.
 [[nodiscard]] std::vector<suite> suites_of(const options& chosen, double seconds);
 
 }  // namespace weft::perf

@@ -141,7 +141,7 @@ sample summed_up(const point& measured, const std::vector<double>& numbers) {
     const double count = numbers[i];
     const double seconds = numbers[i + 1];
     wrong += numbers[i + 2];
-    if (count <= 0 || seconds <= 0) continue;  // those that answer
+    if (count <= 0 || seconds <= 0) continue;  // a thread that only answers
     counts.push_back(count);
     const bool is_round_trip = measured.kind == kind::latency || measured.kind == kind::put_visible;
     total += measured.is_latency() ? seconds / count * (is_round_trip ? 0.5e9 : 1e9) : count / seconds;

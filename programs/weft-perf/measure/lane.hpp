@@ -147,7 +147,7 @@ class lane {
 struct lane_result {
   double count = 0;
   double seconds = 0;
-  double wrong = 0;  ///< messages whose bytes were not those that were sent
+  double wrong = 0;  ///< messages whose bytes differ from what was sent
 };
 
 /// Calls `exchange(last)` for `seconds` and counts the calls; the last one has `last` set. The clock is read seldom.

@@ -17,7 +17,7 @@
 
 namespace weft::perf {
 
-/// Numbers of looks in vain, one after the other, before a thread gives way.
+/// How often in a row a thread looks and finds nothing before it yields.
 struct yield_rules {
   std::uint32_t looks = 4096;       ///< before an answer has come
   std::uint32_t looks_after = 256;  ///< after one: a window of 32 from far away takes 3 us
@@ -42,7 +42,7 @@ class spin_phase {
     if (++met_ > left_behind) patience_ = met_ < rules_.answers ? rules_.looks_after : 0;
   }
 
-  /// Whether to give way after so many looks in vain: since the thread began to wait, or gave way.
+  /// Whether to yield after `vain` looks that found nothing, since the thread began to wait or last yielded.
   [[nodiscard]] bool is_over(std::uint32_t vain) {
     if (vain < patience_) [[likely]]
       return false;
@@ -60,7 +60,7 @@ class spin_phase {
   }
 
   const yield_rules rules_;
-  std::uint32_t patience_ = 0;  // looks in vain before the phase is over
+  std::uint32_t patience_ = 0;  // looks that find nothing before the phase is over
   std::uint32_t met_ = 0;       // answers in this phase
 };
 

@@ -36,7 +36,7 @@ class sleepers {
         sent_{rt_},
         arrivals_{rt_.register_completion(inbox_, {.id = id_})} {}
 
-  /// How much of a core the calling thread takes while it waits in vain, 1 being all of it.
+  /// How much of a core the calling thread takes while it waits and nothing comes, 1 being all of it.
   double idle(double seconds) {
     counter never{rt_};
     const auto begin = clock::now();

@@ -31,7 +31,7 @@ struct figure {
   bool verified = false;
   summary weft;
   double slowest_to_median = 1;          ///< what the slowest thread moved, of the median of all
-  std::map<std::string, summary> peers;  ///< those that were measured under the same label
+  std::map<std::string, summary> peers;  ///< the peers measured under the same label
   std::map<std::string, double> peer_slowest_to_median;
   std::vector<std::string> absent;  ///< peers that are not installed
   summary handover;                 ///< of Weft's rounds; zeros: unknown
@@ -49,7 +49,7 @@ struct figure {
 
   /// A figure whose slowest thread moved less than half of the median does not count.
   [[nodiscard]] bool counts() const noexcept { return slowest_to_median >= 0.5; }
-  /// The name of the best peer among those that count; empty: there is none.
+  /// The name of the best peer of all that count; empty: there is none.
   [[nodiscard]] std::string best_peer() const;
   /// Above 1: Weft is ahead of the best peer.
   [[nodiscard]] std::optional<double> ratio() const;

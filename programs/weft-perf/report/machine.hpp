@@ -35,8 +35,8 @@ struct given_processors {
 /// Before anything is pinned.
 void use_processors(const given_processors& all);
 
-/// Pins the calling thread to a core, counted among those that the process may use; `index` is taken modulo their
-/// number. False where the system refuses.
+/// Pins the calling thread to core `index`, modulo their number, of the cores that the process may use. False where the
+/// system refuses.
 bool pin_thread(std::uint32_t index);
 
 /// Pins the calling thread for as long as it lives, then puts back what was there.

@@ -52,7 +52,7 @@ struct labelled {
   [[nodiscard]] path_mix paths() const;            ///< mean of the rounds
 };
 
-/// Groups rounds by label, in the order near, far, unknown; those that are mixed are left out.
+/// Groups rounds by label, in the order near, far, unknown; mixed rounds are left out.
 [[nodiscard]] std::vector<labelled> by_label(const std::vector<sample>& rounds, double near_below_ns);
 
 }  // namespace weft::perf

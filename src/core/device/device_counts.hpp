@@ -27,7 +27,7 @@ class device_counts {
  public:
   explicit device_counts(bool shared) noexcept : shared_{shared} {}
 
-  // By whoever posts.
+  // By the thread that posts.
 
   [[gnu::always_inline]] void posted(operation opcode, std::uint64_t bytes) noexcept {
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;

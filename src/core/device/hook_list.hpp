@@ -1,8 +1,8 @@
 // The hooks of a device: added by any thread, run by the one that is inside the device's poll gate.
 //
 // Cost if there are none: one read of a word that is not written then. Adding allocates, and is one exchange.
-// Progress: adding is lock-free; removing awaits a call that is under way. New hooks run with the next call of
-// progress, so that one that adds another one never runs inside it.
+// Progress: adding is lock-free; removing awaits a call that is under way. A new hook first runs in the next call of
+// progress, so a hook that adds another one never waits for it to run.
 #pragma once
 
 #include <atomic>

@@ -233,7 +233,7 @@ class operation_pool {
     return found.next.load(std::memory_order_acquire) == expected ? &found : nullptr;
   }
 
-  /// Those that are under way, for reports and checks while nobody else is at work.
+  /// Visits the operations under way, for reports and checks while no other thread uses the set.
   template <class Visit>
   void each(const Visit& visit) noexcept {
     for (std::uint32_t index = 0; index < count_; ++index) {
@@ -265,7 +265,7 @@ class operation_pool {
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
-  /// Whether each operation is either free, once, or under way. Takes those that are free: for the end.
+  /// Whether each operation is either free, once, or under way. Takes all free ones: for the end.
   [[nodiscard]] bool is_consistent() noexcept {
     std::uint32_t counted = 0;
     each([&](const operation_state&) { ++counted; });

@@ -25,7 +25,7 @@ class shared_devices {
     return all_.load(std::memory_order_relaxed);
   }
 
-  /// **Threads**: those that are choosing.
+  /// **Threads**: any that is choosing a device.
   [[nodiscard]] device_state* find(std::uint32_t index) const noexcept {
     // [shared_devices.find] acquire <- [shared_devices.add]: the device is made.
     return devices_[index].load(std::memory_order_acquire);

@@ -67,7 +67,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   void count_lent(std::int32_t change) noexcept override { add(&thread_cache::lent, lent_by_others_, change); }
   [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&thread_cache::lent, lent_by_others_); }
 
-  /// Whether no packet is free twice. Takes those that are free: for the end, when no other thread uses the pool.
+  /// Whether no packet is free twice. Takes all free packets: for the end, when no other thread uses the pool.
   /// Packets that peers have borrowed may never come back.
   [[nodiscard]] bool is_consistent() noexcept;
 

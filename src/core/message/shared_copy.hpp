@@ -46,9 +46,9 @@ class alignas(detail::cache_line_bytes) basic_copy_state {
   void open(std::uint32_t number) noexcept {
     // [copy_state.open] relaxed: carried to the sender by the message that tells of the copy.
     done_.store(0, std::memory_order_relaxed);
-    // [copy_state.open] relaxed: the same.
+    // [copy_state.open] relaxed: carried by that message.
     failed_.store(0, std::memory_order_relaxed);
-    // [copy_state.open] relaxed: the same; whoever still holds an older number finds another one here.
+    // [copy_state.open] relaxed: carried by that message; a thread that still has an older number finds it replaced.
     next_.store(std::uint64_t{number} << 32, std::memory_order_relaxed);
   }
 

@@ -13,7 +13,7 @@ namespace weft::core {
 /// What the id names that a message is for.
 enum class lookup : std::uint8_t {
   found,
-  kept,     ///< nothing yet: the message waits until somebody registers it
+  kept,     ///< nothing yet: the message waits until the id is registered
   no_room,  ///< nothing yet, and there is no room for the message
   withdrawn,
 };

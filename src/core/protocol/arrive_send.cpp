@@ -144,9 +144,9 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
   return result != match_result::busy;
 }
 
-// Whose packets wait here is told when there are too many, and again when there are few. Where there is no room for it
-// now, the next message, RTS or receive tries again: a word answers nobody, so it takes no operation from those that
-// have to. Two threads may send the same word, of which the second says nothing.
+// Tells the sender `source` when too many of its packets wait here, and again when few do. Where there is no room for
+// the notice, the next message, RTS or receive tries again: nobody waits for a notice, so it takes no operation. Two
+// threads may send the same notice; the sender ignores the second.
 void tell_budget(device_state& dev, std::uint32_t source) noexcept {
   send_budget& budget = dev.runtime().unexpected_sends().budget();
   const std::uint32_t number = budget.next_word(source);

@@ -22,7 +22,7 @@ status post_numbered(ordered_numbers& numbers, const Request& request, operation
   base::backoff waiting;
   for (unsigned tries = 0; !numbers.try_begin(request.peer, number); ++tries) {
     if (request.allow_retry) return status::retry(shortage::lock);
-    // Whoever has the number holds it for one post, unless it is this thread, in a handler that its post runs.
+    // A thread holds the number for one post only; unless it is this thread, in a handler that its own post runs.
     if (tries == number_tries_max) throw_backlog_full(opcode, request.peer, operations);
     waiting.pause();
   }

@@ -65,7 +65,7 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
   // [written.count] acq_rel -> [written.count]: the thread that counts the rest sees all packets in the buffer, and the
   // end.
   if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
-  if (dev.runtime().operations().claim(note, peer) == nullptr) return;  // a peer gone wild has ended it twice
+  if (dev.runtime().operations().claim(note, peer) == nullptr) return;  // a faulty peer has ended it twice
   receive.bytes = receive.message_bytes;
   if (receive.acknowledge) {
     if (!rendezvous::send_fin(dev, receive)) dev.defer(receive);

@@ -1,4 +1,4 @@
-// What a remote atomic does to a word: by a processor of the target's machine, whoever it belongs to.
+// What a remote atomic does to a word. A processor of the target's machine does it, in either process.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // The regions of a runtime: a table that peers on the same machine can read, and the memory that they have mapped.
 //
 // Cost of finding a peer's region: one line of its table, which changes only when regions are made and withdrawn.
-// The owner reads a table of its own: the one that peers have mapped may be anything once a peer has gone wild.
+// The owner reads a table of its own: a faulty peer may have overwritten the one that peers have mapped.
 #pragma once
 
 #include <array>

@@ -17,9 +17,9 @@ class neighbours {
  public:
   /// **Threads**: one, before others look.
   void find(std::span<const std::unique_ptr<net::transport>> transports, std::uint32_t self, std::uint32_t ranks);
-  /// Ranks that may all run on the very processors of this one take equal parts of the cores: all of them do so, or
-  /// none where there are too few. Keeps the calling thread, and those that it starts from now on, on its part. Ranks
-  /// that somebody has bound before are left as they are. **Threads**: as above.
+  /// Ranks that may all run on exactly the processors of this one take equal parts of the cores: all of them do so, or
+  /// none where there are too few. Binds the calling thread, and threads that it starts from now on, to its part. Ranks
+  /// that were bound before are left as they are. **Threads**: as for `find`.
   void divide_cores();
 
   /// What `rank` may run on; nothing where that isn't known.

@@ -29,7 +29,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
                    void* condition, const wait_options& options) {
   if (is_done(condition)) return true;
   const time_point until = end_of(options.timeout);
-  std::uint32_t looks = 0;  // in vain, one after the other
+  std::uint32_t looks = 0;  // in a row that found nothing
   yield_policy::wait_state mine;
   for (std::uint32_t iteration = 1;; ++iteration) {
     const bool moved = through.progress();
@@ -107,10 +107,10 @@ void parking::wake_device(std::uint32_t device) noexcept {
 void parking::enter(sleeper& me) noexcept {
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
   asleep_.fetch_add(1, std::memory_order_relaxed);
-  // [parking.count_in] relaxed: as above.
+  // [parking.count_in] relaxed: ordered by that fence.
   for (const completion* each : me.on) awaited_[bucket_of(each)].fetch_add(1, std::memory_order_relaxed);
   if (me.on_all) {
-    // [parking.count_in] relaxed: as above.
+    // [parking.count_in] relaxed: ordered by that fence.
     for (auto& sleepers : awaited_) sleepers.fetch_add(1, std::memory_order_relaxed);
   }
   const std::scoped_lock lock{mutex_};

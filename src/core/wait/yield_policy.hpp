@@ -20,7 +20,7 @@ namespace weft::core {
 
 class yield_policy {
  public:
-  /// Looks in vain before the first yield, before the next one if others have run, and before the next one if none has.
+  /// Looks that find nothing before the first yield, before the next one if other threads have run, and if none has.
   static constexpr std::uint32_t first_look_count = 32;
   static constexpr std::uint32_t next_look_count = 16;
   static constexpr std::uint32_t lone_look_count = 128;

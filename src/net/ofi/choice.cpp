@@ -18,7 +18,7 @@ namespace {
 using namespace std::string_view_literals;
 using base::clock;
 
-// Those that reach other machines. `net` is the better tcp of 1.x; in 2.x `tcp` is.
+// Providers that reach other machines. The better tcp is `net` in 1.x, and `tcp` in 2.x.
 constexpr std::array candidates{"net"sv, "tcp"sv, "tcp;ofi_rxm"sv, "udp;ofi_rxd"sv};
 constexpr std::size_t probe_bytes = 64;
 

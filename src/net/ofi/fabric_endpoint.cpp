@@ -16,7 +16,7 @@ namespace weft::net::ofi {
 namespace {
 
 void count(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept {
-  // [stat] one writer at a time, whoever has the lock
+  // [stat] one writer at a time, the thread that holds the lock
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
@@ -180,7 +180,7 @@ void fabric_endpoint::progress() noexcept {
 void fabric_endpoint::release(void* payload, std::size_t /*bytes*/) noexcept {
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_.get());
   const std::size_t buffer = offset / stride_ - sends_;
-  // [ofi.release] release -> [ofi.take_released]: whoever had the buffer has read it.
+  // [ofi.release] release -> [ofi.take_released]: the thread that held the buffer has read it.
   released_[buffer / 64].fetch_or(std::uint64_t{1} << buffer % 64, std::memory_order_release);
   count_lent(-1);
 }

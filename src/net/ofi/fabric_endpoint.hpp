@@ -51,7 +51,7 @@ class fabric_endpoint final : private detail::payload_owner {
   /// Learns the addresses of all ranks; an empty one is nobody's. **Errors**: transport_failed.
   void know(std::span<const std::string> addresses);
 
-  /// Whoever has it may call what follows; nobody waits for it.
+  /// The thread that holds it may call the functions that follow; nobody waits for it.
   base::try_lock lock;
 
   /// A buffer to fill and then to `send`; null where all are under way. Looks for completions where there is none.

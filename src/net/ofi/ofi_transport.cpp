@@ -101,7 +101,7 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
       base::log_info("libfabric: the provider is {}{}", name_of(*out), wanted.empty() ? ", the fastest" : "");
     } catch (const error& why) {
       problem = why.what();
-      said += problem_mark + problem.substr(0, problem_bytes_max);  // whoever ends first has to say why
+      said += problem_mark + problem.substr(0, problem_bytes_max);  // each rank then ends with the cause
     }
     context.boot.put(key, said);
   }
@@ -181,7 +181,7 @@ void ofi_transport::begin(std::uint32_t index) {
 }
 
 void ofi_transport::close(std::uint32_t index) noexcept {
-  // [ofi.close] relaxed: what still comes is served by whoever adopts the slot.
+  // [ofi.close] relaxed: messages that still come are taken by the device that adopts the slot.
   if (slots_[index].is_live.exchange(false, std::memory_order_relaxed)) {
     live_count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] the same
   }
@@ -293,7 +293,7 @@ std::uint32_t ofi_transport::slot_for(const wire_header& header) const noexcept 
   const std::uint32_t wished = header.sender_device % count;
   // [ofi.wish] relaxed: that its `inbound` is there is looked up below.
   if (!slots_[wished].is_live.load(std::memory_order_relaxed)) return 0;
-  // [ofi.find_wished] acquire <- [ofi.made]: as above.
+  // [ofi.find_wished] acquire <- [ofi.made]: the slot's `inbound`.
   return slots_[wished].is_made.load(std::memory_order_acquire) ? wished : 0;
 }
 

@@ -25,7 +25,7 @@ struct inbound {
     lost.reserve(losses);
   }
   std::vector<std::uint32_t> sorted;        // receive buffers; under the lock of fabric endpoint 0
-  std::vector<std::uint32_t> held;          // the same, taken by whoever serves the slot
+  std::vector<std::uint32_t> held;          // receive buffers that the thread that serves the slot has taken
   std::vector<std::uint32_t> consumed;      // to be given back to fabric endpoint 0
   std::vector<std::uint64_t> refused_in;    // by rank: the last poll in which the sink had no room for its message
   std::vector<fabric_endpoint::loss> lost;  // of what fabric endpoints 0 and this slot's have sent
@@ -70,8 +70,8 @@ class ofi_transport final : public transport {
   [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device,
                                  const net::header& header, const void* payload, std::uint32_t bytes,
                                  bool is_packet) noexcept;
-  /// Lets the fabric endpoint of a slot make progress, and takes what has arrived for it. **Threads**: whoever serves
-  /// the slot.
+  /// Lets the fabric endpoint of a slot make progress, and takes what has arrived for it. **Threads**: the one that
+  /// serves the slot.
   void progress(std::uint32_t slot) noexcept;
   /// Nothing goes to `peer` any more: what is lost is not to be followed by what is not.
   void cut_off(std::uint32_t peer) noexcept;

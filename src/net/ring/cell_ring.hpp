@@ -122,7 +122,7 @@ class basic_ring_sender {
   bool refresh_credit() noexcept {
     // [ring.credit] acquire <- [ring.consume]: the receiver has read the cells that are written next.
     const std::uint32_t consumed = control_->consumed.load(std::memory_order_acquire);
-    // A count that can't be (a peer gone wild) gives no credit instead of overwriting what was not read.
+    // An impossible count (of a faulty peer) gives no credit, instead of overwriting cells that were not read.
     if (tail_ - consumed > mask_) return false;
     limit_ = consumed + mask_ + 1;
     return true;

@@ -56,7 +56,7 @@ struct alignas(detail::cache_line_bytes) route {
   const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
   std::atomic<std::uint64_t> live{0};                     // what it was when the ring was found
   std::atomic<outgoing*> ring{nullptr};                   // of messages that name no device
-  const std::atomic<outgoing*>* to_device = nullptr;      // of those that do: slots_max of them
+  const std::atomic<outgoing*>* to_device = nullptr;      // slots_max rings, of messages that name a device
 
   /// Which of the peer's devices take messages.
   [[nodiscard]] std::uint64_t live_devices() const noexcept {

@@ -30,11 +30,11 @@ struct basic_sleep_word {
     return value.fetch_or(1, std::memory_order_relaxed) | 1;
   }
 
-  /// After a message has been published: whether somebody has to be woken.
+  /// After a message has been published: whether a sleeping thread has to be woken.
   [[nodiscard]] bool is_left_asleep() const noexcept {
     // [sleep.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    // [sleep.look] relaxed, after [ring.publish]: ordered by the fence of whoever has set it.
+    // [sleep.look] relaxed, after [ring.publish]: ordered by the fence of the sleeper that has set it.
     return (value.load(std::memory_order_relaxed) & 1) != 0;
   }
 
@@ -52,8 +52,8 @@ using sleep_word = basic_sleep_word<>;
 
 inline constexpr std::uint32_t slots_max = 64;  // devices of a rank: a bit each in the words of a segment
 
-/// The words of a rank's device slots; in its segment, where it has one. A peer may write anything here: what it can do
-/// is wake somebody for nothing, or let one sleep who would have waited for it in vain.
+/// The words of a rank's device slots; in its segment, where it has one. A peer may write anything here: it can only
+/// wake a thread for nothing, or not wake one that waits for this peer.
 using sleep_words = std::array<sleep_word, slots_max>;
 
 /// Wakes those who sleep at `word`.

@@ -1,5 +1,5 @@
-// The rings of a device's endpoint: those that it posts into, and those that peers opened to its slots, which it polls.
-// Here is what of the endpoint does not depend on its sink.
+// The rings of a device's endpoint: it posts into some, and polls the others, which peers opened to its slots. This is
+// the part of the endpoint that does not depend on its sink.
 //
 // Cost of a post: one cache line, and one exchange on a shared device. Cost of a quiet poll: a line for each ring and
 // one that tells of new rings, all in this core's cache.

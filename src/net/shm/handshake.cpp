@@ -144,7 +144,7 @@ class meeting {
         welcome(std::move(socket));
       }
       if (ready.front() == 0) visitors.push_back(accept_at(listener_, deadline_));
-      // The oldest are those that have said nothing for the longest time.
+      // The oldest visitor has said nothing for the longest time.
       if (visitors.size() > peers_.size() + strangers_max) visitors.erase(visitors.begin());
     }
   }

@@ -35,7 +35,7 @@ struct greeting {
 /// Where the owner of the segment of this name can be visited.
 [[nodiscard]] std::string socket_name(const secret& segment);
 
-/// Whether rank `host` of `ranks` waits for somebody who says so: higher ranks visit lower ones.
+/// Whether rank `host` of `ranks` waits for a visitor with this greeting: higher ranks visit lower ones.
 [[nodiscard]] constexpr bool is_awaited(const greeting& said, const secret& password, std::uint32_t host,
                                         std::uint32_t ranks) noexcept {
   return said.password == password && said.rank > host && said.rank < ranks;

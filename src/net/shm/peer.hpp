@@ -37,7 +37,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   /// Where the peer says which of its devices take messages.
   [[nodiscard]] const std::atomic<std::uint64_t>& live_word() const noexcept { return header().live; }
-  /// Where it says that somebody sleeps until a message comes for that device.
+  /// Where the peer says that a thread of its sleeps until a message comes for that device.
   [[nodiscard]] sleep_word& sleep_word_at(std::uint32_t device) const noexcept { return header().sleepers[device]; }
   [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
     return *reinterpret_cast<ring_control*>(base_ + layout_->ring(device, self_, own_device));
@@ -61,10 +61,10 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   /// Packets of the peer's that are held here.
   [[nodiscard]] std::uint32_t held() const noexcept {
-    // [hint] the quota is approximate: threads may pass it by one each. Whoever checks that all is back is alone.
+    // [hint] the quota is approximate: each thread may exceed it by one. A check that all are back runs in one thread.
     return taken_.load(std::memory_order_relaxed) - returned_.load(std::memory_order_relaxed);
   }
-  /// Those that this process has to give back.
+  /// How many packets this process has to give back.
   [[nodiscard]] std::uint32_t owed() const noexcept { return is_copy_ ? 0 : held(); }
   // [shm.take] relaxed: the packet itself comes by the ring; see `held` for who looks.
   void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// A device's endpoint for shared memory: posts into its rings, polls those that peers opened to it.
+// A device's endpoint for shared memory: posts into its rings to peers, and polls the rings that peers opened to it.
 //
 // Cost of a quiet poll: a line for each ring and one that tells of new rings, all in this core's cache; nothing is
 // saved or called before there is a message.
@@ -144,7 +144,7 @@ template <class Sink>
     cell_info info;
     for (; left != 0 && from.receiver.has_cell(info); --left, ++moved) {
       if (!from.source->is_in_this_process()) base::came_in();
-      from.receiver.prefetch();  // as above
+      from.receiver.prefetch();
       bool consumed;
       if (!fast_deliver(from, info, sink, consumed)) consumed = deliver(from, info, sink);
       if (!consumed) {

@@ -73,7 +73,7 @@ copy_result sim_transport::next_copy(slot& from, bool write) noexcept {
 }
 
 post_result sim_transport::next_post(slot& from) noexcept {
-  // Nothing is refused twice in a row, so that whoever posts again gets on.
+  // Nothing is refused twice in a row, so a thread that posts again succeeds.
   if (from.refused.load(std::memory_order_relaxed)) {      // [hint] two threads may both be refused again
     from.refused.store(false, std::memory_order_relaxed);  // [hint]
     return post_result::ok;

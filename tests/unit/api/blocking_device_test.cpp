@@ -1,4 +1,4 @@
-// Operations that wait for their end: by fibers, by threads, and by a scheduler of somebody else's.
+// Operations that wait for their end: by fibers, by threads, and by another library's scheduler.
 #include "weft/blocking_device.hpp"
 
 #include <gtest/gtest.h>

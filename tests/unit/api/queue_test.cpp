@@ -205,7 +205,7 @@ void empty_and_not(Queue& queue) {
   EXPECT_TRUE(asked.is_empty());
 }
 
-// Whoever pops only where a look says that there is something gets everything; whoever only looks disturbs nobody.
+// Threads that pop only when the queue says that it is not empty get everything; threads that only ask disturb nobody.
 template <class Queue>
 void look_before_each_pop(Queue& queue) {
   constexpr std::uint64_t producers = 3, per_producer = 3000;
@@ -317,7 +317,7 @@ TEST(laned_queue, passes_a_lane_on_with_its_slot) {
   }
 }
 
-// Whoever comes into a slot uses its lane from the first push on: that record would lie elsewhere otherwise.
+// A thread that takes over a slot uses its lane from the first push on; that record would lie elsewhere otherwise.
 TEST(laned_queue, keeps_in_order_what_the_next_thread_of_a_slot_pushes) {
   for (const std::uint32_t lanes : {1u, 2u, 3u}) {
     laned_queue<record> queue(8, lanes);

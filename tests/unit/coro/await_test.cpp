@@ -1,4 +1,4 @@
-// Coroutines: what is awaited comes back once, whoever completes it; nothing is resumed inside progress.
+// Coroutines: each await returns once, whichever thread completes it; nothing is resumed inside progress.
 #include "weft/await.hpp"
 
 #include <gtest/gtest.h>
@@ -285,7 +285,7 @@ TEST(run_loop, awaits_counters_synchronizers_and_conditions) {
   });
 }
 
-// One record for each of those that wait, in their order; sleepers are woken by signals of another thread.
+// One record for each waiting coroutine, in their order; sleepers are woken by signals of another thread.
 TEST(run_loop, sleeps_until_another_thread_signals_what_is_awaited) {
   test::local_job{1}.run([](runtime& rt) {
     run_loop loop{rt.default_device()};

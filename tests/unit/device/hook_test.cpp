@@ -179,7 +179,7 @@ TEST(hook, posts_and_is_waited_for) {
   });
 }
 
-// Whoever sleeps on a device is woken to run a hook that another thread adds.
+// A thread that sleeps on a device is woken to run a hook that another thread adds.
 TEST(hook, wakes_those_who_sleep) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();

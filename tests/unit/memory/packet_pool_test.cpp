@@ -82,7 +82,7 @@ TEST(packet_pool, finds_packets_that_another_thread_has_put_back) {
   EXPECT_EQ(std::set(again.begin(), again.end()).size(), count);
 }
 
-// What threads keep at hand is no more than a sixteenth, and none of it is lost to whoever has their place.
+// A thread's cache keeps at most a sixteenth of the packets; the next thread of its slot gets them, so none is lost.
 TEST(packet_pool, lets_threads_keep_a_few_at_hand) {
   constexpr std::uint32_t many = 1024;
   std::vector<std::byte> memory(net::packet_stride(packet_bytes) * many);

@@ -170,7 +170,7 @@ TEST(handshake, sends_strangers_away_and_lets_the_rank_in_that_comes_after_them)
   EXPECT_TRUE(host.is_one_machine());
 }
 
-// As many descriptors as the system lets through: each is this process's, and open until somebody closes it.
+// As many descriptors as the system lets through: each is this process's, and open until the process closes it.
 TEST(rendezvous_socket, keeps_no_descriptor_of_a_message_that_has_another_number_of_them_than_one) {
   for (const std::size_t count : {2U, 3U, 8U}) {
     std::array<int, 2> sockets{-1, -1}, pipes{-1, -1};
@@ -237,7 +237,7 @@ TEST(rendezvous_socket, says_that_this_process_has_no_descriptor_left_for_the_on
   }
 }
 
-// The rank would wait for somebody who has come, and he for an answer, both until their deadline.
+// The rank would wait for a visitor who has come, and the visitor for an answer, both until their deadline.
 TEST(handshake, of_a_host_with_no_descriptor_left_ends_at_once_on_both_sides) {
   meeting_rank host{0};
   host.start();

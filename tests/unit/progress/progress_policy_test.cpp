@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(each, policy_that_looks,
                          testing::Values(progress_policy::random, progress_policy::all, progress_policy::adaptive),
                          [](const auto& of) { return std::string{name_of(of.param)}; });
 
-// Whoever makes progress on `own` handles messages for a device that nobody polls, and runs its hooks.
+// A thread that makes progress on `own` handles messages for a device that nobody polls, and runs its hooks.
 TEST_P(policy_that_looks, serves_a_device_that_nobody_polls) {
   for (const bool shared : {false, true}) {
     test::local_job{2}.run([&](runtime& rt) {
@@ -138,7 +138,7 @@ TEST_P(policy_that_looks, lets_devices_go_at_any_moment) {
   });
 }
 
-// Whoever sleeps looks after others now and then.
+// A sleeping thread polls other devices now and then.
 TEST_P(policy_that_looks, serves_others_while_it_waits) {
   test::local_job{2}.run([&](runtime& rt) {
     device neglected{rt}, own{rt, {.policy = GetParam()}};

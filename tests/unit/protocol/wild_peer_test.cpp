@@ -1,4 +1,4 @@
-// What a peer that has gone wild asks for: refused, and what it has overwritten is not believed.
+// What a faulty peer asks for is refused, and what it has overwritten is not trusted.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -68,7 +68,7 @@ TEST(wait_descriptor, of_the_runtime_is_that_of_the_default_device) {
   });
 }
 
-// Whoever signals is another thread that makes progress, or the program itself.
+// The signal comes from another thread that makes progress, or from the program itself.
 TEST(wait_descriptor, becomes_readable_with_a_signal_of_another_thread) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();

@@ -258,7 +258,7 @@ TEST(wait, for_a_send_to_be_received) {
   });
 }
 
-// Messages for an id that nobody has registered yet wait; whoever sleeps is woken when it is.
+// Messages for an id that nobody has registered yet wait; a thread that sleeps is woken when it is registered.
 TEST(wait, is_woken_when_its_object_is_registered) {
   test::local_job{2}.run([](runtime& rt) {
     completion_queue inbox{rt}, sent{rt};
