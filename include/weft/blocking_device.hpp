@@ -56,7 +56,7 @@ class blocking_device {
     return old;
   }
 
-  /// The device that it posts on. **Blocking**: never. **Errors**: none.
+  /// The device on which this object posts. **Blocking**: never. **Errors**: none.
   [[nodiscard]] device& through() const noexcept { return *through_; }
 
  private:

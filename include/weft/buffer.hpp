@@ -118,7 +118,7 @@ using const_buffer_list = basic_buffer_list<const_buffer_ref>;
 /// Buffers into which a message is scattered.
 using buffer_list = basic_buffer_list<buffer_ref>;
 
-/// Decides where a received active message that is longer than a packet lies. The receiver names the allocator when it
+/// Gives memory for received active messages that are longer than a packet. The receiver names the allocator when it
 /// registers the completion object; the library asks it for memory for each such message.
 ///
 /// The allocator must outlive every record whose memory it gave.

@@ -145,8 +145,8 @@ class completion {
   [[nodiscard]] virtual answer signal(completion_record&& record) noexcept = 0;
 
   /// How many posted operations have yet to signal this object, or are signalling it now. The number is exact while no
-  /// thread posts or makes progress. Zero says: at some moment during the call all signals had been given, and their
-  /// functions had returned.
+  /// thread posts or makes progress. Zero means: at some moment during the call all signals had been given, and the
+  /// functions that gave them had returned.
   [[nodiscard]] std::uint32_t outstanding() const noexcept { return promised_beyond(ended_); }
 
   /// The runtime that it was made from.
@@ -169,9 +169,9 @@ class completion {
   friend class counter;
 
   // How many signals were promised, how many have begun, and how many have ended. A thread that sees a signal may
-  // destroy the object while the function that gave it returns: the destructor waits for signals that have begun, and
-  // knows a wrong use by signals that have not. Each of the first threads counts in words that it alone writes: only
-  // sums mean something. Two locked operations less for each operation.
+  // destroy the object while the function that gave the signal still returns. So the destructor waits for signals that
+  // have begun; promised signals that have not begun show a wrong use. Each of the first threads counts in words that
+  // only it writes, so only the sums have a meaning. This saves two locked operations for each operation.
   struct signal_count {
     std::array<std::atomic<std::uint32_t>, 8> by{};  // thread slot
     std::atomic<std::uint32_t> by_others{0};
@@ -196,11 +196,11 @@ class completion {
   [[nodiscard]] static std::uint32_t sum(const signal_count& which) noexcept {
     // [completion.sum] acquire <- [completion.count_first]: an end is counted after its promise was.
     std::uint32_t out = which.by_others.load(std::memory_order_acquire);
-    // [completion.sum] acquire <- [completion.count]: the same.
+    // [completion.sum] acquire <- [completion.count]: an end is counted after its promise was.
     for (const auto& each : which.by) out += each.load(std::memory_order_acquire);
     return out;
   }
-  // The promises are read last: where all of them have ended, none was open when the ends were read.
+  // Reads the promises last: if they are as many as the ends, no promise was open when the ends were read.
   [[nodiscard]] std::uint32_t promised_beyond(const signal_count& gone) const noexcept {
     const std::uint32_t before = sum(gone);
     return sum(promised_) - before;
@@ -209,9 +209,9 @@ class completion {
   weft::runtime* runtime_;
   signal_count promised_, begun_, ended_;
   std::atomic<std::uint32_t> registrations_{0};
-  // Of a bounded completion queue: where records are put together in place. Null: by `signal`.
+  // The queue of a bounded completion queue, into which records are written in place. Null: use `signal`.
   detail::laned_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;
-  // Of a counter: what a signal without error adds one to.
+  // The value of a counter, which a signal without error increments; null for other objects.
   std::atomic<std::uint64_t>* count_ = nullptr;
 };
 

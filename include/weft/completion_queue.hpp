@@ -16,7 +16,7 @@ struct completion_queue_options {
   /// Records that fit into a lane; a signal to a full lane answers *full*. 0 stands for `WEFT_QUEUE_CAPACITY`. Each of
   /// the first eight threads that signal has a lane of its own; all other threads use one more together.
   std::size_t capacity = 0;
-  /// Grows instead of answering *full*: for programs that bound what is under way by other means.
+  /// Grows instead of answering *full*: for programs that bound their operations and messages by other means.
   bool unbounded = false;
 };
 
@@ -52,8 +52,8 @@ class completion_queue final : public completion {
     return pop_at(found);
   }
 
-  /// Whether there is nothing to pop: a hint, as other threads may signal and pop meanwhile. True says: at some moment
-  /// during the call each lane had nothing ready.
+  /// Whether there is nothing to pop: a hint, as other threads may signal and pop meanwhile. True means: each lane had
+  /// nothing ready at some moment during the call.
   ///
   /// **Blocking**: never; makes no progress, takes nothing and writes nothing. **Source**: zhou2024, 3.4.
   [[nodiscard]] bool is_empty() const noexcept { return bounded_ ? bounded_->is_empty() : unbounded_->is_empty(); }
@@ -71,7 +71,7 @@ class completion_queue final : public completion {
   friend class core::registrations;
 
   [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(const lane::ready_slot& found) noexcept {
-    std::optional<completion_record> out{std::in_place};  // where the caller wants it: nothing is copied twice
+    std::optional<completion_record> out{std::in_place};  // in the caller's result: copied only once
     if (!bounded_->first_lane().take_first(found, out->raw())) empty(out);
     return out;
   }

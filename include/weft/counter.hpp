@@ -20,14 +20,14 @@ class counter final : public completion {
   ///
   /// **Blocking**: never; makes no progress. **Source**: zhou2024, 3.4.
   [[nodiscard]] std::uint64_t value() const noexcept {
-    // [counter.value] acquire <- [counter.signal], [receive.count]: what completed before the count is visible to who
-    // sees the count.
+    // [counter.value] acquire <- [counter.signal], [receive.count]: a thread that sees the count sees what completed
+    // before.
     return value_.load(std::memory_order_acquire);
   }
 
   /// Signals so far that carried an error.
   [[nodiscard]] std::uint64_t failed() const noexcept {
-    // [counter.failed] relaxed: who has seen a signal's count by [counter.value] sees its failure.
+    // [counter.failed] relaxed: a thread that has seen a signal's count by [counter.value] sees its failure.
     return failed_.load(std::memory_order_relaxed);
   }
 

@@ -15,9 +15,9 @@ struct operation_counter {
   std::uint64_t bytes = 0;
 };
 
-/// How the bytes of operations travelled. An operation is counted once, when all its bytes are moved. Operations that
-/// are counted here under none went inline, beside the header of a message, or were one copy into or out of mapped
-/// memory. Messages go eager in one packet; by rendezvous in the other three cases.
+/// How the bytes of operations were moved. An operation is counted once, when all its bytes are moved. Not counted
+/// here: inline messages, and puts and gets that are one copy into or out of mapped memory. A message in one packet is
+/// eager; the other three cases are rendezvous.
 struct path_counters {
   operation_counter one_packet;      ///< copied into a packet; counted by the device that sent it
   operation_counter many_packets;    ///< one side could not read the other's memory; by the device that sent them

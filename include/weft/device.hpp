@@ -38,12 +38,12 @@ class run_loop_state;
 
 namespace detail {
 
-/// The short way of `device::post_am` and `post_send`, for eager messages without special options (`goes_inline`).
+/// The fast path of `device::post_am` and `post_send`, for inline messages with default options (`goes_inline`).
 status fast_post_am(core::device_state& through, message_target to, remote_completion at, const_buffer_ref bytes,
                     std::uint64_t tag);
 status fast_post_send(core::device_state& through, message_target to, match_policy policy, const_buffer_ref bytes,
                       std::uint64_t tag);
-/// The short way of `device::post_recv`, for receives from the default engine that may answer *retry*.
+/// The fast path of `device::post_recv`, for receives from the default engine that may answer *retry*.
 status fast_post_recv(core::device_state& through, message_source from, buffer_ref buffer, completion& local,
                       std::uint64_t tag, void* context);
 /// Puts and gets that are one copy, as the peer's memory is mapped here. False: nothing has happened.
@@ -71,11 +71,11 @@ struct device_options {
 /// Every posting function: **Blocking**: never. **Threads**: any number of threads on a shared device, one thread at a
 /// time on a device of its own; also inside handlers and hooks. **Returns**: *done*, *posted* (the library will signal
 /// `local` once) or *retry* (nothing happened). **Errors**: `invalid_argument` for an unknown rank, for a null buffer
-/// with a size, and for a `local` of another runtime (which a message that is *done* does not look at); `backlog_full`
+/// with a size, and for a `local` of another runtime (not checked for a message that is *done*); `backlog_full`
 /// if `.allow_retry = false` and the backlog is at its bound; `transport_failed` if nothing can be sent to that rank
 /// any more. A function names its further errors.
 ///
-/// The functions that only ask (`index` to `runtime`): **Blocking**: never. **Threads**: any. **Errors**: none.
+/// The functions without effects (`index` to `runtime`): **Blocking**: never. **Threads**: any. **Errors**: none.
 /// **Source**: yan2025-lci, 4.2.3 to 4.2.7.
 class device {
  public:
@@ -84,7 +84,7 @@ class device {
   /// hook of the default device.
   explicit device(weft::runtime& owner, const device_options& options = {});
 
-  /// Leaves its rings, and its operations that are under way, to the default device.
+  /// Leaves its rings and its pending operations to the default device.
   ///
   /// **Blocking**: until calls of `progress()` return that other threads have begun on this device or on the default
   /// device. **Threads**: none may be using it. **Errors**: inside a handler or hook of this device or the default
@@ -107,7 +107,7 @@ class device {
   /// **Order**: none between messages. **Source**: yan2025-lci, 4.2.4 and 5.3.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                  const post_am_options& options = {}) {
-    // The compiler mostly knows the options here, and removes the question and the options.
+    // The compiler mostly knows the options here, and removes the test and the options.
     if (detail::goes_inline(bytes, options)) [[likely]]
       return detail::fast_post_am(*state_, {peer, options.device}, to, bytes, options.tag);
     return post_any_am(peer, to, bytes, local, detail::copy_of(options));
@@ -119,8 +119,8 @@ class device {
 
   /// Sends the first `bytes` bytes of a packet that the caller has filled, without a copy (libfabric copies them).
   ///
-  /// **Buffer**: after *done* the library owns the packet, and `filled` is empty; after *retry* the caller owns it
-  /// still.
+  /// **Buffer**: after *done* the library owns the packet, and `filled` is empty; after *retry* the caller still owns
+  /// it.
   /// **Returns**: *done* or *retry*. **Errors**: `invalid_state` for a packet that was posted before;
   /// `invalid_argument` for a reserved id, for a packet of another runtime, and for more bytes than a packet has.
   status post_am(std::uint32_t peer, remote_completion to, packet& filled, std::size_t bytes,
@@ -134,8 +134,8 @@ class device {
   /// engine a send waits here until the RTR of its receive has come (*posted*); if that has come already, a send that
   /// fits into a packet is *done*.
   ///
-  /// **Buffer**: the caller's again after *done*, or when `local` is signalled. That does not say that the message has
-  /// met its receive, unless `.complete_at = delivered`.
+  /// **Buffer**: the caller's again after *done*, or when `local` is signalled. Only with `.complete_at = delivered`
+  /// that also means that the message has matched its receive.
   /// **Errors**: `invalid_argument` for an engine that this rank has not made, and for a policy other than `rank_tag`
   /// in an ordered or receiver-first engine. In a receiver-first engine the completion has the error
   /// `unknown_completion` if the other rank's engine is of another kind.
@@ -150,8 +150,8 @@ class device {
     }
     return post_any_send(peer, bytes, local, detail::copy_of(options));
   }
-  /// Sends a list of buffers as one message; a long one travels in packets. **Buffer**: the list and its buffers as
-  /// above.
+  /// Sends a list of buffers as one message; a long one travels in packets. **Buffer**: the list and its buffers, as
+  /// for one buffer.
   status post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                    const post_send_options& options = {});
 
@@ -175,16 +175,16 @@ class device {
     }
     return post_any_recv(peer, buffer, local, detail::copy_of(options));
   }
-  /// Receives one message into a list of buffers, filled one after the other. **Buffer**: the list and its buffers as
-  /// above.
+  /// Receives one message into a list of buffers, filled one after the other. **Buffer**: the list and its buffers, as
+  /// for one buffer.
   status post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options = {});
 
   /// Cancels the receive that answered with `ticket`. Either it answers `cancelled`, and the completion is signalled
   /// with the error `cancelled`; or it answers `too_late`, and the receive completes as if it had not been cancelled.
   ///
-  /// In a receiver-first engine this rank has to ask the sender, which knows the buffer. It answers `busy` until the
-  /// sender has answered, which takes progress of both ranks, then `too_late` in either case; the completion says
-  /// whether the receive was `cancelled`.
+  /// In a receiver-first engine this rank has to ask the sender, which knows the buffer. This function answers `busy`
+  /// until the sender has answered, which takes progress of both ranks; then it always answers `too_late`, and the
+  /// completion says whether the receive was `cancelled`.
   /// **Blocking**: never. `busy` if another thread holds the lock of the bucket at this moment, or if the receive is in
   /// the backlog: make progress and cancel again. **Threads**: as for posting, on any device of the runtime.
   /// **Errors**: none.
@@ -197,8 +197,8 @@ class device {
   [[nodiscard]] std::optional<matched_message> probe(std::uint32_t peer, const probe_options& options = {});
 
   /// Writes `bytes` into the region of rank `peer` that `to` names. With `.signal` it then signals that completion
-  /// object there, with tag and size. If the region is mapped here or the kernel copies, *done* also says that the data
-  /// is there.
+  /// object there, with tag and size. If the region is mapped here or the kernel copies, *done* also means that the
+  /// data is in the region.
   ///
   /// **Buffer**: the caller's again after *done*, or when `local` is signalled.
   /// **Errors**: `region_refused` if the handle is of another job or rank, if the range reaches beyond the region, or
@@ -220,7 +220,7 @@ class device {
   /// Reads `buffer.bytes()` bytes from the region of rank `peer` that `from` names. With `.signal` it then signals that
   /// completion object there.
   ///
-  /// **Buffer**: the library's until *done* or the signal of `local`, which say that the bytes are in it. **Errors**:
+  /// **Buffer**: the library's until *done* or the signal of `local`; then the bytes are in it. **Errors**:
   /// as for `post_put`. **Order**: none between gets, nor between gets and puts that are not flushed. **Source**:
   /// yan2025-lci, table 1.
   status post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
@@ -302,7 +302,7 @@ class device {
     return add_hook_node(std::make_unique<detail::hook_function<Function>>(std::move(function), *this));
   }
 
-  /// Waits until `is_done()` is true. The calling thread asks it after each call of progress, and after a signal of
+  /// Waits until `is_done()` is true. The calling thread calls it after each call of progress, and after a signal of
   /// `on` by any thread. If `options.mode` is `park`, the thread sleeps after `options.spins` polls that found nothing,
   /// until a message comes or `on` is signalled. If the condition becomes true in another way, the thread may notice up
   /// to 100 ms later.
@@ -315,8 +315,8 @@ class device {
   bool wait(const completion& on, Condition is_done, const wait_options& options = {}) {
     return wait({&on}, std::move(is_done), options);
   }
-  /// Waits with several objects: it asks after a signal of any of them. **Blocking**, **Threads** and **Errors**: as
-  /// above.
+  /// Waits with several objects: calls `is_done` after a signal of any of them. **Blocking**, **Threads** and
+  /// **Errors**: as for one object.
   template <std::predicate Condition>
   bool wait(std::initializer_list<const completion*> on, Condition is_done, const wait_options& options = {}) {
     return wait_until(
@@ -349,7 +349,7 @@ class device {
   friend class core::run_loop_state;
   friend class run_loop;
 
-  // Posts of which `goes_inline` is false, and wrong calls.
+  // For posts of which `goes_inline` is false, and for wrong calls.
   status post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                      const post_am_options& options);
   status post_any_send(std::uint32_t peer, const_buffer_ref bytes, completion& local, const post_send_options& options);

@@ -11,7 +11,7 @@ namespace weft {
 /// it.
 enum class errc : std::uint8_t {
   none = 0,
-  invalid_argument,    ///< a call that can't be right: an unknown rank, a size or an id out of range
+  invalid_argument,    ///< a wrong call: an unknown rank, a size or an id out of range
   invalid_state,       ///< a call at the wrong time: an object still in use, a runtime that is gone
   configuration,       ///< an environment variable or option that is unknown or ill-formed
   boot_failed,         ///< the launcher did not deliver the ranks it promised
@@ -28,7 +28,7 @@ enum class errc : std::uint8_t {
 /// The name of a code, as in `invalid_argument`. **Blocking**: never. **Threads**: any. **Errors**: none.
 [[nodiscard]] const char* name_of(errc code) noexcept;
 
-/// Thrown by a call that is wrong, or that cannot set up what it promises. Operations under way are not affected.
+/// Thrown by a wrong call, and by a call that cannot do what it promises. Pending operations are not affected.
 /// All functions: **Blocking**: never. **Threads**: any. **Errors**: none, but the constructor's `std::bad_alloc`.
 class error : public std::runtime_error {
  public:

@@ -142,8 +142,8 @@ class [[nodiscard]] fiber_future {
   /// Whether `get` would return at once. **Blocking**: never. **Errors**: `invalid_state` after `get`, and for a future
   /// of no promise.
   [[nodiscard]] bool is_ready() const { return of().ready.is_set(); }
-  /// Takes the result. **Blocking**: until it is there; not inside handlers. **Errors**: the exception that the promise
-  /// was given; `invalid_state` a second time, for a future of no promise, and if the promise was destroyed without a
+  /// Takes the result. **Blocking**: until the result is set; not inside handlers. **Errors**: the exception that was
+  /// set instead; `invalid_state` a second time, for a future of no promise, and if the promise was destroyed without a
   /// result.
   Value get() {
     const auto from = std::exchange(of_, nullptr);

@@ -26,8 +26,8 @@ struct graph_node {
   std::uint32_t number = 0;  ///< in the order in which the nodes were added, from 0 on
 };
 
-/// Nodes that are functions, operations or other graphs, and edges: the node before has to be complete when the node
-/// after runs.
+/// Nodes that are functions, operations or other graphs, and edges between them. A node runs once all nodes before it,
+/// by edges, are complete.
 ///
 /// A node whose predecessors are complete runs at once: in `start`, or, as a handler does, in the thread whose progress
 /// completed the last predecessor. A node may post and must not wait. Nodes run one after the other, not nested: a long

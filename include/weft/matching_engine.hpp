@@ -1,4 +1,4 @@
-// Matching engines, in which sends meet receives (dang2016, 3.1; yan2025-lci, 4.3.2).
+// Matching engines, in which sends match receives (dang2016, 3.1; yan2025-lci, 4.3.2).
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class matching_engine {
 
   /// Withdraws the engine. If receives are still posted in it, the process ends with a message: cancel them first. This
   /// also holds for sends that wait in a receiver-first engine. Unexpected messages are dropped and counted. Receives
-  /// of other ranks whose RTR has met no send end with `unknown_completion`.
+  /// of other ranks whose RTR has matched no send end with `unknown_completion`.
   ///
   /// **Blocking**: until calls of `progress()` return that other threads have begun; not inside a handler. **Threads**:
   /// none may be using it.

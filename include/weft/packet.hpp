@@ -1,5 +1,5 @@
-// Packets in the hands of the user: messages that are written in the memory from which they are sent
-// (yan2025-lci, 4.2.3 and 5.1.2).
+// Packets that the user fills: the message is written into the memory from which it is sent (yan2025-lci, 4.2.3 and
+// 5.1.2).
 #pragma once
 
 #include <cstddef>

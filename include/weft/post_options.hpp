@@ -19,7 +19,7 @@ inline constexpr std::uint32_t any_device = ~std::uint32_t{0};
 /// When a post is complete.
 enum class completion_level : std::uint8_t {
   local,      ///< the caller may use its buffer again
-  delivered,  ///< the data is at the target: in its region, with its receive, or with the rank of its completion object
+  delivered,  ///< the data is at the target: in the region, matched by a receive, or at the completion object's rank
 };
 
 /// Options of `device::post_am`.
@@ -72,7 +72,7 @@ struct probe_options {
 
 /// Options of `device::post_put`.
 struct post_put_options {
-  /// The completion object that is signalled at the target, after the data is there.
+  /// The completion object that is signalled at the target, after the data has been written.
   std::optional<remote_completion> signal = std::nullopt;
   std::uint64_t tag = 0;                                   ///< of the signal
   completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
@@ -177,7 +177,7 @@ template <class Options>
   return in;
 }
 
-/// Whether a message with these options goes inline, in its cell: it is *done* or *retry* then.
+/// Whether a message with these options is sent inline, in its cell; then the post answers *done* or *retry*.
 template <class Options>
 [[nodiscard]] constexpr bool goes_inline(const_buffer_ref bytes, const Options& options) noexcept {
   return bytes.bytes() <= inline_bytes_max && options.allow_done && options.allow_retry &&

@@ -41,11 +41,11 @@ class registration;
 /// that buffer, valid while the buffer lives and is not moved. The frame of an abandoned coroutine lives until its
 /// operation is complete (`task`).
 /// **Errors**: an await throws the errors of the posting function; if the operation fails later, the record's `error()`
-/// says so. Functions that only ask throw none.
+/// says so. Functions without effects throw none.
 /// **Blocking**: never, but for `run`; an await suspends the coroutine. **Threads**: any, concurrently if the device is
 /// shared: then several threads run coroutines.
-/// **Lifetime**: if the loop is destroyed while coroutines wait for something of it, or if one awaits it afterwards,
-/// the process ends with a message. The device must outlive the loop. **Source**: yan2025-lci, 4.2.6, for completion by
+/// **Lifetime**: if the loop is destroyed while coroutines wait in it, or if a coroutine awaits it afterwards, the
+/// process ends with a message. The device must outlive the loop. **Source**: yan2025-lci, 4.2.6, for completion by
 /// the user's own object; dang2016, 4.2, for user-level threads.
 class run_loop {
  public:
@@ -80,7 +80,7 @@ class run_loop {
     try {
       for (; next != nullptr; ++count) {
         detail::ready_node& node = *next;
-        next = node.behind;  // the node may be gone soon
+        next = node.behind;  // the node may be destroyed soon
         if (node.is_abandoned) {
           node.let_go();
         } else {
@@ -138,8 +138,8 @@ class run_loop {
   [[nodiscard]] auto wait(completion_queue& from, std::stop_token stop = {}) {
     return watch<std::optional<completion_record>>(from, true, std::move(stop), [&from] { return from.pop(); });
   }
-  /// Awaits that `on` has counted at least `value` signals; false once `stop` is requested. The loop asks for each
-  /// coroutine that waits for the counter.
+  /// Awaits that `on` has counted at least `value` signals; false once `stop` is requested. The loop reads the counter
+  /// for each coroutine that waits for it.
   [[nodiscard]] auto wait(const counter& on, std::uint64_t value, std::stop_token stop = {}) {
     return watch<bool>(on, false, std::move(stop), [&on, value] { return on.value() >= value; });
   }
@@ -148,7 +148,7 @@ class run_loop {
     return watch<bool>(on, true, std::move(stop), [&on] { return on.is_ready(); });
   }
   /// Awaits that `is_done()` is true, for an object of any kind whose signals may make it true; false once `stop` is
-  /// requested. Each call of `run_ready` asks it. It must not throw, nor call the loop.
+  /// requested. Each call of `run_ready` calls `is_done`, which must not throw, nor call the loop.
   template <std::predicate Condition>
   [[nodiscard]] auto wait(const completion& on, Condition is_done, std::stop_token stop = {}) {
     return watch<bool>(on, false, std::move(stop), std::move(is_done));
@@ -159,9 +159,8 @@ class run_loop {
   [[nodiscard]] detail::flush_awaiter flush(std::uint32_t peer);
   /// Awaits a flush to all ranks.
   [[nodiscard]] detail::flush_awaiter flush();
-  /// Awaits `runtime::barrier`: goes on when every rank has entered the barrier, by this function or that one. If the
-  /// task is destroyed meanwhile, the other ranks wait for ever. **Threads**: one coroutine or thread of a rank at a
-  /// time.
+  /// Awaits `runtime::barrier`: goes on when every rank has entered the barrier, by either function. If the task is
+  /// destroyed meanwhile, the other ranks wait for ever. **Threads**: one coroutine or thread of a rank at a time.
   /// **Errors**: `invalid_argument` if the loop's device is not the default device; the await throws those of a
   /// barrier.
   [[nodiscard]] detail::barrier_awaiter barrier();
@@ -329,7 +328,7 @@ class run_loop {
     });
   }
 
-  /// The device that it posts on and polls.
+  /// The device on which the loop posts and makes progress.
   [[nodiscard]] device& through() const noexcept { return *through_; }
 
  private:

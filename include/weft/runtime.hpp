@@ -80,7 +80,7 @@ struct runtime_attributes {
   std::uint32_t packet_count;             ///< packets in the pool
   std::uint32_t packet_bytes;             ///< payload of a packet; longer messages go by rendezvous
   std::uint32_t inject_bytes_max;         ///< messages up to this size go inline, in a cell; no variable
-  std::uint32_t ring_cells;               ///< cells of a ring: messages on the way from one device to another
+  std::uint32_t ring_cells;               ///< cells of a ring: messages not yet received, from one device to another
   std::uint32_t operations_max;           ///< long operations under way at once
   std::uint32_t receives_max;             ///< receives posted at once
   std::uint32_t devices_max;              ///< devices at once; fewer than the variable if the job has many ranks
@@ -102,7 +102,7 @@ struct runtime_counters {
   std::uint64_t receives_waiting = 0;     ///< receives that wait now for a message, in engines that are not ordered
   std::uint64_t sends_waiting = 0;        ///< messages that wait now for a receive, in engines that are not ordered
   std::uint64_t faults_delayed = 0;       ///< by a simulated network: messages held back
-  std::uint64_t faults_reordered = 0;     ///< messages that overtook others
+  std::uint64_t faults_reordered = 0;     ///< messages that overtook older ones
   std::uint64_t faults_refused = 0;       ///< posts refused though there was room
   std::uint64_t faults_denied = 0;        ///< direct copies and mappings denied
   std::uint64_t faults_failed = 0;        ///< operations that WEFT_SIM_FAIL chose

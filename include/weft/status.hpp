@@ -71,7 +71,7 @@ class [[nodiscard]] status {
       : ticket_{ticket}, code_{static_cast<std::uint64_t>(answer) | static_cast<std::uint64_t>(reason) << 8} {}
 
   std::uint64_t ticket_;
-  std::uint64_t code_;  // state and shortage in one word, which travels in a register
+  std::uint64_t code_;  // state and shortage in one word, which is returned in a register
 };
 
 }  // namespace weft

@@ -24,7 +24,7 @@ class joint;
 
 inline constexpr const char* task_is_empty = "an empty task is awaited or started";
 
-/// Is told that a task has ended which no coroutine awaits.
+/// The owner of a task that no coroutine awaits; it is told of the task's end.
 class task_owner {
  public:
   /// The task has ended; it may be destroyed here.
@@ -50,7 +50,7 @@ class task_promise_base : public ready_node, public suspendable {
   [[nodiscard]] last_suspension final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { failure = std::current_exception(); }
 
-  /// Starts the task, once. At its end `then` goes on, or, if that is null, `whose` is told.
+  /// Starts the task, once. At its end `then` goes on; if `then` is null, the task calls `whose->ended`.
   void start(std::coroutine_handle<> self, std::coroutine_handle<> then, task_owner* whose) {
     if (is_started) await_misuse("a task is awaited or started a second time");
     is_started = true;
@@ -178,7 +178,7 @@ class [[nodiscard]] task {
     const auto gone = std::exchange(coroutine_, nullptr);
     promise_type& promise = gone.promise();
     if (promise.at == nullptr) return gone.destroy();
-    // [own] held by this call: abandoned parts may let go meanwhile.
+    // [own] held by this call: abandoned parts may release their holds meanwhile.
     promise.holders.store(1, std::memory_order_relaxed);
     promise.at->abandon(promise);
     promise.drop_holder();

@@ -57,7 +57,7 @@ class joint : public waiting_point, public task_owner {
     end_ = &promise.behind;
   }
   void start(std::size_t count) {
-    left_.store(count, std::memory_order_relaxed);  // [own] handed on with the tasks
+    left_.store(count, std::memory_order_relaxed);  // [own] the tasks start after this
     transfer_to_all(first_);
   }
   template <class T>

@@ -12,7 +12,7 @@
 
 namespace weft::base {
 
-/// Lies on the stack of who waits.
+/// One event for one waiting fiber or thread, on whose stack this object lies.
 class waiter {
  public:
   waiter() noexcept : by_{this_suspender()}, who_{by_ != nullptr ? by_->current() : nullptr} {}
@@ -27,7 +27,7 @@ class waiter {
     return state_.load(std::memory_order_acquire) == come_by;
   }
 
-  /// Returns once it has come. **Threads**: the one that made it.
+  /// Returns once the event has come. **Threads**: the one that made this object.
   void wait(const wait_note& why) noexcept {
     while (!has_come()) {
       if (is_fiber()) {
@@ -36,7 +36,7 @@ class waiter {
         continue;
       }
       std::uint32_t awaited = nothing_yet;
-      // [waiter.sleep] relaxed: who comes sees it, as both exchange one word.
+      // [waiter.sleep] relaxed: the thread in `come` sees it, as both exchange one word.
       state_.compare_exchange_strong(awaited, asleep, std::memory_order_relaxed);
       sleep_while({&state_, asleep}, {}, clock::now() + std::chrono::seconds{1});
     }
@@ -49,7 +49,8 @@ class waiter {
     by_->suspend();
   }
 
-  /// It has come; who waits may be gone before this returns. **Threads**: any, once. **Blocking**: never.
+  /// The event has come. The waiting thread may destroy this object before this returns. **Threads**: any, once.
+  /// **Blocking**: never.
   void come() noexcept {
     suspender* const by = by_;
     void* const who = who_;

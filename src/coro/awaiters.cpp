@@ -1,4 +1,4 @@
-// What coroutines do while they are being suspended and resumed.
+// The steps in which coroutines are suspended and resumed.
 #include "weft/detail/awaiters.hpp"
 #include "base/misuse.hpp"
 
@@ -161,7 +161,7 @@ bool receiving::publish_ticket(std::uint64_t ticket) noexcept {
   std::uint64_t none = 0;
   // [await.ticket] acq_rel <-> [await.complete], [await.cancel]: a request that did not see the ticket is seen below.
   if (!state_.compare_exchange_strong(none, ticket, std::memory_order_acq_rel, std::memory_order_acquire)) return false;
-  if (stop.stop_requested()) cancel_receive(through, ticket);  // by now the coroutine may be gone, or not wait any more
+  if (stop.stop_requested()) cancel_receive(through, ticket);  // the coroutine may be destroyed by now
   return true;
 }
 
@@ -282,7 +282,8 @@ bool event::enter(detail::ready_node& node) noexcept {
 
 void event::set() noexcept {
   core::run_loop_state& loop = *loop_;
-  // [event.set] acq_rel -> [event.look], [event.top], <- [event.enter]: what was done before, and who waits.
+  // [event.set] acq_rel -> [event.look], [event.top], <- [event.enter]: what was done before, and the waiting
+  // coroutines.
   void* const waiting = state_.exchange(this, std::memory_order_acq_rel);
   if (waiting == this) return;
   detail::ready_node* in_order = nullptr;

@@ -38,7 +38,7 @@ struct run_loop_state::sleep {
   std::size_t object_count = 0;
   std::uint64_t watched_since = 0;
   bool is_restless = false;  // there is something to be tried again
-  bool is_crowded = false;   // what is awaited can't wake who sleeps, or is too much to do so
+  bool is_crowded = false;   // a condition has no object that wakes a sleeper, or there are too many objects
 };
 
 run_loop_state::~run_loop_state() {
@@ -107,7 +107,7 @@ void run_loop_state::look_again() noexcept {
 void run_loop_state::set(std::atomic<bool>& flag) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
-  // [run_loop.end] release -> [run_loop.ended]: what the task did. Both may be gone from here on.
+  // [run_loop.end] release -> [run_loop.ended]: what the task did. Task and loop may be destroyed from here on.
   flag.store(true, std::memory_order_release);
   wake(rt, local);
 }
@@ -130,7 +130,7 @@ void run_loop_state::ended(detail::task_promise_base& promise) noexcept {
   }
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
-  // [run_loop.over] acq_rel -> [run_loop.spawned]: what the task did. The loop may be gone from here on.
+  // [run_loop.over] acq_rel -> [run_loop.spawned]: what the task did. The loop may be destroyed from here on.
   if (spawned_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake(rt, local);
 }
 
@@ -206,7 +206,7 @@ bool run_loop_state::take_in() {
     if (group == watched_.end()) {
       watched_.push_back({node.on(), node.is_for_all(), {}});
       group = watched_.end() - 1;
-      watched_since_.fetch_add(1, std::memory_order_relaxed);  // [hint] to who goes to sleep
+      watched_since_.fetch_add(1, std::memory_order_relaxed);  // [hint] for a thread about to sleep
     }
     group->waiting.add(node);
     if (node.is_stopped()) has_stopped = true;
@@ -304,7 +304,7 @@ class living_loops {
 
   [[nodiscard]] core::run_loop_state* find(const run_loop* loop) noexcept {
     static thread_local seen last;
-    // [loops.changes] acquire <- [loops.change]: the loop that is looked for was made before, or is gone by then.
+    // [loops.changes] acquire <- [loops.change]: the wanted loop was made before, or is destroyed by now.
     const std::uint64_t changes = changes_.load(std::memory_order_acquire);
     if (last.loop == loop && last.changes == changes) [[likely]]
       return last.state;

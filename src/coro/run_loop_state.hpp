@@ -45,7 +45,7 @@ class run_loop_state final : public detail::task_owner {
   void ended(detail::task_promise_base& promise) noexcept override;
   void rethrow();
 
-  /// Posts again, and asks what is waited for. False: another thread is at it.
+  /// Repeats posts, and tests the conditions that coroutines wait for. False: another thread does so.
   [[nodiscard]] bool look() noexcept;
   [[nodiscard]] ready_node* take_ready() noexcept;
   /// Sleeps, or makes progress, until something is ready or `is_over(of)`. Returns false after `options.timeout`.
@@ -100,7 +100,7 @@ class run_loop_state final : public detail::task_owner {
   local_completion local_;
   base::intrusive_stack<ready_node> ready_;
   base::intrusive_stack<ready_node> refused_;  // operations to be posted again
-  base::intrusive_stack<ready_node> coming_;   // what is to be watched
+  base::intrusive_stack<ready_node> coming_;   // waits to add to `watched_`
   std::atomic<bool> stops_{false};
   std::atomic<std::size_t> spawned_{0};
 

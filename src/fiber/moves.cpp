@@ -12,7 +12,7 @@ void inbox::put(fiber_state& last) noexcept {
   last.behind = nullptr;
   (last_ == nullptr ? first_ : last_->behind) = &last;
   last_ = &last;
-  // [inbox.put] seq_cst -> [inbox.look]: before the look at who sleeps.
+  // [inbox.put] seq_cst -> [inbox.look]: before the look for sleeping workers.
   count_.fetch_add(1, std::memory_order_seq_cst);
 }
 
@@ -27,8 +27,8 @@ fiber_state* inbox::take() noexcept {
   return out;
 }
 
-// Where it is now, or nowhere. Under the lock, so that who forwards a signal meanwhile either reaches it there, or
-// finds where it has come to.
+// Notes where the fiber is now, or that it is nowhere. Under the lock, so that a thread that forwards a signal
+// meanwhile reaches the fiber where it is.
 void worker::settle(fiber_state& moved, std::uint64_t location) noexcept {
   const std::scoped_lock lock{moved.home->making_};
   // [fiber.start] release -> [fiber.may_run]: what it begins, or goes on, with.

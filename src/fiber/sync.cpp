@@ -5,7 +5,7 @@
 namespace weft {
 namespace fibers {
 
-/// Lies on the stack of who waits.
+/// A waiting fiber or thread, on whose stack this node lies.
 struct waiting_node {
   base::waiter waiter;
   waiting_node* behind = nullptr;
@@ -28,7 +28,7 @@ waiting_node* take_first(waiting_line& from) noexcept {
 
 void wake_all(waiting_node* first) noexcept {
   while (first != nullptr) {
-    waiting_node* const next = first->behind;  // after the next line it may be gone
+    waiting_node* const next = first->behind;  // after the next line the node may be destroyed
     first->waiter.come();
     first = next;
   }

@@ -120,7 +120,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   /// By a fiber of this worker: it goes on at another. **Errors**: invalid_argument; out_of_memory where that has no
   /// slot left.
   void move_running_to(std::uint32_t index);
-  /// Makes ready who is in `slot`. **Threads**: any.
+  /// Makes the fiber in `slot` ready. **Threads**: any.
   void make_ready(std::uint32_t slot) noexcept;
   /// By a fiber of this worker.
   void suspend_running() noexcept;
@@ -131,7 +131,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void drop(fiber_state& which) noexcept;
 
   [[nodiscard]] std::uint64_t alive() const noexcept {
-    // [fiber.alive] acquire <- [fiber.ended]: what those did that have ended.
+    // [fiber.alive] acquire <- [fiber.ended]: what the ended fibers did.
     return alive_.load(std::memory_order_acquire);
   }
 
@@ -227,7 +227,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   fiber_state* running_ = nullptr;
   bool has_overrun_ = false;
   fiber_state* ended_ = nullptr;   // whose stack was left for good just now
-  fiber_state* moving_ = nullptr;  // who was left just now to go on at `moving_to_`
+  fiber_state* moving_ = nullptr;  // the fiber that was suspended just now to go on at `moving_to_`
   worker* moving_to_ = nullptr;
   exception_globals* exceptions_ = nullptr;
   context own_;
@@ -245,7 +245,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   std::uint32_t index_ = 0;
   std::uint64_t base_ = 0;  // of the locations here
   bool steals_ = false;
-  bool is_full_ = false;  // there was no slot for one who came from elsewhere, and none has ended since
+  bool is_full_ = false;  // there was no slot for a fiber from another worker, and no fiber has ended since
 
   // Of all threads.
   alignas(detail::cache_line_bytes) std::atomic<bool> is_asleep_{false};
@@ -254,7 +254,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   std::optional<counter> alarm_;         // where there is
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> alive_{0};
   inbox arriving_;     // to go on here
-  inbox offered_;      // to begin here, or at who takes them
+  inbox offered_;      // fibers to begin here, or at a worker that steals them
   std::mutex making_;  // what follows
   stacks stacks_;
   std::vector<std::uint32_t> free_;         // the warm ones last

@@ -19,7 +19,7 @@ constexpr const char* one_post_only =
 
 }  // namespace
 
-// The nodes that a thread has to run; they wait here for each other's return.
+// The nodes that a thread has to run, one after the other.
 class ready_parts {
  public:
   /// Runs the parts that `fill(list)` adds, and what becomes ready by them, or leaves them to the caller further up
@@ -143,7 +143,7 @@ void graph_state::add_edge(graph_node before, graph_node after) {
   ordered_.store(false, std::memory_order_relaxed);  // [own] by one thread at a time, before it starts the graph
 }
 
-// Goes through the nodes as a run would; throws where some would never be ready.
+// Orders the nodes as a run would; throws if some node would never be ready.
 void graph_state::order() {
   if (ordered_.load(std::memory_order_relaxed)) return;  // [own]
   std::vector<std::uint32_t> awaited(parts_.size());
@@ -194,7 +194,7 @@ bool graph_state::try_start(completion& done, void* context) {
     ready_parts::run(end_);
     return true;
   }
-  // From here on the graph may end, and be gone.
+  // From here on the graph may end, and be destroyed.
   ready_parts::run([&](ready_parts& list) {
     for (graph_part& part : parts_) {
       if (part.predecessors_ == 0) list.add(part);
@@ -249,8 +249,8 @@ void graph_state::fire_graph(graph_part& part) noexcept {
   }
 }
 
-// The graph may be started again from here on, and gone from the signal on. Where the signal has to wait, it does so
-// without the graph.
+// From here on the graph may be started again, and from the signal on destroyed. If the completion object is full, the
+// signal waits without the graph.
 void graph_state::fire_end(graph_part& /*part*/) noexcept {
   completion& done = *done_;
   weft::runtime& runtime = through_->runtime();

@@ -83,7 +83,7 @@ class graph_state {
   friend class graph_part;
   friend class ready_parts;
 
-  // Posts to be tried again. A graph may be gone by the time its last one has gone through, so this is not part of it.
+  // Posts to be tried again. The graph may be destroyed when the last of them has succeeded, so this is not part of it.
   struct trials {
     std::atomic<std::uint32_t> count{0};
     base::intrusive_stack<graph_part> waiting;

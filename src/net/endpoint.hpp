@@ -11,7 +11,7 @@
 
 namespace weft::net {
 
-/// What became of a direct copy from or to a peer's memory.
+/// The outcome of a direct copy from or to a peer's memory.
 enum class copy_result : std::uint8_t {
   done,
   unavailable,  // not possible between these two: send the bytes as messages
@@ -21,11 +21,11 @@ enum class copy_result : std::uint8_t {
 
 struct route;  // net/ring/route.hpp
 
-// The device with the sender's own index, modulo how many there are.
+// The peer's device with the index of the sending device, modulo the number of the peer's devices.
 using weft::any_device;
 
-/// One device's share of a transport. Posting is safe from several threads where the endpoint is shared; polling,
-/// adopting and releasing are the device's to serialize.
+/// One device's part of a transport. Several threads may post if the endpoint is shared; the device serializes polling,
+/// adopting and releasing.
 template <class Sink>
 class endpoint {
  public:
@@ -39,22 +39,22 @@ class endpoint {
   [[nodiscard]] virtual post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                              std::uint32_t packet, std::uint32_t bytes) noexcept = 0;
 
-  /// Hands arrivals to `sink`, at most about `budget` a peer; returns how many were consumed.
+  /// Gives arrivals to `sink`, at most about `budget` from each peer; returns how many were consumed.
   virtual unsigned poll(Sink& sink, unsigned budget) noexcept = 0;
 
   /// Copies `bytes` bytes from `remote` in the memory of `peer`.
   [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                                 std::size_t bytes) noexcept = 0;
 
-  /// Copies `bytes` bytes to `remote` in the memory of `peer`; they are there when this returns.
+  /// Copies `bytes` bytes to `remote` in the memory of `peer`; the copy is complete when this returns.
   [[nodiscard]] virtual copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
                                                  std::size_t bytes) noexcept = 0;
 
-  /// The route of small messages to `peer` that name no device, where it is a ring that the poster may push into
-  /// itself, without a virtual call; null elsewhere. Where the route is not known yet, `try_send_inline` finds it.
+  /// The route of small messages to `peer` that name no device, if it is a ring that the posting thread may push into
+  /// without a virtual call; else null. If the route has no ring yet, `try_send_inline` finds it.
   [[nodiscard]] virtual const route* route_to(std::uint32_t peer) const noexcept = 0;
 
-  /// Serves the arrivals of a device that is gone, from now until `release`.
+  /// Also polls the arrivals of slot `slot`, whose device was destroyed, from now until `release`.
   virtual void adopt(std::uint32_t slot) noexcept = 0;
   virtual void release(std::uint32_t slot) noexcept = 0;
 };

@@ -13,14 +13,14 @@ class packet_store {
  public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  /// A packet, or `none` when there is none to be had.
+  /// A packet, or `none` if no packet is free.
   [[nodiscard]] virtual std::uint32_t try_get() noexcept = 0;
   virtual void put(std::uint32_t index) noexcept = 0;
   [[nodiscard]] virtual std::byte* data(std::uint32_t index) const noexcept = 0;
-  /// Who takes a packet of this pool back by its address.
+  /// The owner that takes a packet of this pool back by its address.
   [[nodiscard]] virtual detail::payload_owner& owner() noexcept = 0;
-  /// So many packets more, or less, are lent to a sink, which gives them back to `owner()`: counted before it sees one,
-  /// and taken back where it refuses. What comes back is counted by the owner.
+  /// Adds `change` to the number of packets that are lent to a sink. A transport adds 1 before the sink sees the
+  /// packet, and subtracts it if the sink refuses. `owner()` counts the packets that the sink gives back.
   virtual void count_lent(std::int32_t change) noexcept = 0;
 
  protected:

@@ -13,24 +13,24 @@ namespace weft::net {
 
 /// Where arrivals go: any class with
 ///   bool on_message(const arrival& message) noexcept;
-/// True: consumed, and where there is an owner the payload is now the sink's to release. False: no room; the transport
-/// keeps the message, and whatever came after it from the same device of that peer, for a later poll. The class is a
-/// parameter of the endpoints, so that what an arrival does is compiled into the poll.
+/// True: consumed; the sink now has to release a payload that has an owner. False: no room; the transport keeps the
+/// message, and all that came after it from the same device of that peer, for a later poll. The class is a parameter of
+/// the endpoints, so that the code for an arrival is compiled into the poll.
 ///
 /// A sink that also has
 ///   bool fast_take(std::uint32_t source, const net::header& header, const std::byte* payload, std::uint32_t bytes,
 ///                     bool& consumed) noexcept;
-/// may be shown messages without an owner there first; false: they come to `on_message` then.
+/// gets messages without an owner first. If it answers false, the message goes to `on_message`.
 template <class Sink>
 concept has_fast_take = base::has_fast_paths &&
     requires(Sink& sink, const net::header& header, const std::byte* payload, bool& consumed) {
   { sink.fast_take(std::uint32_t{}, header, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
 };
 
-/// A kind of messages of one word that a sink takes one after the other, in a loop that calls nothing.
+/// A kind of messages of one word that a sink takes in a loop without function calls.
 struct word_kind {
   std::uint32_t kind;  // in their headers
-  bool takes_long;     // so long that the transport had better fetch the next cell meanwhile
+  bool takes_long;     // the transport should prefetch the next cell meanwhile
 };
 
 /// A sink that takes messages of one word by such a loop for each of its kinds:
@@ -40,15 +40,15 @@ struct word_kind {
 ///   bool must_stop(const void* mark) noexcept;
 ///   void on_stop(const void* mark) noexcept;
 ///   void count_words(unsigned count) noexcept;
-/// `take_word` answers a mark of the sink's own; null: nothing has happened, and the message comes to the other
-/// functions. If `must_stop(mark)` is true, the loop ends with `on_stop(mark)`. `count_words` is told of all that were
-/// taken.
+/// `take_word` answers a mark, whose meaning only the sink knows. Null: nothing has happened, and the message goes to
+/// the other functions. If `must_stop(mark)` is true, the loop ends with `on_stop(mark)`. `count_words` gets the number
+/// of messages taken.
 template <class Sink>
 concept takes_words = has_fast_take<Sink> && requires(Sink& sink) {
   Sink::word_kinds;
 };
 
-/// A sink that wants to know of messages that stay where they are because it had no room.
+/// A sink that is told of each message that it had no room for.
 template <class Sink>
 concept notes_no_room = requires(Sink& sink) {
   sink.note_no_room();
@@ -56,8 +56,8 @@ concept notes_no_room = requires(Sink& sink) {
 
 /// A sink that is told of messages that will never arrive:
 ///   void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept;
-/// The header is as it was posted; `cause` is for people, and valid for ever. A message whose post answered `full`
-/// because its peer can't be reached any more is told of without its note: nothing has happened to it.
+/// The header is as it was posted; `cause` is a text for people, and stays valid. If the post of the message answered
+/// `full`, as its peer can't be reached any more, the header has no note: its poster still has the message.
 template <class Sink>
 concept hears_of_losses = requires(Sink& sink, const net::header& header, const char* cause) {
   sink.on_lost(std::uint32_t{}, header, cause);

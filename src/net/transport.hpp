@@ -33,7 +33,7 @@ struct fault_counts {
   std::uint64_t delayed = 0;      // arrivals held back
   std::uint64_t reordered = 0;    // arrivals that overtook an older one of the same peer's
   std::uint64_t full = 0;         // posts refused though there was room
-  std::uint64_t busy = 0;         // posts refused though nobody else was posting
+  std::uint64_t busy = 0;         // posts refused though no other thread was posting
   std::uint64_t unavailable = 0;  // direct copies denied
   std::uint64_t unmapped = 0;     // peers' shared memory denied
   // Direct copies that WEFT_SIM_FAIL chose:
@@ -43,7 +43,7 @@ struct fault_counts {
   std::uint64_t gone_writes = 0;    // the same
 };
 
-/// What this rank has sent over a fabric, headers included; zero for what stays on the machine.
+/// What this rank has sent over a fabric, headers included. Messages that stay on the machine do not count.
 struct traffic_counts {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
@@ -51,9 +51,10 @@ struct traffic_counts {
 
 /// What a transport has counted.
 struct transport_counts {
-  std::uint64_t refused = 0;  // messages dropped because what a peer wrote could not be
-  /// Payloads with an owner of this transport's own that a sink has and has not given back, less those, whosever they
-  /// are, that it holds as the sink of another transport. Together with the packets that are lent: what the core has.
+  std::uint64_t refused = 0;  // messages dropped because a peer wrote impossible values
+  /// Payloads owned by this transport that a sink has not given back, less the payloads of any owner that this
+  /// transport holds as the sink of another one. The sum over all transports, plus the lent packets, is what the core
+  /// holds.
   std::int64_t payloads_out = 0;
   fault_counts faults{};
   traffic_counts traffic{};
@@ -64,27 +65,27 @@ class memory_sharing {
  public:
   /// Memory for `packet_count` packets that peers can read.
   [[nodiscard]] virtual std::byte* packet_memory() noexcept = 0;
-  /// Puts packets that peers are done with back into the pool; returns how many. Threads: any.
+  /// Puts packets that peers have returned back into the pool; returns how many. **Threads**: any.
   virtual unsigned reclaim_packets() noexcept = 0;
-  /// Memory that `rank`, this one included, shares with its peers, as it is mapped here: `shared_bytes` zeroes at
-  /// first; null where it can't be mapped.
+  /// Where this rank has mapped the memory that `rank`, which may be itself, shares with its peers: at first
+  /// `shared_bytes` zeroes. Null where it can't be mapped.
   [[nodiscard]] virtual std::byte* shared_memory(std::uint32_t rank) noexcept = 0;
   [[nodiscard]] virtual std::size_t shared_bytes() const noexcept = 0;
-  /// This rank's sleep words, where its peers see them.
+  /// This rank's sleep words, in memory that its peers map.
   [[nodiscard]] virtual sleep_words& shared_sleep_words() noexcept = 0;
-  /// The processors that `rank`, this one included, says it may run on; none where it runs on another machine.
+  /// The processors that `rank`, which may be this one, may run on by its own account; none if on another machine.
   [[nodiscard]] virtual base::processor_set processors_of(std::uint32_t rank) const noexcept = 0;
 
  protected:
   ~memory_sharing() = default;
 };
 
-/// One runtime's share of a transport: knows the peers it reaches, takes packets back, and makes endpoints by
+/// One runtime's part of a transport: knows the peers it reaches, takes packets back, and makes endpoints by
 ///   template <class Sink> std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
 /// For the table it also has
 ///   static constexpr std::string_view listed_name = ...;  // what WEFT_TRANSPORT calls it
 ///   static constexpr std::uint32_t ranks_min = ...;       // a job of fewer ranks has no use for it
-/// and, where there is something to tell of this machine (weft-info does),
+/// and, if it can tell something about this machine (`weft-info` prints it),
 ///   static std::vector<std::string> found_here();         // devices, providers: a line for each
 class transport {
  public:
@@ -100,15 +101,15 @@ class transport {
   /// Null where ranks don't map each other's memory.
   [[nodiscard]] virtual memory_sharing* sharing() noexcept = 0;
 
-  /// The pool to send from and to copy into; called once, before any endpoint is made.
+  /// Sets the pool whose packets it sends and copies into; called once, before any endpoint is made.
   virtual void use_packets(packet_store& packets) noexcept = 0;
 
-  /// What `read_remote` and `write_remote` do with that peer.
+  /// Whether and how `read_remote` and `write_remote` work with that peer.
   [[nodiscard]] virtual direct_copies copies(std::uint32_t peer) const noexcept = 0;
 
-  /// The words to look at after a message of this rank to itself; called once, before any endpoint is made.
+  /// Sets the sleep words to read after a message of this rank to itself; called once, before any endpoint is made.
   virtual void use_sleep_words(sleep_words& words) noexcept = 0;
-  /// Whether every message that arrives wakes who sleeps at its device's word. Who sleeps at others looks in between.
+  /// Whether every arriving message wakes the threads that sleep at its device's word. If not, they poll now and then.
   [[nodiscard]] virtual bool wakes_sleepers() const noexcept = 0;
 
   /// Devices that a rank may have at a time with this transport.
@@ -116,11 +117,11 @@ class transport {
 
   [[nodiscard]] virtual transport_counts counted() const noexcept = 0;
 
-  /// Device `slot` is gone: peers choose another one from now on.
+  /// The device of `slot` is destroyed: peers choose another one from now on.
   virtual void close(std::uint32_t slot) noexcept = 0;
 };
 
-/// Of a transport that sets no bound itself.
+/// `devices_max` of a transport without a bound of its own.
 inline constexpr std::uint32_t devices_unbounded = ~std::uint32_t{0};
 
 /// What a transport is made from. `name` tells the runtimes of one process apart in the bootstrap.

@@ -19,9 +19,9 @@ struct listed_transport {
   friend bool operator==(const listed_transport&, const listed_transport&) = default;
 };
 
-/// Reads `shm,sim:self` and the like. `known` are the names that there are; the first of them is the transport of a
-/// rank to itself: it comes first in the result whether it is listed or not. A name that is not known is left out where
-/// `standard` (the list was not written by the user, and this build has fewer transports), and else an error.
+/// Reads `shm,sim:self` and the like. `known` has the names of all transports. The first of them is the transport of a
+/// rank to itself, which comes first in the result even if it is not listed. If `standard` is true, an unknown name is
+/// left out (the list is the default, and this build may have fewer transports); else it is an error.
 ///
 /// **Errors**: `configuration` for a name that is unknown, empty, listed twice or wrapped twice.
 [[nodiscard]] std::vector<listed_transport> parse_transport_list(std::string_view text,

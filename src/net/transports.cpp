@@ -19,7 +19,7 @@ constexpr auto names_of(std::tuple<Transports...>*) {
   return std::array{Transports::listed_name...};
 }
 
-// Null where a job of this size has no use for it.
+// Null if the transport is for jobs of more ranks.
 std::unique_ptr<transport> make_one(const listed_transport& wanted, const transport_context& context) {
   std::unique_ptr<transport> out;
   for_each_transport(
@@ -58,7 +58,7 @@ std::vector<available_transport> available_transports() {
 std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context) {
   std::vector<std::unique_ptr<transport>> out;
   for (const listed_transport& wanted : listed_transports(context.settings)) {
-    // Opening one is collective, so what is asked here has the same answer everywhere.
+    // Making a transport is collective: `reaches_all` has the same answer at all ranks.
     if (std::any_of(out.begin(), out.end(), [](const auto& made) { return made->reaches_all(); })) break;
     auto made = make_one(wanted, context);
     if (made && wanted.simulated) made = std::make_unique<sim::sim_transport>(context, std::move(made));

@@ -18,8 +18,8 @@
 
 namespace weft::net {
 
-/// All that this build has; the first one is a rank's way to itself. WEFT_TRANSPORT says which are used, in which
-/// order.
+/// All transports of this build; the first one is for messages of a rank to itself. WEFT_TRANSPORT says which are used,
+/// in which order.
 using transport_table = std::tuple<self_transport, shm::shm_transport
 #ifdef WEFT_HAS_OFI
                                    ,
@@ -30,12 +30,12 @@ using transport_table = std::tuple<self_transport, shm::shm_transport
 /// What WEFT_TRANSPORT may name.
 [[nodiscard]] std::span<const std::string_view> transport_names() noexcept;
 
-/// The transports that WEFT_TRANSPORT lists and this job has a use for: none that needs more ranks, and none after one
-/// that lets every rank reach every other. Collective. **Errors**: `configuration` for a list that can't be read, and
-/// those of the transports.
+/// The transports that WEFT_TRANSPORT lists, without those for jobs of more ranks; the list ends after a transport by
+/// which every rank reaches every other. Collective. **Errors**: `configuration` for a list that can't be read, and
+/// the transports' own.
 [[nodiscard]] std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context);
 
-/// An endpoint of `of`, one of the table, for device `slot`, whose arrivals go to a `Sink`.
+/// An endpoint of `of`, a transport of the table, for device `slot`. Its arrivals go to a `Sink`.
 template <class Sink>
 [[nodiscard]] std::unique_ptr<endpoint<Sink>> open_listed(transport& of, std::uint32_t slot, bool shared) {
   std::unique_ptr<endpoint<Sink>> out;
@@ -48,7 +48,7 @@ template <class Sink>
   return out;
 }
 
-/// The same, where `of` may also be one of the table under simulation.
+/// The same; `of` may also be the simulation of a transport of the table.
 template <class Sink>
 [[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& of, std::uint32_t slot, bool shared) {
   auto* const simulated = dynamic_cast<sim::sim_transport*>(&of);

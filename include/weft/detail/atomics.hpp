@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-/// Copies a few bytes in words, without a call: for payloads that ride in a cache line.
+/// Copies a few bytes in words, without a call: for inline payloads.
 inline void copy_inline(void* target, const void* source, std::size_t bytes) noexcept {
   if (bytes == 8) [[likely]] {
     std::memcpy(target, source, 8);
@@ -32,12 +32,12 @@ inline void copy_inline(void* target, const void* source, std::size_t bytes) noe
   if ((bytes & 1) != 0) *to = *from;
 }
 
-/// The real machine: std::atomic for what is synchronized, memcpy for what an atomic elsewhere publishes.
+/// The real machine: std::atomic for synchronized words, memcpy for data that another atomic publishes.
 struct std_atomics {
   template <class T>
   using atomic = std::atomic<T>;
 
-  /// Copies private bytes into memory that another thread reads later, after an acquire of what is published next.
+  /// Copies private bytes into memory that another thread reads later, after it has acquired the next publication.
   static void write_nonatomic(void* shared, const void* source, std::size_t bytes) noexcept {
     std::memcpy(shared, source, bytes);
   }
@@ -63,7 +63,7 @@ struct std_atomics {
   }
 };
 
-/// The line that a core owns or doesn't: hot fields written by different cores never share one.
+/// The size of a cache line: hot fields that different cores write never share one.
 inline constexpr std::size_t cache_line_bytes = 64;
 
 }  // namespace weft::detail

@@ -2,7 +2,7 @@
 // of the awaiting coroutine; the functions of `run_loop` make it.
 //
 // Cost of an operation: the post, and the completion's virtual call, which moves the record here and puts the coroutine
-// into the ready queue. A receive needs two atomic exchanges more, as a thread that cancels it needs its ticket.
+// into the ready queue. A receive needs two more atomic exchanges, as a thread that cancels it needs its ticket.
 #pragma once
 
 #include <atomic>
@@ -50,10 +50,11 @@ class posting : public suspension {
   /// `opcode`, `peer` and `tag` are in the record if the post is *done*.
   posting(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag) noexcept;
 
-  /// It is complete. **Threads**: the one that signals the completion. **Returns**: whether the coroutine is ready.
+  /// Called when the operation is complete. **Threads**: the one that signals the completion. **Returns**: whether the
+  /// coroutine is ready.
   [[nodiscard]] bool complete(completion_record&& with) noexcept;
-  /// Posts again after *retry*. **Returns**: false if that answered *retry*, too; true if the operation is under way,
-  /// or the coroutine is in the ready queue.
+  /// Posts again after *retry*. **Returns**: false if the post answers *retry* again; true if the operation is under
+  /// way, or the coroutine is in the ready queue.
   [[nodiscard]] bool post_again() noexcept;
 
  protected:
@@ -72,7 +73,7 @@ class posting : public suspension {
   /// Whether the coroutine was abandoned or asked to stop.
   [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
 
-  /// Of a receive: 0, the ticket once its post has returned, or `completed`.
+  /// The state of a receive: 0, the ticket once its post has returned, or `completed`.
   static constexpr std::uint64_t completed = ~std::uint64_t{0};
   std::atomic<std::uint64_t> state_{0};
 
@@ -152,7 +153,7 @@ class receive_awaiter : public receiving {
   Post post_;
 };
 
-/// An awaiter that keeps the buffer, in `Post`, where it does not move before the end.
+/// An awaiter that keeps the buffer, in `Post`, and does not move it before the operation's end.
 template <class Awaiter, class Buffer>
 class owning_awaiter final : public Awaiter {
  public:
@@ -204,8 +205,8 @@ struct post_call_with {
 /// A condition that the loop tests in each `run_ready`, and a completion object whose signals may make it true.
 class watching : public suspension {
  public:
-  /// `on`: null where nothing signals it; then a loop that waits looks again and again. `is_for_all`: if it is false
-  /// for one of the object's waiting coroutines, it is false for all behind it.
+  /// `on`: null if no object is signalled when the condition changes; then a waiting loop polls. `is_for_all`: if the
+  /// condition is false for one of the object's waiting coroutines, it is false for all behind it.
   watching(core::run_loop_state& loop, const completion* on, bool is_for_all, std::stop_token stop) noexcept
       : loop_{&loop}, on_{on}, stop_{std::move(stop)}, is_for_all_{is_for_all} {}
 
@@ -309,13 +310,13 @@ class barrier_awaiter final : public runtime_wait {
   [[nodiscard]] bool go_on() override;
   std::uint32_t round_ = 0;
   bool is_posted_ = false;
-  unsigned looks_in_vain_ = 0;  // since nothing can be sent to the awaited rank
+  unsigned looks_in_vain_ = 0;  // since the awaited rank is cut off
 };
 
 /// The end of a hook, a registration, an engine or a device.
 class end_awaiter final : public watching {
  public:
-  /// `of` is null where there is nothing to end.
+  /// `of` is null if there is nothing to end.
   end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::ending> of) noexcept;
   ~end_awaiter();
   [[nodiscard]] bool await_ready() const noexcept { return of_ == nullptr; }

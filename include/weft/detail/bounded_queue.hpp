@@ -15,9 +15,9 @@
 // ticket of one thread comes after a new check, which saw a tail beyond H + capacity and so, having passed, a head
 // beyond H. So p < H + capacity + T, where T is the number of threads that take tickets without exactness, those with a
 // thread slot; with at least capacity + T slots, H has passed the position p - slots that used p's slot before. The
-// holder of p knows it: tickets form a chain on the tail, released after their threads' acquire of the head. Threads
-// without a slot take their ticket by compare-and-swap from the tail that they checked and never exceed. A thread slot
-// passes from thread to thread through a lock, so two threads in turn count as one.
+// holder of p has seen that: tickets form a chain on the tail, released after their threads' acquire of the head.
+// Threads without a slot take their ticket by compare-and-swap from the tail that they checked and never exceed. A
+// thread slot passes from thread to thread through a lock, so two threads in turn count as one.
 //
 // Layout: the ring with the consumers' line, then the producers' line. Model test: tests/model/queue_test.cpp.
 #pragma once
@@ -51,7 +51,7 @@ class bounded_queue final : public record_ring<Record, Atomics> {
     return true;
   }
 
-  /// Pushes a record that is put together in its slot: its first two words, then `rest_words` words from `rest`.
+  /// Pushes a record that is written in place: its first two words, then `rest_words` words from `rest`.
   [[nodiscard]] bool try_push_parts(std::uint64_t first, std::uint64_t second, const void* rest,
                                     std::size_t rest_words) noexcept {
     std::uint64_t position;
@@ -66,7 +66,7 @@ class bounded_queue final : public record_ring<Record, Atomics> {
     return true;
   }
 
-  /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
+  /// How many records are pushed and not popped; exact only while no thread pushes or pops.
   [[nodiscard]] std::size_t approximate_size() const noexcept {
     return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [hint]
   }
@@ -104,13 +104,13 @@ class bounded_queue final : public record_ring<Record, Atomics> {
   }
 
   bool take_ticket_exactly(std::uint64_t& position) noexcept {
-    // [bounded_queue.look] relaxed <- [bounded_queue.ticket], [bounded_queue.exact_ticket]: the compare-and-swap finds
-    // out if it is old.
+    // [bounded_queue.look] relaxed <- [bounded_queue.ticket], [bounded_queue.exact_ticket]: the compare-and-swap fails
+    // if the value is old.
     position = tail_.load(std::memory_order_relaxed);
     do {
       if (!has_room(position)) return false;
       // [bounded_queue.exact_ticket] release -> [bounded_queue.ticket], [bounded_queue.look]: passes on the head that
-      // it saw; its own check is exact, so it needs no other's.
+      // this thread saw; its own check is exact, so it needs no other thread's.
     } while (
         !tail_.compare_exchange_weak(position, position + 1, std::memory_order_release, std::memory_order_relaxed));
     return true;
@@ -118,12 +118,12 @@ class bounded_queue final : public record_ring<Record, Atomics> {
 
   // Signed: an old tail may lie behind a fresh head.
   bool has_room(std::uint64_t tail) noexcept {
-    // [bounded_queue.known] acquire <- [bounded_queue.learnt]: as good as reading the head itself a while ago.
+    // [bounded_queue.known] acquire <- [bounded_queue.learnt]: like a read of the head itself a while ago.
     if (static_cast<std::int64_t>(tail - known_head_.load(std::memory_order_acquire)) < ring::room()) return true;
     const std::uint64_t head = ring::passed();
     if (static_cast<std::int64_t>(tail - head) >= ring::room()) return false;
-    // [bounded_queue.learnt] release -> [bounded_queue.known]: passes on what `passed` learnt. An older head
-    // may overwrite a newer one: then someone looks once more.
+    // [bounded_queue.learnt] release -> [bounded_queue.known]: passes on what `passed` acquired. An older head may
+    // overwrite a newer one: then a producer reads the head once more.
     known_head_.store(head, std::memory_order_release);
     return true;
   }

@@ -5,15 +5,16 @@
 // Progress: find and look_up are wait-free for an id that is in the table: one probe where ids are small and dense, a
 // few otherwise; insert and withdraw take a lock, and so does look_up for an id that is not in the table.
 //
-// An id serves once: withdrawn, it is known for good, so that a message for it can be told from one that came before
-// its registration. It leaves a tombstone in the table. Where there are more tombstones than ids, `compact` moves them
-// to a set of intervals, which ids that were used one after the other don't let grow; the rest costs a node of a map.
+// An id is used once: a withdrawn id stays known, so that a message for it can be told from one that came before its
+// registration. It leaves a tombstone in the table. If there are more tombstones than ids, `compact` moves them to a
+// set of intervals. Consecutive ids share one interval; other ids cost a node of a map each.
 //
 // Linearization: at the store of the entry's key, and at its load; of an id that is not found, inside the lock. A
 // reader that holds an older table while the newest is written reads what was true when it loaded the table. Old tables
-// are kept, because a reader may still be in one, until `compact` hands them out: doubling makes them as large together
-// as the newest. That nobody reads them any more when they are released, and what a pointer found here refers to, which
-// may be withdrawn at the next moment, is the caller's business. Model test: tests/model/table_test.cpp.
+// are kept, because a reader may still be in one, until `compact` returns them; as tables double, they are together as
+// large as the newest. The caller must make sure that no thread reads a table that it releases, and that an object
+// found here, which may be withdrawn at the next moment, lives while it is used. Model test:
+// tests/model/table_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +53,7 @@ class id_table {
   };
 
  public:
-  /// Tables that are no longer used, once nobody reads them any more.
+  /// Tables that are out of use; to be destroyed once no thread reads them any more.
   using outdated = std::unique_ptr<table, releaser>;
 
   /// Room for `capacity` ids before the first growth; nothing is allocated before the first insertion. `compact` does
@@ -83,7 +84,7 @@ class id_table {
     return found;
   }
 
-  /// The object of `id` if the first probe finds it, as it does for small dense ids; nullptr says nothing.
+  /// The object of `id` if the first probe finds it, as it does for small dense ids; nullptr: call `look_up`.
   [[nodiscard]] void* try_find(std::uint32_t id) const noexcept {
     // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
     table* current = newest_.load(std::memory_order_acquire);
@@ -125,9 +126,9 @@ class id_table {
     }
   }
 
-  /// To be called after `withdraw`: where there are more tombstones than ids, those who look from now on find a table
-  /// without them. Returns the old one, to be destroyed once every thread that was inside a call has left it; mostly
-  /// null, also where memory is short: then the tombstones stay.
+  /// To be called after `withdraw`: if there are more tombstones than ids, later calls use a new table without them.
+  /// Returns the old table, to be destroyed once every thread that was inside a call has left it. Mostly null; also if
+  /// memory is short: then the tombstones stay.
   [[nodiscard]] outdated compact() noexcept {
     const std::lock_guard<mutex> lock(mutex_);
     const std::size_t present = used_ - tombstones_;
@@ -146,7 +147,7 @@ class id_table {
     return outdated{old};
   }
 
-  /// Memory that is in use, about.
+  /// Roughly the memory in use.
   [[nodiscard]] std::size_t bytes() const {
     const std::lock_guard<mutex> lock(mutex_);
     constexpr std::size_t node_bytes = 48;
@@ -162,7 +163,7 @@ class id_table {
   using support = atomics_support<Atomics>;
   using mutex = typename support::mutex;
 
-  // All zeros: free. The key is the id and a mark, so that every id, zero too, is told from a free entry.
+  // All zeros: free. The key is the id and a mark, so that every id, also zero, differs from a free entry.
   struct entry {
     typename Atomics::template atomic<std::uint64_t> key;
     typename Atomics::template atomic<void*> object;
@@ -222,7 +223,7 @@ class id_table {
     return behind != withdrawn_.begin() && std::prev(behind)->second >= id;
   }
 
-  // The id may be there already, where memory was short before.
+  // The id may be noted already, if memory was short before.
   void note(std::uint32_t id) {
     if (was_noted(id)) return;
     const auto behind = withdrawn_.upper_bound(id);
@@ -298,7 +299,7 @@ class id_table {
 
   std::size_t first_slots_ = 2;
   std::size_t tombstones_min_;
-  std::size_t used_ = 0;  // tombstones too
+  std::size_t used_ = 0;  // with tombstones
   std::size_t tombstones_ = 0;
   std::map<std::uint32_t, std::uint32_t> withdrawn_;  // intervals, from their first ids to their last
   typename Atomics::template atomic<table*> newest_{nullptr};

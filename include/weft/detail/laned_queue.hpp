@@ -68,7 +68,7 @@ class laned_queue {
     return mine != nullptr ? mine->try_push(record) : try_push_first(record);
   }
 
-  /// Pushes a record that is put together in its slot: its first two words, then `rest_words` words from `rest`.
+  /// Pushes a record that is written in place: its first two words, then `rest_words` words from `rest`.
   [[nodiscard]] bool try_push_parts(std::uint64_t first, std::uint64_t second, const void* rest,
                                     std::size_t rest_words) noexcept {
     lane* const mine = own_lane();
@@ -77,8 +77,8 @@ class laned_queue {
     return mine->try_push_parts(first, second, rest, rest_words);
   }
 
-  /// Pushes a record that `write` puts into its slot, word by word, where this thread has a lane with room that it
-  /// knows of. False: nothing has happened.
+  /// Pushes a record that `write` puts into its slot, word by word, if this thread has a lane that it knows to have
+  /// room. False: nothing has happened.
   template <class Write>
   [[nodiscard]] [[gnu::always_inline]] bool fast_push(Write write) noexcept {
     lane* const mine = own_lane();
@@ -93,7 +93,7 @@ class laned_queue {
     return try_pop_among(record);
   }
 
-  /// Whether there is no more than one lane yet: then its two steps may be used in place of `try_pop`.
+  /// Whether there is only one lane yet: then the lane's two steps may be used in place of `try_pop`.
   [[nodiscard]] bool has_one_lane() const noexcept {
     // [laned_queue.single] relaxed <- [laned_queue.open]: the first lane is always there.
     return in_use_.load(std::memory_order_relaxed) == 1;
@@ -113,7 +113,7 @@ class laned_queue {
   /// Records that fit into one lane.
   [[nodiscard]] std::size_t capacity() const noexcept { return first_.capacity(); }
 
-  /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
+  /// How many records are pushed and not popped; exact only while no thread pushes or pops.
   [[nodiscard]] std::size_t approximate_size() noexcept {
     std::size_t out = rest_.approximate_size();
     // [laned_queue.in_use] acquire <- [laned_queue.open]: the lanes are made.
@@ -128,8 +128,8 @@ class laned_queue {
   using pointer = typename Atomics::template atomic<lane*>;
   static constexpr std::uint32_t lanes_mask = 0xff;
   static constexpr std::uint32_t rest_in_use = 0x100;
-  // Pops from a thread's own lane in a row. Each that takes another thread's record instead makes that one look
-  // elsewhere, too, and costs both about as much as a hundred pops.
+  // Pops from a thread's own lane in a row. A pop of another thread's record makes that thread look elsewhere, too, and
+  // costs both about as much as a hundred pops.
   static constexpr std::uint32_t own_pops_max = 1024;
 
   [[nodiscard]] lane* own_lane() const noexcept { return by_slot_[cached_thread_slot]; }
@@ -147,12 +147,12 @@ class laned_queue {
                            : rest_.try_push_parts(first, second, rest, rest_words);
   }
 
-  // Opens a lane for this thread, where its slot has none; null where it shares one. It stays at that, so that its
-  // records are in order.
+  // The lane of this thread's slot, opened if there is none yet; null if the thread uses the common lane. That never
+  // changes for a thread, so that its records stay in order.
   lane* find_lane() noexcept {
     const std::uint32_t slot = this_thread_slot();
     if (by_slot_[slot] != nullptr) return by_slot_[slot];
-    // [laned_queue.closed] relaxed <- [laned_queue.open]: where it is not seen, the lock comes.
+    // [laned_queue.closed] relaxed <- [laned_queue.open]: if the mark is not seen, the lock follows.
     if ((in_use_.load(std::memory_order_relaxed) & rest_in_use) != 0) return nullptr;
     const std::scoped_lock lock{opening_};
     lane* const mine = slot < thread_slots_max ? make_lane() : nullptr;
@@ -185,13 +185,13 @@ class laned_queue {
   }
 
   [[nodiscard]] lane& at(std::uint32_t index) const noexcept {
-    // [laned_queue.at] relaxed <- [laned_queue.made], [laned_queue.first]: with its number comes the lane.
+    // [laned_queue.at] relaxed <- [laned_queue.made], [laned_queue.first]: the number of open lanes carries the lane.
     lane* const out = by_index_[index].load(std::memory_order_relaxed);
     support::must_exist(out);
     return *out;
   }
 
-  // From all lanes, beginning with another one each time: from time to time, and if the own lane is empty.
+  // Pops from all lanes, each time beginning with another one. Used from time to time, and if the own lane is empty.
   [[gnu::noinline]] bool try_pop_among(Record& record) noexcept {
     // [laned_queue.in_use] acquire <- [laned_queue.open]: the lanes are made.
     const std::uint32_t in_use = in_use_.load(std::memory_order_acquire);

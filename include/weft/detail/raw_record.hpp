@@ -54,7 +54,7 @@ class payload_owner {
   ~payload_owner() = default;
 };
 
-/// Bytes that ride in a descriptor, a cell and a record, without memory of their own.
+/// The most bytes that an inline payload has: it lies in a cell and a record, without memory of its own.
 inline constexpr std::size_t inline_bytes_max = 40;
 
 /// Where the payload of a record lies.
@@ -62,11 +62,11 @@ enum class payload_location : std::uint8_t { in_record, owned, borrowed };
 
 /// A record of 56 bytes, so that a queue's slot with its sequence number is one cache line.
 struct raw_record {
-  // Five words in this order; the shortest ways write them one by one.
+  // Five words in this order; the fast paths write them one by one.
   struct reference {
     void* data;
     std::uint64_t bytes;
-    payload_owner* owner;  // null where the payload is borrowed
+    payload_owner* owner;  // null if the payload is borrowed
     void* context;
     std::uint64_t message_bytes = 0;  // of a receive: the size of the message, which may be more than fitted
   };
@@ -79,7 +79,7 @@ struct raw_record {
   std::uint64_t tag = 0;
   alignas(8) std::byte payload[inline_bytes_max];
 
-  // The payload area, where it does not hold the bytes themselves.
+  // The content of the payload area if it does not hold the bytes themselves.
   [[nodiscard]] reference referred() const noexcept {
     reference out;
     std::memcpy(&out, payload, sizeof out);

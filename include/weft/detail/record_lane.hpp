@@ -28,14 +28,14 @@ class record_lane final : public record_ring<Record, Atomics> {
     return push_with([&](slot& mine) { mine.write(record); });
   }
 
-  /// Pushes a record that is put together in its slot: its first two words, then `rest_words` words from `rest`.
+  /// Pushes a record that is written in place: its first two words, then `rest_words` words from `rest`.
   [[nodiscard]] bool try_push_parts(std::uint64_t first, std::uint64_t second, const void* rest,
                                     std::size_t rest_words) noexcept {
     return push_with([&](slot& mine) { mine.write_parts(first, second, rest, rest_words); });
   }
 
-  /// Pushes a record that `write` puts into its slot, as far as this side knows of room, without a look at the
-  /// consumers. False: nothing has happened.
+  /// Pushes a record that `write` puts into its slot, if there is room by the head that was read last. False: nothing
+  /// has happened.
   template <class Write>
   [[nodiscard]] [[gnu::always_inline]] bool fast_push(Write write) noexcept {
     const std::uint64_t position = tail_.load(std::memory_order_relaxed);  // [own]
@@ -49,7 +49,7 @@ class record_lane final : public record_ring<Record, Atomics> {
   [[nodiscard]] std::uint32_t count_pop() noexcept { return ++pops_; }
   [[nodiscard]] std::uint32_t pops() const noexcept { return pops_; }
 
-  /// How many records are pushed and not popped, exact only where nobody is pushing or popping.
+  /// How many records are pushed and not popped; exact only while no thread pushes or pops.
   [[nodiscard]] std::size_t approximate_size() const noexcept {
     return ring::approximate_size_before(tail_.load(std::memory_order_relaxed));  // [hint]
   }
@@ -82,7 +82,7 @@ class record_lane final : public record_ring<Record, Atomics> {
     ring::publish(mine, position);
   }
 
-  // The producer's; the copy of the head spares it the consumers' line while there is room.
+  // Written by the producer; the copy of the head saves it a read of the consumers' line while there is room.
   alignas(cache_line_bytes) counter tail_{0};
   std::uint64_t known_head_ = 0;
   std::uint32_t pops_ = 0;

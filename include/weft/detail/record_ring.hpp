@@ -1,12 +1,12 @@
 // A ring of record slots, and the consumers' side of the bounded queues: many consumers, records inline.
 //
-// Who: any thread may pop at any time. Producers are of the class that derives: it decides who fills which position.
+// Who: any thread may pop at any time. The derived class has the producers: it decides which one fills which position.
 //
 // Progress: try_pop is lock-free. A consumer that stops anywhere holds nothing, because it copies the record out first
 // and claims it afterwards, by moving the head. Linearization: a pop at its claim of the head. False from try_pop: the
 // record at the head that this thread saw was not published.
 //
-// Reuse: a slot is free exactly when the head has passed its position; who fills slots makes sure of it. Positions are
+// Reuse: a slot is free exactly when the head has passed its position; producers make sure of that. Positions are
 // 64 bits and never wrap; a sequence number is its position + 1, so that zeroed memory is empty.
 //
 // Cost of a pop: one line of the ring, one atomic read-modify-write. Model test: tests/model/queue_test.cpp.
@@ -41,7 +41,7 @@ class record_ring {
     return find_first(found) && take_first(found, record);
   }
 
-  // A pop in two steps, so that the record is made where one has been found.
+  // A pop in two steps, so that a record is constructed only if one has been found.
 
   /// False: nothing ready. True: `found` has a record; the first consumer that claims it gets it.
   [[nodiscard]] bool find_first(ready_slot& found) const noexcept {
@@ -52,7 +52,7 @@ class record_ring {
       found.slot = &slots_[found.position & mask_];
       // [record_ring.poll] acquire <- [record_ring.publish]: on mismatch the words may be anything.
       if (found.slot->sequence.load(std::memory_order_acquire) == found.position + 1) return true;
-      // [record_ring.front] acquire <- [record_ring.claim]: unless others have moved on, there is nothing. If the
+      // [record_ring.front] acquire <- [record_ring.claim]: unless consumers have moved on, there is nothing. If the
       // slot was reused, the acquire above makes a newer head visible.
       const std::uint64_t now = head_.load(std::memory_order_acquire);
       if (now == found.position) return false;
@@ -60,8 +60,8 @@ class record_ring {
     }
   }
 
-  /// Takes the record that `find_first` has found, or the first one by now. False: nothing ready, and `record` is
-  /// anything.
+  /// Takes the record that `find_first` has found, or the first one by now. False: nothing ready, and `record` has any
+  /// content.
   [[nodiscard]] bool take_first(const ready_slot& found, Record& record) noexcept {
     if (try_take(found, record)) [[likely]]
       return true;
@@ -100,13 +100,13 @@ class record_ring {
     mine.sequence.store(position + 1, std::memory_order_release);
   }
 
-  /// Where the head is: the copies out of the slots before it are made.
+  /// The head's position: the copies out of the slots before it are made.
   [[nodiscard]] std::uint64_t passed() const noexcept {
     // [record_ring.passed] acquire <- [record_ring.claim]
     return head_.load(std::memory_order_acquire);
   }
 
-  /// How many records before `tail` are not popped, exact only where nobody is popping.
+  /// How many records before `tail` are not popped; exact only while no thread pops.
   [[nodiscard]] std::size_t approximate_size_before(std::uint64_t tail) const noexcept {
     // [hint]
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
@@ -114,7 +114,7 @@ class record_ring {
   }
 
  private:
-  // Another thread was first. Apart, so that a pop at first try needs no registers saved.
+  // Another thread was first. A separate function, so that a pop at the first try saves no registers.
   [[gnu::noinline]] bool take_later(Record& record) noexcept {
     ready_slot found;
     while (find_first(found)) {
@@ -126,8 +126,8 @@ class record_ring {
   [[nodiscard]] [[gnu::always_inline]] bool try_take(const ready_slot& found, Record& record) noexcept {
     found.slot->read(record);
     std::uint64_t position = found.position;
-    // [record_ring.claim] release -> [record_ring.passed], [record_ring.front]: the copy is made before the slot
-    // is free. After a failure everything is looked at anew.
+    // [record_ring.claim] release -> [record_ring.passed], [record_ring.front]: the copy is made before the slot is
+    // free. After a failure everything is read again.
     if (!head_.compare_exchange_strong(position, position + 1, std::memory_order_release, std::memory_order_relaxed)) {
       return false;
     }

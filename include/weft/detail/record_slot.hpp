@@ -1,8 +1,8 @@
 // One slot of a queue: a sequence number and a record stored inline as words.
 //
 // The words are atomic because a consumer copies them before it knows whether they are its own: it may read while the
-// next lap's producer writes, and then its claim fails and the copy is thrown away. Relaxed throughout; the sequence
-// number orders what counts. Cost: plain loads and stores.
+// next lap's producer writes; then its claim fails and the copy is thrown away. All accesses are relaxed; the sequence
+// number orders them. Cost: that of non-atomic loads and stores.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
     for (std::size_t i = 0; i < word_count; ++i) write_word(i, from + 8 * i);
   }
 
-  /// The same from parts: two words, then `rest_words` words that lie at `rest`; what is behind them stays as it was.
+  /// The same from parts: two words, then `rest_words` words from `rest`. The words behind them keep their values.
   void write_parts(std::uint64_t first, std::uint64_t second, const void* rest, std::size_t rest_words) noexcept {
     const auto* from = static_cast<const std::byte*>(rest);
     // [record_slot.write] relaxed -> [record_slot.read]: published by the store to `sequence`.
@@ -49,22 +49,22 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
     for (std::size_t i = 0; i < rest_words; ++i) write_word(2 + i, from + 8 * i);
   }
 
-  /// The same word by word: what is not put stays as it was.
+  /// The same word by word; words that are not put keep their values.
   void put(std::size_t index, std::uint64_t value) noexcept {
     // [record_slot.write] relaxed -> [record_slot.read]: published by the store to `sequence`.
     words[index].store(value, std::memory_order_relaxed);
   }
-  /// The same of a word that lies at `from`.
+  /// The same for a word at address `from`.
   void put_from(std::size_t index, const void* from) noexcept {
     write_word(index, static_cast<const std::byte*>(from));
   }
 
-  /// By any consumer, at any time; what it reads counts only if its claim on the position succeeds afterwards.
+  /// Called by any consumer, at any time; the copy is valid only if its claim of the position succeeds afterwards.
   void read(Record& record) const noexcept {
     auto* to = reinterpret_cast<std::byte*>(&record);
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < word_count; ++i) {
-      // [record_slot.read] relaxed <- [record_slot.write]: the acquire of `sequence` before it makes it fresh enough.
+      // [record_slot.read] relaxed <- [record_slot.write]: published by `sequence`, which was acquired before.
       const std::uint64_t copy = words[i].load(std::memory_order_relaxed);
       std::memcpy(to + 8 * i, &copy, 8);
     }

@@ -3,8 +3,8 @@
 // Cost: nothing is allocated. The thread that completes what a coroutine awaits puts the link into the loop's ready
 // queue, by one exchange.
 //
-// A coroutine is *abandoned* if it is destroyed while something outside still refers to its frame, such as an operation
-// that is under way. Its frame stays until that is complete, and is destroyed where it would have been resumed.
+// A coroutine is *abandoned* if it is destroyed while something outside still refers to its frame, such as a pending
+// operation. Its frame stays until that is complete, and is destroyed where the coroutine would have been resumed.
 #pragma once
 
 #include <atomic>
@@ -45,8 +45,8 @@ struct suspendable {
 /// A point at which a coroutine of Weft's promises is suspended.
 class waiting_point {
  public:
-  /// Holds the task `root`, which this is a part of, until it would be resumed; false where nothing refers to this.
-  /// **Threads**: the one that would resume it.
+  /// Holds the task `root`, of which this is a part, until the coroutine would be resumed; false if nothing refers to
+  /// this part. **Threads**: the one that would resume the coroutine.
   virtual bool abandon(ready_node& root) noexcept = 0;
 
  protected:
@@ -60,7 +60,7 @@ class waiting_point {
       in_->at = this;
     }
   }
-  /// It goes on.
+  /// The coroutine goes on.
   void release() noexcept {
     if (in_ != nullptr) in_->at = nullptr;
   }
@@ -89,7 +89,7 @@ class suspension : public waiting_point, public ready_node {
   suspension& operator=(const suspension&) = delete;
 
   bool abandon(ready_node& of) noexcept override {
-    if (is_abandoned) return false;  // is being destroyed
+    if (is_abandoned) return false;  // the coroutine is being destroyed
     // [await.hold] relaxed: the thread that drops the task holds it meanwhile, until [await.holders].
     of.holders.fetch_add(1, std::memory_order_relaxed);
     is_abandoned = true;

@@ -11,18 +11,18 @@
 //
 // Linearization: a push at its publication (or when the positions before are published too); a pop at its claim.
 //
-// Reuse. A segment serves in the list many times; each service has a number of its own, its incarnation, which is its
-// place in the list: first 1, then 2, and so on. Every word by which threads coordinate carries an incarnation in its
-// upper 44 bits and something small in its lower 20: the tail and the head of a segment an offset, `next`, `first_` and
+// Reuse. A segment is used in the list many times; each use has a number of its own, its incarnation, which is its
+// position in the list: first 1, then 2, and so on. Every word by which threads coordinate has an incarnation in its
+// upper 44 bits and a small value in its lower 20: the tail and the head of a segment an offset, `next`, `first_` and
 // `last_` the index of a segment. Segments are never freed while the queue lives, so a thread that holds an outdated
-// reference may touch a segment that serves elsewhere by now, and that is harmless:
+// reference may access a segment that is in use elsewhere by now, and that is harmless:
 //  - A segment is open while its tail's offset is below its slot count. Only the last segment of the list is ever open:
 //    it is linked closed, behind a segment that is closed for good in that incarnation, and opened afterwards. So a
-//    ticket from a fetch-and-add that hits an open segment is a position in the right place of the right list, whatever
-//    the thread took the segment for; a ticket of a closed segment is void.
+//    ticket from a fetch-and-add on an open segment is always a valid position at the end of the list, even if the
+//    thread meant an older incarnation of the segment; a ticket of a closed segment is void.
 //  - Every other change is a compare-and-swap from a word with its incarnation, and incarnations never go back. A
-//    segment is set up for one only after it is linked, by any thread that comes, and not by a thread that only hopes
-//    to link it.
+//    segment is set up for an incarnation only after it is linked, by any thread that comes, and never by a thread that
+//    has yet to link it.
 //  - A segment leaves the list when all its records are claimed, so no ticket in it is outstanding, and after `last_`
 //    has moved beyond it; consumers that still copy from it fail to claim. Claims release, the leaving consumer
 //    acquires them, and the free list and the opening of the segment hand this on to producers.
@@ -84,7 +84,7 @@ class unbounded_queue {
       std::uint64_t ticket = target.tail.load(std::memory_order_relaxed);
       if (low(ticket) < slot_count_) {
         // [unbounded_queue.ticket] acquire <- [unbounded_queue.begin], -> [unbounded_queue.look]: the copies of the
-        // slot's last service are made.
+        // slot's last use are made.
         ticket = target.tail.fetch_add(1, std::memory_order_acquire);
         if (low(ticket) < slot_count_) {
           slot& mine = slots_of(target)[low(ticket)];
@@ -130,8 +130,8 @@ class unbounded_queue {
     }
   }
 
-  /// Whether nothing is ready: where it is true, `try_pop` would have answered false at some time during the call.
-  /// Reads only: where all records of a segment are claimed it looks into the next one, and leaves leaving to a pop.
+  /// Whether nothing is ready: if true, `try_pop` would have answered false at some time during the call. Reads only:
+  /// if all records of a segment are claimed, it looks into the next one; only a pop moves `first_` on.
   [[nodiscard]] bool is_empty() const noexcept {
     for (;;) {
       // [unbounded_queue.first] acquire <- [unbounded_queue.leave]: the segment's head is that of this incarnation.
@@ -162,7 +162,7 @@ class unbounded_queue {
   using slot = record_slot<Record, Atomics>;
   using word = typename Atomics::template atomic<std::uint64_t>;
 
-  // All zeros until its first use. One line each for producers, consumers and what changes once per service.
+  // All zeros until its first use. One line each for producers, consumers and words that change once per incarnation.
   struct alignas(cache_line_bytes) segment {
     word tail;
     alignas(cache_line_bytes) word head;
@@ -174,7 +174,7 @@ class unbounded_queue {
   static constexpr unsigned low_bits = 20;
   static constexpr std::uint32_t slots_max = 1u << 16;
   static constexpr std::uint32_t no_segment = (1u << low_bits) - 1;
-  // Block b holds 2^b segments: the segments that there ever are.
+  // Block b holds 2^b segments; the blocks have room for all segments that there can be.
   static constexpr std::uint32_t block_count = low_bits - 1;
 
   static constexpr std::uint64_t pack(std::uint64_t incarnation, std::uint32_t low) noexcept {
@@ -196,13 +196,14 @@ class unbounded_queue {
   finding look_into(std::uint32_t index, std::uint64_t service) const noexcept {
     segment& source = at(index);
     for (;;) {
-      // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: who has moved on, and so `first_`.
+      // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: carries a newer `first_` if consumers have moved
+      // on.
       const std::uint64_t position = source.head.load(std::memory_order_acquire);
       if (incarnation(position) != service) return incarnation(position) < service ? finding::not_begun : finding::over;
       if (low(position) >= slot_count_) return finding::all_claimed;
       // [unbounded_queue.poll] acquire <- [unbounded_queue.publish]: the record is there to be popped.
       if (slots_of(source)[low(position)].sequence.load(std::memory_order_acquire) == position) return finding::ready;
-      // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: unless others have moved on, there is nothing.
+      // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: unless consumers have moved on, there is nothing.
       if (source.head.load(std::memory_order_acquire) == position) return finding::nothing;
     }
   }
@@ -227,7 +228,7 @@ class unbounded_queue {
       if (index == no_segment) return false;
       // Nothing in the new segment is touched before it is linked: `last` may be outdated, and the segment may have had
       // the incarnation that would come next already.
-      // [unbounded_queue.link] acq_rel -> [unbounded_queue.successor]: carries the end of its last service.
+      // [unbounded_queue.link] acq_rel -> [unbounded_queue.successor]: carries the end of the segment's last use.
       if (closed.next.compare_exchange_strong(next, pack(incarnation(last), index), std::memory_order_release,
                                               std::memory_order_acquire)) {
         next = pack(incarnation(last), index);
@@ -239,7 +240,8 @@ class unbounded_queue {
     return true;
   }
 
-  /// Sets up the successor, opens it and moves `last_` to it; when it returns a thread has done all this.
+  /// Sets up the successor, opens it and moves `last_` to it. When this returns, this or another thread has done all
+  /// that.
   void advance_last(std::uint64_t last, std::uint32_t successor) noexcept {
     const std::uint64_t service = incarnation(last) + 1;
     segment& opened = at(successor);
@@ -258,7 +260,7 @@ class unbounded_queue {
     std::uint64_t seen = target.load(std::memory_order_relaxed);
     while (incarnation(seen) < incarnation(value)) {
       // [unbounded_queue.begin] release -> [unbounded_queue.ticket], [unbounded_queue.before]: carries the end of the
-      // last service, which came with the link.
+      // segment's last use, which this thread has by the link.
       target.compare_exchange_weak(seen, value, std::memory_order_release, std::memory_order_relaxed);
     }
   }
@@ -270,7 +272,7 @@ class unbounded_queue {
     const std::uint64_t next = empty.next.load(std::memory_order_acquire);
     if (incarnation(next) != incarnation(first)) return true;
     if (low(next) == no_segment) return false;
-    // Unconditionally: a look at `last_` might be outdated, and it must not stay behind on a segment that is reused.
+    // Unconditionally: a read of `last_` might be outdated, and `last_` must not stay at a segment that is reused.
     advance_last(first, low(next));
     std::uint64_t expected = first;
     // [unbounded_queue.leave] release -> [unbounded_queue.first]: carries the set-up of the next segment.
@@ -327,7 +329,7 @@ class unbounded_queue {
   }
 
   bool make_block(std::uint32_t block) noexcept {
-    // [unbounded_queue.known] acquire <- [unbounded_queue.block]: another thread made it; it is all zeros.
+    // [unbounded_queue.known] acquire <- [unbounded_queue.block]: another thread made the block; it is all zeros.
     if (blocks_[block].load(std::memory_order_acquire) != nullptr) return true;
     void* memory = support::allocate_zeroed(block_bytes(block));
     if (memory == nullptr) return false;

@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// Zero bytes, aligned to a cache line; nullptr if there are none left. Defined in src/base/zeroed_memory.cpp.
+/// Zero bytes, aligned to a cache line; nullptr if there is no memory left. Defined in src/base/zeroed_memory.cpp.
 [[nodiscard]] void* allocate_zeroed(std::size_t bytes) noexcept;
 
 /// Gives memory of `allocate_zeroed` back, with its size; nullptr is ignored.

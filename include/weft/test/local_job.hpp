@@ -13,13 +13,13 @@ class local_job {
   explicit local_job(std::uint32_t ranks) noexcept : ranks_{ranks} {}
 
   /// Runs `body` once for each rank, each on a thread of its own with a runtime of its own, all over one mapping of
-  /// each segment. The runtimes go when all bodies have returned.
+  /// each segment. The runtimes are destroyed when all bodies have returned.
   ///
   /// **Blocking**: until then. **Errors**: the first exception that a body throws is thrown on; a rank that waits for
   /// one that has thrown waits for ever, so bodies bound their waits.
   void run(const std::function<void(runtime&)>& body) const;
 
-  /// What a runtime is made of, for tests of the library's own insides.
+  /// The state of a runtime, for tests of the library's internals.
   [[nodiscard]] static core::runtime_state& state_of(runtime& of) noexcept { return *of.state_; }
 
  private:

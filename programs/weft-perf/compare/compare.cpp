@@ -26,7 +26,7 @@ class contest {
 
   void round(std::uint32_t number) {
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      // Each round begins with another one: a peer that leaves the machine warm always favours the one measured next.
+      // Each round begins with another contestant: one that leaves the machine warm helps the next one.
       contestant& each = all_[(i + number) % all_.size()];
       if (each.run) take(each);
     }

@@ -1,4 +1,5 @@
-// Operations that wait for their end: posted with a note on the caller's stack, which the completion fills in.
+// Operations that wait for their end: each is posted with a `call` on the caller's stack, which the completion fills
+// in.
 #include <fmt/format.h>
 
 #include "base/waiter.hpp"
@@ -17,8 +18,8 @@ bool names_rank(match_policy policy) noexcept {
 struct blocking_device::call {
   completion_record record;
   base::waiter end;
-  base::waiter* repost = nullptr;  // to post again
-  call* behind = nullptr;          // in line
+  base::waiter* repost = nullptr;  // wakes the fiber to post again
+  call* behind = nullptr;          // the next in line
 };
 
 struct blocking_device::leaving_line {
@@ -56,8 +57,8 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
 
 // Of the fibers that lack the same resource, the first in line posts again and again, and yields to other fibers after
 // each try; the rest sleep until it has posted. Fibers that lack another resource don't wait for it: they may free it.
-// If an operation for a receive is lacking, the first in line tries once and goes to the end of the line: once its
-// message is here, its receive needs no such operation.
+// If an operation for a receive is lacking, the first in line tries once and goes to the end of the line: another one's
+// message may have arrived, and its receive then needs no such operation.
 status blocking_device::post_again(const erased_post& post, call& me, shortage lacks) {
   status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {
@@ -82,7 +83,7 @@ status blocking_device::post_again(const erased_post& post, call& me, shortage l
   return answer;
 }
 
-// Whether it is the first.
+// Whether `last` is the first in line.
 bool blocking_device::enter_line(shortage lacks, call& last) {
   const std::scoped_lock lock{lines_mutex_};
   line& mine = lines_[static_cast<std::size_t>(lacks)];

@@ -1,5 +1,5 @@
-// Every check of an argument of the user's that several calls share, and what wrong calls are told. The conditions are
-// inlined; what throws is a function of its own, never on the way of a message that can be.
+// The checks of the user's arguments that several calls share, and the errors of wrong calls. Conditions are inlined;
+// functions that throw are not, and a valid call never runs them.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace weft::core {
 
-/// **Errors**: invalid_argument, always: for a rank that the job has not.
+/// **Errors**: invalid_argument, always: for a rank that the job does not have.
 [[noreturn]] void refuse_rank(const char* call, std::uint32_t peer, std::uint32_t size);
-/// **Errors**: invalid_argument, always: for a buffer that is null but has bytes, or more bytes than there can be.
+/// **Errors**: invalid_argument, always: for a buffer that is null but has bytes, or has more than `buffer_bytes_max`.
 [[noreturn]] void refuse_buffer(const char* call, std::uint32_t peer, std::uint64_t bytes);
 /// **Errors**: invalid_argument, always: for a completion id that users may not name.
 [[noreturn]] void refuse_completion_id(const char* call, std::uint32_t peer, std::uint32_t id);

@@ -20,8 +20,9 @@ completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner
 
 completion::~completion() { runtime_->state_->object_gone(*this); }
 
-// The library's objects call it themselves, because users may signal them; after what the library signals it comes once
-// more, for objects of the user's own that don't. The second look finds the same line, and mostly nobody asleep.
+// The library's completion objects call this themselves, because users may signal them. After a signal by the library
+// it is called again, for objects of the user's own that don't call it. The second call reads the same line, and mostly
+// no thread sleeps.
 void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
 
 void completion::count_first(signal_count& which) noexcept {
@@ -61,7 +62,7 @@ completion_queue::~completion_queue() {
 completion::answer completion_queue::signal(completion_record&& record) noexcept {
   weft::runtime& owner = runtime();
   if (!(bounded_ ? bounded_->try_push(record.raw()) : unbounded_->try_push(record.raw()))) return answer::full;
-  record.detach();  // the payload is the queue's now
+  record.detach();  // the payload belongs to the queue now
   signalled(owner, this);
   return answer::taken;
 }

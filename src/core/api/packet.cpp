@@ -1,4 +1,4 @@
-// Packets in the hands of the user.
+// Packets that the user fills.
 #include <fmt/format.h>
 
 #include "core/api/checks.hpp"

@@ -148,7 +148,7 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   device_->runtime().check_object("matched_message::receive", local);
   const target_payload into{buffer};
   if (into.is_bad()) core::refuse_buffer("matched_message::receive", source(), into.bytes());
-  // Once it is received, this object may be gone: it is empty before.
+  // Once the message is received, this object may be destroyed: so it is made empty before.
   core::unexpected_message* const found = std::exchange(message_, nullptr);
   const status result = core::send_recv::receive_message(*device_, *found,
                                                          {.engine = found->engine,

@@ -6,7 +6,7 @@
 
 namespace weft::core {
 
-/// What `device::post_recv` promises.
+/// Implements `device::post_recv`.
 [[nodiscard]] status post_receive_checked(device_state& dev, std::uint32_t peer, const target_payload& into,
                                           completion& local, const post_recv_options& options);
 

@@ -24,7 +24,7 @@ progress_thread::progress_thread(device& through, const wait_options& options)
       process_{::getpid()},
       stopped_{through.runtime()},
       thread_{[this] {
-        // [progress_thread.stop] acquire <- [progress_thread.end]: nothing but the wish itself.
+        // [progress_thread.stop] acquire <- [progress_thread.end]: carries nothing else.
         const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
         while (!through_->wait(stopped_, is_over, options_)) {
         }
@@ -35,9 +35,9 @@ progress_thread::~progress_thread() {
     base::leave_to_parent(thread_);
     return;
   }
-  // [progress_thread.end] release -> [progress_thread.stop]: nothing but the wish itself.
+  // [progress_thread.end] release -> [progress_thread.stop]: carries nothing else.
   stops_.store(true, std::memory_order_release);
-  static_cast<void>(stopped_.signal(completion_record{}));  // wakes it
+  static_cast<void>(stopped_.signal(completion_record{}));  // wakes the thread
   thread_.join();
 }
 

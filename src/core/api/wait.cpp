@@ -17,7 +17,7 @@ bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(v
   return wait_until_checked(on, is_done, condition, options);
 }
 
-// The objects may be gone by now: nothing but their addresses is looked at.
+// The objects may have been destroyed by now: only their addresses are used.
 bool device::wait_until_checked(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
                                 const wait_options& options) {
   core::runtime_state& runtime = *runtime_->state_;

@@ -1,10 +1,10 @@
-// What the policy `adaptive` knows about other devices: when to look at each of them next.
+// For the policy `adaptive`: when a device looks at each of the others next.
 //
 // A device counts its calls of progress. If the count has not changed between two looks, no thread has polled the
-// device meanwhile: it is visited. If the visit finds messages, the next one follows at once, otherwise later and
-// later. A look takes a cache line from the core that polls the device. So polled devices are looked at seldom, and the
-// more seldom the more devices there are, because each may have a thread that looks. Cost of a call in which no look is
-// due: one look at the clock.
+// device meanwhile, and the calling thread visits it. If the visit finds messages, the next look follows at once;
+// otherwise the time to the next look doubles. A look takes a cache line from the core that polls the device. So looks
+// at polled devices are rare, and rarer the more devices there are, because each may have a thread that looks. Cost of
+// a call in which no look is due: one read of the clock.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +27,12 @@ class attention {
   [[nodiscard]] bool is_due(nanoseconds at) const noexcept { return at >= next_; }
   [[nodiscard]] bool is_due(std::uint32_t device, nanoseconds at) const noexcept { return at >= known_[device].due; }
 
-  /// Whether no thread has polled it since the last look.
+  /// Whether no thread has polled the device since the last look.
   [[nodiscard]] bool is_neglected(std::uint32_t device, std::uint32_t calls) const noexcept {
     return known_[device].is_known && known_[device].calls == calls;
   }
 
-  /// It is not visited: another thread polls it, or is inside at this moment.
+  /// The device is not visited: another thread has polled it, or is inside its gate.
   void found_attended(std::uint32_t device, std::uint32_t calls, nanoseconds at, unsigned others) noexcept {
     visit_schedule& it = known_[device];
     const nanoseconds longest = std::max(attended_max, others * attended_each);
@@ -42,7 +42,7 @@ class attention {
     it.due = at + it.patience;
   }
 
-  /// It was visited: `calls` is its count after that.
+  /// The device was visited: `calls` is its count after that.
   void visited(std::uint32_t device, std::uint32_t calls, bool has_moved, nanoseconds at) noexcept {
     visit_schedule& it = known_[device];
     it.patience = has_moved ? 0 : std::clamp(2 * it.patience, patience_min, neglected_max);
@@ -50,9 +50,9 @@ class attention {
     it.due = at + it.patience;
   }
 
-  /// After a look at all that were due, of those in the mask.
+  /// Called after a look at all devices of the mask `among` that were due.
   void set_next(std::uint64_t among, nanoseconds at) noexcept {
-    next_ = at + attended_max;  // others may come
+    next_ = at + attended_max;  // devices may be added meanwhile
     for (; among != 0; among &= among - 1) {
       next_ = std::min(next_, known_[static_cast<std::size_t>(__builtin_ctzll(among))].due);
     }

@@ -1,4 +1,4 @@
-// Operations that a device has to go on with later, because a ring was full, a lock taken, or the work is long
+// Operations that a device has to continue later, because a ring was full, a lock was taken, or the work is long
 // (yan2025-lci, 5.1.5). Any thread adds operations; the thread that holds the device's poll gate takes them out.
 //
 // Cost if it is empty: one read of a line that is not written then.

@@ -1,10 +1,9 @@
-// What a device counts, always.
+// The counts of a device, which are always on.
 //
 // Cost of a post: two words of a line that this thread alone writes, on a device of its own or as one of the first
-// threads with a slot; two locked additions for any other thread. As much again for bytes that travel neither inline
-// nor into mapped memory. Cost of a call of progress: a word of the poller's
-// line, two where messages have come, and one more for each message. A thread that reads the counts waits for none
-// of the others.
+// threads with a slot; two locked additions for any other thread. The same again for bytes that are sent neither inline
+// nor into mapped memory. Cost of a call of progress: a word of the poller's line, two if messages have come, and one
+// more for each message. A thread that reads the counts waits for no other thread.
 #pragma once
 
 #include <array>
@@ -54,7 +53,7 @@ class device_counts {
 
   // By the thread that moved the last of an operation's bytes: it posts, or is inside the device's gate.
 
-  /// The bytes of `what` went by `how`.
+  /// The `bytes` bytes of an operation of kind `opcode` were moved by path `how`.
   void went(path how, operation opcode, std::uint64_t bytes) noexcept {
     const std::size_t index = path_index_of(how, opcode);
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
@@ -71,7 +70,7 @@ class device_counts {
 
   void quiet() noexcept { add(poller_.quiet, 1); }
   void moved(unsigned messages) noexcept { moved(messages, next_move()); }
-  /// The same where it is known that this is call `number` that moves something.
+  /// The same; the caller knows that this is call `number` that moves something.
   void moved(unsigned messages, std::uint64_t number) noexcept {
     poller_.moved.store(number, std::memory_order_relaxed);  // [own] inside the gate
     add(poller_.arrived, messages);
@@ -83,13 +82,13 @@ class device_counts {
   void took(std::uint64_t bytes) noexcept { add(poller_.arrived_bytes, bytes); }
   void refused() noexcept { add(poller_.refused, 1); }
 
-  // The backlog, by anyone.
+  // The backlog, by any thread.
 
   void put_off() noexcept;
   void worked_off() noexcept { backlog_.fetch_sub(1, std::memory_order_relaxed); }  // [stat]
 
   [[nodiscard]] device_counters read() const noexcept;
-  /// Calls of progress so far, for those who want to know whether anybody polls the device. **Threads**: any.
+  /// Calls of progress so far: a change shows that a thread polls the device. **Threads**: any.
   [[nodiscard]] std::uint64_t calls() const noexcept {
     return poller_.moved.load(std::memory_order_relaxed) + poller_.quiet.load(std::memory_order_relaxed);  // [hint]
   }
@@ -107,7 +106,7 @@ class device_counts {
     return static_cast<std::size_t>(opcode) - first_kind;
   }
 
-  // Those of messages, then those of puts and gets.
+  // The paths of messages, then the paths of puts and gets.
   static constexpr std::size_t path_count = static_cast<std::size_t>(path::copied_by_both) + 1;
   static constexpr std::size_t path_index_of(path how, operation opcode) noexcept {
     const bool is_transfer = opcode == operation::put || opcode == operation::get || opcode == operation::put_signal ||
@@ -139,7 +138,7 @@ class device_counts {
     add_shared(others_.kinds[index_of(opcode)].operations, 1);
     add_shared(others_.kinds[index_of(opcode)].bytes, bytes);
   }
-  // For what is rare: it is added to as if others wrote there, too.
+  // For rare events: added to as if other threads wrote there, too.
   [[nodiscard]] lane& of_this_thread() noexcept {
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
     return slot < lanes_.size() ? lanes_[slot] : others_;

@@ -47,7 +47,7 @@ device_state::~device_state() {
 void device_state::defer(operation_state& operation) noexcept {
   counts_.put_off();
   backlog_.add(operation);
-  runtime_->parking().wake_device(index_);  // a thread that sleeps here is to go on with it
+  runtime_->parking().wake_device(index_);  // a thread that sleeps at this device has to continue it
 }
 
 void device_state::adopt(device_state& gone) noexcept {

@@ -1,4 +1,4 @@
-// A device as the library sees it: what posts, polls, and continues long messages.
+// The implementation of a device: it posts, polls, and continues long messages.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ class runtime_state;
 struct remote_entry;
 struct unexpected_message;
 
-/// The state of a device as a thread sees it that is about to sleep, the worst first.
+/// Whether a thread may sleep at a device, from no to yes.
 enum class stillness : std::uint8_t {
-  busy,     ///< something has moved or is left to do, or another thread is at it: don't sleep
-  waiting,  ///< a message has no room yet, and nothing tells when it has: sleep shortly
-  quiet,    ///< whatever comes wakes who sleeps
+  busy,     ///< something has moved or is left to do, or another thread polls: don't sleep
+  waiting,  ///< a message has no room yet, and no signal comes when there is room: sleep shortly
+  quiet,    ///< everything that comes wakes the sleeper
 };
 
 [[nodiscard]] constexpr shortage shortage_of(net::post_result result) noexcept {
@@ -59,14 +59,14 @@ class device_state final {
   /// The endpoint that reaches `peer`.
   [[nodiscard]] endpoint& endpoint_to(std::uint32_t peer) noexcept { return *endpoint_of_[peer]; }
 
-  /// The ring to the target of a message, where there is one and it is known.
+  /// The ring to the target of a message, if there is one and it is known; else null.
   [[nodiscard]] [[gnu::always_inline]] net::outgoing* known_ring(detail::message_target to) const noexcept {
     const net::route* const known = routes_[to.peer()];
     return known != nullptr ? known->known_ring(to.device()) : nullptr;
   }
 
-  /// Posts a message that rides in its descriptor and then is done or not posted at all (detail::goes_inline): into the
-  /// peer's ring where there is one and it is known; by the endpoint otherwise.
+  /// Posts an inline message, which is done or not posted at all (detail::goes_inline): into the peer's ring if that is
+  /// known, else by the endpoint.
   [[nodiscard]] [[gnu::always_inline]] status post_inline(operation opcode, detail::message_target to,
                                                           const net::header& header, const_buffer_ref bytes) {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
@@ -74,7 +74,7 @@ class device_state final {
       return posted_inline(opcode, count, ring->push(shared_, header, bytes.address(), count));
     return post_inline_slow(to.peer(), to.device(), header.kind, header.id, header.tag, bytes);
   }
-  /// The answer of a post of `bytes` bytes that has gone, or not, by `result`.
+  /// The answer of a post of `bytes` bytes, which was sent if `result` is ok.
   [[nodiscard]] [[gnu::always_inline]] status posted_inline(operation opcode, std::uint32_t bytes,
                                                             net::post_result result) noexcept {
     if (result != net::post_result::ok) [[unlikely]]
@@ -84,7 +84,7 @@ class device_state final {
   }
 
   bool progress() noexcept;
-  /// Puts an operation into the backlog, which goes on with its next step in a call of progress. **Threads**: any.
+  /// Puts an operation into the backlog; a call of progress does its next step. **Threads**: any.
   void defer(operation_state& operation) noexcept;
   void defer(operation_state& operation, step next) noexcept {
     operation.reach(next);
@@ -92,25 +92,25 @@ class device_state final {
   }
 
   // Other devices (look_elsewhere.cpp).
-  /// Whether there are others that its quiet calls look after.
+  /// Whether there are other devices that its quiet calls visit.
   [[nodiscard]] bool has_others() const noexcept { return policy_ != progress_policy::local && others() != 0; }
-  /// Whether the calling thread polls a device for another one: it is inside its handlers.
+  /// Whether the calling thread is visiting a device, that is, inside its handlers.
   [[nodiscard]] static bool is_visiting() noexcept;
-  /// Returns once the threads of this device that had found another one are inside its gate, or done with it.
+  /// Returns once each thread of this device that has chosen another device is inside that one's gate, or has left it.
   void wait_until_chosen() const noexcept;
 
   /// Looks for arrivals once more, for a thread that is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;
-  /// By endpoints: a message was answered with no room, and stays where it is.
+  /// Called by endpoints: there was no room for a message, which stays in its ring.
   void note_no_room() noexcept {
     had_no_room_ = true;
     counts_.refused();
   }
 
-  /// By endpoints: `what` to `peer` will never arrive (lost_message.cpp).
+  /// Called by endpoints: the message with this header to `peer` will never arrive (lost_message.cpp).
   void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept;
 
-  /// A small message of the library's own.
+  /// Sends a small message of the library's own.
   template <class Body>
   [[nodiscard]] net::post_result inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                         const Body& body) noexcept {
@@ -118,7 +118,7 @@ class device_state final {
     return endpoint_of_[peer]->try_send_inline(peer, device, header, &body, sizeof body);
   }
 
-  /// What an arriving message does; answers as transports want it (protocol/dispatch.cpp, net/sink.hpp).
+  // The functions of a sink (net/sink.hpp): they handle arriving messages (protocol/dispatch.cpp).
   static constexpr std::array<net::word_kind, 2> word_kinds{
       {{static_cast<std::uint32_t>(wire::active_message), false},
        {kind_word(wire::send, static_cast<std::uint32_t>(match_policy::rank_tag)), true}}};
@@ -142,20 +142,20 @@ class device_state final {
   [[nodiscard]] bool on_kept_message(const net::arrival& message) noexcept;
   [[nodiscard]] bool is_redelivering() const noexcept { return redelivering_; }
 
-  /// Serves what arrives for a device that is gone, and finishes what it had under way. Inside of the gate.
+  /// Takes over the arrivals and the backlog of a destroyed device. Inside the gate.
   void adopt(device_state& gone) noexcept;
-  /// As the runtime goes: does what can be done at once of what it had under way, and gives up the rest. Returns how
-  /// many operations it gave up.
+  /// At the end of the runtime: does the steps of its backlog that can be done now, and drops the other operations.
+  /// Returns how many it dropped.
   unsigned end_backlog() noexcept;
-  /// Stops serving slot `index`, which is about to have a device again. Inside of the gate.
+  /// Stops polling slot `index`, which is about to have a device again. Inside the gate.
   void release(std::uint32_t index) noexcept;
 
  private:
-  // By values: the header of the common case need not lie in memory.
+  // Takes the header's fields as arguments: in the common case the header then need not lie in memory.
   [[nodiscard]] status post_inline_slow(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
                                         std::uint64_t tag, const_buffer_ref bytes);
   [[nodiscard]] bool dispatch(const net::arrival& message) noexcept;
-  // An active message to a queue, and a send that has its receive (core/fast/take_send.hpp).
+  // An active message to a queue, and a send that matches a posted receive (core/fast/take_send.hpp).
   [[nodiscard]] const void* take_active_word(std::uint32_t source, std::uint32_t id,
                                              const std::byte* tag_and_payload) noexcept;
   [[nodiscard]] const void* take_sent_word(std::uint32_t source, std::uint32_t id,
@@ -179,8 +179,8 @@ class device_state final {
   };
   [[nodiscard]] std::uint64_t others() const noexcept;
   bool look_elsewhere() noexcept;
-  // After so many quiet calls in a row, a device looks after device 0 once: messages for a device that is not there
-  // yet, or no longer, go there, and a program that polls only devices of its own would never see them.
+  // After so many quiet calls in a row, a device visits device 0 once: messages for a device that does not live (yet,
+  // or any more) go there, and a program that polls only devices of its own would never get them.
   static constexpr unsigned quiet_calls_max = 64;
   [[nodiscard]] bool look_by_policy(unsigned& moved) noexcept;
   [[nodiscard]] bool visit(std::uint32_t index, unsigned& moved) noexcept;
@@ -191,7 +191,7 @@ class device_state final {
   [[nodiscard]] device_state* enter_other(std::uint32_t index, Wants&& wants) noexcept;
   [[nodiscard]] visit_answer be_visited() noexcept;
 
-  // Messages taken from one peer before the next one has its turn.
+  // Messages taken from one peer before the next peer is polled.
   static constexpr unsigned arrivals_per_peer = 16;
 
   runtime_state* runtime_;
@@ -206,9 +206,9 @@ class device_state final {
   device_counts counts_;
   // Inside the gate.
   unsigned quiet_calls_ = 0;           // in a row
-  endpoint* busy_ = nullptr;           // the one that moved something last
-  std::vector<endpoint*> idle_;        // the others
-  std::atomic<bool> choosing_{false};  // another device to poll
+  endpoint* busy_ = nullptr;           // the endpoint that moved something last
+  std::vector<endpoint*> idle_;        // the other endpoints
+  std::atomic<bool> choosing_{false};  // a thread is choosing another device to poll
   std::uint32_t random_;
   std::unique_ptr<attention> attention_;  // where the policy is adaptive
   bool had_no_room_ = false;              // a message, since the last look before a sleep

@@ -1,5 +1,6 @@
-// The end of something that a call of progress() may be using: it is withdrawn where this is made, then the calls are
-// awaited that were under way, then the rest goes. A thread or fiber waits in a destructor, a coroutine in a run loop.
+// The end of an object that a call of progress() may be using. The constructor withdraws the object; then the ending
+// waits for the calls that were under way; then it destroys the rest. A thread or fiber waits in a destructor, a
+// coroutine in a run loop.
 #pragma once
 
 #include "base/backoff.hpp"
@@ -14,11 +15,11 @@ class ending {
   ending& operator=(const ending&) = delete;
   virtual ~ending() = default;
 
-  /// Whether it is complete; then the handle is empty. **Blocking**: never. Not to be called after it has answered
-  /// true.
+  /// Whether the end is complete; then the handle is empty. **Blocking**: never. Must not be called again after it has
+  /// answered true.
   [[nodiscard]] virtual bool go_on() noexcept = 0;
 
-  /// **Blocking**: until it is complete.
+  /// **Blocking**: until the end is complete.
   void wait() noexcept {
     for (base::backoff waiting; !go_on();) base::yield_or_pause(waiting);
   }

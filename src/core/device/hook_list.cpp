@@ -8,11 +8,11 @@ namespace weft::core {
 
 hook_list::~hook_list() {
   clear();
-  WEFT_ASSERT(is_empty() || gate_->is_closed());  // in a child of fork() one may have been added half
+  WEFT_ASSERT(is_empty() || gate_->is_closed());  // fork() may have interrupted `add` in another thread
 }
 
 void hook_list::clear() noexcept {
-  // Destroying one may add another one.
+  // The destructor of a hook may add another hook.
   for (take_in(); first_ != nullptr; take_in()) drop(first_);
 }
 
@@ -47,8 +47,8 @@ unsigned hook_list::run() noexcept {
   for (detail::hook_node** link = &first_; *link != nullptr;) {
     detail::hook_node& each = **link;
     hook_answer answer = hook_answer::done;
-    // [hooks.removed] acquire <- [hooks.remove]: the thread that removed it may have destroyed objects that it refers
-    // to.
+    // [hooks.removed] acquire <- [hooks.remove]: the thread that removed the hook may have destroyed objects that the
+    // hook refers to.
     if (!each.control->is_removed.load(std::memory_order_acquire)) {
       try {
         answer = each.run();
@@ -68,9 +68,9 @@ unsigned hook_list::run() noexcept {
 
 end_of_hook::end_of_hook(std::shared_ptr<detail::hook_control>& handle, hook_list& list) noexcept
     : handle_{&handle}, gate_{&list.gate()} {
-  // [hooks.remove] release -> [hooks.removed]: what the remover did before.
+  // [hooks.remove] release -> [hooks.removed]: what the removing thread did before.
   handle->is_removed.store(true, std::memory_order_release);
-  // A poller that has not seen it yet may be running the hook: after the fence we see that it is inside.
+  // A poller that has not seen the removal may be running the hook: after the fence we see that it is inside.
   fence_all_threads();
   before_ = gate_->passes();
 }
@@ -91,7 +91,7 @@ void hook::remove() noexcept {
 }
 
 core::hook_list* hook::list() const noexcept {
-  // [hook.look] acquire <- [hook.end]: what the function did. It may be over at any moment; its device has to be there.
+  // [hook.look] acquire <- [hook.end]: what the function did. It may end at any moment; its device must still exist.
   return control_ == nullptr ? nullptr : control_->list.load(std::memory_order_acquire);
 }
 

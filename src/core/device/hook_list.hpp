@@ -18,7 +18,7 @@ namespace weft::core {
 
 class hook_list;
 
-/// The handle's hook, which is one of `list`, is removed. **Threads**: any.
+/// Removes the handle's hook, which is in `list`. **Threads**: any.
 class end_of_hook final : public ending {
  public:
   end_of_hook(std::shared_ptr<detail::hook_control>& handle, hook_list& list) noexcept;
@@ -39,17 +39,17 @@ class hook_list {
 
   [[nodiscard]] const poll_gate& gate() const noexcept { return *gate_; }
   [[nodiscard]] bool is_empty() const noexcept {
-    // [hooks.count] relaxed: what is missed now is found by the next call.
+    // [hooks.count] relaxed: the next call finds what is missed now.
     return count_.load(std::memory_order_relaxed) == 0;
   }
 
   /// **Threads**: any.
   void add(std::unique_ptr<detail::hook_node> made) noexcept;
 
-  /// Runs each once; how many have made progress. **Threads**: the one inside the gate.
+  /// Runs each hook once; returns how many have made progress. **Threads**: the one inside the gate.
   [[nodiscard]] unsigned run() noexcept;
 
-  /// Destroys all without running them. **Threads**: none may be in the device.
+  /// Destroys all hooks without running them. **Threads**: no other one may use the device.
   void clear() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Whether the calling thread runs nodes of a graph, where it may not wait: others wait for their end.
+// Whether the calling thread runs nodes of a graph, where it may not wait: other nodes wait for their end.
 #pragma once
 
 namespace weft::core {

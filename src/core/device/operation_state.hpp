@@ -1,7 +1,8 @@
 // A posted operation while it is under way, and the fixed sets of them that a runtime has.
 //
-// One thread at a time works on an operation: the posting thread until the first message is out or the operation waits
-// in a matching engine, then the thread that handles the next message for it, then the device whose backlog it is in.
+// One thread at a time works on an operation: the posting thread until the first message is sent or the operation waits
+// in a matching engine; then the thread that handles the next message for it, or that polls the device whose backlog it
+// is in.
 #pragma once
 
 #include <array>
@@ -20,51 +21,51 @@
 
 namespace weft::core {
 
-/// What is to happen with an operation next; those from `post` on are done by the backlog.
+/// The next step of an operation; the backlog does the steps from `post` on.
 enum class step : std::uint8_t {
   free = 0,
-  wait_for_answer,  // the first message is out
-  wait_for_chunks,  // receiver: the RTR is out
-  wait_for_match,   // a receive lies in its engine; a send, in a receiver-first one
+  wait_for_answer,  // the first message is sent
+  wait_for_chunks,  // receiver: the RTR is sent
+  wait_for_match,   // a receive is in its engine; in a receiver-first one, a send
   wait_for_sender,  // a receive in a receiver-first engine has announced its buffer
-  post,             // poster: the message found no room and may not answer retry
-  match,            // receiver: the engine's place was taken by another thread; still so once it lies there
+  post,             // poster: there was no room for the message, and the post may not answer retry
+  match,            // receiver: another thread held the engine's lock; stays until the receive has matched
   transfer,         // origin: copy to or from the target's memory
-  ask,              // origin: the message that asks the target found no room
+  ask,              // origin: there was no room for the message that asks the target
   notify,           // origin: tell the target that its memory was written or read
   stream,           // sender: send the bytes in packets
   send_rtr,         // receiver: ask for packets
   fetch,            // receiver: copy from the sender's memory
   write_pieces,     // sender: write pieces of a message that both sides copy
   send_fin,         // receiver: tell the sender that its operation is complete
-  ready,            // receiver, receiver first: the message that announces the buffer found no room
-  write,            // sender, receiver first: send or copy into the receive's buffer
-  send_written,     // sender, receiver first: tell the receiver what became of its buffer
+  ready,            // receiver, receiver-first: there was no room for the message that announces the buffer
+  write,            // sender, receiver-first: send or copy into the receive's buffer
+  send_written,     // sender, receiver-first: tell the receiver whether its buffer was written
   answer_atomic,    // target: send the old word
   signal,           // either: signal the completion object
 };
 
-/// Which set an operation is from. Apart, so that what is posted here can't take the place of what answers peers: two
-/// ranks that have posted all they may to each other would wait for each other for ever. So are receives that come
-/// after their message: receives that wait for others can't take their place.
+/// Which set an operation is from. Posts and arrivals have sets of their own, so that posts can't use up the operations
+/// that answer peers: else two ranks that have posted all they may to each other would wait for ever. Receives that are
+/// posted after their message has arrived have a set of their own, which waiting receives can't use up.
 enum class operation_set : std::uint8_t { posts, arrivals, receives, late_receives };
 inline constexpr std::size_t operation_sets = 4;
 
 struct engine_state;
 
-// The node that waits is the first line; what a receive needs beside it is the next two.
+// The match node is the first line; what else a receive needs is in the next two.
 struct alignas(detail::cache_line_bytes) operation_state : match_node {
-  // Names the operation to its peer and to the user; 0 while it is free. Generation in the high half; set and index + 1
-  // in the low one.
+  // The operation's number for its peer and for the user; 0 while the operation is free. The high half is the
+  // generation; the low half has set and index + 1.
   std::atomic<std::uint64_t> ticket{0};
   std::atomic<step> next{step::free};
   operation opcode = operation::none;
   operation_set set = operation_set::posts;
   errc error = errc::none;
   bool alone = false;        // receiver: the sender's help has failed
-  bool acknowledge = false;  // FIN ends it, also after packets
+  bool acknowledge = false;  // FIN completes it, also after packets
   bool awaited = false;      // a flush waits for it
-  bool leaves = false;       // answers done once its first message is out
+  bool leaves = false;       // answers done once its first message is sent
   std::uint32_t generation = 0;
   std::uint32_t peer = 0;
   std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
@@ -74,12 +75,12 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   completion* target = nullptr;
   void* context = nullptr;
   std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by a thread that cancels it
-  target_payload into;                         // what is received, got, or written by a put
+  target_payload into;                         // the buffer of a receive or get, or the memory that a put writes
   std::uint64_t bytes = 0;
-  std::uint64_t message_bytes = 0;         // of a receive: what was sent
+  std::uint64_t message_bytes = 0;         // of a receive: the size of the message that was sent
   std::atomic<std::uint64_t> moved{0};     // bytes copied so far; chunks may arrive on several devices
   operation_state* behind = nullptr;       // in a backlog
-  source_payload source;                   // what is sent, put, or read by a get
+  source_payload source;                   // the buffer of a send or put, or the memory that a get reads
   std::uint32_t id = 0;                    // of the completion, engine, or signal at the peer
   std::uint32_t kind = 0;                  // header::kind of the post
   std::uint32_t sequence = 0;              // in an ordered engine; of an atomic: operation and size
@@ -88,13 +89,13 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::uint64_t remote_ticket = 0;
   copy_state* copy = nullptr;       // of a long message that both sides copy
   std::uint32_t copy_number = 0;    // of that copy
-  std::byte* mapped = nullptr;      // the target's memory of a put or get, where it is mapped here
-  std::uint64_t region = 0;         // its name
-  std::uint64_t region_offset = 0;  // where it begins there
-  std::uint64_t operand = 0;        // of an atomic; where the receiver is first, the error that it is told
+  std::byte* mapped = nullptr;      // the target's memory of a put or get, if it is mapped here
+  std::uint64_t region = 0;         // the name of that region
+  std::uint64_t region_offset = 0;  // of that memory in the region
+  std::uint64_t operand = 0;        // of an atomic; of a send in a receiver-first engine: the error for the receiver
   std::uint64_t compare = 0;
 
-  /// The operation is all set for step `reached`, and may be found by its ticket there.
+  /// The operation is ready for step `reached`: other threads may now find it by its ticket at this step.
   void reach(step reached) noexcept {
     // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim], [receive.put_off]: the
     // operation as it is at this step.
@@ -102,13 +103,13 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     next.store(reached, std::memory_order_release);
   }
 
-  /// The operation names `object` from now on, until its signal has begun. From then on a thread that sees the signal
-  /// may destroy the object, whose destructor waits until it has ended.
+  /// The operation refers to `object` until its signal has begun. After that, a thread that sees the signal may destroy
+  /// the object; the destructor waits until the signal has ended.
   void will_signal(completion& object) noexcept {
     target = &object;
     promise_signal(object);
   }
-  /// Whether `object` can be told so without a call; then `will_signal_here` may do it.
+  /// Whether the promise can be counted without a function call; then `will_signal_here` may be used.
   [[nodiscard]] static bool is_counted_here(const completion& object) noexcept { return object.has_own_words(); }
   void will_signal_here(completion& object) noexcept {
     target = &object;
@@ -117,12 +118,12 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   static void promise_signal(completion& object) noexcept { object.count(object.promised_); }
   static void begin_signal(completion& object) noexcept { object.count(object.begun_); }
   static void end_signal(completion& object) noexcept { object.count(object.ended_); }
-  /// A signal that has begun found no room: it comes later.
+  /// There was no room for a signal that has begun: it comes later.
   static void put_off_signal(completion& object) noexcept {
     promise_signal(object);  // first, so that it is missing at no moment
     end_signal(object);
   }
-  /// There will be none after all.
+  /// The promised signal will not come.
   static void take_back_signal(completion& object) noexcept {
     begin_signal(object);
     end_signal(object);
@@ -131,7 +132,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   [[nodiscard]] static std::uint32_t signals_to_come(const completion& object) noexcept {
     return object.promised_beyond(object.begun_);
   }
-  /// Gives `record` to `object`, which was promised a signal and may be gone when this returns; false where it is full.
+  /// Gives `record` to `object`, which was promised a signal; false if it is full. When this returns, the object may
+  /// have been destroyed.
   [[nodiscard]] static bool give_signal(completion& object, completion_record& record) noexcept {
     begin_signal(object);
     const bool taken = object.signal(std::move(record)) == completion::answer::taken;
@@ -142,11 +144,11 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     }
     return taken;
   }
-  /// The queue that `object` is, if it is a bounded one: into that a record can be put together in place.
+  /// The queue of `object`, if it is a bounded completion queue: a record can be written into it in place. Else null.
   [[nodiscard]] static detail::laned_queue<detail::raw_record>* queue_of(completion& object) noexcept {
     return object.queue_;
   }
-  /// The count of the counter that `object` is, if it is one: that is all that a signal without error changes.
+  /// The count of `object`, if it is a counter: a signal without error changes nothing else. Else null.
   [[nodiscard]] static std::atomic<std::uint64_t>* count_of(completion& object) noexcept { return object.count_; }
 };
 
@@ -177,18 +179,18 @@ class operation_pool {
     return out;
   }
 
-  /// The same for a receive: what receives set or never touch is what it was.
+  /// The same for a receive: fields that receives set themselves, or do not use, keep their old values.
   [[nodiscard]] operation_state* try_get_unset() noexcept {
     const std::uint32_t index = free_.pop();
     return index == index_stack::none ? nullptr : &name(index);
   }
 
-  /// Operations that a device keeps for itself, by index: taken and put back many at a time.
+  /// Takes up to `room` operations for a device to keep, by index, without naming them.
   [[nodiscard]] std::uint32_t take_many(std::uint32_t* out, std::uint32_t room) noexcept {
     return free_.pop_many(out, room);
   }
   void put_many(const std::uint32_t* indices, std::uint32_t count) noexcept { free_.push_many(indices, count); }
-  /// One of those begins a new life.
+  /// Begins to use an operation that was taken by index: gives it a new ticket.
   [[nodiscard]] [[gnu::always_inline]] operation_state& name(std::uint32_t index) noexcept {
     operation_state& out = operations_[index];
     out.error = errc::none;
@@ -202,10 +204,10 @@ class operation_pool {
     return out;
   }
 
-  /// One of those is through; its index.
+  /// Ends the use of an operation, and returns its index.
   [[nodiscard]] [[gnu::always_inline]] std::uint32_t unname(operation_state& done) noexcept {
-    // The ticket has it, so that nothing has to be divided.
-    const std::uint64_t ticket = done.ticket.load(std::memory_order_relaxed);  // [own] the caller's alone
+    // The ticket has the index, so no division is needed.
+    const std::uint64_t ticket = done.ticket.load(std::memory_order_relaxed);  // [own] only the caller uses it
     WEFT_ASSERT_CHECKED(set_of(ticket) == static_cast<std::size_t>(set_) && (ticket & index_mask) - 1 < count_);
     done.reach(step::free);
     // [operation.unname] relaxed: late messages that still name it find another ticket.
@@ -221,7 +223,7 @@ class operation_pool {
     return found != nullptr && found->peer == peer ? found : nullptr;
   }
 
-  /// The operation called `ticket`, if it is under way and at step `expected`.
+  /// The operation with this ticket, if it is under way and at step `expected`.
   [[nodiscard]] operation_state* find(std::uint64_t ticket, step expected) noexcept {
     const std::uint64_t index = (ticket & index_mask) - 1;
     if (index >= count_) return nullptr;
@@ -237,17 +239,17 @@ class operation_pool {
   template <class Visit>
   void each(const Visit& visit) noexcept {
     for (std::uint32_t index = 0; index < count_; ++index) {
-      // [hint] what is named or through meanwhile is not asked for.
+      // [hint] operations that begin or end meanwhile may be missed.
       if (operations_[index].ticket.load(std::memory_order_relaxed) != 0) visit(operations_[index]);
     }
   }
 
-  /// What a message of an operation carries as its note: the low half of the ticket.
+  /// The note of an operation's message: the low half of the ticket.
   [[nodiscard]] static constexpr std::uint32_t note_of(std::uint64_t ticket) noexcept {
     return static_cast<std::uint32_t>(ticket);
   }
   /// The operation whose message with this note was lost, if it waits for the answer. Several of its messages may be
-  /// lost, and told of by several threads: one of them gets it.
+  /// lost, and several threads may report that: one of them gets the operation, the others null.
   [[nodiscard]] operation_state* claim(std::uint32_t note, std::uint32_t peer) noexcept {
     const std::uint64_t index = (note & index_mask) - 1;
     if (index >= count_) return nullptr;
@@ -257,7 +259,7 @@ class operation_pool {
     const bool is_waiting =
         waits == step::wait_for_answer || waits == step::wait_for_chunks || waits == step::wait_for_sender;
     if (!is_waiting || found.peer != peer) return nullptr;
-    // [operation.claim] acquire <- [operation.reach]: the same; another thread that is told of a loss finds it gone.
+    // [operation.claim] acquire <- [operation.reach]: the operation as it waits; only one thread's exchange succeeds.
     return found.next.compare_exchange_strong(waits, step::signal, std::memory_order_acquire, std::memory_order_relaxed)
                ? &found
                : nullptr;
@@ -277,7 +279,7 @@ class operation_pool {
     return counted == count_;
   }
 
-  /// The set that a ticket says it is from; `operation_sets` or more where it can't be.
+  /// The set in a ticket; `operation_sets` or more if the ticket is invalid.
   [[nodiscard]] static constexpr std::size_t set_of(std::uint64_t ticket) noexcept {
     return (ticket & 0xffff'ffff) >> set_shift;
   }

@@ -12,7 +12,7 @@ namespace weft::core {
 
 class operations {
  public:
-  /// How many there are that post or answer peers, each; and receives, those of devices of one thread's own included.
+  /// `operations_max` for posts and again for arrivals; `receives_max` includes the receives that devices keep.
   operations(std::uint32_t operations_max, std::uint32_t receives_max)
       : sets_{operation_pool{operation_set::posts, operations_max},
               operation_pool{operation_set::arrivals, operations_max},
@@ -30,19 +30,20 @@ class operations {
     const std::size_t set = operation_pool::set_of(ticket);
     return set < operation_sets ? sets_[set].find(ticket, peer, expected) : nullptr;
   }
-  /// The operation that `note` was made of, if it waits for an answer of `peer`'s; once, and the caller's from then on.
+  /// The operation with this note, if it waits for an answer of `peer`. Only one caller gets it, and owns it from then
+  /// on.
   [[nodiscard]] operation_state* claim(std::uint32_t note, std::uint32_t peer) noexcept {
     const std::size_t set = operation_pool::set_of(note);
     return set < operation_sets ? sets_[set].claim(note, peer) : nullptr;
   }
 
-  /// At the end, when no other thread uses them.
+  /// Called at the end, when no other thread uses the operations.
   [[nodiscard]] bool are_consistent() noexcept {
     return std::ranges::all_of(sets_, [](operation_pool& each) { return each.is_consistent(); });
   }
 
  private:
-  // Receives that are through as soon as their message is copied, and for which there was no other place.
+  // Receives that complete as soon as their message is copied, for when the set of receives is used up.
   static constexpr std::uint32_t late_receives_max = 64;
 
   [[nodiscard]] operation_pool& of(operation_set set) noexcept { return sets_[static_cast<std::size_t>(set)]; }

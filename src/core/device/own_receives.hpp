@@ -1,7 +1,7 @@
-// Receives that a device of one thread's own keeps at hand: most are posted and completed by the same device, so it
-// takes and gives back half of them at once instead of one exchange for each. A shared device keeps none.
+// Free receives that a device of one thread's own keeps: most are posted and completed by the same device, so it takes
+// and gives back half of them by one exchange, instead of one exchange for each. A shared device keeps none.
 //
-// Cost: a plain load and store each way.
+// Cost: a non-atomic load and store to take, and to put back.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace weft::core {
 
-/// They come on top of `WEFT_RECEIVES_MAX`, so that no other device goes short of what one keeps.
+/// They are added to `WEFT_RECEIVES_MAX`, so that no device has fewer receives because another one keeps some.
 inline constexpr std::uint32_t spare_receives_max = 32;
 [[nodiscard]] constexpr std::uint32_t spare_receives_of(std::uint32_t receives_max) noexcept {
   return std::min(spare_receives_max, receives_max / 128);
@@ -27,9 +27,9 @@ class own_receives {
   own_receives& operator=(const own_receives&) = delete;
 
   [[nodiscard]] bool has_some() const noexcept { return count_ != 0; }
-  /// If it has some.
+  /// Requires `has_some()`.
   [[nodiscard]] [[gnu::always_inline]] operation_state& take() noexcept { return pool_->name(indices_[--count_]); }
-  /// Null if there are none in the pool either.
+  /// Null if the pool has none either.
   [[nodiscard]] [[gnu::always_inline]] operation_state* get() noexcept {
     if (!has_some()) [[unlikely]]
       return get_slow();

@@ -30,8 +30,8 @@ bool kernel_fences_threads() noexcept {
 }
 
 void fence_all_threads() noexcept {
-  // [gate.fence_all] seq_cst <- [gate.own_fence]: every poller has entered, and every thread that chooses says so, for
-  // all to see, or has not begun.
+  // [gate.fence_all] seq_cst <- [gate.own_fence]: each poller, and each thread that chooses a device, has either shown
+  // that it has entered or chooses, or begins after this.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (kernel_fences_threads() && !try_fence_all_threads()) {
     base::misuse(

@@ -1,7 +1,7 @@
 // Lets one thread at a time poll a device, and lets other threads find out when it has left.
 //
-// Cost to the poller: one exchange on a shared device, two plain stores on a device of one's own, and a count in the
-// same line. A thread that withdraws something that a poller may be using pays the rest: a fence in every thread
+// Cost to the poller: one exchange on a shared device, two relaxed stores on a device of one thread's own, and a count
+// in the same line. A thread that withdraws something that a poller may be using pays the rest: a fence in every thread
 // (membarrier), and a wait for one pass of each poller. Passes are counted, because a gate that is always in use is
 // hardly ever seen free. If the kernel forbids membarrier, each poll pays for a fence of its own.
 #pragma once
@@ -21,11 +21,11 @@ namespace weft::core {
 /// Registers the process for the kernel's fences; called once per runtime, before any device is made.
 void prepare_fences() noexcept;
 
-/// Whether `fence_all_threads` makes every thread of this process pass a fence; otherwise threads that it is meant for
-/// fence themselves, by `fence_for_all`. The same from the first call on.
+/// Whether `fence_all_threads` makes every thread of this process pass a fence. If not, pollers and choosing threads
+/// execute a fence themselves (`fence_for_all`). The answer never changes.
 [[nodiscard]] bool kernel_fences_threads() noexcept;
 
-/// Between a store and a load that may not change places in the eyes of who calls `fence_all_threads`.
+/// Stands between a store and a load that a thread in `fence_all_threads` must see in this order.
 inline void fence_for_all(bool kernel_fences) noexcept {
   if (kernel_fences) [[likely]] {
     // [gate.own_fence] seq_cst -> [gate.fence_all]: for the compiler; the waiter's membarrier is the core's fence.
@@ -36,8 +36,8 @@ inline void fence_for_all(bool kernel_fences) noexcept {
   }
 }
 
-/// Which thread is inside, which is next, and how often one has left. Fences are the caller's. Progress: wait-free. Who
-/// calls what: who is inside leaves, and anybody the rest. Linearization: the store or the exchange of `inside_`.
+/// Which thread is inside, which is next, and how often one has left. The caller has to fence. Progress: wait-free. Who
+/// calls what: the thread inside calls `leave`, any thread the rest. Linearization: store or exchange of `inside_`.
 /// Reuse: passes wrap after 2^64. Model test: tests/model/poll_gate_test.cpp.
 template <class Atomics = detail::std_atomics>
 class basic_gate_word {
@@ -46,29 +46,29 @@ class basic_gate_word {
   using who = const void*;
   static constexpr who nobody = nullptr;
 
-  /// From now on no thread enters, and none is waited for. **Threads**: there is no other.
+  /// From now on no thread enters, and none is waited for. **Threads**: the only one of the process.
   void close_for_ever() noexcept {
     // [gate.close] relaxed: the process has one thread.
-    heir_.store(&heir_, std::memory_order_relaxed);  // who leaves closes it again
+    heir_.store(&heir_, std::memory_order_relaxed);  // so `leave` closes the gate again
     inside_.store(&heir_, std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_closed() const noexcept {
-    // [gate.is_closed] relaxed: nobody else is there to close it.
+    // [gate.is_closed] relaxed: no other thread exists that could close it.
     return inside_.load(std::memory_order_relaxed) == &heir_;
   }
 
   [[nodiscard]] bool is_inside(who me) const noexcept {
-    // [gate.self] relaxed: only this thread writes its own address, or hands itself the gate by its wish.
+    // [gate.self] relaxed: this address is written only by this thread, or because this thread has asked for the gate.
     return inside_.load(std::memory_order_relaxed) == me;
   }
 
   [[nodiscard]] bool looks_free() const noexcept {
-    // [gate.look] relaxed: a hint on a shared device, so that contenders read the line instead of taking it; on a
-    // device of one's own only this thread writes here, and a handler that polls again finds itself inside.
+    // [gate.look] relaxed: on a shared device a hint, so that other threads read the line instead of taking it. On a
+    // device of one thread's own only this thread writes here, and a handler that polls again finds itself inside.
     return inside_.load(std::memory_order_relaxed) == nobody;
   }
 
-  /// Where no other thread ever enters.
+  /// For a gate that no other thread ever enters.
   void enter_alone(who me) noexcept {
     // [gate.own_enter] relaxed: ordered before what follows by the fence of the thread that waits for this gate.
     inside_.store(me, std::memory_order_relaxed);
@@ -81,20 +81,20 @@ class basic_gate_word {
   }
 
   void leave() noexcept {
-    // [gate.count] relaxed: only who is inside writes here.
+    // [gate.count] relaxed: only the thread inside writes here.
     const std::uint64_t passes = passes_.load(std::memory_order_relaxed);
     // [gate.passed] release -> [gate.passes]: what this poller did.
     passes_.store(passes + 1, std::memory_order_release);
-    // [gate.heir] relaxed <- [gate.ask], [gate.taken_back]: nothing comes with it; mostly there is none.
+    // [gate.heir] relaxed <- [gate.ask], [gate.taken_back]: carries nothing; mostly no thread has asked.
     const who heir = heir_.load(std::memory_order_relaxed);
     // [gate.leave] release -> [gate.enter], [gate.given], [gate.wait], [gate.free]: what this poller did.
     inside_.store(heir, std::memory_order_release);
   }
 
-  /// The next who leaves hands the gate to `me`, unless another wish comes in between: to be asked again until then,
-  /// and taken back once inside.
+  /// Asks the next leaving thread to hand the gate to `me`. Another thread's request may replace this one, so a thread
+  /// repeats it until it is inside, and then takes it back.
   void ask(who me) noexcept {
-    // [gate.ask] relaxed -> [gate.heir]: a wish.
+    // [gate.ask] relaxed -> [gate.heir]: carries nothing.
     heir_.store(me, std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_given_to(who me) const noexcept {
@@ -102,28 +102,28 @@ class basic_gate_word {
     return inside_.load(std::memory_order_acquire) == me;
   }
   void take_back() noexcept {
-    // [gate.taken_back] relaxed -> [gate.heir]: this wish, and perhaps another one's, who asks again.
+    // [gate.taken_back] relaxed -> [gate.heir]: may remove another thread's request as well; that thread asks again.
     heir_.store(nobody, std::memory_order_relaxed);
   }
 
-  /// How often a thread has left. To be read after a fence, for `has_left_since`.
+  /// How often threads have left. Must be read after a fence, for `has_left_since`.
   [[nodiscard]] std::uint64_t passes() const noexcept {
-    // [gate.passes] acquire <- [gate.passed]: who has left is done with what was withdrawn.
+    // [gate.passes] acquire <- [gate.passed]: a thread that has left no longer uses what was withdrawn.
     return passes_.load(std::memory_order_acquire);
   }
 
-  /// Whether the one who was inside when `before` passes had ended has left, or is `me`.
-  /// Until the last access of who leaves the gate may not go, so for that a count is not enough.
+  /// Whether the thread that was inside when `before` passes had ended has left, or is `me`. The leaving thread may
+  /// still have to access the gate: before a gate is destroyed, `is_free` must be true.
   [[nodiscard]] bool has_left_since(std::uint64_t before, who me) const noexcept {
     if (passes() != before) return true;
-    // [gate.wait] acquire <- [gate.leave]: who was inside is done with what was withdrawn.
+    // [gate.wait] acquire <- [gate.leave]: the thread that was inside no longer uses what was withdrawn.
     const who inside = inside_.load(std::memory_order_acquire);
     return inside == nobody || inside == me || inside == &heir_;
   }
 
-  /// Whether no thread is inside. If none will enter any more, the gate may be destroyed then.
+  /// Whether no thread is inside. If none will enter any more, the gate may then be destroyed.
   [[nodiscard]] bool is_free() const noexcept {
-    // [gate.free] acquire <- [gate.leave]: the last access of who was inside.
+    // [gate.free] acquire <- [gate.leave]: the last access of the thread that was inside.
     const who inside = inside_.load(std::memory_order_acquire);
     return inside == nobody || inside == &heir_;
   }
@@ -144,7 +144,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
 
   [[nodiscard]] bool try_enter() noexcept {
     if (!word_.looks_free()) return false;
-    if (is_simple_) [[likely]] {  // next to the exchange of a shared one a jump counts little
+    if (is_simple_) [[likely]] {  // a shared gate pays this jump besides its exchange
       word_.enter_alone(this_thread());
       fence_for_all(true);
       return true;
@@ -190,11 +190,11 @@ class alignas(detail::cache_line_bytes) poll_gate {
     poll_gate* at_ = nullptr;
   };
 
-  /// How often pollers have left. To be read after `fence_all_threads`, for `has_left_since`.
+  /// How often pollers have left. Must be read after `fence_all_threads`, for `has_left_since`.
   [[nodiscard]] std::uint64_t passes() const noexcept { return word_.passes(); }
 
-  /// Whether the poller that was inside when `before` passes had ended has left, unless it is the calling thread
-  /// itself, in a handler.
+  /// Whether the poller that was inside when `before` passes had ended has left, or is the calling thread itself, in a
+  /// handler.
   [[nodiscard]] bool has_left_since(std::uint64_t before) const noexcept {
     return word_.has_left_since(before, this_thread());
   }

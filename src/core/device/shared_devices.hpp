@@ -1,10 +1,10 @@
-// The devices of a rank that threads of other devices may poll: all that are shared, by index.
+// The devices of a rank that threads of other devices may poll: all shared ones, by index.
 //
-// The thread that polls a device is inside its gate, and a device is destroyed only if none is. A thread that has found
-// a device here and is not inside yet says so in its own device (device_state::choosing_). To close a device, a thread
-// removes it from here, makes every thread pass a fence, waits some instructions until no thread is choosing, and then
-// for the gate (end_of_device).
-// Cost: a thread that looks for other devices reads lines that are written when devices are made and destroyed.
+// The thread that polls a device is inside its gate; a device is destroyed only when no thread is inside. A thread that
+// has found a device here and is not inside yet says so in its own device (device_state::choosing_). To close a device,
+// a thread removes it from here, makes every thread pass a fence, waits until no thread is choosing (some
+// instructions), and then waits for the gate (end_of_device). Cost: a thread that looks for other devices reads lines
+// that are written when devices are made and destroyed.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ class shared_devices {
  public:
   static constexpr std::uint32_t room = 64;
 
-  /// A bit for each, by index; what it says may be over.
+  /// A bit for each device, by index; may be outdated.
   [[nodiscard]] std::uint64_t all() const noexcept {
-    // [shared_devices.all] relaxed: a hint; `find` says what is there.
+    // [shared_devices.all] relaxed: a hint; `find` says whether a device is there.
     return all_.load(std::memory_order_relaxed);
   }
 

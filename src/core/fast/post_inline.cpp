@@ -1,10 +1,10 @@
-// Posting a short message that asks for nothing special, active or for a receive. One of 8 bytes on a device of one
-// thread's own has the shortest way that there is.
+// Posting a short active message or send with default options. 8 bytes on a device of one thread's own have the
+// shortest path.
 //
-// Cost of that: the device's first lines, the route to the peer, the ring's line, the cell, the word of those who sleep
-// there, the line of the counters. No locked operation, no register saved, nothing written to the stack: all arguments
-// come in registers, so that what is rare, or wrong, is called in the end with all of them, as if nothing had been
-// tried. The general twin: `device_state::post_inline` (core/device/device_state.hpp).
+// Cost of that path: the device's first lines, the route to the peer, the ring's line, the cell, the peer's sleep word,
+// the line of the counters. No locked operation, no saved register, no access to the stack: all arguments come in
+// registers, so that a tail call with all of them handles rare cases and errors, as if nothing had been tried. The
+// general twin: `device_state::post_inline` (core/device/device_state.hpp).
 #include "base/fast_paths.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/device_state.hpp"
@@ -34,7 +34,7 @@ namespace {
   return ring.receiver->is_left_asleep() ? done_and_woken(*ring.receiver) : status::done();
 }
 
-// Where it went. Null: it is not so simple, or wrong, and nothing has happened.
+// The ring that the message was sent through. Null: this is not the simple case, or an error, and nothing has happened.
 template <operation Opcode>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
                                                        const net::header& header, const_buffer_ref bytes) noexcept {

@@ -1,7 +1,7 @@
-// Puts and gets that are no more than a copy: short ones, of a peer's memory that is mapped here.
+// Short puts and gets that only copy: to or from a peer's memory that is mapped here.
 //
 // Cost of a word: the device's first lines, the handle, a line of the peer's table of regions, the word itself, the
-// line of the counters. No locked operation by the first eight threads, no register saved. The general twin:
+// line of the counters. No locked operation by the first eight threads, no saved register. The general twin:
 // protocol/one_sided_origin.cpp.
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace {
 
 using net::word_bytes;
 
-// Null where something else is to be done, or wrong.
+// Where the bytes are mapped here. Null: the general twin has to do it, or to report an error.
 [[gnu::always_inline]] inline std::byte* mapped_here(core::device_state& through, std::uint32_t peer,
                                                      const remote_buffer& at, std::size_t bytes) {
   if constexpr (!base::has_fast_paths) return nullptr;
@@ -29,7 +29,7 @@ using net::word_bytes;
   return state.regions().mapped_in_call(peer, region.name, at.offset, bytes);
 }
 
-// Apart, so that a word is copied without a register saved.
+// A separate function, so that the copy of a word saves no register.
 [[gnu::noinline]] bool copied(core::device_state& through, operation opcode, void* to, const void* from,
                               std::size_t bytes) noexcept {
   std::memcpy(to, from, bytes);

@@ -2,8 +2,8 @@
 
 namespace weft::core::fast {
 
-// A short send to the engine that all share goes straight into the buffer of its receive. By values, and apart: what
-// polls for active messages keeps its registers.
+// Copies a short send to the default engine straight into the buffer of its receive. A separate function with scalar
+// arguments, so that the poll of active messages needs no more registers.
 [[gnu::noinline]] bool take_send(device_state& dev, std::uint32_t source, match_policy policy, std::uint64_t tag,
                                  const std::byte* payload, std::uint32_t bytes) noexcept {
   const match_key key = make_match_key(default_matching_engine, policy, source, tag);

@@ -1,5 +1,5 @@
-// A short send that has met its receive: into the buffer, and the signal, where both are simple. Inlined into the
-// polls. The general twin: protocol/arrive_send.cpp.
+// For a short send that has matched a receive: the copy into its buffer and the signal, if both are simple. Inlined
+// into the poll functions. The general twin: protocol/arrive_send.cpp.
 //
 // Cost of 8 bytes: one cache line of the matching table, two of the receive, the buffer, and the signal.
 #pragma once
@@ -14,11 +14,11 @@
 namespace weft::core {
 namespace fast {
 
-/// A send of up to 40 bytes to the default engine. Whether the message is consumed.
+/// Handles a send of up to 40 bytes to the default engine. **Returns** whether the message is consumed.
 [[nodiscard]] bool take_send(device_state& dev, std::uint32_t source, match_policy policy, std::uint64_t tag,
                              const std::byte* payload, std::uint32_t bytes) noexcept;
 
-/// Where the receive's completion object is a counter, or a queue that has room: no record lies in memory before.
+/// Signals the receive's completion object if it is a counter, or a queue with room, without building a record first.
 /// Answers that object; null: nothing has happened.
 [[gnu::always_inline]] inline const completion* signal_receive(device_state& dev, operation_state& receive,
                                                                std::uint32_t source, std::uint64_t tag,
@@ -60,7 +60,7 @@ namespace fast {
 
 }  // namespace fast
 
-// One word for the engine that all share, by rank and tag. Null: nothing has happened.
+// Handles a send of one word to the default engine, matched by rank and tag. Null: nothing has happened.
 [[gnu::always_inline]] inline const void* device_state::take_sent_word(std::uint32_t source, std::uint32_t id,
                                                                        const std::byte* tag_and_payload) noexcept {
   if (id != default_matching_engine) [[unlikely]]

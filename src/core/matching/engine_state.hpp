@@ -1,4 +1,4 @@
-// A matching engine as the library sees it.
+// The implementation of a matching engine.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct engine_state {
     numbers = std::make_unique<ordered_numbers>(rank_count);
   }
 
-  /// Whether what arrives is numbered: sends, or, in a receiver-first engine, receives that are ready.
+  /// Whether arriving messages are numbered: sends, or RTRs in a receiver-first engine.
   [[nodiscard]] bool is_ordered() const noexcept { return ordered != nullptr; }
 
-  /// What a message from `rank` and a receive that names it have in common.
+  /// The key under which a message from `rank` meets a receive that names it.
   [[nodiscard]] match_key key_of(match_policy policy, std::uint32_t rank, std::uint64_t tag) const noexcept {
     if (make_key != nullptr) return make_match_key(id, user_policy, rank, make_key(rank, tag));
     return make_match_key(id, policy, rank, tag);
@@ -31,9 +31,9 @@ struct engine_state {
 
   std::uint32_t id;
   bool receiver_first;
-  base::said_once told_of_kind;  // that a peer's engine of this id is of another kind
+  base::said_once told_of_kind;  // for the warning that a peer's engine of this id is of another kind
   match_key_function make_key;
-  std::unique_ptr<ordered_matching> ordered;  // null: the engine uses the table that all share
+  std::unique_ptr<ordered_matching> ordered;  // null: the engine uses the runtime's matching table
   std::unique_ptr<ordered_numbers> numbers;   // of messages sent; in a receiver-first engine of receives posted
 };
 

@@ -35,7 +35,7 @@ bool kept_messages::copy(const net::arrival& message, messages& to) noexcept {
     say_full(message);
     return false;
   }
-  // Whole words, as `net::arrival` has it: an empty message too has an address of its own.
+  // Whole words, as `net::arrival` requires; at least one, so that an empty message also has an address.
   std::unique_ptr<std::byte[]> payload{new (std::nothrow) std::byte[(std::size_t{message.bytes} / 8 + 1) * 8]};
   if (!payload) return false;
   if (message.bytes != 0) std::memcpy(payload.get(), message.payload, message.bytes);
@@ -48,7 +48,7 @@ bool kept_messages::copy(const net::arrival& message, messages& to) noexcept {
   return true;
 }
 
-// A user who waits for an id that is never registered would find nothing to read.
+// Tells a user whose program waits because an id is never registered.
 void kept_messages::say_full(const net::arrival& message) noexcept {
   base::log_once(
       said_full_, base::log_level::warn,
@@ -122,10 +122,10 @@ unsigned kept_messages::deliver(device_state& to) noexcept {
       if (next.has_owner) static_cast<void>(next.payload.release());
       bytes_ -= sizeof(kept_message) + out.bytes;
     } else {
-      // To the end: others may find room where this one did not.
+      // To the end: there may be room for other messages.
       ready_.splice(ready_.end(), taken);
     }
-    count_ready();  // in both cases: while this one was in no list, another thread may have counted none
+    count_ready();  // in both cases: while this message was in no list, another thread may have counted none
     if (!consumed) return moved;
   }
 }

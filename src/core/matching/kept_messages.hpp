@@ -1,5 +1,5 @@
-// Messages that can't be delivered yet: their id is not registered yet, or there is no operation for their RTS. They
-// are copied, within a budget. Also RTS that no receive will ever meet, until there is an operation to answer their
+// Messages that can't be delivered yet: their id is not registered yet, or no operation is free for their RTS. They are
+// copied, within a budget. Also RTS that no receive will ever match, until an operation is free to answer their
 // senders.
 //
 // Cost if there are none: one read of a line that is not written then. Keeping a message allocates and takes a lock:
@@ -27,34 +27,34 @@ class kept_messages {
 
   enum class answer : std::uint8_t { kept, no_room, registered_now };
 
-  /// Copies `message`, unless its id has a place in `known` by now. Never takes over its payload.
+  /// Copies `message`, unless its id is in `known` by now. The payload stays the transport's.
   [[nodiscard]] answer keep(const net::arrival& message, const detail::id_table<>& known) noexcept;
 
-  /// Copies `message`, for which something was short, to be delivered later; false where there is no room. So what
-  /// comes after it from the same peer is not held up: that may be what frees the thing that is short.
+  /// Copies `message`, for which a resource was short, to deliver it later; false if there is no room. So it does not
+  /// delay the messages behind it from the same peer: one of them may free that resource.
   [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
-  /// Keeps the description of an RTS that no receive will meet. It is linked through itself, so there is always room.
+  /// Keeps the description of an RTS that no receive will match. The list is intrusive, so there is always room.
   void put_aside(ordered_message& unwanted) noexcept;
-  /// How many such RTS there are. A message that this call misses is found by a later one.
+  /// How many such RTS are kept. A later call finds what this one misses.
   [[nodiscard]] std::size_t unwanted_count() const noexcept {
     return unwanted_count_.load(std::memory_order_relaxed);  // [hint] the lock carries them
   }
-  /// The oldest of those, or null; it belongs to the caller again.
+  /// The oldest such RTS, or null; it belongs to the caller again.
   [[nodiscard]] ordered_message* take_unwanted() noexcept;
 
   /// Makes the messages for `id`, of a completion or of an engine, which is in its table by now, ready for delivery.
   void registered(std::uint32_t id, bool is_engine = false);
 
   [[nodiscard]] bool has_ready() const noexcept {
-    // [kept.has_ready] relaxed <- [kept.ready]: what is missed now is found by the next poll.
+    // [kept.has_ready] relaxed <- [kept.ready]: the next poll finds what is missed now.
     return ready_count_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Hands ready messages to `to` until it has no room; returns how many were consumed.
+  /// Delivers ready messages on device `to` until there is no room for one; returns how many were consumed.
   unsigned deliver(device_state& to) noexcept;
 
-  /// Whether what is used of the budget is what the messages here take.
+  /// Whether the used part of the budget is the sum of what the kept messages take.
   [[nodiscard]] bool is_consistent() noexcept;
 
   /// Messages that were ever kept.
@@ -71,10 +71,10 @@ class kept_messages {
 
   using messages = std::list<kept_message>;  // moved from list to list without allocating
 
-  // Adds a copy of `message` to `to`, within the budget; false where there is no room.
+  // Adds a copy of `message` to `to`, within the budget; false if there is no room.
   [[nodiscard]] bool copy(const net::arrival& message, messages& to) noexcept;
   void say_full(const net::arrival& message) noexcept;
-  // After each change of what is ready, under the lock.
+  // Called after each change of `ready_` and `unwanted_`, under the lock.
   void count_ready() noexcept {
     // [kept.ready] relaxed -> [kept.has_ready]: the lock carries the messages.
     ready_count_.store(ready_.size() + unwanted_count(), std::memory_order_relaxed);

@@ -16,7 +16,7 @@ namespace weft::core {
 template <class Node>
 class keyed_queues {
  public:
-  /// Nodes are told apart by what counts in `by`. `bucket_count`: a power of two.
+  /// Nodes whose keys agree in what policy `by` compares are in one queue. `bucket_count`: a power of two.
   keyed_queues(match_policy by, std::uint32_t bucket_count)
       : by_{by}, mask_{bucket_count - 1}, buckets_{std::make_unique<Node*[]>(bucket_count)} {}
 
@@ -44,7 +44,7 @@ class keyed_queues {
     ++size_;
   }
 
-  /// `which` is in here.
+  /// `which` must be in one of the queues.
   void remove(Node& which) noexcept {
     const match_key key = reduced(which.key);
     const position at = find(key);
@@ -70,7 +70,7 @@ class keyed_queues {
     --size_;
   }
 
-  /// A node that waits longest under some key, or null where there is none at all.
+  /// The oldest node of some key, or null if there are no nodes.
   [[nodiscard]] Node* any() const noexcept {
     if (size_ == 0) return nullptr;
     std::uint32_t bucket = 0;

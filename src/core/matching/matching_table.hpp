@@ -5,13 +5,13 @@
 // there are keys with waiting nodes. A fourth key of a bucket goes to an overflow bucket out of a fixed set; when
 // there is none left, keys are chained through their nodes. Nothing is allocated after construction and nothing fails.
 //
-// Cost: one exchange and one store, on the bucket's line; beside it the node of the same key, if there is one.
-// Progress: a thread that finds a bucket locked looks a bounded number of times and answers busy; it never waits.
-// Who calls what: any thread anything, construction and destruction alone. A node is inserted by its owner only.
-// Linearization: all that a call does, it does under the bucket's lock. Order: nodes of one key and side are matched in
-// the order in which they were inserted. Reuse: a node that `remove` names may long be somewhere else; its `location`
-// changes only under the lock of the bucket that it names, so what is read there under that lock stays true.
-// Model test: tests/model/matching_table_test.cpp.
+// Cost: one exchange and one store, on the bucket's line; also the node of the same key, if there is one.
+// Progress: a thread that finds a bucket locked looks a bounded number of times, then answers busy; it never waits.
+// Who calls what: any thread may call any function; construction and destruction are alone. Only its owner inserts a
+// node. Linearization: a call does everything under the bucket's lock. Order: nodes of one key and side are matched in
+// the order in which they were inserted. Reuse: a node that `remove` names may have been matched and inserted
+// elsewhere. Its `location` changes only under the lock of the bucket that it names, so a value read under that lock
+// stays true. Model test: tests/model/matching_table_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace weft::core {
 
-/// How many nodes wait, as far as could be seen; `unseen_buckets` were locked by others.
+/// How many nodes wait, without those in `unseen_buckets`, which other threads had locked.
 struct match_counts {
   std::size_t sends = 0;
   std::size_t receives = 0;
@@ -40,7 +40,7 @@ class basic_matching_table {
  public:
   using node = basic_match_node<Atomics>;
 
-  /// What `fast_insert` leaves to be done: the bucket that it has locked, if any.
+  /// The state in which `fast_insert` leaves an insertion to `insert_rest`: the bucket that it has locked, if any.
   class half_done {
    public:
     half_done() noexcept = default;
@@ -58,7 +58,7 @@ class basic_matching_table {
   explicit basic_matching_table(std::uint32_t bucket_count)
       : basic_matching_table(bucket_count, bucket_count / 8 + 1, default_spins_max) {}
 
-  /// `spins_max`: how often a locked bucket is looked at again before the answer is busy.
+  /// `spins_max`: how often a thread looks again at a locked bucket before it answers busy.
   basic_matching_table(std::uint32_t bucket_count, std::uint32_t overflow_count, std::uint32_t spins_max)
       : free_overflow_{overflow_count},
         mask_{bucket_count - 1},
@@ -72,8 +72,8 @@ class basic_matching_table {
   basic_matching_table& operator=(const basic_matching_table&) = delete;
   ~basic_matching_table() { support::release_zeroed(buckets_, bytes_); }
 
-  /// Takes out the oldest node of the other side with an equal key, or inserts `mine`: one of the two.
-  /// **Returns**: matched (`found` is the caller's, as is `mine`), inserted or busy.
+  /// Takes out the oldest node of the other side with an equal key; if there is none, inserts `mine`.
+  /// **Returns**: matched (`found` and `mine` belong to the caller), inserted or busy.
   [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found) noexcept {
     const std::uint64_t print = fingerprint(mine.key);
     bucket& home = home_of(print);
@@ -81,12 +81,13 @@ class basic_matching_table {
     return insert_inside(home, print, mine, found);
   }
 
-  /// The same in two steps, of which the first one calls nothing. It inserts `mine`, whose key is `key`, where that is
-  /// simple: true, and `mine` may be gone. False: `rest` has to be handed to `insert_rest`, at once.
+  /// The same in two steps, of which the first one calls no function. It inserts `mine`, whose key is `key`, if that is
+  /// simple. True: inserted, and `mine` may already have been matched and completed. False: the caller must call
+  /// `insert_rest(rest, ...)` next.
   [[nodiscard]] [[gnu::always_inline]] bool fast_insert(node& mine, const match_key& key, half_done& rest) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
-    // [matching.enter] acquire <- [matching.leave]: a thread that finds it locked waits in the second step.
+    // [matching.enter] acquire <- [matching.leave]: a thread that finds the bucket locked spins in the second step.
     if (home.lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
       rest = half_done{nullptr};
       return false;
@@ -114,7 +115,7 @@ class basic_matching_table {
   }
 
   /// Takes out the oldest node of `side` with key `key`.
-  /// **Returns**: matched (`found` is the caller's), none or busy.
+  /// **Returns**: matched (`found` belongs to the caller), none or busy.
   [[nodiscard]] [[gnu::always_inline]] match_result take(const match_key& key, match_side side, node*& found) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
@@ -129,19 +130,19 @@ class basic_matching_table {
     return there ? match_result::matched : match_result::none;
   }
 
-  /// Takes `which` out, wherever it stands among its like. It may have been matched, completed and inserted again for
-  /// another purpose: `is_meant(node&)`, asked under the lock while the node certainly waits, says whether it is still
-  /// the one that the caller has in mind.
-  /// **Returns**: removed (`which` is the caller's), none (it was matched, or never waited) or busy.
+  /// Takes `which` out, at any position among the nodes of its key. It may have been matched, completed and inserted
+  /// again for another purpose: `is_meant(node&)`, called under the lock while the node waits, says whether the caller
+  /// means it.
+  /// **Returns**: removed (`which` belongs to the caller), none (it was matched, or never waited) or busy.
   template <class IsMeant>
   [[nodiscard]] match_result remove(node& which, IsMeant&& is_meant) noexcept {
-    // [matching.where] relaxed: wrong guesses are found out under the lock.
+    // [matching.where] relaxed: checked again under the lock.
     const std::uint32_t location = which.location.load(std::memory_order_relaxed);
     if (location == 0 || location - 1 > mask_) return match_result::none;
     bucket& home = buckets_[location - 1];
     if (!enter(home)) return match_result::busy;
-    // [matching.still] relaxed <- [matching.arrived], [matching.gone]: it can only be this value by the last store
-    // under this lock.
+    // [matching.still] relaxed <- [matching.arrived], [matching.gone]: only a thread with this lock stores this value
+    // or replaces it.
     const bool there = which.location.load(std::memory_order_relaxed) == location && is_meant(which);
     if (there) {
       const match_key key = key_of(which);
@@ -154,9 +155,9 @@ class basic_matching_table {
     return remove(which, [](const node&) { return true; });
   }
 
-  /// Takes out every node for which `is_meant(const node&)`, asked under its bucket's lock: an engine is withdrawn, or
-  /// the table goes. They come in front of `out`, chained by `behind`, in no order. Returns how many buckets were
-  /// locked by others and are left out: call it again. Takes its time.
+  /// Takes out every node for which `is_meant(const node&)`, called under its bucket's lock, is true, for an engine or
+  /// a table that ends. Puts them in front of `out`, chained by `behind`, in no order. Returns how many buckets were
+  /// left out because other threads had locked them: call it again. Visits all buckets.
   template <class IsMeant>
   [[nodiscard]] std::size_t extract(IsMeant&& is_meant, node*& out) noexcept {
     return for_each_bucket([&](bucket& home) {
@@ -169,8 +170,8 @@ class basic_matching_table {
     });
   }
 
-  /// Calls `visit(const node&)` for every node that waits, under its bucket's lock; returns how many buckets were
-  /// locked by others and are left out. For reports: takes its time.
+  /// Calls `visit(const node&)` for every node that waits, under its bucket's lock; returns how many buckets were left
+  /// out because other threads had locked them. For reports: visits all buckets.
   template <class Visit>
   std::size_t for_each(Visit&& visit) noexcept {
     return for_each_bucket([&](bucket& home) {
@@ -201,8 +202,8 @@ class basic_matching_table {
     guarded<node*, Atomics> head;
   };
 
-  // All zeros: unlocked and empty. Entries are used from the first on without gaps, and so are overflow buckets; keys
-  // are spilled only where all entries are taken.
+  // All zeros: unlocked and empty. Entries are used from the first on without gaps, and so are overflow buckets. Keys
+  // are spilled (chained through their nodes) only if all entries are taken.
   struct alignas(detail::cache_line_bytes) bucket {
     typename Atomics::template atomic<std::uint32_t> lock;
     guarded<std::uint32_t, Atomics> next;  // index of an overflow bucket + 1
@@ -211,8 +212,8 @@ class basic_matching_table {
   };
   static_assert(sizeof(bucket) == detail::cache_line_bytes && sizeof(entry) == 16);
 
-  // Where a key is; where it is not, `head` is null, and `part` and `slot` are the first free entry, or `slot` is one
-  // too many.
+  // The position of a key. If the key is not there, `head` is null, and `part` and `slot` name the first free entry; if
+  // none is free, `slot` is 3.
   struct position {
     node* head = nullptr;
     bucket* part = nullptr;  // null: spilled
@@ -234,7 +235,7 @@ class basic_matching_table {
     Atomics::read_nonatomic(&out, &of.key, sizeof out);
     return out;
   }
-  // Word by word: a copy of the whole key would pass through memory.
+  // Word by word: a copy of the whole key would be stored to the stack.
   static bool has_key(const node& of, const match_key& key) noexcept {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(&of.key);
     std::uint64_t who, tag, policy;
@@ -256,7 +257,7 @@ class basic_matching_table {
       do {
         if (spins++ == spins_max_) return false;
         Atomics::pause();
-        // [matching.look] relaxed: a hint; contenders read the line instead of taking it.
+        // [matching.look] relaxed: a hint; waiting threads read the line instead of taking it.
       } while (home.lock.load(std::memory_order_relaxed) != 0);
     }
   }
@@ -266,9 +267,9 @@ class basic_matching_table {
     home.lock.store(0, std::memory_order_release);
   }
 
-  // All that follows is under the lock of `home`.
+  // The functions that follow run under the lock of `home`.
 
-  // The rest of `insert`, which leaves.
+  // The rest of `insert`; releases the lock.
   [[nodiscard]] [[gnu::always_inline]] match_result insert_inside(bucket& home, std::uint64_t print, node& mine,
                                                                   node*& found) noexcept {
     const position at = find(home, print, mine.key);
@@ -328,7 +329,8 @@ class basic_matching_table {
     }
   }
 
-  // The first free entry of a new bucket behind `last`, once keys that were spilled have moved into it; or none.
+  // Adds an overflow bucket behind `last`, and moves spilled keys into it. Returns its first free entry; if there is no
+  // bucket, `slot` is 3.
   [[gnu::noinline]] position add_overflow(bucket& home, bucket& last) noexcept {
     const std::uint32_t index = free_overflow_.pop();
     if (index == basic_index_stack<Atomics>::none) return {.slot = 3};
@@ -356,8 +358,7 @@ class basic_matching_table {
     head.before.set(&mine);
   }
 
-  // `which` is `at.head` or behind it. Most often it is the oldest of its key, in a bucket that has no more than its
-  // line.
+  // `which` is `at.head` or behind it. Mostly it is the oldest of its key, in a bucket without overflow buckets.
   [[gnu::always_inline]] void take_out(bucket& home, const position& at, node& which) noexcept {
     node* const behind = which.behind.get();
     if (&which != at.head || at.part == nullptr) [[unlikely]] {
@@ -374,7 +375,7 @@ class basic_matching_table {
     which.location.store(0, std::memory_order_relaxed);
   }
 
-  // The gap is filled with the last key of the line.
+  // Fills the gap with the last key of the bucket.
   static void end_key_here(bucket& home, unsigned slot) noexcept {
     unsigned last = slot;
     while (last < 2 && home.entries[last + 1].head.get() != nullptr) ++last;
@@ -404,7 +405,7 @@ class basic_matching_table {
     return at.spilled_before != nullptr ? at.spilled_before->next_key : home.spilled;
   }
 
-  // Fills the gap with a spilled key, or with the last one of the last overflow bucket, which may be given back then.
+  // Fills the gap with a spilled key, or with the last key of the last overflow bucket, which is given back if empty.
   [[gnu::noinline]] void end_key(bucket& home, const position& at) noexcept {
     if (at.part == nullptr) {
       spill_link(home, at).set(at.head->next_key.get());
@@ -428,7 +429,7 @@ class basic_matching_table {
 
   void give_back(bucket& home, bucket* previous, bucket& empty) noexcept {
     if (previous == nullptr) {
-      // The gap was in the last bucket itself: look for the one before it from the start.
+      // The gap was in the last bucket itself: look for the bucket before it from the start.
       previous = &home;
       while (following(*previous) != &empty) previous = following(*previous);
     }

@@ -1,17 +1,17 @@
 // The matching engine of kind `ordered`: MPI's rules.
 //
-// A sender numbers its messages to a rank, over all devices and tags of the engine. They may arrive in any order; those
-// that are early wait until all before them are here. Then, one after the other, each takes the oldest posted receive
-// that it fits, or waits for one; a posted receive takes the oldest message that fits it. Receives may leave rank, tag
-// or both open (match_policy rank_only, tag_only, none): the sender does not know of it.
+// A sender numbers its messages to a rank, over all devices and tags of the engine. They may arrive in any order; an
+// early message waits until all messages before it have arrived. Then, one after the other, each message takes the
+// oldest posted receive that matches it, or waits for one; a posted receive takes the oldest message that matches it.
+// Receives may leave rank, tag or both open (match_policy rank_only, tag_only, none); the sender does not know that.
 //
-// Cost: constant. A receive waits in one queue, that of its policy and key. A message waits in four, one for each
-// policy, so that whatever a receive leaves open finds its oldest message at the head of one queue. A message looks at
-// the heads of up to four queues of receives (of one while no wildcard is posted) and takes the oldest by its stamp.
-// Nothing is allocated after construction: nodes are the caller's, and there is no bound here on how many wait.
-// Progress: one try-lock around it all; a thread that finds it taken gets the answer busy. Who calls what: any thread
-// anything, construction and destruction alone. Linearization: under the lock.
-// Model test: tests/model/ordered_matching_test.cpp.
+// Cost: constant. A receive waits in one queue, which its policy and key select. A message waits in four, one for each
+// policy, so that a receive of any policy finds its oldest message at the head of one queue. A message looks at the
+// heads of up to four queues of receives (of one while no wildcard is posted) and takes the oldest receive by its
+// stamp. Nothing is allocated after construction: nodes belong to the caller, and any number may wait. Progress: one
+// try-lock around every call; if another thread holds it, the answer is busy. Who calls what: any thread may call any
+// function; construction and destruction are alone. Linearization: under the lock. Model test:
+// tests/model/ordered_matching_test.cpp.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ namespace weft::core {
 
 inline constexpr std::size_t ordered_policy_count = 4;  // all but `user`
 
-/// A message that waits, for those before it or for a receive. Its key has the policy rank_tag.
+/// A message that waits for the messages before it, or for a receive. Its key has the policy rank_tag.
 template <class Atomics = detail::std_atomics>
 struct basic_ordered_message : basic_match_node<Atomics> {
   struct links {
@@ -37,15 +37,15 @@ struct basic_ordered_message : basic_match_node<Atomics> {
     guarded<basic_ordered_message*, Atomics> next_key;
   };
 
-  std::uint32_t sequence = 0;                    // the owner's to set
+  std::uint32_t sequence = 0;                    // set by the owner
   basic_match_node<Atomics>* receive = nullptr;  // that it was matched with
-  basic_ordered_message* next = nullptr;         // in a list of matched ones; among early ones
+  basic_ordered_message* next = nullptr;         // in a list of matched messages, or of early ones
   std::array<links, ordered_policy_count> waiting;
 };
 
 using ordered_message = basic_ordered_message<>;
 
-// What `keyed_queues` chains them by.
+// The links by which `keyed_queues` chains receives and messages.
 template <class Atomics>
 [[nodiscard]] basic_match_node<Atomics>& links_of(basic_match_node<Atomics>& receive, match_policy /*by*/) noexcept {
   return receive;
@@ -56,8 +56,8 @@ template <class Atomics>
   return message.waiting[static_cast<std::size_t>(by)];
 }
 
-/// Messages that were taken out, chained by `next`; where they were matched each with its receive, the first matched
-/// first. They are the caller's.
+/// Messages that were taken out, chained by `next`; matched ones each with its receive, in the order of their matches.
+/// They belong to the caller.
 template <class Atomics = detail::std_atomics>
 struct basic_matched_messages {
   basic_ordered_message<Atomics>* first = nullptr;
@@ -93,8 +93,8 @@ class basic_ordered_matching {
   using message_node = basic_ordered_message<Atomics>;
   using message_list = basic_matched_messages<Atomics>;
 
-  /// Messages come from ranks below `source_count`. `bucket_count`: a power of two, about as many as keys that are
-  /// waited for at a time. `first_sequence`: the number of each source's first message. Throws std::bad_alloc.
+  /// Messages come from ranks below `source_count`. `bucket_count`: a power of two, about as many as keys with waiting
+  /// nodes at a time. `first_sequence`: the number of each source's first message. Throws std::bad_alloc.
   explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t bucket_count = 256,
                                   std::uint32_t first_sequence = 0)
       : location_{new_ordered_location()},
@@ -109,10 +109,10 @@ class basic_ordered_matching {
   basic_ordered_matching(const basic_ordered_matching&) = delete;
   basic_ordered_matching& operator=(const basic_ordered_matching&) = delete;
 
-  /// What an arriving message tries first: it needs no node if it is next in order and a receive waits for it.
+  /// Called first for an arriving message: if it is next in order and a receive waits for it, it needs no node.
   /// `key`: source and tag, policy rank_tag.
-  /// **Returns**: matched (`receive` is the caller's; `released` has what came early and was matched after it), none
-  /// (it would have to wait: nothing happened, `arrive` it), refused (see `arrive`) or busy.
+  /// **Returns**: matched (`receive` belongs to the caller; `released` has early messages that were matched after it),
+  /// none (the message has to wait: nothing happened, call `arrive`), refused (see `arrive`) or busy.
   [[nodiscard]] match_result try_match(const match_key& key, std::uint32_t sequence, node*& receive,
                                        message_list& released) noexcept {
     const entered inside{lock_};
@@ -131,9 +131,9 @@ class basic_ordered_matching {
     return match_result::matched;
   }
 
-  /// **Returns**: matched (`message` is the first in `released`), inserted (it waits; `released` may have others that
-  /// had waited for it), refused (its number was here before, or its source is none of the job: it is the caller's) or
-  /// busy.
+  /// **Returns**: matched (`message` is the first in `released`), inserted (it waits; `released` may have messages that
+  /// had waited for it), refused (its number came before, or its source is no rank of the job; it belongs to the
+  /// caller) or busy.
   [[nodiscard]] match_result arrive(message_node& message, message_list& released) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
@@ -148,8 +148,8 @@ class basic_ordered_matching {
     return is_matched ? match_result::matched : match_result::inserted;
   }
 
-  /// Takes out the oldest message that `receive` fits, or lets `receive` wait. The policy of its key says what counts.
-  /// **Returns**: matched (`found` is the caller's), inserted or busy.
+  /// Takes out the oldest message that matches `receive`; if there is none, `receive` waits. The policy of its key says
+  /// what is compared. **Returns**: matched (`found` belongs to the caller), inserted or busy.
   [[nodiscard]] match_result post(node& receive, message_node*& found) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
@@ -167,8 +167,8 @@ class basic_ordered_matching {
     return match_result::inserted;
   }
 
-  /// Takes out the oldest message that fits `pattern` (a matched probe).
-  /// **Returns**: matched (`found` is the caller's), none or busy.
+  /// Takes out the oldest message that matches `pattern` (a matched probe).
+  /// **Returns**: matched (`found` belongs to the caller), none or busy.
   [[nodiscard]] match_result take(const match_key& pattern, message_node*& found) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
@@ -179,9 +179,8 @@ class basic_ordered_matching {
     return match_result::matched;
   }
 
-  /// Takes out the oldest message that fits `pattern` and of which `is_meant(const message_node&)` is true. Cost: a
-  /// look at each that fits.
-  /// **Returns**: removed (`found` is the caller's), none or busy.
+  /// Takes out the oldest message that matches `pattern` and for which `is_meant(const message_node&)` is true. Cost: a
+  /// look at each message that matches. **Returns**: removed (`found` belongs to the caller), none or busy.
   template <class IsMeant>
   [[nodiscard]] match_result take_meant(const match_key& pattern, IsMeant&& is_meant, message_node*& found) noexcept {
     const entered inside{lock_};
@@ -195,13 +194,13 @@ class basic_ordered_matching {
   }
 
   /// Takes a posted receive out. `is_meant(node&)` as for `basic_matching_table::remove`.
-  /// **Returns**: removed (it is the caller's), none (it was matched) or busy.
+  /// **Returns**: removed (it belongs to the caller), none (it was matched) or busy.
   template <class IsMeant>
   [[nodiscard]] match_result remove(node& receive, IsMeant&& is_meant) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    // [ordered.still] relaxed <- [ordered.posted], [ordered.gone]: it can only be this number by the last store under
-    // this lock.
+    // [ordered.still] relaxed <- [ordered.posted], [ordered.gone]: only a thread with this lock stores this number or
+    // replaces it.
     if (receive.location.load(std::memory_order_relaxed) != location_ || !is_meant(receive)) return match_result::none;
     take_out(receive);
     return match_result::removed;
@@ -210,8 +209,8 @@ class basic_ordered_matching {
     return remove(receive, [](const node&) { return true; });
   }
 
-  /// Takes out all that waits: the engine is withdrawn, or goes. Messages come in their order of arrival, early ones
-  /// after them in no order, receives one by one chained by `behind`, in no order.
+  /// Takes out all waiting nodes, for an engine that ends: messages in their order of arrival, then early messages in
+  /// no order, and receives chained by `behind`, in no order.
   /// **Returns**: removed or busy.
   [[nodiscard]] match_result take_all(message_list& messages, node*& receives) noexcept {
     const entered inside{lock_};
@@ -280,7 +279,7 @@ class basic_ordered_matching {
             keyed_queues<Node>{match_policy::tag_only, bucket_count}, keyed_queues<Node>{match_policy::none, 1}};
   }
 
-  // Numbers wrap around: one is early if it is less than half of all numbers ahead.
+  // Numbers wrap around: a number is early if it is ahead by less than half of all numbers.
   delivery delivery_of(const match_key& key, std::uint32_t sequence) const noexcept {
     if (key.rank() >= source_count_) return delivery::never;
     const auto ahead = static_cast<std::int32_t>(sequence - sources_[key.rank()].next_sequence);
@@ -329,13 +328,13 @@ class basic_ordered_matching {
     }
   }
 
-  // Neighbours in number are neighbours in the table: a source's early messages spread as in a ring.
+  // Successive numbers of a source use successive buckets.
   message_node*& early_bucket(std::uint32_t rank, std::uint32_t sequence) const noexcept {
     constexpr std::uint32_t stride = 0x9e3779b1;
     return early_[(rank * stride + sequence) & mask_];
   }
 
-  // False: a message of this number is there.
+  // False: a message with this number already waits.
   bool keep_early(message_node& message) noexcept {
     message_node*& bucket = early_bucket(message.key.rank(), message.sequence);
     for (const message_node* each = bucket; each != nullptr; each = each->next) {

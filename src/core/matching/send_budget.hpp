@@ -1,8 +1,8 @@
-// How many packets of each sender wait here for receives, and what ranks have told each other about that. A sender with
-// too many packets here is told to keep its bytes: it sends an RTS instead until fewer wait.
+// How many packets of each sender wait here for receives, and the notices that ranks send each other about that. A
+// notice tells a sender with too many packets here to keep its bytes: it sends an RTS instead, until fewer wait.
 //
 // Cost: of a send in a packet, one read of a word that seldom changes; of a message that waits, one fetch-and-add when
-// it comes and one when it goes.
+// it arrives and one when it is taken.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ class send_budget {
     return heard_[peer].load(std::memory_order_relaxed) % 2 != 0;  // [hint] both protocols are right at any time
   }
 
-  /// `peer` has said so, or taken it back. Every word has a number, the odd ones ask for an RTS instead of packets; one
-  /// that was overtaken by a later one says nothing.
+  /// A notice of `peer` has arrived. Notices are numbered; odd means "send RTS", even means "send packets". A notice
+  /// older than the last one is ignored.
   void hear(std::uint32_t peer, std::uint32_t number) noexcept {
     std::uint32_t known = heard_[peer].load(std::memory_order_relaxed);  // [hint]
     while (static_cast<std::int32_t>(number - known) > 0) {
@@ -41,8 +41,8 @@ class send_budget {
   void add(std::uint32_t source) noexcept { kept_[source].packets.fetch_add(1, std::memory_order_relaxed); }   // [hint]
   void take(std::uint32_t source) noexcept { kept_[source].packets.fetch_sub(1, std::memory_order_relaxed); }  // [hint]
 
-  /// The number of the word that `source` should be told; 0 where there is nothing new. Between the two bounds it is
-  /// left as it is.
+  /// The number of the notice to send to `source`; 0: none. Between the two bounds of waiting packets the last notice
+  /// stays valid.
   [[nodiscard]] std::uint32_t next_word(std::uint32_t source) const noexcept {
     const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [hint]
     const std::uint32_t last = kept_[source].told.load(std::memory_order_relaxed);       // [hint]
@@ -52,14 +52,14 @@ class send_budget {
     return has_news ? last + 1 : 0;
   }
 
-  /// The word `number` is on its way to `source`.
+  /// Notice `number` has been sent to `source`.
   void told(std::uint32_t source, std::uint32_t number) noexcept {
     std::uint32_t before = number - 1;
-    // [budget.told] relaxed: where another thread has told it, the second says nothing.
+    // [budget.told] relaxed: if another thread has sent it too, the sender ignores the second.
     kept_[source].told.compare_exchange_strong(before, number, std::memory_order_relaxed);
   }
 
-  /// At the end, when no other thread uses it: no rank has taken more than it added.
+  /// At the end, when no other thread uses it: whether no rank's count is negative.
   [[nodiscard]] bool is_consistent() const noexcept {
     const auto is_right = [](const kept_of_rank& each) {
       return each.packets.load(std::memory_order_relaxed) >= 0;  // [own] at the end

@@ -1,5 +1,5 @@
-// Unexpected messages, for which no receive is posted yet: a fixed set of descriptions. The payload stays where it is,
-// in its packet or, for a long one, with its sender; up to 40 bytes are copied.
+// Unexpected messages, for which no receive is posted yet: a fixed set of descriptions. The payload stays in its
+// packet, or, of a long message, at its sender; up to 40 bytes are copied.
 //
 // Cost: a pop and a push on a lock-free stack. If all descriptions are in use, the transport keeps further messages,
 // and their senders get *retry*.
@@ -20,10 +20,10 @@
 namespace weft::core {
 
 struct unexpected_message : ordered_message {
-  net::arrival arrival;  // its payload points into `inlined` where there is no owner
+  net::arrival arrival;  // its payload points into `inlined` if there is no owner
   engine_state* engine = nullptr;
-  std::uint64_t bytes = 0;  // of the message, wherever they are
-  errc why = errc::none;    // of an announced receive that is given up
+  std::uint64_t bytes = 0;  // of the whole message, also if it is long
+  errc why = errc::none;    // the error of an announced receive that is given up
   alignas(8) std::byte inlined[detail::inline_bytes_max];
 };
 
@@ -39,7 +39,7 @@ class unexpected_sends {
     if (!nodes_) throw std::bad_alloc();
   }
 
-  /// A description of `message`, which now has its payload; null where all are in use.
+  /// A description of `message`, which takes over the payload; null if all descriptions are in use.
   [[nodiscard]] unexpected_message* try_keep(const net::arrival& message, engine_state& engine) noexcept {
     unexpected_message* out = try_get();
     if (out == nullptr) return nullptr;

@@ -1,9 +1,9 @@
 // A lock-free stack of small indices: the free elements of a fixed array.
 //
-// Progress: lock-free. Who calls what: any thread anything. Linearization: the successful exchange of `head_`.
-// Reuse: `head_` counts every exchange beside the index, so one that was taken and put back in between is noticed
-// until 2^32 exchanges pass within one call. The links lie outside of the managed array: a reader that is too late
-// reads a stale link, never bytes of an element in use. Model test: tests/model/index_stack_test.cpp.
+// Progress: lock-free. Who calls what: any thread may call any function. Linearization: the successful exchange of
+// `head_`. Reuse: `head_` also counts every exchange. So a call notices an index that was taken and put back meanwhile,
+// unless 2^32 exchanges pass within the call (ABA). The links lie outside of the managed array: a reader that is too
+// late reads a stale link, never bytes of an element in use. Model test: tests/model/index_stack_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ class basic_index_stack {
     }
   }
 
-  /// Up to `room` indices at the price of one, into `out`; how many.
+  /// Takes up to `room` indices by one exchange, into `out`; returns how many.
   [[nodiscard]] std::uint32_t pop_many(std::uint32_t* out, std::uint32_t room) noexcept {
     // [stack.peek_many] acquire <- [stack.push], [stack.push_many]: the links of the indices on top.
     std::uint64_t seen = head_.load(std::memory_order_acquire);
@@ -76,7 +76,7 @@ class basic_index_stack {
     }
   }
 
-  /// Puts `count` indices back at the price of one, the first of them on top.
+  /// Puts `count` indices back by one exchange, the first of them on top.
   void push_many(const std::uint32_t* indices, std::uint32_t count) noexcept {
     if (count == 0) return;
     for (std::uint32_t i = 0; i + 1 < count; ++i) {

@@ -1,12 +1,11 @@
-// A thread's own packets: put at the warm end, taken there or, for many bytes, at the cold one, where others steal
-// (dang2016, 3.3; yan2025-lci, 5.1.2).
+// A thread's own packets. The owner puts packets at the warm end and takes them there, or at the cold end for many
+// bytes; other threads steal from the cold end (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
-// Progress: every call returns at once. If another thread is inside, a call does nothing, and its caller tries
-// elsewhere. Who calls what: any thread anything; in the common case only the owner comes here.
-// Linearization: inside the lock. Reuse: room for every packet of the pool, so a put never fails for space.
-// Layout: lock and ends share the owner's line, which thieves take only when they have nothing left.
-// Cost of a put or take by the owner, of however many: one exchange and one store, all in its own cache.
-// Model test: tests/model/packet_deque_test.cpp.
+// Progress: no call waits. If another thread is inside, a call does nothing, and its caller tries elsewhere. Who calls
+// what: any thread may call any function; mostly it is the owner. Linearization: inside the lock. Reuse: there is room
+// for every packet of the pool, so a put never fails for space. Layout: lock and ends share the owner's line, which
+// other threads take only when they have no packets left. Cost of a put or take by the owner, of any number of packets:
+// one exchange and one store, all in its own cache. Model test: tests/model/packet_deque_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +63,7 @@ class alignas(detail::cache_line_bytes) basic_packet_deque {
 
  private:
   [[nodiscard]] bool try_enter() noexcept {
-    // [deque.enter] acquire <- [deque.leave]: the slots and ends as the last one inside left them.
+    // [deque.enter] acquire <- [deque.leave]: the slots and ends as the last thread inside left them.
     return !held_.exchange(true, std::memory_order_acquire);
   }
   void leave() noexcept {

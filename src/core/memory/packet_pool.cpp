@@ -53,7 +53,7 @@ packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {
     auto made = std::make_unique<packet_deque>(std::bit_ceil(count_));
     // [pool.adopt] release -> [pool.own], [pool.victim]: the deque is made. Only the slot's one thread writes here.
     deques_[slot].store(made.get(), std::memory_order_release);
-    // [pool.slots] relaxed: thieves that miss the newest deque miss nothing yet.
+    // [pool.slots] relaxed: the newest deque, which a stealing thread may miss, is still empty.
     std::uint32_t used = slots_used_.load(std::memory_order_relaxed);
     while (used <= slot && !slots_used_.compare_exchange_weak(used, slot + 1, std::memory_order_relaxed)) {
     }
@@ -63,7 +63,7 @@ packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {
   }
 }
 
-// The warmest packet of the thread's deque; half a cache more comes with it.
+// The warmest packet of the thread's deque; a few more, up to half a cache, move into the thread's cache.
 std::uint32_t packet_pool::get_from(packet_deque& own, std::uint32_t slot) noexcept {
   std::array<std::uint32_t, cache_packets_max / 2> some;
   const std::size_t taken = own.try_take(std::span{some}.first(slot < cache_count_ ? some.size() : 1));
@@ -85,8 +85,8 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
   return steal(own);
 }
 
-// The one that was free for longest, once the round is large enough. What peers have returned is asked for where the
-// deque is empty, here as elsewhere: asked for one by one, the line that tells of it would go to and fro.
+// The packet that was free for longest, once the thread's round is large enough. Packets that peers have returned are
+// reclaimed only when the deque is empty: reclaimed one by one, their line would move between the cores each time.
 std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   const std::uint32_t slot = detail::this_thread_slot();
   if (slot >= cache_count_) return try_get();
@@ -100,8 +100,8 @@ std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   return own != nullptr && own->try_take_coldest(packet) ? packet : try_get();
 }
 
-// Where the cache is full, its colder half goes with the deque's. A thief inside doesn't hold us up: then the packet
-// goes where everybody finds it.
+// If the cache is full, its colder half moves to the deque. If a stealing thread is inside the deque, the calling
+// thread does not wait: it puts the packet onto the stack that all threads share.
 void packet_pool::put_away(std::uint32_t slot, std::uint32_t packet) noexcept {
   packet_deque* const own = own_deque(slot);
   if (slot < cache_count_ && own != nullptr) {
@@ -138,7 +138,7 @@ std::uint32_t packet_pool::steal(packet_deque* own) noexcept {
     if (victim == nullptr || victim == own) continue;
     const std::size_t stolen = victim->try_steal(loot);
     if (stolen == 0) continue;
-    // The warmest of the loot is used now; the others become ours.
+    // The warmest of the stolen packets is used now; this thread keeps the others.
     for (std::size_t k = 0; k + 1 < stolen; ++k) put(loot[k]);
     return loot[stolen - 1];
   }

@@ -1,16 +1,16 @@
 // The packets of a runtime (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
-// Cost of a get or put in the common case: a look into the calling thread's cache of a few packets, without any
-// atomic; every fourth one, its own deque, one exchange in its own cache. An empty deque is filled from what peers
-// have returned, then with packets never used before, then with half of another thread's. The first call of a thread
-// allocates its deque. Cached packets can't be stolen: all threads together keep at most a sixteenth of the pool so.
+// Cost of a get or put in the common case: the calling thread's cache of a few packets, without an atomic access; every
+// fourth time its own deque, one exchange in its own processor cache. If the deque is empty, the pool takes packets
+// that peers have returned, then packets never used before, then half of another thread's. The first call of a thread
+// allocates its deque. Cached packets can't be stolen: all threads together cache at most a sixteenth of the pool.
 //
-// For many bytes that a peer reads where they lie, the packet that was free for longest is the better one: written
-// again at once, each line has to be fetched from the core that has just read it. Where a thread goes around 1 to 4 MiB
-// of packets instead, both copies find their lines in the cache that the cores share. Windows of 2, 4, 8 KiB between
-// two near cores of Zen 4 (1 MiB of cache each): 8.6, 7.3, 6.8 GB/s became 10.6, 5.6 to 18, 16 to 28; one message alone
-// 0.42, 0.67, 1.31 us one way, 0.35, 0.48, 0.82; 1 KiB the same. It costs an exchange, and pages touched for the first
-// time.
+// For many bytes that a peer reads in place, the packet that was free for longest is best: if a packet is written again
+// right after its return, each line has to be fetched from the core that has just read it. If a thread cycles through 1
+// to 4 MiB of packets instead (its round), both copies find their lines in the cache that the cores share. Windows of
+// 2, 4, 8 KiB between two near cores of Zen 4 (1 MiB of cache each) went from 8.6, 7.3, 6.8 GB/s to 10.6, 5.6 to 18, 16
+// to 28; a single message from 0.42, 0.67, 1.31 us one way to 0.35, 0.48, 0.82; 1 KiB did not change. It costs an
+// exchange, and more pages that are touched for the first time.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t packet_bytes);
   ~packet_pool();
 
-  /// The transport to ask for packets that peers have given back, when there are none here.
+  /// Sets the transport that gives packets that peers have returned, for when the pool has none.
   void reclaim_from(net::memory_sharing& source) noexcept { source_ = &source; }
 
   [[nodiscard]] std::uint32_t try_get() noexcept override {
@@ -42,7 +42,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     return get_more(slot);
   }
 
-  /// A packet for so many bytes.
+  /// A packet for a message of `bytes` bytes.
   [[nodiscard]] std::uint32_t try_get_for(std::uint64_t bytes) noexcept {
     return bytes < cold_from_bytes || source_ == nullptr ? try_get() : get_cold(bytes);
   }
@@ -58,12 +58,13 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   }
 
   // Packets that the user holds, and has to give back before the pool is destroyed.
-  // Each thread counts in words of its own. One takes packets that another gives back, so only the sum has a meaning.
+  // Each thread counts in words of its own. A thread may give back what another one took, so only the sum has a
+  // meaning.
   void count_taken() noexcept { add(&thread_cache::taken, taken_by_others_, 1); }
   void uncount_taken() noexcept { add(&thread_cache::taken, taken_by_others_, -1); }
-  /// **Threads**: none posts any more.
+  /// **Threads**: one, when no thread posts any more.
   [[nodiscard]] std::uint32_t taken() const noexcept { return sum(&thread_cache::taken, taken_by_others_); }
-  // Packets that hold arrived messages and have not come back, counted alike.
+  // Packets that hold arrived messages and have not come back, counted in the same way.
   void count_lent(std::int32_t change) noexcept override { add(&thread_cache::lent, lent_by_others_, change); }
   [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&thread_cache::lent, lent_by_others_); }
 
@@ -83,18 +84,18 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   }
 
   static constexpr std::uint64_t cold_from_bytes = 2048;
-  // What a thread goes around, and no more.
+  // The packets of a thread's round, and the bytes in them, at most.
   static constexpr std::uint32_t round_max = 512;
   static constexpr std::uint64_t round_bytes = std::uint64_t{4} << 20;
 
-  // The packets that a thread has cached, which no other touches; they stay with the slot when the thread ends.
+  // The packets that a thread has cached, which no other thread uses; they stay with the slot when the thread ends.
   static constexpr std::uint32_t cache_packets_max = 8;
   struct alignas(detail::cache_line_bytes) thread_cache {
     std::uint32_t count = 0;
     std::array<std::uint32_t, cache_packets_max> packets;
-    std::uint32_t in_round = 0;  // fresh ones that this thread has brought into its round
+    std::uint32_t in_round = 0;  // fresh packets that this thread has added to its round
     std::uint32_t taken = 0;     // by the user
-    std::uint32_t lent = 0;      // to owners of messages that arrived in them
+    std::uint32_t lent = 0;      // holding arrived messages
   };
 
   void add(std::uint32_t thread_cache::*count, std::atomic<std::uint32_t>& by_others, std::int32_t change) noexcept {
@@ -103,13 +104,13 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     if (slot < cache_count_) {
       caches_[slot].*count += more;
     } else {
-      // [pool.count] relaxed: only the thread that destroys the runtime asks, after the ends of what is counted.
+      // [pool.count] relaxed: only the thread that destroys the runtime reads it, when nothing is counted any more.
       by_others.fetch_add(more, std::memory_order_relaxed);
     }
   }
   [[nodiscard]] std::uint32_t sum(std::uint32_t thread_cache::*count,
                                   const std::atomic<std::uint32_t>& by_others) const noexcept {
-    std::uint32_t out = by_others.load(std::memory_order_relaxed);  // [own] the runtime is going
+    std::uint32_t out = by_others.load(std::memory_order_relaxed);  // [own] the runtime is being destroyed
     for (std::uint32_t slot = 0; slot < cache_count_; ++slot) out += caches_[slot].*count;
     return out;
   }

@@ -1,4 +1,4 @@
-// What handlers of arriving messages share: reading a message of the library's own, and giving a payload back.
+// For all handlers of arriving messages: reading a message of the library's own, and giving a payload back.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace weft::core {
 
-/// Reads what the payload of a message begins with; false where it can't be (peer_bounds.hpp).
+/// Reads the body at the start of a message's payload; false if it is impossible (peer_bounds.hpp).
 template <class Body>
 [[nodiscard]] bool read_head(const net::arrival& message, Body& out) noexcept {
   static_assert(std::is_trivially_copyable_v<Body>);
@@ -19,13 +19,13 @@ template <class Body>
   return can_be(out) && can_be_for(kind_of(message.header.kind), message.header.id);
 }
 
-/// The same for a message of the library's own, which has nothing but its body.
+/// The same for a message of the library's own, whose payload is only its body.
 template <class Body>
 [[nodiscard]] bool read_body(const net::arrival& message, Body& out) noexcept {
   return message.owner == nullptr && message.bytes == sizeof out && read_head(message, out);
 }
 
-/// The payload of a message that is dealt with goes back to where it came from.
+/// Gives the payload of a handled message back to its owner.
 inline void give_back(const net::arrival& message) noexcept {
   if (message.owner != nullptr) message.owner->release(const_cast<std::byte*>(message.payload), message.bytes);
 }

@@ -1,4 +1,4 @@
-// The bytes of a message where the user has them: in one piece, or in a list of several.
+// The user's buffer of a message: one piece, or a list of several.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace weft::core {
 
-/// No memory is larger, and no message: a larger size is a negative one that was turned into an unsigned one, or
-/// nonsense of a peer's (peer_bounds.hpp).
+/// No memory and no message is larger: a larger size is a negative number converted to unsigned, or an impossible size
+/// that a peer has sent (peer_bounds.hpp).
 inline constexpr std::uint64_t buffer_bytes_max = std::uint64_t{1} << 62;
 
 /// One piece at `address`, or `count` pieces in `list`. `Buffer` is const_buffer_ref or buffer_ref.
@@ -34,10 +34,10 @@ class payload {
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool is_list() const noexcept { return list_ != nullptr; }
-  /// The bytes at their one place; null for a list.
+  /// The address of the one piece; null for a list.
   [[nodiscard]] byte_pointer address() const noexcept { return address_; }
 
-  /// Whether there are more bytes than there can be, or some are said to lie at a null pointer.
+  /// Whether there are more than `buffer_bytes_max` bytes, or a piece with bytes has a null address.
   [[nodiscard]] bool is_bad() const noexcept {
     if (bytes_ > buffer_bytes_max) return true;
     if (!is_list()) return address_ == nullptr && bytes_ != 0;
@@ -47,7 +47,7 @@ class payload {
     return false;
   }
 
-  /// The bytes that lie together from `offset`, which is below `bytes()`, on.
+  /// The contiguous bytes from `offset` on; `offset` is below `bytes()`.
   [[nodiscard]] std::span<std::remove_pointer_t<byte_pointer>> piece_at(std::uint64_t offset) const noexcept {
     if (!is_list()) return {address_ + offset, static_cast<std::size_t>(bytes_ - offset)};
     const Buffer* piece = list_;

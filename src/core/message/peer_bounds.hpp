@@ -1,8 +1,8 @@
-// The bounds of what peers say: every size, offset, count and id of a message is checked here, before it is used.
+// Checks of what peers send: every size, offset, count and id of a message is checked here, before it is used.
 //
 // A peer may be wrong, or hostile: any field may have any of its 2^64 values. Sizes are bounded so that sums and
-// products of them don't wrap around. Whether a region or an operation reaches as far as a message says is asked with
-// `is_within`, against the size that this rank knows.
+// products of them don't wrap around. `is_within` checks a range that a message names against the size of the region or
+// operation that this rank knows.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace weft::core {
   return offset <= whole && bytes <= whole - offset;
 }
 
-/// Whether `bytes` bytes can lie at `address` in anybody's memory.
+/// Whether `bytes` bytes can lie at `address` in the memory of any process.
 [[nodiscard]] constexpr bool is_memory(std::uint64_t address, std::uint64_t bytes) noexcept {
   return bytes <= buffer_bytes_max && is_within(address, bytes, ~std::uint64_t{0});
 }
 
-/// Whether a message of this kind may be for `id`. The library's own objects get short active messages and nothing
-/// else: a long message for one would take memory that no allocator of the user's bounds.
+/// Whether a message of this kind may be for `id`. The library's own objects get only short active messages: a long
+/// message for one would take memory that no allocator of the user's bounds.
 [[nodiscard]] constexpr bool can_be_for(wire kind, std::uint32_t id) noexcept {
   switch (kind) {
     case wire::rts:
@@ -38,8 +38,8 @@ namespace weft::core {
   }
 }
 
-// Whether a body can be what it says, for each that travels. Tickets are looked up among the operations under way, with
-// their peer and step; regions by their names; values, operands and errors may be anything.
+// Whether the values of a body are possible. Not checked here: tickets, which are looked up with their peer and step
+// among the operations under way; regions, which are looked up by name; values, operands and errors, which may be any.
 [[nodiscard]] constexpr bool can_be(const rts_body& body) noexcept { return is_memory(body.address, body.bytes); }
 [[nodiscard]] constexpr bool can_be(const fin_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const rtr_body& /*body*/) noexcept { return true; }

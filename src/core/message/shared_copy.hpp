@@ -1,14 +1,14 @@
-// A long copy between two processes that both of them do, piece by piece: the one that has time claims the next piece.
+// A long copy between two processes that both of them do, piece by piece: a side that has time claims the next piece.
 // The receiver reads, the sender writes; a sender that makes no progress leaves all pieces to the receiver.
 //
 // A copy state lies in the receiver's shared memory. The receiver opens it; both sides claim pieces and finish the
-// pieces that they have claimed; the receiver alone looks whether all is there.
+// pieces that they have claimed; only the receiver checks whether all pieces are copied.
 //
 // Progress: wait-free but for the retry of a claim that another one overtook; a side that dies with a claimed piece
 // leaves the copy unfinished. Linearization: a claim at its exchange of `next_`.
 //
-// Reuse: the high half of `next_` is the number of the copy. If a sender hears of a copy that is over, and the copy
-// state serves another one, it claims nothing.
+// Reuse: the high half of `next_` is the number of the copy. If a sender gets the invitation to a copy that has ended,
+// whose copy state serves another copy, it claims nothing.
 //
 // Cost: one line between the two, an exchange and an addition for each piece. Two cores copy up to twice as fast as
 // one: measured by `weft-perf limits`, "cross-memory copy by both". Model test: tests/model/shared_copy_test.cpp.
@@ -24,7 +24,7 @@ namespace weft::core {
 /// A part of a copy.
 struct shared_piece {
   std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;  // 0: there is none left
+  std::uint64_t bytes = 0;  // 0: no piece is left
 };
 
 /// All zeros: never used.
@@ -36,23 +36,23 @@ class alignas(detail::cache_line_bytes) basic_copy_state {
   /// Pieces are counted in 32 bits.
   static constexpr std::uint64_t bytes_max = piece_bytes_max << 31;
 
-  /// Halves, so that both sides have something to do with a short copy; not so long that the last one keeps the other
-  /// side waiting for long.
+  /// A half, so that both sides copy a part of a short message; at most so long that the side that ends first waits
+  /// only shortly for the last piece.
   [[nodiscard]] static constexpr std::uint64_t piece_bytes(std::uint64_t bytes) noexcept {
     return std::clamp((bytes / 2 + 4095) / 4096 * 4096, piece_bytes_min, piece_bytes_max);
   }
 
-  /// Begins copy `number`, which must be another one than the last. By the receiver, before anybody hears of it.
+  /// Begins copy `number`, which must differ from the last one's. Called by the receiver, before it invites the sender.
   void open(std::uint32_t number) noexcept {
-    // [copy_state.open] relaxed: carried to the sender by the message that tells of the copy.
+    // [copy_state.open] relaxed: carried to the sender by its invitation.
     done_.store(0, std::memory_order_relaxed);
-    // [copy_state.open] relaxed: carried by that message.
+    // [copy_state.open] relaxed: carried by the invitation.
     failed_.store(0, std::memory_order_relaxed);
-    // [copy_state.open] relaxed: carried by that message; a thread that still has an older number finds it replaced.
+    // [copy_state.open] relaxed: carried by the invitation; a thread that still has an older number finds it replaced.
     next_.store(std::uint64_t{number} << 32, std::memory_order_relaxed);
   }
 
-  /// The next piece of copy `number`, which is `bytes` long; none where all are taken, or that copy is over.
+  /// The next piece of copy `number`, which is `bytes` long; an empty one if all are claimed, or that copy has ended.
   [[nodiscard]] shared_piece claim(std::uint32_t number, std::uint64_t bytes) noexcept {
     const std::uint64_t each = piece_bytes(bytes);
     // [copy_state.look] relaxed: a wrong guess makes the exchange below fail.
@@ -60,15 +60,15 @@ class alignas(detail::cache_line_bytes) basic_copy_state {
     for (;;) {
       const std::uint64_t offset = (seen & 0xffff'ffff) * each;
       if (seen >> 32 != number || offset >= bytes) return {};
-      // [copy_state.claim] relaxed: one side gets the piece; the buffers were there before the copy was told of.
+      // [copy_state.claim] relaxed: one side gets the piece; both buffers were ready before the invitation.
       if (next_.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
         return {offset, std::min(each, bytes - offset)};
       }
     }
   }
 
-  /// What was claimed is in its place; or it is not, and the receiver has to begin again alone. The other side may be
-  /// done with everything right after this.
+  /// The claimed piece is copied; if `copied` is false, it is not, and the receiver has to copy all again alone. The
+  /// other side may end the operation right after this.
   void finish(const shared_piece& piece, bool copied) noexcept {
     // [copy_state.fail] relaxed -> [copy_state.failed]: published by the addition.
     if (!copied) failed_.store(1, std::memory_order_relaxed);
@@ -76,12 +76,12 @@ class alignas(detail::cache_line_bytes) basic_copy_state {
     done_.fetch_add(piece.bytes, std::memory_order_release);
   }
 
-  /// Whether all `bytes` bytes are dealt with.
+  /// Whether all pieces, of `bytes` bytes together, are finished.
   [[nodiscard]] bool is_through(std::uint64_t bytes) const noexcept {
     // [copy_state.all] acquire <- [copy_state.finish]: the bytes that the other side wrote.
     return done_.load(std::memory_order_acquire) >= bytes;
   }
-  /// After `is_through`: whether all of them are in their place.
+  /// After `is_through`: whether all of them were copied.
   [[nodiscard]] bool is_whole() const noexcept {
     // [copy_state.failed] relaxed <- [copy_state.fail]: published by the additions.
     return failed_.load(std::memory_order_relaxed) == 0;

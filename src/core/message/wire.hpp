@@ -15,7 +15,7 @@ enum class wire : std::uint32_t {
   chunk,               // tag: the receiver's ticket; id and sequence: low and high half of the offset; payload
   send,                // id: the engine; sequence: its number there; tag and payload
   send_rts,            // the same with `rts_body`
-  put,                 // id: whom to signal, or `no_signal`; tag; `put_body` and payload, in a packet
+  put,                 // id: of the object to signal, or `no_signal`; tag; `put_body` and payload, in a packet
   put_rts,             // id and tag the same; `put_rts_body`: ask for packets
   get,                 // id and tag the same; `put_rts_body`: send packets
   put_signal,          // id, tag; `signal_body`: data has been written into a region
@@ -23,12 +23,12 @@ enum class wire : std::uint32_t {
   atomic,              // sequence: operation and size of the word; `atomic_body`
   atomic_result,       // `atomic_result_body`
   copy_invitation,     // `copy_invitation_body`: the receiver copies a long message, and its sender may help
-  wants_rts,           // sequence: the number of this word, odd: send RTS instead of packets (send_budget.hpp)
+  wants_rts,           // sequence: the number of this notice, odd: send RTS instead of packets (send_budget.hpp)
   // Of receiver-first engines (receiver_first.cpp), where the receiver begins.
   ready_to_receive,  // RTR. id: the engine; sequence: its number there; tag; `ready_body`: a receive waits for its send
-  last_chunk,        // as `chunk`, to such a receive: its message ends here
-  written,           // FIN. `written_body`: its buffer has been written, or will be by chunks, or why not
-  take_back_ready,   // id: the engine; `take_back_body`: unless its send has come, the receive is cancelled
+  last_chunk,        // as `chunk`, to such a receive: the message's last one
+  written,           // FIN. `written_body`: the receive's buffer has been written, or will be by chunks, or an error
+  take_back_ready,   // id: the engine; `take_back_body`: the receive is cancelled, unless a send has matched it
 };
 
 [[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
@@ -45,10 +45,10 @@ enum class wire : std::uint32_t {
 inline constexpr std::uint32_t no_signal = ~std::uint32_t{0};
 
 struct rts_body {
-  std::uint64_t address;  // 0: the bytes can't be read at one place, ask for packets
+  std::uint64_t address;  // 0: the bytes are not in one readable piece, ask for packets
   std::uint64_t bytes;
   std::uint64_t ticket;       // the sender's operation
-  std::uint64_t acknowledge;  // whether the sender waits for FIN also where it sent packets
+  std::uint64_t acknowledge;  // whether the sender waits for FIN also if it sends packets
 };
 
 struct fin_body {
@@ -103,15 +103,15 @@ struct atomic_result_body {
 };
 
 struct ready_body {
-  std::uint64_t address;  // of the receive's buffer; 0: it isn't in one place, send packets
-  std::uint64_t bytes;    // that it has room for
+  std::uint64_t address;  // of the receive's buffer; 0: it is not one piece, send packets
+  std::uint64_t bytes;    // of the buffer
   std::uint64_t ticket;   // the receiver's operation
 };
 
 struct written_body {
   std::uint64_t ticket;       // the receiver's operation
   std::uint64_t bytes;        // of the message
-  std::uint64_t acknowledge;  // the sender's operation, which waits until its chunks are there; 0: none does
+  std::uint64_t acknowledge;  // the sender's operation, which waits until its chunks have arrived; 0: none does
   std::uint64_t error;        // an errc
 };
 

@@ -1,7 +1,7 @@
-// What a call of progress does that has moved nothing on its own device: it looks after others, by the device's policy.
+// A call of progress that has moved nothing on its own device visits other devices, by the device's policy.
 //
-// The own gate is left during a visit, so that other threads may poll this device meanwhile. Visits are not nested: a
-// handler that runs in one and makes progress on some device keeps to that device.
+// The thread leaves its own gate during a visit, so that other threads may poll its device meanwhile. Visits are not
+// nested: if a handler that runs in a visit makes progress on a device, that call visits no other device.
 #include <bit>
 
 #include "core/device/attention.hpp"
@@ -42,7 +42,8 @@ bool device_state::look_elsewhere() noexcept {
   return moved != 0;
 }
 
-// From inside the gate. False: it was left, and others are inside now; so for all that follow.
+// Called inside the gate. False: this thread has left the gate and another one is inside now. The same for the
+// functions that follow.
 bool device_state::look_by_policy(unsigned& moved) noexcept {
   std::uint64_t left = policy_ == progress_policy::local ? 0 : others();
   if (left == 0) return true;
@@ -104,8 +105,7 @@ bool device_state::visit(std::uint32_t index, unsigned& moved) noexcept {
   return gate_.try_enter();
 }
 
-// Enters the gate of device `index` if the device is there, `wants` accepts it, and no thread is inside; null
-// otherwise.
+// Enters the gate of device `index` if the device exists, `wants` accepts it, and no thread is inside; else null.
 template <class Wants>
 device_state* device_state::enter_other(std::uint32_t index, Wants&& wants) noexcept {
   // [choosing.begin] relaxed: ordered before the look at the table by the fence of the thread that closes a device.
@@ -113,14 +113,14 @@ device_state* device_state::enter_other(std::uint32_t index, Wants&& wants) noex
   fence_for_all(kernel_fences_threads());
   device_state* const other = runtime_->devices().shared().find(index);
   const bool is_inside = other != nullptr && wants(*other) && other->gate_.try_enter();
-  // [choosing.end] release -> [choosing.wait]: inside, or done with it.
+  // [choosing.end] release -> [choosing.wait]: this thread is inside, or does not use the device.
   choosing_.store(false, std::memory_order_release);
   return is_inside ? other : nullptr;
 }
 
 void device_state::wait_until_chosen() const noexcept {
   base::backoff waiting;
-  // [choosing.wait] acquire <- [choosing.end]: a thread that had found the device is inside its gate, or done with it.
+  // [choosing.wait] acquire <- [choosing.end]: a thread that had found the device is inside its gate, or has left it.
   while (choosing_.load(std::memory_order_acquire)) waiting.pause();
 }
 

@@ -1,7 +1,7 @@
-// What happens in one call of progress, in order.
+// The steps of one call of progress, in order.
 //
-// Cost of a quiet call: the gate, one read each for the backlog, unexpected messages and hooks, one poll of each
-// transport. A call that finds messages does without the hooks and the other transports, 63 times at most.
+// Cost of a quiet call: the gate, one read each for the backlog, kept messages and hooks, one poll of each transport. A
+// call that finds messages skips the hooks and the other transports, at most 63 times in a row.
 #include <utility>
 
 #include "base/fast_paths.hpp"
@@ -23,7 +23,7 @@ bool device_state::progress() noexcept {
     return found_busy();
   if (!backlog_.is_empty() || runtime_->kept().has_ready()) [[unlikely]]
     return work_off();
-  // The transport that moved something last comes first, and while it does the others are skipped, for a while.
+  // Polls first the transport that moved something last; while it moves something, skips the others for a while.
   const unsigned arrived = busy_->poll(*this, arrivals_per_peer);
   if (arrived == 0) return poll_idle();
   const std::uint64_t number = counts_.next_move();
@@ -34,21 +34,20 @@ bool device_state::progress() noexcept {
   return true;
 }
 
-// A call with something to do besides polling.
+// A call that has work besides polling.
 bool device_state::work_off() noexcept {
   const unsigned moved = advance_kept();
   return poll_others(busy_->poll(*this, arrivals_per_peer), moved);
 }
 
-// The backlog, answers to senders of messages that will not be received, and messages that waited for their id to be
-// registered.
+// Does steps of the backlog, answers senders of messages that will not be received, and delivers kept messages.
 unsigned device_state::advance_kept() noexcept {
   unsigned moved = advance_backlog();
   moved += send_recv::answer_all_unwanted(*this);
   return moved + runtime_->kept().deliver(*this);
 }
 
-// The rest of a call that has found nothing so far. Mostly there is nothing at all: then no more is done than to look.
+// The rest of a call that has found nothing so far. Mostly nothing is found at all: then it only polls.
 bool device_state::poll_idle() noexcept {
   for (endpoint*& other : idle_) {
     const unsigned arrived = other->poll(*this, arrivals_per_peer);
@@ -57,7 +56,7 @@ bool device_state::poll_idle() noexcept {
     std::swap(busy_, other);
     return poll_others(arrived, 0);
   }
-  // The same as `end_call` and `look_elsewhere` would do, without the registers that they need for more.
+  // What `end_call` and `look_elsewhere` would do here, without saving the registers that they use.
   if (base::has_fast_paths && hooks_.is_empty() && policy_ == progress_policy::local &&
       (index_ == 0 || quiet_calls_ + 1 < quiet_calls_max)) [[likely]] {
     ++quiet_calls_;
@@ -68,7 +67,7 @@ bool device_state::poll_idle() noexcept {
   return end_call(0, 0);
 }
 
-// The rest of a call that may have found something: the other transports, then as below.
+// The rest of a call that may have found something: polls the other transports, then `end_call`.
 bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
   for (endpoint*& other : idle_) {
     const unsigned here = other->poll(*this, arrivals_per_peer);
@@ -78,7 +77,7 @@ bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
   return end_call(arrived, moved);
 }
 
-// The user's hooks, then, after a quiet call, other devices.
+// Runs the user's hooks, then, if the call is quiet, visits other devices.
 bool device_state::end_call(unsigned arrived, unsigned moved) noexcept {
   if (!hooks_.is_empty()) [[unlikely]]
     moved += hooks_.run();
@@ -120,7 +119,7 @@ unsigned device_state::advance_backlog() noexcept {
       counts_.worked_off();
       ++moved;
     } else {
-      moved += operation->moved.load(std::memory_order_relaxed) != before;  // [own] still, as it isn't through
+      moved += operation->moved.load(std::memory_order_relaxed) != before;  // [own] still, as it is not complete
       backlog_.add(*operation);
     }
     operation = behind;

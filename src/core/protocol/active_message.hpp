@@ -1,4 +1,4 @@
-// What an arriving active message does whose payload comes with it.
+// Handles an arriving active message whose payload comes with it.
 #pragma once
 
 #include "core/device/device_state.hpp"

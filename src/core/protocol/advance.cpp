@@ -15,7 +15,7 @@
 namespace weft::core {
 namespace {
 
-// Whether a step does nothing but send: it can't be done where nothing can be sent.
+// Whether a step only sends: such a step can't be done for a peer that is cut off.
 constexpr bool sends_next(step next) noexcept {
   return next == step::post || next == step::ask || next == step::notify || next == step::stream ||
          next == step::send_rtr || next == step::answer_atomic || next == step::ready || next == step::write ||
@@ -25,7 +25,7 @@ constexpr bool sends_next(step next) noexcept {
 }  // namespace
 
 bool advance(device_state& dev, operation_state& operation) noexcept {
-  shortage reason = shortage::none;  // nobody asks for it here
+  shortage reason = shortage::none;  // not used here
   // [operation.resume] relaxed: the backlog has carried the operation here.
   const step next = operation.next.load(std::memory_order_relaxed);
   if (sends_next(next) && end_if_cut_off(dev, operation)) [[unlikely]]
@@ -52,7 +52,7 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
     case step::wait_for_match:
     case step::wait_for_sender: break;
   }
-  WEFT_ASSERT_CHECKED(next >= step::post);  // only those lie in a backlog
+  WEFT_ASSERT_CHECKED(next >= step::post);  // only operations at these steps are in a backlog
   return true;
 }
 

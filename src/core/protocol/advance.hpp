@@ -5,7 +5,7 @@
 
 namespace weft::core {
 
-/// True: this device has nothing more to do for it.
+/// Does it. True: this device has nothing more to do for the operation.
 [[nodiscard]] bool advance(device_state& dev, operation_state& operation) noexcept;
 
 }  // namespace weft::core

@@ -16,7 +16,7 @@ found_entry find_entry(device_state& dev, const net::arrival& message) noexcept 
     switch (dev.runtime().kept().keep(message, dev.runtime().registrations().ids())) {
       case kept_messages::answer::kept: return {lookup::kept, nullptr};
       case kept_messages::answer::no_room: return {lookup::no_room, nullptr};
-      case kept_messages::answer::registered_now: break;  // registered this very moment: look again
+      case kept_messages::answer::registered_now: break;  // registered just now: look again
     }
   }
 }
@@ -35,10 +35,10 @@ operation_state* get_operation(device_state& dev, const net::arrival& message) n
   return out;
 }
 
-// So what comes after it from the same peer is not held up: that may be what frees an operation.
+// So the message does not delay later ones from the same peer, one of which may free an operation.
 bool put_aside(device_state& dev, const net::arrival& message) noexcept {
   if (dev.is_redelivering() || !dev.runtime().kept().put_aside(message)) return false;
-  dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps here is to deliver it
+  dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps at this device has to deliver it
   give_back(message);
   return true;
 }

@@ -1,5 +1,5 @@
-// What the handlers of arriving messages share. All handlers answer like `net::arrival_sink::on_message`: true if the
-// message is consumed, false if there is no room and the transport is to keep it.
+// For all handlers of arriving messages. They answer like a sink's `on_message` (net/sink.hpp): true if the message is
+// consumed, false if there is no room and the transport has to keep it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace weft::core {
 
-/// What the id names that a message is for.
+/// The result of looking up a message's id.
 enum class lookup : std::uint8_t {
   found,
   kept,     ///< nothing yet: the message waits until the id is registered
@@ -31,16 +31,17 @@ namespace arrivals {
 /// The completion object that `message` is for.
 [[nodiscard]] found_entry find_entry(device_state& dev, const net::arrival& message) noexcept;
 
-/// Counts a message that can't be, and gives its packet back. Always true.
+/// Counts an invalid message, and gives its packet back. Always true.
 [[nodiscard]] bool refuse(device_state& dev, const net::arrival& message) noexcept;
-/// An operation to answer the sender with; null where there is none: then `put_aside`.
+/// An operation to answer the sender with; null if none is free: then call `put_aside`.
 [[nodiscard]] operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept;
-/// Keeps the message until there is what it lacks, so that those behind it go on. False: there is no room for it.
+/// Keeps the message until the resource that it lacks is free, so that messages behind it are delivered. False: there
+/// is no room for it.
 [[nodiscard]] bool put_aside(device_state& dev, const net::arrival& message) noexcept;
-/// The error that a peer tells; none for a number that is no error.
+/// The error that a peer has sent; none for a number that is no error.
 [[nodiscard]] errc error_of(std::uint64_t word) noexcept;
 
-/// The operation whose first message `message` answers; null where there is none, and then the message is refused.
+/// The operation whose first message `message` answers; if there is none, refuses the message and returns null.
 template <class Body>
 [[nodiscard]] operation_state* answered(device_state& dev, const net::arrival& message, Body& body) noexcept {
   if (read_body(message, body)) {

@@ -1,4 +1,4 @@
-// What an arriving send does: it meets its receive, or waits for it.
+// Handles arriving sends: a send matches a posted receive, or waits for one.
 //
 // Cost of 8 bytes: one probe of the table of engines, one cache line of the matching table, the copy, and the signal.
 #include "core/protocol/arrive_send.hpp"
@@ -18,7 +18,7 @@ namespace weft::core::send_recv {
 
 namespace {
 
-// For an engine that is gone, or not made yet. The sender of an RTS is told if no receive will ever meet it.
+// For an engine that is withdrawn, or not made yet. If no receive will ever match an RTS, its sender gets an error.
 bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noexcept {
   if (why == lookup::withdrawn) {
     if (kind_of(message.header.kind) == wire::send_rts) {
@@ -47,14 +47,14 @@ bool match_send(device_state& dev, engine_state& engine, const net::arrival& mes
     kept->key = key;
     result = dev.runtime().matching().insert(*kept, found);
     if (result == match_result::inserted) return true;
-    dev.runtime().unexpected_sends().put(*kept);  // a receive came in between, or another thread is in the way
+    dev.runtime().unexpected_sends().put(*kept);  // a receive was posted meanwhile, or another thread holds the lock
   }
   if (result != match_result::matched) return false;
   deliver(dev, static_cast<operation_state&>(*found), message);
   return true;
 }
 
-// What an ordered engine has matched: a receive and its message, or a send and what says where it is to be written.
+// For a match in an ordered engine: a receive and its message, or a send and the RTR that names its target buffer.
 void deliver_matched(device_state& dev, operation_state& waited, const net::arrival& message) noexcept {
   if (kind_of(message.header.kind) != wire::ready_to_receive) return deliver(dev, waited, message);
   ready_body body;
@@ -62,7 +62,7 @@ void deliver_matched(device_state& dev, operation_state& waited, const net::arri
   receiver_first::meet_ready(dev, waited, body);
 }
 
-// Messages that had waited for others before them, each with its receive.
+// Delivers early messages that were matched now, each to its receive.
 void deliver_all(device_state& dev, matched_messages& released) noexcept {
   for (ordered_message* each = released.first; each != nullptr;) {
     ordered_message* const next = each->next;
@@ -97,7 +97,7 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
   return consumed;
 }
 
-// Kept: until the engine is made.
+// If the engine is not made yet, the message is kept until it is.
 found_engine find_engine(device_state& dev, const net::arrival& message) noexcept {
   for (;;) {
     const detail::id_entry found = dev.runtime().engines().find(message.header.id);
@@ -106,12 +106,12 @@ found_engine find_engine(device_state& dev, const net::arrival& message) noexcep
     switch (dev.runtime().kept().keep(message, dev.runtime().engines().ids())) {
       case kept_messages::answer::kept: return {lookup::kept, nullptr};
       case kept_messages::answer::no_room: return {lookup::no_room, nullptr};
-      case kept_messages::answer::registered_now: break;  // made this very moment: look again
+      case kept_messages::answer::registered_now: break;  // made just now: look again
     }
   }
 }
 
-// What has met its receive, but is not so simple.
+// For a message that has matched its receive, but is not the simple case.
 [[gnu::noinline, gnu::cold]] void deliver_slow(device_state& dev, operation_state& receive, std::uint32_t source,
                                                std::uint64_t tag, const std::byte* payload,
                                                std::uint32_t bytes) noexcept {
@@ -163,7 +163,7 @@ bool on_wants_rts(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-// The receive and the message are this thread's alone. What can't be done now goes to the backlog.
+// Only this thread uses the receive and the message. A step that can't be done now goes to the backlog.
 void deliver(device_state& dev, operation_state& receive, const net::arrival& message) noexcept {
   receive.peer = message.source;
   receive.tag = message.header.tag;

@@ -1,4 +1,4 @@
-// What an arriving send does.
+// Handles arriving sends.
 #pragma once
 
 #include "core/device/device_state.hpp"
@@ -12,17 +12,16 @@ namespace weft::core::send_recv {
 
 /// The engine that `message` is for.
 [[nodiscard]] found_engine find_engine(device_state& dev, const net::arrival& message) noexcept;
-/// In an ordered engine: a message, or an RTR where receivers begin.
+/// For an ordered engine: a send; for a receiver-first one: an RTR.
 [[nodiscard]] bool match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept;
 
-/// To a receive that has matched: a payload is copied and the receive is complete; an RTS begins a rendezvous.
+/// Delivers to a receive that has matched: copies a payload and completes the receive; an RTS begins a rendezvous.
 void deliver(device_state& dev, operation_state& receive, const net::arrival& message) noexcept;
-/// The same for a short payload, where the fast way has not gone to the end.
+/// The same for a short payload that the fast path could not deliver.
 void deliver_slow(device_state& dev, operation_state& receive, std::uint32_t source, std::uint64_t tag,
                   const std::byte* payload, std::uint32_t bytes) noexcept;
 
-/// Tells `source` whether its messages are to be announced by RTS, where that has changed
-/// (core/matching/send_budget.hpp).
+/// Tells `source` whether it has to send RTS instead of packets, if that has changed (core/matching/send_budget.hpp).
 void tell_budget(device_state& dev, std::uint32_t source) noexcept;
 
 }  // namespace weft::core::send_recv

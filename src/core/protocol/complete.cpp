@@ -41,13 +41,13 @@ completion_record record_of(const operation_state& operation) noexcept {
 
 bool try_signal(device_state& dev, operation_state& operation) noexcept {
   if (operation.target == nullptr) {
-    // Its buffer was free long ago; an error is for the next flush.
+    // The post has answered done: the next flush reports an error.
     if (operation.error != errc::none) dev.runtime().peers().note_failure(operation.peer);
     dev.runtime().put_back(operation);
     return true;
   }
-  dev.runtime().forget(operation);  // it is through: a flush doesn't wait for room in the object
-  // A receive that lay in the backlog can't be cancelled any more, as its object may want to know.
+  dev.runtime().forget(operation);  // it is complete: a flush doesn't wait for room in the completion object
+  // A receive from the backlog can't be cancelled any more, as its completion object may already see the signal.
   if (operation.next.load(std::memory_order_relaxed) == step::match) operation.reach(step::signal);  // [own]
   completion& object = *operation.target;
   completion_record record = record_of(operation);
@@ -69,7 +69,7 @@ bool try_signal(device_state& dev, completion& object, completion_record&& recor
     record.detach();
     return false;
   }
-  dev.runtime().signalled(&object);  // which may be gone
+  dev.runtime().signalled(&object);  // the object may have been destroyed
   return true;
 }
 

@@ -1,5 +1,5 @@
 // A long message that receiver and sender copy together (shared_copy.hpp): the receiver opens a copy state, invites
-// the sender, reads pieces and looks when all is there; the sender, if it has time, writes pieces.
+// the sender, reads pieces and checks whether all are copied; the sender, if it has time, writes pieces.
 #include "core/protocol/cooperative_copy.hpp"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace weft::core::cooperative_copy {
 
 namespace {
 
-// Below, the message that proposes it costs more than the sender's help is worth.
+// Below this size, the invitation costs more than the sender's help saves.
 constexpr std::uint64_t shared_bytes_min = 2 * copy_state::piece_bytes_min;
 
 // Pieces copied in one call of progress: some tens of microseconds.
 constexpr unsigned pieces_per_call = 8;
 
-// What the sender has to write from; null where there is nothing (any more): it comes too late, and the operation may
-// be another one by now.
+// The sender's operation, whose buffer is written from; null if it has completed already: the invitation came too late,
+// and the ticket may belong to another operation by now.
 operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
                              bool& is_wrong) noexcept {
   operation_state* const found = dev.runtime().operations().posts().find(ticket, peer, step::wait_for_answer);
@@ -36,11 +36,12 @@ operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint3
 // False: no copy state is free, or the copy is not worth it; nothing has happened.
 bool begin(device_state& dev, operation_state& operation) noexcept {
   if (operation.bytes < shared_bytes_min || operation.bytes > copy_state::bytes_max || operation.into.is_list() ||
-      operation.alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device's alone
+      operation.alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
     return false;
   }
   copy_states& states = dev.runtime().copy_states();
-  // A rank of which nothing is mapped here sees nothing of this one's either; and oneself needs no help.
+  // If the sender's memory is not mapped here, the sender has not mapped this rank's either. A rank needs no help from
+  // itself.
   if (states.at(operation.peer, 0) == nullptr || operation.peer == dev.runtime().rank()) return false;
   const std::uint32_t index = states.try_open();
   if (index == copy_states::none) return false;
@@ -83,11 +84,11 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
   operation.copy = nullptr;
   dev.runtime().copy_states().close(copy);
   if (!operation.alone) return rendezvous::send_fin(dev, operation);
-  operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: the sender could not copy, or neither can
+  operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: one of the two could not copy
   return false;
 }
 
-// The sender is asked to help. Its own operation waits for its answer meanwhile, so another one does it.
+// The sender is invited to help. Its own operation waits for its answer meanwhile, so another operation does the steps.
 bool on_invitation(device_state& dev, const net::arrival& message) noexcept {
   copy_invitation_body body;
   if (!read_body(message, body) || body.index >= copy_states::count) return arrivals::refuse(dev, message);
@@ -107,8 +108,8 @@ bool on_invitation(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-// A piece that is claimed is written in the same call: the receiver waits for it, and who knows when this thread makes
-// progress again. While it is in hand, the operation that it is of is certain to wait for its answer.
+// A claimed piece is written in the same call: the receiver waits for it, and this thread may not make progress again
+// soon. Until the piece is finished, the sender's operation can't complete, so its buffer stays valid.
 bool write(device_state& dev, operation_state& help) noexcept {
   for (unsigned i = 0; i < pieces_per_call; ++i) {
     bool is_wrong = false;

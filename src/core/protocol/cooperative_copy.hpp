@@ -6,14 +6,14 @@
 namespace weft::core::cooperative_copy {
 
 // At the target.
-/// False: it can't be, or isn't worth it; nothing has happened.
+/// False: it is not possible, or not worth it; nothing has happened.
 [[nodiscard]] bool begin(device_state& dev, operation_state& operation) noexcept;
-/// A step: some pieces.
+/// A step: copies some pieces.
 [[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
 
 // At the sender.
 [[nodiscard]] bool on_invitation(device_state& dev, const net::arrival& message) noexcept;
-/// A step: some pieces.
+/// A step: copies some pieces.
 [[nodiscard]] bool write(device_state& dev, operation_state& help) noexcept;
 
 }  // namespace weft::core::cooperative_copy

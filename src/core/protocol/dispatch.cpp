@@ -1,5 +1,5 @@
-// Where the transports' polls hand over what arrives. Every function answers like `net::arrival_sink::on_message`: true
-// if the message is consumed, false if there is no room and the transport is to keep it.
+// Where the polls of transports deliver arriving messages. Every function answers like a sink's `on_message`
+// (net/sink.hpp): true if the message is consumed, false if there is no room and the transport has to keep it.
 //
 // Cost of 8 bytes: one probe of the table of ids, a record of one cache line, and the signal.
 #include "base/log.hpp"
@@ -18,7 +18,7 @@
 
 namespace weft::core {
 
-// The shortest way: an active message of one word goes into its queue's slot. Null: nothing has happened.
+// The shortest path: writes an active message of one word into its queue's slot. Null: nothing has happened.
 [[gnu::always_inline]] inline const void* device_state::take_active_word(std::uint32_t source, std::uint32_t id,
                                                                          const std::byte* tag_and_payload) noexcept {
   const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(id));
@@ -42,7 +42,7 @@ void device_state::on_stop(const void* signalled) noexcept {
   runtime_->signalled(static_cast<const completion*>(signalled));
 }
 
-// Short messages, which most are: an active message goes into its queue's slot without a detour, a send to its receive.
+// For inline messages: writes an active message straight into its queue's slot, and a send into its receive's buffer.
 [[gnu::always_inline]] inline bool device_state::fast_take(std::uint32_t source, const net::header& header,
                                                            const std::byte* payload, std::uint32_t bytes,
                                                            bool& consumed) noexcept {
@@ -94,7 +94,7 @@ bool device_state::dispatch(const net::arrival& message) noexcept {
   return arrivals::refuse(*this, message);
 }
 
-// Here, where the endpoints' polls are compiled together with what an arrival does.
+// In this file, so that the endpoints' polls are compiled together with the handlers of messages.
 void device_state::open_endpoints() {
   for (const auto& transport : runtime_->transports()) {
     endpoints_.push_back(net::open_endpoint<device_state>(*transport, index_, shared_));
@@ -108,7 +108,7 @@ void device_state::open_endpoints() {
 
 bool device_state::on_kept_message(const net::arrival& message) noexcept {
   redelivering_ = true;
-  const bool consumed = dispatch(message);  // it was counted when it came
+  const bool consumed = dispatch(message);  // counted on arrival
   redelivering_ = false;
   return consumed;
 }

@@ -1,5 +1,5 @@
-// What a transport took and can't deliver after all: the operation that it belongs to ends with an error, and so does
-// whatever else is to be sent there. Nothing here is on the way of a message that arrives.
+// Messages that a transport has accepted and can't deliver: the operation of such a message fails, and so does every
+// further message to that rank. A message that arrives never runs this code.
 #include "core/protocol/lost_message.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
 namespace weft::core {
 
 void device_state::on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
-  // A lost notice of the budget harms no operation; often the peer has just ended.
+  // A lost notice (send_budget.hpp) harms no operation; often the peer has just ended.
   const bool is_missed = kind_of(header.kind) != wire::wants_rts;
   runtime_->peers().cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
   operation_state* const operation = header.note == 0 ? nullptr : runtime_->operations().claim(header.note, peer);

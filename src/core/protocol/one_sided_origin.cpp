@@ -1,5 +1,5 @@
-// Puts, gets and remote atomics at their origin: copied straight from or to the target's memory where that is mapped or
-// the kernel does it, else asked for by messages, which the target's progress answers (yan2025-lci, table 1).
+// Puts, gets and remote atomics at their origin: copied straight from or to the target's memory if that is mapped or
+// the kernel can copy, else requested by messages, which the target's progress answers (yan2025-lci, table 1).
 //
 // Cost of 8 bytes into mapped memory: the peer's region in its table, and the copy.
 #include "core/protocol/one_sided_origin.hpp"
@@ -39,7 +39,7 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.compare = request.compare;
   operation.mapped = location.memory;
   operation.remote_address = location.by == region_location::access::copied ? location.address : 0;
-  operation.acknowledge = request.opcode != operation::get;  // the last packet of a get is its answer
+  operation.acknowledge = request.opcode != operation::get;  // a get is complete with its last packet
   operation.context = request.context;
 }
 
@@ -51,7 +51,7 @@ void describe(operation_state& operation, const transfer_request& request, const
                   name_of(request.opcode), request.bytes, request.at.offset, request.peer)};
 }
 
-// The same word by message is refused by its owner.
+// Only for mapped memory: if the atomic is sent as a message, the target checks the alignment.
 void check_alignment(const transfer_request& request, const region_location& location) {
   if (request.opcode != operation::atomic || location.by != region_location::access::mapped ||
       reinterpret_cast<std::uintptr_t>(location.memory) % request.bytes == 0) [[likely]] {
@@ -64,7 +64,7 @@ void check_alignment(const transfer_request& request, const region_location& loc
 }
 
 attempt begin_transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
-  // There are no bytes to move: only the signal is left.
+  // No bytes to move: only the signal is left.
   if (operation.bytes == 0) return notify(dev, operation);
   const bool direct =
       operation.mapped != nullptr || (operation.remote_address != 0 && operation.opcode != operation::atomic);
@@ -89,7 +89,8 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
   describe(*operation, request, location);
   operation->will_signal(*request.local);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
-  // Done with the first message means: its buffer is free, and only a flush still waits for it.
+  // If the post answers done with its first message, the buffer is free, and only a flush still waits for the
+  // operation.
   const bool may_leave = request.allow_done && !request.delivered && request.opcode != operation::get &&
                          request.into.bytes() == 0 && request.bytes <= put_bytes_max(dev);
   operation->leaves = may_leave;
@@ -105,7 +106,7 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [own]
         operation->leaves = false;
         if (request.opcode != operation::get)
-          dev.runtime().await(*operation);  // a flush waits for a copy from here, too
+          dev.runtime().await(*operation);  // a flush also waits for a copy by this rank
         dev.defer(*operation);
         return status::posted(ticket);
       }
@@ -118,7 +119,7 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
   return status::posted(ticket);
 }
 
-// A put that rides with its message; `none` where there is no packet for it.
+// Copies a short put into a packet; `none` if no packet is free.
 std::uint32_t pack_put(device_state& dev, const operation_state& operation, std::uint64_t ticket) noexcept {
   packet_pool& packets = dev.runtime().packets();
   const std::uint32_t packet = packets.try_get_for(operation.bytes);
@@ -195,7 +196,7 @@ attempt transfer(device_state& dev, operation_state& operation, shortage& reason
   return notify(dev, operation);
 }
 
-// The signal of a put or get whose data has been moved from here.
+// Sends the signal of a put or get whose data this rank has copied.
 attempt notify(device_state& dev, operation_state& operation) noexcept {
   if (operation.id == no_signal) return attempt::finished;
   const wire kind = operation.opcode == operation::put ? wire::put_signal : wire::get_signal;
@@ -206,9 +207,9 @@ attempt notify(device_state& dev, operation_state& operation) noexcept {
   return attempt::stuck;
 }
 
-// The first message of an operation that the target's progress does. What comes back may find the operation at work
-// before this returns: so all of it is set, and what the message needs is read, before it waits for its answer. Where
-// it is stuck, `reason` names the shortage.
+// Sends the first message of an operation that the target's progress does. The answer may arrive, and another thread
+// continue the operation, before this returns. So all fields are set, and everything that the message needs is read,
+// before the operation reaches the step in which it waits. If it is stuck, `reason` names the shortage.
 attempt ask(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const std::uint32_t peer = operation.peer;
@@ -260,7 +261,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   return attempt::stuck;
 }
 
-// In the backlog: true once this device has nothing more to do for it.
+// In the backlog: true once this device has nothing more to do for the operation.
 bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept {
   if (answer == attempt::stuck) return false;
   if (answer == attempt::waiting) return true;

@@ -29,21 +29,21 @@ struct transfer_request {
   std::uint64_t compare = 0;
 };
 
-/// A put or get of memory that is mapped here is no more than a copy, as long as that takes no longer than a post may.
+/// Puts and gets of up to so many bytes, of memory that is mapped here, are only a copy, done in the call.
 inline constexpr std::size_t copied_in_call_max = std::size_t{64} << 10;
 
 namespace one_sided {
 
-/// What `device::post_put`, `post_get` and `post_atomic` promise; the arguments have been checked.
+/// Implements `device::post_put`, `post_get` and `post_atomic`; the arguments have been checked.
 [[nodiscard]] status post_transfer(device_state& dev, const transfer_request& request);
 
-/// What a step has come to.
+/// The result of a step.
 enum class attempt : std::uint8_t { finished, waiting, stuck };
-// Steps. Where one is stuck, `reason` says what is short.
+// Steps. If a step is stuck, `reason` says what is short.
 [[nodiscard]] attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept;
 [[nodiscard]] attempt ask(device_state& dev, operation_state& operation, shortage& reason) noexcept;
 [[nodiscard]] attempt notify(device_state& dev, operation_state& operation) noexcept;
-/// In the backlog: true once this device has nothing more to do for it.
+/// In the backlog: true once this device has nothing more to do for the operation.
 [[nodiscard]] bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept;
 
 /// One copy of at most `bytes` bytes, from `done` on, to or from the peer's memory.

@@ -1,6 +1,6 @@
-// Puts, gets and remote atomics that come to their target as messages, and the signals of all others.
+// Puts, gets and remote atomics that reach their target as messages, and the signals of puts and gets that do not.
 //
-// The origin gets an answer in any case, so an operation to answer with is taken first.
+// The origin always gets an answer, so an operation to answer with is taken first.
 #include "core/protocol/one_sided_target.hpp"
 
 #include <cstring>
@@ -24,8 +24,8 @@ completion_record record_of(operation opcode, const net::arrival& message, std::
                              {data, data != nullptr ? bytes : 0, nullptr, nullptr, bytes});
 }
 
-// The operation that goes on with a long put or get, with memory of the region; null where the message is dealt with,
-// and then `consumed` is the answer to the transport.
+// The operation that continues a long put or get, with the region's memory. Null: the message has been handled, and
+// `consumed` is the answer to the transport.
 operation_state* begin_region(device_state& dev, const net::arrival& message, const put_rts_body& body,
                               operation opcode, bool& consumed) noexcept {
   consumed = true;
@@ -76,7 +76,7 @@ bool on_signal(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_put(device_state& dev, const net::arrival& message) noexcept {
   put_body body;
-  // A payload of up to 40 bytes may come without a packet: transports are free to.
+  // A transport may deliver a payload of up to 40 bytes without a packet.
   if (!read_head(message, body)) return arrivals::refuse(dev, message);
   const std::uint64_t bytes = message.bytes - sizeof body;
   found_entry to{lookup::withdrawn, nullptr};
@@ -99,7 +99,7 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
     if (to.state == lookup::found) {
       if (!complete::try_signal(dev, *to.entry->target, record_of(operation::put_signal, message, data, bytes))) {
         dev.runtime().put_back(*answer);
-        return false;  // comes again and writes the same bytes again, for which no signal was given yet
+        return false;  // delivered again, and the same bytes are written again, before the signal is given
       }
     }
   }

@@ -1,4 +1,4 @@
-// Puts, gets and remote atomics at their target, where they come as messages.
+// Puts, gets and remote atomics that reach their target as messages.
 #pragma once
 
 #include "core/device/device_state.hpp"
@@ -11,7 +11,7 @@ namespace weft::core::one_sided {
 [[nodiscard]] bool on_signal(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool on_atomic(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool on_atomic_result(device_state& dev, const net::arrival& message) noexcept;
-/// A step: the result of an atomic.
+/// A step: sends the result of an atomic.
 [[nodiscard]] bool answer_atomic(device_state& dev, operation_state& operation) noexcept;
 
 }  // namespace weft::core::one_sided

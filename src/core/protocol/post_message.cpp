@@ -1,4 +1,4 @@
-// Posting a message, active or for a receive: in the descriptor, in a packet, or as an RTS that its target fetches.
+// Posting an active message or send: inline, in a packet, or as an RTS, after which the target fetches the bytes.
 //
 // Cost of 8 bytes: one virtual call and what the transport does (shared memory: one cache line).
 #include "core/protocol/post_message.hpp"
@@ -23,7 +23,7 @@ net::header header_of(wire kind, const message_request& request) noexcept {
   return {.kind = kind_word(kind, request.policy), .id = request.id, .sequence = request.sequence, .tag = request.tag};
 }
 
-// What was posted, for as long as it is under way.
+// Copies the request into the operation.
 void describe(operation_state& operation, const message_request& request, wire kind) noexcept {
   operation.opcode = request.opcode;
   operation.peer = request.peer;
@@ -39,8 +39,8 @@ void describe(operation_state& operation, const message_request& request, wire k
   operation.will_signal(*request.local);
 }
 
-// Whether the bytes go with the message. Otherwise it is an RTS: it is long, its arrival is to be confirmed, or too
-// many of this rank's messages wait for receives there.
+// Whether the bytes are sent with the message. If not, an RTS is sent: the message is long, its arrival has to be
+// confirmed, or too many of this rank's messages wait for receives at the target.
 bool is_eager(device_state& dev, const message_request& request) noexcept {
   const std::uint64_t bytes = request.bytes.bytes();
   if (request.delivered || bytes > dev.runtime().packets().packet_bytes()) return false;
@@ -87,7 +87,7 @@ status post_later(device_state& dev, const message_request& request, bool eager)
   return status::posted(ticket);
 }
 
-// For callers that want every completion signalled: the operation is there before the message is out, so that a
+// For callers that want every completion signalled: takes an operation before it sends the message, so that a
 // completion object that is full can be signalled later.
 status post_and_signal(device_state& dev, const message_request& request) {
   operation_state* operation = dev.runtime().operations().posts().try_get();
@@ -124,7 +124,7 @@ status try_post_message(device_state& dev, const message_request& request) {
   return result;
 }
 
-// Of an engine whose receivers begin: the send waits here.
+// For a receiver-first engine: the send waits here for the RTR of its receive.
 status post_to_ready_receive(device_state& dev, const message_request& request, engine_state& engine) {
   dev.runtime().peers().refuse_if_cut_off("post_send", request.peer);
   operation_state* const send = dev.runtime().operations().posts().try_get();
@@ -212,7 +212,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
   return result;
 }
 
-// The packet is the transport's after done, or back in the pool where its bytes ride in the descriptor.
+// After done the packet belongs to the transport; if its bytes were sent inline, it is back in the pool.
 status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
                    const post_packet_options& options) {
   const net::header header = active_message_to(id, options.tag);
@@ -247,7 +247,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   header.note = operation_pool::note_of(ticket);
-  operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
+  operation.reach(step::wait_for_answer);  // from here on another thread may continue it
   if (dev.inject(peer, device, header, body) == net::post_result::ok) return true;
   operation.reach(step::post);
   return false;
@@ -264,7 +264,7 @@ void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t coun
                           name_of(opcode), peer, count)};
 }
 
-// A short message whose way is to be found, or is no ring.
+// For an inline message whose ring is not known yet, or that takes no ring.
 status device_state::post_inline_slow(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
                                       std::uint64_t tag, const_buffer_ref bytes) {
   const net::header header{.kind = kind, .id = id, .sequence = 0, .tag = tag};

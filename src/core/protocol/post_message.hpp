@@ -1,4 +1,4 @@
-// Posting a message, active or for a receive.
+// Posting an active message or send.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weft::core {
   return {.kind = static_cast<std::uint32_t>(wire::active_message), .id = id, .sequence = 0, .tag = tag};
 }
 
-/// A message to post, whatever its kind.
+/// A message of any kind to post.
 struct message_request {
   wire eager;
   wire rts;
@@ -37,7 +37,7 @@ struct message_request {
 
 namespace posting {
 
-// What the functions of `device` of these names promise; the arguments have been checked.
+// Implement the functions of `device` with these names; the arguments have been checked.
 [[nodiscard]] status post_message(device_state& dev, const message_request& request);
 [[nodiscard]] status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet,
                                  std::uint32_t bytes, const post_packet_options& options);
@@ -47,11 +47,11 @@ namespace posting {
                                          const source_payload& bytes, completion& local,
                                          const post_am_options& options);
 
-/// Once: inline, or in a packet. Where there is no room, `reason` says what is short.
+/// Tries once to send the message inline or in a packet. If there is no room, `reason` says what is short.
 [[nodiscard]] net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device,
                                           const net::header& header, const source_payload& bytes,
                                           shortage& reason) noexcept;
-/// A step of the backlog: the message is tried again.
+/// A step of the backlog: tries to send the message again.
 [[nodiscard]] bool post_again(device_state& dev, operation_state& operation) noexcept;
 
 }  // namespace posting

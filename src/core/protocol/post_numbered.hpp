@@ -1,4 +1,4 @@
-// Posts that are numbered: what arrives in an ordered engine, and receives that are announced.
+// Numbered posts: sends to an ordered engine, and receives in a receiver-first one.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace weft::core {
 /// Tries to get the next number or a lock, for posts that may not answer retry: some seconds.
 inline constexpr unsigned number_tries_max = 10'000;
 
-/// Answers what `post` does, which is called with the next number for `request.peer`; retry does not consume it.
-/// `operations`: how many there are of the set that `post` takes one from. **Errors**: `backlog_full` where another
-/// thread has the number and the post may not answer retry; those of `post`.
+/// Calls `post` with the next number for `request.peer` and returns its answer; retry does not use the number up.
+/// `operations`: the size of the set from which `post` takes an operation, for the error. **Errors**: `backlog_full` if
+/// another thread holds the number and the post may not answer retry; errors of `post`.
 template <class Request, class Post>
 status post_numbered(ordered_numbers& numbers, const Request& request, operation opcode, std::uint32_t operations,
                      const Post& post) {

@@ -1,7 +1,7 @@
 // Posting a receive, cancelling one, and probing for a message (dang2016, 3.1; zhou2024, 3.4).
 //
-// Cost of a receive: an operation from its pool and the matching table's one cache line; a copy where the message is
-// here already.
+// Cost of a receive: an operation from its pool and the matching table's one cache line; a copy if the message has
+// arrived already.
 #include "core/protocol/receive.hpp"
 
 #include <cstring>
@@ -70,23 +70,23 @@ status receive_probed(device_state& dev, operation_state& receive, unexpected_me
   return status::posted(ticket);
 }
 
-// Takes the receive out of its engine. `receive` is null where it is not waiting.
+// Takes the receive out of its engine. If it does not wait, `receive` is null.
 match_result remove_posted(device_state& dev, std::uint64_t ticket, operation_state*& receive) noexcept {
   receive = dev.runtime().operations().receives().find(ticket, step::wait_for_match);
   const bool was_put_off = receive == nullptr;
   if (was_put_off) receive = dev.runtime().operations().receives().find(ticket, step::match);
   if (receive == nullptr) return receiver_first::ask_back(dev, ticket);
-  // While it waits in an engine it keeps its ticket, so this is certain where it is asked, under the engine's lock.
+  // A receive keeps its ticket while it waits in an engine, so this answer is certain under the engine's lock.
   const auto is_meant = [&](const match_node& node) {
     // [operation.meant] relaxed: the engine's lock orders it.
     return static_cast<const operation_state&>(node).ticket.load(std::memory_order_relaxed) == ticket;
   };
-  // [receive.cancel] relaxed: where it is no longer the one that is meant, that is found out under the lock; its engine
-  // was there after this thread began to read.
+  // [receive.cancel] relaxed: `is_meant` checks under the lock that it is still this receive. The engine can't have
+  // been destroyed, as this thread is a brief reader.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   const match_result result = engine.is_ordered() ? engine.ordered->remove(*receive, is_meant)
                                                   : dev.runtime().matching().remove(*receive, is_meant);
-  // One that was put off may still be in the backlog, or have its message this moment.
+  // A receive that was put off may still be in the backlog, or be matched at this moment.
   return result == match_result::none && was_put_off ? match_result::busy : result;
 }
 
@@ -102,7 +102,7 @@ status post_receive(device_state& dev, const receive_request& request) {
   return dev.counts().answered(operation::receive, request.into.bytes(), try_post_receive(dev, request));
 }
 
-// There is no place for a receive that waits. One whose message is here gets a place that is kept for such.
+// No operation is free for a receive that waits. If its message has arrived, the receive gets one of the late receives.
 status receive_late(device_state& dev, const receive_request& request) noexcept {
   operation_state* const receive = dev.runtime().operations().late_receives().try_get();
   if (receive == nullptr) return status::retry(shortage::receives);
@@ -114,8 +114,8 @@ status receive_late(device_state& dev, const receive_request& request) noexcept 
   return receive_probed(dev, *receive, *found, request);
 }
 
-// False: another thread is in the way, nothing happened. After true the receive may be long complete: so it is at its
-// step before, and one from the backlog stays at `match` while it waits.
+// False: another thread holds the lock; nothing has happened. When this returns true, the receive may already be
+// complete. So its step is set before, and a receive from the backlog stays at `match` while it waits.
 bool try_match(device_state& dev, operation_state& receive) noexcept {
   match_result result = match_result::busy;
   unexpected_message* found = nullptr;
@@ -174,7 +174,7 @@ status receive_message(device_state& dev, unexpected_message& probed, const rece
                                receive_probed(dev, *receive, probed, request));
 }
 
-// A message that will not be received: its packet goes back; the sender of a long one gets its buffer back.
+// For a message that will not be received: gives its packet back; the sender of a long message gets its buffer back.
 void discard(device_state& dev, unexpected_message& probed) noexcept {
   if (kind_of(probed.arrival.header.kind) == wire::ready_to_receive)
     return receiver_first::give_up(dev, probed, errc::unknown_completion);
@@ -185,7 +185,7 @@ void discard(device_state& dev, unexpected_message& probed) noexcept {
       answer_unwanted(dev, *answer, probed);
     } else {
       dev.runtime().kept().put_aside(probed);
-      dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps here is to look for an operation
+      dev.runtime().parking().wake_device(dev.index());  // a sleeping thread has to look for an operation
     }
     return;
   }
@@ -217,7 +217,7 @@ void answer_unwanted(device_state& dev, operation_state& answer, unexpected_mess
   drop_unexpected(dev, unwanted);
 }
 
-// Messages that were dropped while there was no operation to answer with.
+// Answers senders whose messages were dropped while no operation was free to answer with.
 unsigned answer_all_unwanted(device_state& dev) noexcept {
   unsigned answered = 0;
   for (; dev.runtime().kept().unwanted_count() != 0; ++answered) {

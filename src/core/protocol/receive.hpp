@@ -24,27 +24,27 @@ struct receive_request {
 
 namespace send_recv {
 
-// What the functions of `device` and `matched_message` of these names promise; the arguments have been checked.
+// Implement the functions of `device` and `matched_message` with these names; the arguments have been checked.
 [[nodiscard]] status post_receive(device_state& dev, const receive_request& request);
 [[nodiscard]] cancel_result cancel(device_state& dev, std::uint64_t ticket) noexcept;
 [[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& request) noexcept;
 [[nodiscard]] status receive_message(device_state& dev, unexpected_message& probed,
                                      const receive_request& request) noexcept;
-/// A message that nobody will receive.
+/// Drops a message that will not be received.
 void discard(device_state& dev, unexpected_message& probed) noexcept;
 
-/// For want of an operation: a receive whose message is here already needs none for long.
+/// Posts a receive when no operation of the set of receives is free; only if its message has arrived already.
 [[nodiscard]] status receive_late(device_state& dev, const receive_request& request) noexcept;
-/// A step of the backlog. False: another thread holds the lock of the engine's slot, and nothing has happened.
+/// A step of the backlog. False: another thread holds the lock of the engine or bucket, and nothing has happened.
 [[nodiscard]] bool try_match(device_state& dev, operation_state& receive) noexcept;
-/// The receive and the unexpected message that it has matched.
+/// Delivers the unexpected message `with` to the receive that it has matched.
 void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& with) noexcept;
 
-/// An operation to answer the sender of a message that nobody will receive; null where there is none.
+/// An operation to answer the sender of a message that will not be received; null if none is free.
 [[nodiscard]] operation_state* operation_for_unwanted(device_state& dev) noexcept;
-/// Answers it, by the backlog.
+/// Answers that sender, by the backlog.
 void answer_unwanted(device_state& dev, operation_state& answer, unexpected_message& unwanted) noexcept;
-/// Answers those for which there was no operation before; how many.
+/// Answers the senders for which no operation was free before; returns how many.
 [[nodiscard]] unsigned answer_all_unwanted(device_state& dev) noexcept;
 
 }  // namespace send_recv

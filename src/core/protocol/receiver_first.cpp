@@ -1,11 +1,10 @@
 // Engines whose receivers begin (dang2016, 2.3.2): the eager protocol with the roles exchanged.
 //
-// A receive is posted by a message, RTR, to the rank that it names. There it meets its send, in the order of both
-// sides' posts: what an ordered engine does with messages and receives (ordered_matching.hpp) is done here, by the
-// sender, with the receives of its peers and its own sends. The second of the two begins to write: a message that fits
-// into a packet as one packet, a longer one straight into the receive's buffer, followed by FIN, or as packets where
-// the transport does not write into a peer's memory. The sender knows how long the buffer is, so the size of a message
-// decides here alone.
+// A receive is posted by a message, RTR, to the rank that it names. There it matches a send, in the order of both
+// sides' posts: the sender matches the RTRs of its peers with its own sends by the rules of ordered_matching.hpp. When
+// the second of the two is there, the sender writes: a message that fits into a packet as one packet, a longer one
+// straight into the receive's buffer, followed by FIN, or as packets if the transport can't write into a peer's memory.
+// The sender knows the size of the buffer, so only the size of the message decides.
 //
 // Cost of a receive: an operation and one message. Of a send: an operation and the engine's lock.
 #include "core/protocol/receiver_first.hpp"
@@ -42,7 +41,7 @@ ready_body body_of(const unexpected_message& ready) noexcept {
   return out;
 }
 
-// Once it is out, the receive may be complete.
+// Once the RTR is sent, the receive may be complete.
 net::post_result inject_ready(device_state& dev, operation_state& receive) noexcept {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);   // [own] until RTR is out
   const engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
@@ -55,15 +54,15 @@ net::post_result inject_ready(device_state& dev, operation_state& receive) noexc
   return dev.inject(receive.peer, receive.device, header, body);
 }
 
-// Packets come in any order. What the message leaves of the buffer is counted with its end, and one more, so that the
-// receive is complete once the packets and the end are here, and not before.
+// Packets come in any order. The message's end counts the unused bytes of the buffer, plus one. So the count reaches
+// `bytes + 1` exactly when all packets and the end have arrived.
 void count_written(device_state& dev, operation_state& receive, std::uint64_t bytes) noexcept {
   const std::uint64_t all = receive.bytes + 1;
   // [written.note] relaxed: the ticket stays until all is counted, and was seen by [operation.at].
   const std::uint32_t note = operation_pool::note_of(receive.ticket.load(std::memory_order_relaxed));
   const std::uint32_t peer = receive.peer;
-  // [written.count] acq_rel -> [written.count]: the thread that counts the rest sees all packets in the buffer, and the
-  // end.
+  // [written.count] acq_rel -> [written.count]: the thread that completes the count sees all packets in the buffer, and
+  // the end.
   if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
   if (dev.runtime().operations().claim(note, peer) == nullptr) return;  // a faulty peer has ended it twice
   receive.bytes = receive.message_bytes;
@@ -78,17 +77,17 @@ bool is_short(device_state& dev, const operation_state& send) noexcept {
   return send.bytes <= dev.runtime().packets().packet_bytes();
 }
 
-// The first step of a send that has met its receive.
+// The first step of a send that has matched its receive.
 step step_with(device_state& dev, operation_state& send, const ready_body& ready) noexcept {
   send.remote_ticket = ready.ticket;
   send.remote_address = ready.address;
   send.operand = 0;
   if (send.bytes > ready.bytes) {
-    send.operand = static_cast<std::uint64_t>(errc::truncated);  // the receiver's error alone
+    send.operand = static_cast<std::uint64_t>(errc::truncated);  // an error for the receiver only
     return step::send_written;
   }
   if (!send.acknowledge || (ready.address != 0 && !is_short(dev, send))) return step::write;
-  send.remote_address = 0;  // packets, which the receiver confirms: FIN tells it the operation
+  send.remote_address = 0;  // by packets, which the receiver confirms: `written` tells it the send's ticket
   return step::send_written;
 }
 
@@ -170,7 +169,7 @@ bool send_ready(device_state& dev, operation_state& receive) noexcept {
   return false;
 }
 
-// A packet of a message, the last one or all of it, for a receive that has announced its buffer.
+// Handles a packet of a message, maybe its last or only one, for a receive that has announced its buffer.
 bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept {
   const bool is_last = kind_of(message.header.kind) == wire::last_chunk;
   operation_state* const receive =
@@ -213,15 +212,15 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-// The sender decides about the buffer, so it is asked. The fields read here may be another receive's by now: then a
-// sender that knows nothing of `ticket` says nothing.
+// The sender matches the receive, so it is asked to give it up. The fields read here may belong to another receive by
+// now: then the message goes to a sender that does not know `ticket`, which ignores it.
 match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   const operation_state* const receive = dev.runtime().operations().receives().find(ticket, step::wait_for_sender);
   if (receive == nullptr) {
     return dev.runtime().operations().receives().find(ticket, step::ready) != nullptr ? match_result::busy
                                                                                       : match_result::none;
   }
-  // [receive.announced_in] relaxed: as in `take_out`.
+  // [receive.announced_in] relaxed: as [receive.cancel] in receive.cpp.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   // [receive.ask] relaxed <- [receive.announced]: a guess, like the engine.
   const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
@@ -254,7 +253,7 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
   return status::retry(shortage::lock);
 }
 
-// By an RTR that has come.
+// Called when an RTR has matched a waiting send.
 void meet_ready(device_state& dev, operation_state& send, const ready_body& with) noexcept {
   const step first = step_with(dev, send, with);
   send.reach(first);
@@ -264,7 +263,7 @@ void meet_ready(device_state& dev, operation_state& send, const ready_body& with
 bool write(device_state& dev, operation_state& send) noexcept {
   if (is_short(dev, send)) {
     const net::header header{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.remote_ticket};
-    shortage reason = shortage::none;  // nobody asks for it here
+    shortage reason = shortage::none;  // not used here
     if (posting::post_eager(dev, send.peer, send.device, header, send.source, reason) != net::post_result::ok)
       return false;
     send.reach(step::signal);
@@ -278,7 +277,7 @@ bool write(device_state& dev, operation_state& send) noexcept {
 bool send_written(device_state& dev, operation_state& send) noexcept {
   const std::uint64_t told = send.error != errc::none ? static_cast<std::uint64_t>(send.error) : send.operand;
   const bool sends_packets = send.acknowledge && send.remote_address == 0 && send.bytes != 0 && told == 0;
-  // A peer that can be told nothing is not waited for.
+  // The send does not wait for a peer that has failed.
   if (send.error != errc::peer_failed) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
     const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
@@ -302,7 +301,7 @@ bool on_ready(device_state& dev, const net::arrival& message) noexcept {
   if (to.state == lookup::found && to.engine->receiver_first)
     return send_recv::match_in_order(dev, *to.engine, message);
   if (to.state == lookup::found) say_kinds_differ(dev, *to.engine, message);
-  // No send will ever meet it: its receiver is told.
+  // No send will ever match it: the receiver gets an error.
   operation_state* const answer = arrivals::get_operation(dev, message);
   if (answer == nullptr) return arrivals::put_aside(dev, message);
   answer->remote_ticket = body.ticket;
@@ -324,7 +323,7 @@ bool on_take_back(device_state& dev, const net::arrival& message) noexcept {
   take_back_body body;
   if (!read_body(message, body)) return arrivals::refuse(dev, message);
   const detail::id_entry found = dev.runtime().engines().find(message.header.id);
-  if (found.state != detail::presence::present) return true;  // its receiver has been told, or asks again
+  if (found.state != detail::presence::present) return true;  // the receiver has got an error, or asks again
   engine_state& engine = *static_cast<engine_state*>(found.object);
   if (!engine.receiver_first) return arrivals::refuse(dev, message);
   const match_key of_source = make_match_key(engine.id, match_policy::rank_only, message.source, 0);
@@ -339,7 +338,7 @@ bool on_take_back(device_state& dev, const net::arrival& message) noexcept {
   return result != match_result::busy;
 }
 
-// A receive that no send will meet here: its receiver is told, at once or once there is an operation for it.
+// For an RTR that no send will match here: the receiver gets the error `why`, now or once an operation is free for it.
 void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
   ready.why = why;
   if (operation_state* const answer = send_recv::operation_for_unwanted(dev); answer != nullptr) {
@@ -347,7 +346,7 @@ void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
     return;
   }
   dev.runtime().kept().put_aside(ready);
-  dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps here is to look for an operation
+  dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps at this device has to look for an operation
 }
 
 }  // namespace weft::core::receiver_first

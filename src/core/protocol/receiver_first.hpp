@@ -9,29 +9,29 @@
 namespace weft::core::receiver_first {
 
 // At the receiver.
-/// Posts a receive: an RTR to its sender. **Errors**: backlog_full, transport_failed.
+/// Posts a receive: sends an RTR to its sender. **Errors**: backlog_full, transport_failed.
 [[nodiscard]] status announce(device_state& dev, operation_state& receive, const receive_request& request);
-/// A step: the RTR that had no room.
+/// A step: sends the RTR that had no room.
 [[nodiscard]] bool send_ready(device_state& dev, operation_state& receive) noexcept;
 [[nodiscard]] bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept;
 [[nodiscard]] bool on_written(device_state& dev, const net::arrival& message) noexcept;
-/// Asks the sender to give the receive up. The answer is *busy*, or *none* where there is no such receive.
+/// Asks the sender to give the receive up. The answer is *busy*, or *none* if there is no such receive.
 [[nodiscard]] match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept;
 
 // At the sender.
-/// A send meets its receive, or waits for it.
+/// Posts a send: it matches an RTR, or waits for one.
 [[nodiscard]] status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done,
                                  bool allow_retry);
 [[nodiscard]] bool on_ready(device_state& dev, const net::arrival& message) noexcept;
 void meet_ready(device_state& dev, operation_state& send, const ready_body& with) noexcept;
-/// Steps: the bytes, and the message that follows them.
+/// Steps: send the bytes, and the message that follows them.
 [[nodiscard]] bool write(device_state& dev, operation_state& send) noexcept;
 [[nodiscard]] bool send_written(device_state& dev, operation_state& send) noexcept;
 [[nodiscard]] bool on_take_back(device_state& dev, const net::arrival& message) noexcept;
-/// A receive that no send will meet here: its receiver is told why.
+/// Answers an RTR that no send will match here with the error `why`.
 void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept;
 
-/// Logs, once, that the engine is of another kind there.
+/// Logs, once, that the engine is of another kind at the message's sender.
 void say_kinds_differ(device_state& dev, engine_state& engine, const net::arrival& message) noexcept;
 
 }  // namespace weft::core::receiver_first

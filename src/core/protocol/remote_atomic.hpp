@@ -9,12 +9,12 @@
 
 namespace weft::core {
 
-/// Operation and size of the word in one number, as it travels.
+/// Operation and size of the word in one number, as it is sent.
 [[nodiscard]] constexpr std::uint32_t atomic_code(atomic_op op, std::uint32_t bytes) noexcept {
   return static_cast<std::uint32_t>(op) | bytes << 8;
 }
 
-/// Whether a peer may have written `code`, for a word at `address`.
+/// Whether `code`, which a peer has sent, is valid.
 [[nodiscard]] inline bool is_atomic_code(std::uint32_t code) noexcept {
   return (code & 0xff) <= static_cast<std::uint32_t>(atomic_op::compare_and_swap) && (code >> 8 == 4 || code >> 8 == 8);
 }
@@ -44,7 +44,7 @@ Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
 
 }  // namespace detail_atomic
 
-/// Combines the word at `at`, which is aligned, and returns the old one.
+/// Applies the operation to the word at `at`, which is aligned, and returns the old value.
 [[nodiscard]] inline std::uint64_t apply_atomic(std::byte* at, std::uint32_t code, std::uint64_t operand,
                                                 std::uint64_t compare) noexcept {
   const auto op = static_cast<atomic_op>(code & 0xff);

@@ -20,7 +20,7 @@ constexpr std::uint64_t fetch_bytes_max = std::uint64_t{512} << 10;
 // Packets of one long message that are sent in one call of progress.
 constexpr unsigned chunks_per_call = 8;
 
-// Both ends are told: it would wait for ever.
+// Both sides get an error, as the message would otherwise wait for ever.
 bool fail_for_memory(device_state& dev, operation_state& operation, remote_entry& to,
                      const net::arrival& message) noexcept {
   if (to.told_of_memory.first()) {
@@ -38,8 +38,8 @@ bool fail_for_memory(device_state& dev, operation_state& operation, remote_entry
   return true;
 }
 
-// It is tried again with each call of progress. What comes behind it goes on, while there is room to put such messages
-// aside.
+// Each call of progress tries the allocation again. Messages behind this one are delivered while there is room to put
+// such messages aside.
 bool wait_for_memory(device_state& dev, operation_state& operation, remote_entry& to,
                      const net::arrival& message) noexcept {
   if (to.told_of_memory.first()) {
@@ -67,7 +67,7 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
   operation->remote_ticket = body.ticket;
   operation->acknowledge = body.acknowledge != 0;
   if (to.state == lookup::withdrawn) {
-    // The sender gets its buffer back, and is told.
+    // The sender gets its buffer back, and the error.
     dev.runtime().count_dropped();
     operation->error = errc::unknown_completion;
     dev.defer(*operation, step::send_fin);
@@ -91,7 +91,7 @@ bool on_fin(device_state& dev, const net::arrival& message) noexcept {
   if (!read_body(message, body)) return arrivals::refuse(dev, message);
   operation_state* operation =
       dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
-  // A get that is refused ends before its first packet.
+  // A refused get ends before its first packet.
   if (operation == nullptr && body.error != 0) {
     operation = dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_chunks);
   }
@@ -127,7 +127,7 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   // [chunk.count] acq_rel -> [chunk.count]: the thread that copies the last chunk sees all others in the buffer.
   if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == all) {
     if (operation->acknowledge) {
-      // Goes on with whichever step is left: told its sender, it may still find its completion object full.
+      // The backlog continues with the step that is left: FIN, or the signal of a completion object that is full.
       if (!send_fin(dev, *operation)) dev.defer(*operation);
     } else {
       complete::signal_or_defer(dev, *operation);
@@ -138,9 +138,9 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
 
 bool stream(device_state& dev, operation_state& operation) noexcept {
   packet_pool& packets = dev.runtime().packets();
-  // Where the target answers the last packet, the operation may be over as soon as that is out.
+  // If the target answers the last packet, the operation may be complete as soon as that packet is sent.
   const bool is_answered = operation.acknowledge && operation.set == operation_set::posts;
-  // The receiver learns from the last packet how long the message is, unless it has been told.
+  // The receiver learns the message's size from the last packet, unless it has been told before.
   const wire last =
       !is_answered && operation.opcode == weft::operation::send && kind_of(operation.kind) == wire::last_chunk
           ? wire::last_chunk
@@ -163,7 +163,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     const std::uint32_t peer = operation.peer;
     const std::uint32_t device = operation.device;
     const weft::operation opcode = operation.opcode;
-    if (ends) operation.reach(step::wait_for_answer);  // nothing of it is looked at from here on
+    if (ends) operation.reach(step::wait_for_answer);  // from here on another thread may continue it
     if (dev.endpoint_to(peer).try_send(peer, device, header, packet, bytes) != net::post_result::ok) {
       if (ends) operation.reach(step::stream);
       packets.put(packet);
@@ -185,14 +185,14 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
   const net::header header{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
-  operation.reach(step::wait_for_chunks);  // nothing of it is looked at from here on
+  operation.reach(step::wait_for_chunks);  // from here on another thread may continue it
   if (dev.inject(peer, device, header, body) == net::post_result::ok) return true;
   operation.reach(step::send_rtr);
   return false;
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
-  if (operation.remote_address == 0) return send_rtr(dev, operation);  // not in one place there
+  if (operation.remote_address == 0) return send_rtr(dev, operation);  // not in one piece at the sender
   if (operation.copy != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
@@ -216,9 +216,9 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool send_fin(device_state& dev, operation_state& operation) noexcept {
-  // A peer that can be told nothing is not waited for: the bytes are here.
+  // A sender that has failed, or is cut off, gets no FIN: the bytes are here.
   if (operation.error != errc::peer_failed && !dev.runtime().peers().is_cut_off(operation.peer)) {
-    // That its message was too long is the receiver's error alone.
+    // A message that is longer than the receive's buffer is an error for the receiver only.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
     const fin_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::fin)};

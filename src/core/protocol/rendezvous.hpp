@@ -1,5 +1,5 @@
-// The steps of a long message (yan2025-lci, 5.3). The target answers an RTS by copying from the sender's memory and FIN
-// (on_rts, fetch, send_fin), or by RTR, where it can't, and the sender sends packets (on_rtr, stream).
+// The steps of a long message (yan2025-lci, 5.3). The target answers an RTS by copying from the sender's memory, then
+// FIN (on_rts, fetch, send_fin). If it can't copy, it answers with RTR, and the sender sends packets (on_rtr, stream).
 //
 // A step does a bounded piece of work and answers true once this device has nothing more to do for the operation.
 #pragma once
@@ -21,8 +21,8 @@ namespace weft::core::rendezvous {
 [[nodiscard]] bool stream(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool on_fin(device_state& dev, const net::arrival& message) noexcept;
 
-/// Whether a peer may ask for the bytes: of an atomic there are none, and the buffer of a put that is done here may be
-/// gone.
+/// Whether a peer may ask for the bytes: an atomic has none, and the buffer of a put that has answered done may be
+/// freed.
 [[nodiscard]] inline bool has_bytes_to_send(const operation_state& operation) noexcept {
   return operation.target != nullptr && operation.source.bytes() == operation.bytes;
 }

@@ -9,20 +9,20 @@
 namespace weft::core {
 
 void* allocator_owner::allocate(std::uint64_t bytes, std::uint32_t source, std::uint64_t tag) noexcept {
-  // libstdc++ rounds the size up to the alignment: 2^64 - 1 becomes 0, and a block of 24 bytes is the answer. What
-  // users write on top of malloc may well do the same.
+  // libstdc++ rounds the size up to the alignment: 2^64 - 1 becomes 0, and it returns a block of 24 bytes. Allocators
+  // that users write on top of malloc may do the same.
   if (bytes > buffer_bytes_max) return nullptr;
   const auto size = static_cast<std::size_t>(bytes);
   void* const out = allocator_ != nullptr
                         ? allocator_->allocate(size, source, tag)
                         : ::operator new (size, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
-  // [owner.give] relaxed: it comes back after it was given, so [owner.back] comes after this.
+  // [owner.give] relaxed: memory is given back after it was given, so [owner.back] comes after this.
   if (out != nullptr) given_.fetch_add(1, std::memory_order_relaxed);
   return out;
 }
 
 bool allocator_owner::is_beyond_all(std::uint64_t bytes) const noexcept {
-  constexpr std::uint64_t asked_from = std::uint64_t{64} << 20;  // the system is not asked for each message
+  constexpr std::uint64_t asked_from = std::uint64_t{64} << 20;  // so that not each message asks the system
   return bytes >= asked_from && allocator_ == nullptr && bytes > base::memory_limit();
 }
 

@@ -1,5 +1,4 @@
-// Where the bytes of long messages lie that a completion object receives: in memory of the user's allocator, or of the
-// library's own.
+// Memory for the bytes of long messages to a completion object: from the user's allocator, or the library's own.
 #pragma once
 
 #include <atomic>
@@ -15,12 +14,13 @@ namespace weft::core {
 class allocator_owner final : public detail::payload_owner {
  public:
   explicit allocator_owner(buffer_allocator* allocator) noexcept : allocator_{allocator} {}
-  /// The one way to memory whose size a peer says; null beyond `buffer_bytes_max`, for any allocator.
+  /// The only function that allocates memory of a size that a peer sent; null beyond `buffer_bytes_max`, for any
+  /// allocator.
   [[nodiscard]] void* allocate(std::uint64_t bytes, std::uint32_t source, std::uint64_t tag) noexcept;
   void release(void* data, std::size_t bytes) noexcept override;
-  /// Whether so many bytes will never be there. Of memory of the user's only the user knows.
+  /// Whether so many bytes can never be allocated. False if the user has given an allocator.
   [[nodiscard]] bool is_beyond_all(std::uint64_t bytes) const noexcept;
-  /// Whether all memory that it gave is back, and no thread is giving it back any more.
+  /// Whether all memory that it gave has come back, and no thread is inside `release` any more.
   [[nodiscard]] bool has_all_back() const noexcept {
     // [owner.all_back] acquire <- [owner.back]: the last access of the thread that gave the memory back.
     return given_.load(std::memory_order_acquire) == 0;

@@ -29,7 +29,7 @@ bool barrier::go_on(passage& at, device_state& through, std::uint32_t rank, std:
     std::atomic<std::uint32_t>& mine = arrived_[parity_][at.round];
     // [barrier.wait] acquire <- [barrier.arrive]: what the other ranks did before.
     if (mine.load(std::memory_order_acquire) == 0) return false;
-    // [barrier.next] relaxed: the same round of the barrier after next counts on from here.
+    // [barrier.next] relaxed: the same round of the barrier after the next one counts from this value.
     mine.fetch_sub(1, std::memory_order_relaxed);
     at.is_posted = false;
   }

@@ -18,20 +18,21 @@ class barrier final : public completion {
 
   explicit barrier(weft::runtime& owner) noexcept : completion{owner} {}
 
-  /// How far a rank has come that passes it.
+  /// The state of a rank that passes the barrier.
   struct passage {
     std::uint32_t round = 0;
     bool is_posted = false;  // this round's message
 
-    /// The rank that this round waits for.
+    /// The rank to which this round's message goes.
     [[nodiscard]] std::uint32_t to(std::uint32_t rank, std::uint32_t size) const noexcept {
       return static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
     }
   };
-  /// Goes as far as it can without waiting. **Returns**: whether all ranks have come. **Errors**: those of a post.
+  /// Does as many rounds as it can without waiting. **Returns**: whether all ranks have entered the barrier.
+  /// **Errors**: as for a post.
   [[nodiscard]] bool go_on(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size);
 
-  /// What `runtime::barrier` promises. Posts and polls on `through`.
+  /// Implements `runtime::barrier`. Posts and polls on `through`.
   void wait(device_state& through, std::uint32_t rank, std::uint32_t size);
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;

@@ -1,5 +1,5 @@
-// Threads that look something up outside of any poll, for a few instructions, while another thread may withdraw it. The
-// thread that releases it waits for them, as it does for pollers.
+// For threads that look an object up outside of any poll, for a few instructions, while another thread may withdraw it.
+// The thread that destroys the object waits for them, as it does for pollers.
 //
 // Cost to the reader: the stores of a poll gate in a line of the thread's own.
 #pragma once
@@ -15,7 +15,7 @@ namespace weft::core {
 
 class brief_readers {
  public:
-  /// Calls `look`, which calls nothing of the user's and does not wait.
+  /// Calls `look`, which must not call a function of the user's, nor wait.
   template <class Look>
   auto read(const Look& look) noexcept {
     const std::uint32_t slot = detail::this_thread_slot();
@@ -26,7 +26,7 @@ class brief_readers {
     return out;
   }
 
-  /// Until each thread that is reading now has ended. After `fence_all_threads`.
+  /// Waits until each thread that is reading now has ended. Call it after `fence_all_threads`.
   void wait() const noexcept {
     for (const own& each : gates_) each.gate.wait_until_left();
     shared_.wait_until_left();
@@ -39,7 +39,7 @@ class brief_readers {
   };
 
   std::array<own, own_gates> gates_;  // by the thread's slot
-  poll_gate shared_{true};            // of all threads beyond
+  poll_gate shared_{true};            // for all other threads
 };
 
 }  // namespace weft::core

@@ -1,4 +1,4 @@
-// What a device does in a child of fork(): nothing any more. Its rings, connections and messages are the parent's.
+// A device in a child of fork() does nothing any more. Its rings, connections and messages belong to the parent.
 #include "base/misuse.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -12,7 +12,7 @@ namespace {
       "the child call exec");
 }
 
-// Where posts of the child go.
+// The endpoint of a device in the child: it refuses posts.
 class parents_endpoint final : public device_state::endpoint {
   net::post_result try_send_inline(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*header*/,
                                    const void* /*payload*/, std::uint32_t /*bytes*/) noexcept override {

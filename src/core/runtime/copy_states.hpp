@@ -1,7 +1,7 @@
-// The copy states that a rank offers to its senders for long copies: a page of its shared memory, and those of its
-// peers.
+// The copy states for cooperative copies: a page of them in this rank's shared memory, for its senders, and the pages
+// of its peers.
 //
-// Cost: a pop and a push on a lock-free stack for each copy. Where all are in use, or nothing is shared, the receiver
+// Cost: a pop and a push on a lock-free stack for each copy. If all are in use, or no memory is shared, the receiver
 // copies alone.
 #pragma once
 
@@ -25,7 +25,7 @@ class copy_states {
     for (std::uint32_t index = count; index > 0; --index) free_.push(index - 1);
   }
 
-  /// A copy state for a new copy, opened; `none` where there is none.
+  /// A copy state for a new copy, opened; `none` if no copy state is free.
   [[nodiscard]] std::uint32_t try_open() noexcept {
     const std::uint32_t index = free_.pop();
     if (index != none) at(rank_, index)->open(++numbers_[index]);
@@ -35,7 +35,7 @@ class copy_states {
   [[nodiscard]] std::uint32_t number(std::uint32_t index) const noexcept { return numbers_[index]; }
   void close(copy_state& mine) noexcept { free_.push(static_cast<std::uint32_t>(&mine - at(rank_, 0))); }
 
-  /// Copy state `index` of `rank`; null where there can be none.
+  /// Copy state `index` of `rank`; null if the index is invalid or that memory is not mapped here.
   [[nodiscard]] copy_state* at(std::uint32_t rank, std::uint32_t index) const noexcept {
     std::byte* const page = memory_->common(rank);
     return page == nullptr || index >= count ? nullptr : reinterpret_cast<copy_state*>(page) + index;

@@ -32,7 +32,7 @@ bool devices::is_empty() const noexcept {
   return std::ranges::all_of(all_, [](const auto& each) { return each == nullptr; });
 }
 
-// Where a handler of device 0 runs, its rings are being gone through, and stay as they are.
+// While a handler of device 0 runs, a poll iterates over the rings of device 0, so their list must not change.
 device_state& devices::open(runtime_state& owner, const device_options& options) {
   if (is_inside_standard()) {
     throw error{errc::invalid_state,
@@ -40,7 +40,7 @@ device_state& devices::open(runtime_state& owner, const device_options& options)
   }
   const progress_policy policy = options.policy.value_or(base::process_settings().policy);
   for (bool is_adopted = false;;) {
-    // Before the lock: a handler of device 0 may be waiting for that.
+    // Before the lock: a handler of device 0 may be waiting for the lock.
     poll_gate::scoped_entry entry;
     if (is_adopted) entry.take(standard().gate());
     const bool may_release = is_adopted;
@@ -65,7 +65,7 @@ device_state& devices::open(runtime_state& owner, const device_options& options)
 void devices::hide(device_state& shared) noexcept {
   const std::scoped_lock lock{mutex_};
   shared_.remove(shared.index());
-  // A thread that found it before is choosing still, or inside the gate, or done: after the fence we see which.
+  // A thread that found it before is still choosing, or inside the gate, or has left: after the fence we see which.
   fence_all_threads();
   for (const auto& each : all_) {
     if (each) each->wait_until_chosen();

@@ -1,4 +1,4 @@
-// The devices of a runtime, by index. Device 0 is the default device; it takes what comes for devices that are gone.
+// The devices of a runtime, by index. Device 0 is the default device; it takes the messages for destroyed devices.
 //
 // **Threads**: any.
 #pragma once
@@ -19,15 +19,15 @@ namespace weft::core {
 
 class devices {
  public:
-  /// Before any is opened: how many there may be at a time.
+  /// Sets how many devices may exist at a time. Called before any is opened.
   void set_room(std::uint32_t count);
 
-  /// **Errors**: invalid_state inside a handler or hook of the default device, and where there are as many as may be.
+  /// **Errors**: invalid_state inside a handler or hook of the default device, and if no more devices may exist.
   [[nodiscard]] device_state& open(runtime_state& owner, const device_options& options);
   /// From here on no thread of another device begins to poll a shared device.
   void hide(device_state& shared) noexcept;
-  /// A device of which no thread will know any more. `entry` is into the gate of the default device, unless `gone` is
-  /// that one.
+  /// Destroys a device that no other thread can find any more. `entry` is inside the gate of the default device, unless
+  /// `gone` is the default device.
   void close(device_state& gone, poll_gate::scoped_entry& entry,
              const std::vector<std::unique_ptr<net::transport>>& transports) noexcept;
 
@@ -36,11 +36,12 @@ class devices {
   [[nodiscard]] bool is_inside_standard() const noexcept {
     return !all_.empty() && all_[0] != nullptr && all_[0]->gate().is_inside();
   }
-  /// What other threads than its own may poll.
+  /// The devices that threads of other devices may poll.
   [[nodiscard]] shared_devices& shared() noexcept { return shared_; }
   [[nodiscard]] bool is_empty() const noexcept;
 
-  /// Calls `visitor(index, device)`, with null where there is none, while none is opened or closed.
+  /// Calls `visitor(index, device)` for each index, with null if it has no device. No device is opened or closed
+  /// meanwhile.
   template <class Visit>
   void visit(const Visit& visitor) {
     const std::scoped_lock lock{mutex_};
@@ -50,7 +51,7 @@ class devices {
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<device_state>> all_;  // null where there is none
-  std::vector<bool> adopted_;                       // served by device 0
+  std::vector<bool> adopted_;                       // polled by device 0
   shared_devices shared_;
 };
 

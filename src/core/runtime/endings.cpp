@@ -17,7 +17,7 @@ constexpr const char* destroyed_with_sends =
 
 }  // namespace
 
-// A poller that found what is withdrawn is inside its gate still, or has left it: after the fence we see which.
+// A poller that has found what is withdrawn is still inside its gate, or has left it: after the fence we see which.
 pending_polls::pending_polls(runtime_state& of) noexcept : of_{&of} {
   fence_all_threads();
   of_->devices().visit([&](std::uint32_t index, device_state* device) {
@@ -27,8 +27,8 @@ pending_polls::pending_polls(runtime_state& of) noexcept : of_{&of} {
   });
 }
 
-// The lock isn't kept while one waits: a handler may be waiting for it. A device that takes the place of one that goes
-// costs one pass more.
+// The lock isn't kept between the calls: a handler may be waiting for it. If a new device takes the index of a
+// destroyed one meanwhile, the wait lasts for one more pass.
 bool pending_polls::have_ended() noexcept {
   if (inside_ == 0) return true;
   of_->devices().visit([&](std::uint32_t index, device_state* device) {
@@ -58,7 +58,7 @@ bool end_of_registration::go_on() noexcept {
 end_of_engine::end_of_engine(runtime_state& of, engine_state*& handle) noexcept
     : end_of_name{of, of.engines().withdraw(handle->id)}, handle_{&handle} {}
 
-// Threads that are in no poll may be looking at the engine, too, for some instructions.
+// Threads outside of any poll may be reading the engine as well, for some instructions (brief readers).
 bool end_of_engine::go_on() noexcept {
   if (!is_unseen()) return false;
   of_->engines().readers().wait();
@@ -68,18 +68,18 @@ bool end_of_engine::go_on() noexcept {
   return true;
 }
 
-// Receives that wait in a backlog would find no engine any more, and announced receives would be written into.
+// Receives in a backlog would find their engine destroyed, and peers would still write into announced receives.
 void end_of_engine::refuse_posted() const noexcept {
   of_->operations().receives().each([this](const operation_state& each) {
-    // [receive.put_off] acquire <- [operation.reach]: the engine that it is for.
+    // [receive.put_off] acquire <- [operation.reach]: the receive's engine.
     const step at = each.next.load(std::memory_order_acquire);
     const bool is_posted = at == step::match || at == step::ready || at == step::wait_for_sender;
-    // [receive.of] relaxed: an engine that is not this one's says nothing, whosever it is.
+    // [receive.of] relaxed: published by the step; any other engine's address is ignored.
     if (is_posted && each.engine.load(std::memory_order_relaxed) == *handle_) base::misuse(destroyed_with_receives);
   });
 }
 
-// Messages that have come for it, and have met no receive.
+// Drops messages for the engine that have matched no receive.
 void end_of_engine::drop_all() noexcept {
   engine_state& engine = **handle_;
   const match_node* posted = nullptr;
@@ -116,7 +116,7 @@ void end_of_engine::drop_all() noexcept {
   if (posted != nullptr) base::misuse(engine.receiver_first ? destroyed_with_sends : destroyed_with_receives);
 }
 
-// From here on no thread of another device begins to poll it.
+// From here on no thread of another device begins to poll this device.
 end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept : of_{&of}, handle_{&handle} {
   device_state& gone = **handle_;
   if (gone.gate().is_inside() || of.devices().is_inside_standard()) {
@@ -131,11 +131,11 @@ void end_of_device::wait_for_gate() noexcept {
   for (base::backoff waiting; !close(true);) base::yield_or_pause(waiting);
 }
 
-// Never waits while it has the lock: handlers may make devices.
+// Never waits while it holds the lock: handlers may make devices.
 bool end_of_device::close(bool may_block) noexcept {
   device_state& gone = **handle_;
   if (gone.is_shared() && !gone.gate().is_free()) return false;
-  gone.hooks().clear();  // before the lock: what they hold may be objects of this runtime
+  gone.hooks().clear();  // before the lock: hooks may own objects of this runtime
   const std::uint32_t index = gone.index();
   poll_gate::scoped_entry entry;
   if (index != 0 && may_block) {
@@ -146,7 +146,7 @@ bool end_of_device::close(bool may_block) noexcept {
   of_->print_counters(gone);
   of_->devices().close(gone, entry, of_->transports());
   *handle_ = nullptr;
-  if (index != 0) of_->parking().wake_everybody();  // threads that sleep at device 0 serve it now
+  if (index != 0) of_->parking().wake_everybody();  // threads that sleep at device 0 have to poll its slot now
   return true;
 }
 

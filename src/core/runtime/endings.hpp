@@ -1,5 +1,5 @@
 // How registrations, matching engines and devices end (core/device/ending.hpp). The handle stays the owner until the
-// end is complete: where the coroutine that awaits it is destroyed before, the handle's destructor ends it.
+// end is complete: if the coroutine that awaits the end is destroyed before, the handle's destructor ends the object.
 //
 // Cost: a membarrier, and one pass of the poller of each device.
 #pragma once
@@ -18,8 +18,8 @@ class device_state;
 class runtime_state;
 struct engine_state;
 
-/// The calls of progress() on any device that were under way when it was made, but for the calling thread's own. Those
-/// that begin later see what the calling thread did before.
+/// The calls of progress() on any device that were under way when this object was made, except the calling thread's
+/// own. Calls that begin later see what the calling thread did before.
 class pending_polls {
  public:
   explicit pending_polls(runtime_state& of) noexcept;
@@ -32,19 +32,20 @@ class pending_polls {
   std::uint64_t inside_ = 0;                            // by index
 };
 
-/// A name is withdrawn from a table. Threads that look at the old table are inside a call of progress(), or read it
-/// briefly (brief_readers).
+/// The end of an object whose id is withdrawn from a table. Threads that read the old table are inside a call of
+/// progress(), or are brief readers (brief_readers).
 class end_of_name : public ending {
  protected:
   end_of_name(runtime_state& of, detail::id_table<>::outdated old_names) noexcept;
   ~end_of_name() override;
-  /// By calls of progress(). Threads that are in none may still look for engines.
+  /// Whether no call of progress() can find the object any more. Threads outside of such calls may still look for
+  /// engines.
   [[nodiscard]] bool is_unseen() noexcept { return polls_.have_ended(); }
 
   runtime_state* const of_;
 
  private:
-  detail::id_table<>::outdated old_names_;  // until no thread can be looking at them
+  detail::id_table<>::outdated old_names_;  // kept until no thread can be reading them
   pending_polls polls_;
 };
 

@@ -1,7 +1,7 @@
 // The matching engines of a runtime, by id.
 //
-// **Threads**: any. Pollers look ids up without a lock; threads that are in no poll do so as brief readers; making and
-// ending takes a lock.
+// **Threads**: any. Pollers look ids up without a lock; threads outside of any poll do so as brief readers; making and
+// ending an engine takes a lock.
 #pragma once
 
 #include <cstddef>
@@ -24,29 +24,29 @@ class engines {
   /// withdrawn on this `rank`.
   [[nodiscard]] engine_state& make(const matching_engine_options& options, std::uint32_t rank,
                                    std::uint32_t rank_count);
-  /// From now on no poll that begins finds the id; `remove` follows once none that has begun can. Returns what the
-  /// table of ids left over (`id_table::compact`).
+  /// A poll that begins from now on does not find the id; call `remove` when all polls that began before have ended.
+  /// Returns the old table of ids, if there is a new one (`id_table::compact`).
   [[nodiscard]] detail::id_table<>::outdated withdraw(std::uint32_t id) noexcept;
   void remove(std::uint32_t id) noexcept;
 
   [[nodiscard]] engine_state& standard() noexcept { return standard_; }
-  /// **Threads**: those in a poll.
+  /// **Threads**: any inside a poll.
   [[nodiscard]] detail::id_entry find(std::uint32_t id) noexcept {
     if (id == default_matching_engine) [[likely]]
       return {detail::presence::present, &standard_};
     return ids_.look_up(id);
   }
-  /// **Threads**: those in no poll.
+  /// **Threads**: any outside of polls.
   [[nodiscard]] detail::id_entry find_outside(std::uint32_t id) noexcept {
     if (id == default_matching_engine) [[likely]]
       return {detail::presence::present, &standard_};
     return readers_.read([&] { return ids_.look_up(id); });
   }
-  /// For other looks at engines of threads that are in no poll.
+  /// For other reads of engines by threads outside of any poll.
   [[nodiscard]] brief_readers& readers() noexcept { return readers_; }
-  /// `engine_state` by id, but for the default engine.
+  /// `engine_state` by id, without the default engine.
   [[nodiscard]] const detail::id_table<>& ids() const noexcept { return ids_; }
-  /// Engines that are there, but for the default one.
+  /// The number of engines, without the default one.
   [[nodiscard]] std::size_t count() {
     const std::scoped_lock lock{mutex_};
     return made_.size();

@@ -1,4 +1,4 @@
-// Tells people which way a message goes, from what the runtime knows: sizes, transports, what they can copy.
+// Explains to people which protocol and transport a message takes, from its size and from what transports can do.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string not_made(const std::vector<std::unique_ptr<net::transport>>& made, s
   std::string out;
   for (const net::listed_transport& listed : net::listed_transports(base::process_settings())) {
     const std::string name = (listed.simulated ? "sim:" : "") + listed.name;
-    // What stands behind the first word of a transport's name are details.
+    // Only the first word of a transport's name is compared; the rest are details.
     const auto is_it = [&](const auto& each) {
       const std::string_view full = each->name();
       return full.substr(0, full.find(' ')) == name;
@@ -66,7 +66,7 @@ std::string not_made(const std::vector<std::unique_ptr<net::transport>>& made, s
   return out;
 }
 
-// Whether threads of both may meet on one core, where that is known.
+// Whether threads of both ranks may run on the same core, if that is known.
 std::string meeting_of(const core::neighbours& here, std::uint32_t self, std::uint32_t peer) {
   const base::processor_set mine = here.processors_of(self);
   const base::processor_set theirs = here.processors_of(peer);

@@ -1,4 +1,4 @@
-// What the registries of registrations and of matching engines share: objects by id, which is theirs for good.
+// For the registries of registrations and of matching engines: objects by id. An id is never used twice.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace weft::core {
 
-/// Makes an object and gives it the name `id`; null where that is or was another object's.
+/// Makes an object with id `id`; null if another object has or had that id.
 template <class Object, class... Arguments>
 Object* add_named(std::map<std::uint32_t, Object>& objects, detail::id_table<>& names, std::uint32_t id,
                   Arguments&&... of) {

@@ -12,7 +12,7 @@ peers::peers(std::uint32_t rank_count)
       cut_off_{std::make_unique<std::atomic<const char*>[]>(rank_count)} {}
 
 bool peers::try_flush(std::uint32_t peer) {
-  // [flush.wait] acquire <- [flush.through]: all that was awaited is through.
+  // [flush.wait] acquire <- [flush.through]: all awaited operations are complete.
   const bool is_through = awaited_[peer].load(std::memory_order_acquire) == 0;
   refuse_if_cut_off("flush", peer);
   if (!is_through) return false;

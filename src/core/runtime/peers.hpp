@@ -1,7 +1,7 @@
-// What a runtime knows of each rank: operations that a flush waits for, operations that failed late, why nothing can be
-// sent there any more.
+// For each rank: how many operations a flush waits for, how many failed after they had answered done, and why the rank
+// is cut off.
 //
-// Cost to an operation that a flush waits for: one addition and one subtraction in a word of its rank's.
+// Cost to an operation that a flush waits for: one addition to a word of its rank's, and one subtraction.
 #pragma once
 
 #include <atomic>
@@ -18,12 +18,13 @@ class peers {
   explicit peers(std::uint32_t rank_count);
 
   void await(std::uint32_t peer) noexcept {
-    // [flush.await] relaxed: the same thread may flush; another one that does has been told of the post.
+    // [flush.await] relaxed: a flush comes after the post in the same thread, or in one that this thread synchronized
+    // with.
     awaited_[peer].fetch_add(1, std::memory_order_relaxed);
   }
   /// An awaited operation is complete; whether it was the last.
   [[nodiscard]] bool forget(std::uint32_t peer) noexcept {
-    // [flush.through] release -> [flush.wait]: what the operation's answer told.
+    // [flush.through] release -> [flush.wait]: what the answer to the operation carried.
     return awaited_[peer].fetch_sub(1, std::memory_order_release) == 1;
   }
   /// Whether all operations that a flush of `peer` waits for are complete. **Errors**: those of `device::flush`.
@@ -35,7 +36,7 @@ class peers {
     failed_[peer].fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// Nothing more can be sent to `peer`. The first cause stays; it is logged.
+  /// Cuts `peer` off: nothing more can be sent to it. The first cause is kept and logged.
   void cut_off(std::uint32_t peer, const char* cause, base::log_level level) noexcept;
   [[nodiscard]] bool is_cut_off(std::uint32_t peer) const noexcept {
     // [peer.is_cut_off] acquire <- [peer.cut_off]: the text of the cause.
@@ -48,7 +49,7 @@ class peers {
   // By rank.
   std::unique_ptr<std::atomic<std::uint32_t>[]> awaited_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> failed_;
-  std::unique_ptr<std::atomic<const char*>[]> cut_off_;  // the cause; null where there is none
+  std::unique_ptr<std::atomic<const char*>[]> cut_off_;  // the cause; null: not cut off
 };
 
 }  // namespace weft::core

@@ -29,7 +29,7 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
   }
 }
 
-// What it says is read while the name is there.
+// Readers use an entry only while it has the region's name, so the name is stored last.
 void region_table::fill(entry& out, const facts& values) noexcept {
   // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
   out.address.store(values.address, std::memory_order_relaxed);
@@ -37,7 +37,7 @@ void region_table::fill(entry& out, const facts& values) noexcept {
   out.bytes.store(values.bytes, std::memory_order_relaxed);
   // [region.fill] relaxed -> [region.read], [region.read_mapped]: the name publishes it.
   out.shared.store(values.shared, std::memory_order_relaxed);
-  // [region.open] release -> [region.find], [region.find_mapped]: carries where it lies.
+  // [region.open] release -> [region.find], [region.find_mapped]: carries where the region lies.
   out.name.store(values.name, std::memory_order_release);
 }
 
@@ -83,7 +83,7 @@ std::span<std::byte> region_table::allocate(std::size_t bytes) {
                             bytes, shared_bytes_)};
   }
   std::byte* const memory = found->first;
-  allocated_.emplace(memory, pages);  // nothing has happened where that fails
+  allocated_.emplace(memory, pages);  // if this throws, nothing has changed
   auto rest = free_.extract(found);
   rest.key() += pages;
   rest.mapped() -= pages;
@@ -96,9 +96,9 @@ void region_table::close(std::uint64_t name) noexcept {
   const std::uint32_t index = index_of(name);
   entry& closed = own_entries_[index];
   auto* const memory = reinterpret_cast<std::byte*>(closed.address.load(std::memory_order_relaxed));  // [locked]
-  // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with it before.
+  // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with the region before.
   closed.name.store(0, std::memory_order_release);
-  if (copy_.is_copy()) return;  // the parent has the region still, and peers use it
+  if (copy_.is_copy()) return;  // the parent still has the region, and peers use it
   // [region.close] release -> [region.find], [region.find_mapped]: the same for peers.
   if (published_ != nullptr) published_[index].name.store(0, std::memory_order_release);
   const auto found = allocated_.find(memory);
@@ -106,7 +106,7 @@ void region_table::close(std::uint64_t name) noexcept {
   give_back(allocated_.extract(found));
 }
 
-// Zeroes again, which take no memory until they are written; and one piece with its free neighbours.
+// Makes the memory zeroes again, which take no memory until written, and merges it with its free neighbours.
 void region_table::give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept {
   std::byte* const memory = piece.key();
   const std::size_t bytes = piece.mapped();
@@ -130,7 +130,7 @@ void region_table::give_back(std::map<std::byte*, std::size_t>::node_type&& piec
 
 bool region_table::read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
                         region_location& out, std::uint64_t& shared) noexcept {
-  // [region.find] acquire <- [region.open], [region.close]: where the region of this name lies.
+  // [region.find] acquire <- [region.open], [region.close]: where the region with this name lies.
   if (name == 0 || from.name.load(std::memory_order_acquire) != name) return false;
   // [region.read] relaxed <- [region.fill]: published by the name.
   const std::uint64_t size = from.bytes.load(std::memory_order_relaxed);
@@ -165,7 +165,7 @@ region_location region_table::locate(std::uint32_t rank, std::uint64_t name, std
   if (!read(reinterpret_cast<const entry*>(table)[index_of(name)], name, offset, bytes, out, shared)) return out;
   out.by = region_location::access::copied;
   if (shared == 0) return out;
-  // The peer wrote this: what lies outside of its memory is not touched.
+  // The peer wrote this: memory outside of its segment is not touched.
   const std::uint64_t all = shared_bytes_ + reserved_bytes;
   if (shared - 1 > all || !is_within(offset, bytes, all - (shared - 1))) {
     out.by = region_location::access::refused;

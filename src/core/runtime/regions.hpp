@@ -24,7 +24,7 @@ namespace weft::core {
 /// How a region can be reached from here.
 struct region_location {
   enum class access : std::uint8_t {
-    refused,  // it is withdrawn, or does not reach that far
+    refused,  // it is withdrawn, or the bytes are beyond its end
     mapped,   // `memory`
     copied,   // `address` in the owner's own memory
     asked,    // by messages only
@@ -39,19 +39,19 @@ class region_table {
   static constexpr std::uint32_t regions_max = 1024;
   static constexpr std::size_t common_bytes = 4096;
 
-  /// `transports`: in the order of preference; the first that shares memory lends it.
+  /// `transports`: in the order of preference; the first one that shares memory provides it.
   region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports);
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 
   /// Opens `memory`. **Errors**: invalid_state beyond `regions_max`.
   [[nodiscard]] std::uint64_t open(std::span<std::byte> memory);
-  /// `bytes` zeroes, mapped by peers where there is something to share. **Errors**: out_of_memory.
+  /// Allocates `bytes` zeroes, which peers map if memory can be shared. **Errors**: out_of_memory.
   [[nodiscard]] std::span<std::byte> allocate(std::size_t bytes);
   /// Whether no region is open.
   [[nodiscard]] bool is_empty() const noexcept {
     for (std::uint32_t index = 0; index < regions_max; ++index) {
-      if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [own] the runtime is going
+      if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [own] at the end
     }
     return true;
   }
@@ -65,27 +65,28 @@ class region_table {
     return base == nullptr ? nullptr : base + table_bytes;
   }
 
-  /// Where `bytes` bytes from `offset` of this rank's region `name` lie; null where they don't.
+  /// The address of `bytes` bytes from `offset` of this rank's region `name`; null if it is withdrawn or too short.
   [[nodiscard]] std::byte* find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
   /// The same for a region of `rank`.
   [[nodiscard]] region_location locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
                                        std::uint64_t bytes) const noexcept;
 
-  /// The memory of `locate` where that is a peer's and mapped here, for the common put and get; null says nothing.
+  /// The memory that `locate` finds, if it is a peer's and mapped here, for the common put and get. Null: call
+  /// `locate`.
   [[nodiscard]] std::byte* mapped_in_call(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
                                           std::uint64_t bytes) const noexcept {
     std::byte* const table = peers_[rank];
     if (table == nullptr) return nullptr;
     const entry& from = reinterpret_cast<const entry*>(table)[index_of(name)];
-    // [region.find_mapped] acquire <- [region.open], [region.close]: where the region of this name lies.
+    // [region.find_mapped] acquire <- [region.open], [region.close]: where the region with this name lies.
     if (from.name.load(std::memory_order_acquire) != name) return nullptr;
     // [region.read_mapped] relaxed <- [region.fill]: published by the name.
     const std::uint64_t size = from.bytes.load(std::memory_order_relaxed);
     // [region.read_mapped] relaxed <- [region.fill]: published by the name.
     const std::uint64_t shared_offset = from.shared.load(std::memory_order_relaxed) - 1;
-    // The peer wrote this: what lies outside of its memory is not touched. If the region is not shared, `shared_offset`
-    // is beyond all.
+    // The peer wrote this: memory outside of its segment is not touched. If the region is not shared, `shared_offset`
+    // is larger than `all`.
     const std::uint64_t all = shared_bytes_ + reserved_bytes;
     if (!is_within(offset, bytes, size) || shared_offset > all || !is_within(offset, bytes, all - shared_offset))
       return nullptr;
@@ -93,16 +94,16 @@ class region_table {
   }
 
  private:
-  // Owner's line; all zeros: no region. What the name says is valid while the name is there before and after.
+  // Written by the owner; all zeros: no region. The other fields are valid while `name` is the region's name.
   struct alignas(detail::cache_line_bytes / 2) entry {
     std::atomic<std::uint64_t> name;
     std::atomic<std::uint64_t> address;  // in the owner's memory
     std::atomic<std::uint64_t> bytes;
-    std::atomic<std::uint64_t> shared;  // offset in the shared memory + 1; 0: it lies elsewhere
+    std::atomic<std::uint64_t> shared;  // offset in the shared memory + 1; 0: the region is not in it
   };
   static_assert(sizeof(entry) == 32 && std::atomic<std::uint64_t>::is_always_lock_free);
   static constexpr std::size_t table_bytes = sizeof(entry) * regions_max;
-  static constexpr std::size_t reserved_bytes = table_bytes + common_bytes;  // before what is lent
+  static constexpr std::size_t reserved_bytes = table_bytes + common_bytes;  // before the memory for regions
   static constexpr std::size_t page_bytes = 4096;
 
   [[nodiscard]] static std::uint32_t index_of(std::uint64_t name) noexcept {
@@ -117,8 +118,8 @@ class region_table {
   void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
 
   std::uint32_t rank_;
-  std::byte* own_ = nullptr;     // this rank's shared memory; null where there is none
-  std::byte* shared_ = nullptr;  // what of it is lent
+  std::byte* own_ = nullptr;     // this rank's shared memory; null if no memory is shared
+  std::byte* shared_ = nullptr;  // the part of it that is for regions
   std::size_t shared_bytes_ = 0;
   std::unique_ptr<entry[]> own_entries_;
   entry* published_ = nullptr;     // a copy for peers, in the shared memory

@@ -11,11 +11,11 @@
 
 namespace weft::core {
 
-// Null: the id is there, or was used before.
+// Null: the id is in use, or was used before.
 remote_entry* registrations::add_entry(completion& target, std::uint32_t id, buffer_allocator* allocator) {
   if (leaving_.size() >= leaving_max_) {
     std::erase_if(leaving_, [](const auto& each) { return each.second.owner.has_all_back(); });
-    leaving_max_ = 2 * leaving_.size() + 16;  // so that looking costs little per registration
+    leaving_max_ = 2 * leaving_.size() + 16;  // so that this check costs little per registration
   }
   auto* queue = dynamic_cast<completion_queue*>(&target);
   auto* slots = queue != nullptr && queue->bounded_ ? &*queue->bounded_ : nullptr;
@@ -49,7 +49,7 @@ detail::id_table<>::outdated registrations::withdraw(std::uint32_t id) noexcept 
   return ids_.compact();
 }
 
-// What has memory in records stays until that is back.
+// An entry with memory in records stays until that memory has come back.
 void registrations::remove(completion& target, std::uint32_t id) noexcept {
   const std::scoped_lock lock{mutex_};
   const auto gone = entries_.find(id);

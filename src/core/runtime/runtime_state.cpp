@@ -21,7 +21,7 @@ namespace weft::core {
 
 namespace {
 
-// What may be posted, and what devices of one thread's own keep at hand, which all but the default device may be.
+// The receives that may be posted, plus the receives that devices of one thread's own keep (not the default device).
 std::uint32_t receives_in_all(const base::settings& settings) noexcept {
   return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
 }
@@ -103,8 +103,8 @@ runtime_state::~runtime_state() {
   if (!copy_.is_copy()) assert_consistent();
 }
 
-// What holds at the end, whatever the user and the peers have done. A child of fork() has what its parent's threads
-// were at work on.
+// Conditions that hold at the end, whatever the user and the peers have done. Not in a child of fork(), which may have
+// data that its parent's threads were changing.
 void runtime_state::assert_consistent() noexcept {
   WEFT_ASSERT(parking_.is_empty());
   WEFT_ASSERT(kept_.is_consistent());
@@ -114,8 +114,8 @@ void runtime_state::assert_consistent() noexcept {
   WEFT_ASSERT_CHECKED(matching_.count().unseen_buckets == 0);  // no thread has left one locked
 }
 
-// Memory of messages that came, in the hands of the user: of long ones, and in packets and receive buffers, but for
-// those of messages that nobody has asked for. These are not given back: whose they are may be gone.
+// Whether the user still has memory of arrived messages: of long messages, packets or receive buffers. Unexpected
+// messages do not count. They are not given back: the transport that owns their memory may be destroyed.
 bool runtime_state::has_payloads_out() noexcept {
   if (registrations_.have_memory_out()) return true;
   auto out = static_cast<std::int64_t>(packets_->lent());
@@ -129,14 +129,14 @@ bool runtime_state::has_payloads_out() noexcept {
   return out != 0;
 }
 
-// A number that tells this runtime's job from all others: what remote handles are checked against.
+// A number that tells this runtime's job from all others; remote handles are checked against it.
 void runtime_state::propose_job(const std::string& name) {
   job_key_ = name + ".job";
   job_ = base::random_word();
   if (rank_ == 0 && size_ > 1) bootstrap_->put(job_key_, {reinterpret_cast<const char*>(&job_), sizeof job_});
 }
 
-// After a fence.
+// Called after a fence of the bootstrap.
 void runtime_state::learn_job() {
   const std::string agreed = bootstrap_->get(0, job_key_);
   if (agreed.size() != sizeof job_) {
@@ -148,7 +148,7 @@ void runtime_state::learn_job() {
 engine_state& runtime_state::make_engine(const matching_engine_options& options) {
   engine_state& made = engines_.make(options, rank_, size_);
   kept_.registered(made.id, true);
-  parking_.wake_everybody();  // to deliver what has come for it already
+  parking_.wake_everybody();  // to deliver messages that have come for it already
   return made;
 }
 
@@ -169,7 +169,7 @@ void runtime_state::make_packets(const base::settings& settings) {
   if (lender != nullptr) {
     memory = lender->packet_memory();
   } else {
-    // Untouched pages cost nothing: a rank that is alone has room for packets that it may never need.
+    // Pages that are never used take no memory, so a rank alone in its job may allocate all packets.
     const std::size_t bytes = net::packet_stride(settings.packet_bytes) * settings.packet_count;
     memory = static_cast<std::byte*>(std::aligned_alloc(detail::cache_line_bytes, bytes));
     if (memory == nullptr) {
@@ -202,7 +202,7 @@ void runtime_state::print_counters(device_state& gone) const noexcept {
   try {
     base::write_log_line(base::log_level::info, fmt::format("rank {} counted on device {}: {}", rank_, gone.index(),
                                                             to_text(gone.counts().read())));
-  } catch (...) {  // no memory for a report: there is none
+  } catch (...) {  // no memory for a report: it is left out
   }
 }
 
@@ -238,7 +238,7 @@ void runtime_state::object_gone(const completion& object) noexcept {
   if (operation_state::signals_to_come(object) != 0) {
     base::misuse("a completion object is destroyed while operations that will signal it are under way");
   }
-  // One that has been seen is at its end.
+  // A signal that a thread has seen is about to end.
   for (base::backoff waiting; object.outstanding() != 0;) base::yield_or_pause(waiting);
   if (core::registrations::are_of(object)) {
     base::misuse("a completion object is destroyed before its registration: declare the registration after the object");

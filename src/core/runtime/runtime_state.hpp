@@ -1,4 +1,4 @@
-// What a runtime is made of.
+// The state of a runtime.
 #pragma once
 
 #include <atomic>
@@ -40,25 +40,25 @@ class runtime_state {
   runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options);
   ~runtime_state();
 
-  /// Makes what needs the interface: the default device and the barrier. Collective; called once.
+  /// Makes the members that need the interface: the default device and the barrier. Collective; called once.
   void start();
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] const runtime_attributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] runtime_counters counters() noexcept;
-  /// Writes what a device that goes has counted to the log, where that is asked for.
+  /// Writes the counters of a device that is being destroyed to the log, if the settings ask for it.
   void print_counters(device_state& gone) const noexcept;
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
-  /// Threads wait for it that wait for a barrier or a flush.
+  /// The object on which threads wait for a barrier or a flush.
   [[nodiscard]] const completion& own_object() const noexcept { return *barrier_; }
   [[nodiscard]] std::uint32_t queue_capacity() const noexcept { return queue_capacity_; }
 
   /// **Errors**: those of `registrations::add`.
   void register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator);
 
-  // Completion objects that live; checked when the runtime goes.
+  // The number of completion objects; checked when the runtime is destroyed.
   // [object.made] relaxed: the thread that destroys the runtime has seen the ends of its objects.
   void object_made() noexcept { objects_.fetch_add(1, std::memory_order_relaxed); }
   void object_gone(const completion& object) noexcept;
@@ -83,7 +83,7 @@ class runtime_state {
     operations_.put(done);
   }
 
-  // What a flush waits for.
+  // Operations that a flush waits for.
   void await(operation_state& operation) noexcept {
     if (!std::exchange(operation.awaited, true)) peers_.await(operation.peer);
   }
@@ -92,12 +92,12 @@ class runtime_state {
   }
 
   // Waiting.
-  /// **Errors**: invalid_state, where the calling thread is inside a handler or hook of this runtime, or in a node.
+  /// **Errors**: invalid_state if the calling thread is inside a handler or hook of this runtime, or a node of a graph.
   void refuse_inside_handler(const char* call, device_state& through) const;
   [[nodiscard]] descriptor_state& descriptor();
   [[nodiscard]] const core::neighbours& neighbours() const noexcept { return neighbours_; }
   [[nodiscard]] core::parking& parking() noexcept { return parking_; }
-  /// After each signal of a completion object, which may be gone by now.
+  /// Called after each signal of a completion object, which may have been destroyed by now.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept { parking_.signalled(object); }
 
   // Matching.
@@ -106,9 +106,9 @@ class runtime_state {
   /// Messages for ids that are not registered yet.
   [[nodiscard]] kept_messages& kept() noexcept { return kept_; }
 
-  /// Long messages that both sides copy.
+  /// Copy states of long messages that both sides copy.
   [[nodiscard]] core::copy_states& copy_states() noexcept { return *copy_states_; }
-  /// What remote handles of this runtime's job carry.
+  /// The job's number, which remote handles carry.
   [[nodiscard]] std::uint64_t job() const noexcept { return job_; }
   [[nodiscard]] std::vector<std::unique_ptr<net::transport>>& transports() noexcept { return transports_; }
   void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
@@ -134,7 +134,7 @@ class runtime_state {
 
   std::vector<std::unique_ptr<net::transport>> transports_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> own_packet_memory_;
-  net::sleep_words own_sleepers_;  // where no transport has some
+  net::sleep_words own_sleepers_;  // used if no transport has sleep words
   core::neighbours neighbours_;
   core::parking parking_;
   std::unique_ptr<packet_pool> packets_;

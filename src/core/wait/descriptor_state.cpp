@@ -42,9 +42,9 @@ bool descriptor_state::arm() {
   owner_.refuse_inside_handler("arm", through_);
   {
     const std::scoped_lock lock{mutex_};
-    if (armed_) return true;  // whatever has come since makes it readable
+    if (armed_) return true;  // a message that has come since makes the descriptor readable
   }
-  // The thread is at rest, so all of this is the caller's.
+  // The sleeping thread waits for `armed_`, so only the calling thread uses the members now.
   set_unreadable();
   device_state& standard = owner_.default_state();
   if (parking::look(through_, standard) == stillness::busy) return false;
@@ -73,14 +73,14 @@ void descriptor_state::run() noexcept {
     }
     sleep_scope_.reset();
     if (stops_) return;
-    // Before it may be armed again, which makes it unreadable.
+    // Before another call of `arm`, which makes the descriptor unreadable.
     set_readable();
     armed_ = false;
   }
 }
 
 bool descriptor_state::has_changed(const parking::last_look& since) noexcept {
-  // [descriptor.look] relaxed: nothing is read on the strength of it; the thread that is told looks itself.
+  // [descriptor.look] relaxed: no data is read because of it; the user's thread polls itself.
   const auto changed = [](const base::awaited_word& word) {
     return word.word != nullptr && word.word->load(std::memory_order_relaxed) != word.expected;
   };
@@ -88,12 +88,12 @@ bool descriptor_state::has_changed(const parking::last_look& since) noexcept {
 }
 
 void descriptor_state::set_readable() const noexcept {
-  // Where it fails, it is full, and so readable.
+  // If this fails, the descriptor is full, and so readable.
   [[maybe_unused]] const int done = ::eventfd_write(event_.get(), 1);
 }
 
 void descriptor_state::set_unreadable() const noexcept {
-  // Where it fails, it is empty already.
+  // If this fails, the descriptor is empty already.
   eventfd_t count = 0;
   [[maybe_unused]] const int done = ::eventfd_read(event_.get(), &count);
 }

@@ -28,9 +28,10 @@ class descriptor_state {
   descriptor_state& operator=(const descriptor_state&) = delete;
 
   [[nodiscard]] int fd() const noexcept { return event_.get(); }
-  /// In a child of fork(), which has no thread for it. What that waits for can't be destroyed either.
+  /// Whether this is the copy in a child of fork(), which has no such thread; the condition variable can't be
+  /// destroyed.
   [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
-  /// What `wait_descriptor::arm` promises.
+  /// Implements `wait_descriptor::arm`.
   [[nodiscard]] bool arm();
 
  private:

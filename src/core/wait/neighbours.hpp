@@ -15,14 +15,14 @@ namespace weft::core {
 
 class neighbours {
  public:
-  /// **Threads**: one, before others look.
+  /// **Threads**: one, before other threads use this object.
   void find(std::span<const std::unique_ptr<net::transport>> transports, std::uint32_t self, std::uint32_t ranks);
   /// Ranks that may all run on exactly the processors of this one take equal parts of the cores: all of them do so, or
   /// none where there are too few. Binds the calling thread, and threads that it starts from now on, to its part. Ranks
   /// that were bound before are left as they are. **Threads**: as for `find`.
   void divide_cores();
 
-  /// What `rank` may run on; nothing where that isn't known.
+  /// The processors that `rank` may run on; none if that isn't known.
   [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const;
   /// Whether another rank may run on processors of this one.
   [[nodiscard]] bool has_company() const;

@@ -1,4 +1,4 @@
-// How a thread waits: it looks some times, then yields or sleeps.
+// How a thread waits: it polls some times, then yields or sleeps.
 #include "core/wait/parking.hpp"
 
 #include <sched.h>
@@ -15,7 +15,7 @@ namespace {
 
 using base::clock;
 
-// Looks at the clock are rarer than looks at the condition.
+// The clock is read once in so many checks of the condition.
 constexpr std::uint32_t looks_per_clock = 32;
 
 clock::time_point end_of(std::chrono::nanoseconds timeout) noexcept {
@@ -56,7 +56,7 @@ bool parking::park(device_state& through, device_state& standard, completions on
                    void* condition, time_point until) {
   if (look(through, standard) == stillness::busy) {
     if (is_done(condition)) return true;
-    sched_yield();  // another thread is at it, or something waits for a peer
+    sched_yield();  // another thread polls, or an operation waits for a peer
     return false;
   }
   const sleep_scope mine{*this, on, through.index()};
@@ -81,8 +81,8 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
   last_look out{};
   out.first = {&word.value, word.prepare_sleep()};
   if (&common != &word) out.second = {&common.value, common.prepare_sleep()};
-  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: what was published or signalled before is seen below;
-  // a thread that does so later sees the sleeper.
+  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: the look below sees what was published or signalled
+  // before; a thread that publishes or signals later sees the sleeper.
   const bool all_see = fence_all_processes();
   out.still = look(through, standard);
   // Messages for other devices wake no sleeper here.
@@ -91,7 +91,7 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
   return out;
 }
 
-// Leaves however the wait ends, by an exception of the condition as well.
+// The destructor leaves however the wait ends, also by an exception of the condition.
 parking::sleep_scope::sleep_scope(parking& lot, completions on, std::uint32_t device, bool on_all) noexcept
     : lot_{lot}, me_{on, on_all, device} {
   lot_.enter(me_);

@@ -28,7 +28,7 @@ class parking {
  public:
   using time_point = base::clock::time_point;
   static constexpr std::chrono::milliseconds sleep_max{100};
-  /// The same where a transport wakes no sleeper, or the kernel has no fence for all cores.
+  /// The same if a transport wakes no sleeper, or the kernel has no fence for all cores.
   static constexpr std::chrono::milliseconds nap_max{2};
 
   /// **Threads**: one, before any device is made.
@@ -39,12 +39,13 @@ class parking {
   /// Whether other ranks may run on the processors of this one. **Threads**: one, before any device is made.
   void expect_company(bool others) noexcept { yields_.use(others); }
 
-  /// Wakes the threads that wait for `object`, after each of its signals. Only its address is used: it may be gone.
+  /// Wakes the threads that wait for `object`; called after each of its signals. Only the address is used: the object
+  /// may have been destroyed.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept {
     if (is_awaited(object)) [[unlikely]]
       wake(object);
   }
-  /// After a signal: whether a thread that waits for `object` may be asleep. Mostly no thread sleeps at all.
+  /// Called after a signal: whether a thread that waits for `object` may be asleep. Mostly no thread sleeps at all.
   [[nodiscard]] [[gnu::always_inline]] bool is_awaited(const completion* object) const noexcept {
     // [parking.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -55,9 +56,9 @@ class parking {
     return awaited_[bucket_of(object)].load(std::memory_order_relaxed) != 0;
   }
 
-  /// Wakes all sleepers: something besides a signal may let the devices move on.
+  /// Wakes all sleepers: devices may have work that no signal announces.
   void wake_everybody() noexcept { wake(nullptr); }
-  /// Wakes the threads that sleep for one device: it has work that no message announces.
+  /// Wakes the threads that sleep at one device: it has work that no message announces.
   void wake_device(std::uint32_t device) noexcept;
 
   /// The objects that a thread waits for: a signal of any of them wakes it.
@@ -71,17 +72,17 @@ class parking {
     stillness still;
     time_point longest;
   };
-  /// Announces the sleep at the words of both devices and looks a last time. A thread that has a `sleep_scope` already
-  /// misses no wake-up from now on.
+  /// Announces the sleep at the words of both devices and polls a last time. If the thread already has a `sleep_scope`,
+  /// it misses no wake-up from now on.
   [[nodiscard]] last_look prepare_sleep(device_state& through, device_state& standard) noexcept;
   [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
 
-  /// What `device::wait` promises; `is_done` is asked by the calling thread alone, and never again once it is
-  /// true. What it throws comes out.
+  /// Implements `device::wait`. Only the calling thread calls `is_done`, and never again once it has answered true. Its
+  /// exceptions are passed on.
   bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
             const wait_options& options);
 
-  /// Whether no thread sleeps or is about to: at the end.
+  /// Whether no thread sleeps or is about to. For the end.
   [[nodiscard]] bool is_empty() const noexcept {
     return first_ == nullptr && asleep_.load(std::memory_order_relaxed) == 0;  // [own] at the end
   }
@@ -111,7 +112,7 @@ class parking {
   bool wakes_for_all_ = false;
   yield_policy yields_;
   std::atomic<std::uint32_t> asleep_{0};                       // how many sleep, or are about to
-  std::array<std::atomic<std::uint32_t>, buckets> awaited_{};  // sleepers, by the address of what they wait for
+  std::array<std::atomic<std::uint32_t>, buckets> awaited_{};  // sleepers, by the object's address
   std::mutex mutex_;
   sleeper* first_ = nullptr;
 };

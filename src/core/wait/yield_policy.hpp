@@ -7,7 +7,7 @@
 //
 // Cost: nothing to threads whose messages come within `first_look_count` looks; two looks at the clock and a system
 // call for each yield. Nothing if no rank shares this one's cores: its threads never yield.
-// Progress: wait-free. There is no order to keep: all that is shared is a guess.
+// Progress: wait-free. No memory order is needed: threads share only a hint.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class yield_policy {
   static constexpr std::uint32_t first_look_count = 32;
   static constexpr std::uint32_t next_look_count = 16;
   static constexpr std::uint32_t lone_look_count = 128;
-  /// In one wait, so that many threads that wait for nothing go to sleep.
+  /// Yields in one wait, at most: so many threads that wait and get nothing go to sleep.
   static constexpr std::uint32_t yields_max = 1000;
   static constexpr std::chrono::nanoseconds lone_max{400};       // no other thread has run in a shorter time
   static constexpr std::chrono::milliseconds yield_time_max{4};  // the other thread computes
@@ -36,13 +36,13 @@ class yield_policy {
     std::uint32_t due = first_look_count;  // yield after so many looks
   };
 
-  /// **Threads**: one, before anybody waits.
+  /// **Threads**: one, before any thread waits.
   void use(bool wanted) noexcept { wanted_ = wanted; }
 
   [[nodiscard]] bool is_due(std::uint32_t looks, const wait_state& mine) const noexcept {
     return looks >= mine.due && wanted_;
   }
-  /// Lets others run, if that has paid lately. **Returns** the looks that count from now on: none where others have
+  /// Lets other threads run, if that was worth it lately. **Returns** the new count of looks: 0 if other threads have
   /// run.
   [[nodiscard]] std::uint32_t yield_core(std::uint32_t looks, wait_state& mine) noexcept;
 

@@ -22,7 +22,7 @@ using base::clock;
 constexpr std::array candidates{"net"sv, "tcp"sv, "tcp;ofi_rxm"sv, "udp;ofi_rxd"sv};
 constexpr std::size_t probe_bytes = 64;
 
-// Sends a message from one to the other and waits for it; false if it does not come in time.
+// Sends a message from `from` to `to` and waits for it; false if it does not come in time.
 bool pass(fabric_endpoint& from, fabric_endpoint& to, clock::time_point until) {
   bool sent = false;
   while (clock::now() < until) {
@@ -47,7 +47,7 @@ std::optional<clock::duration> measure(const fi_info& info) {
   other.know(std::array{one.address()});
   std::array<clock::duration, 51> times{};
   auto until = clock::now() + std::chrono::seconds{3};
-  if (!pass(one, other, until) || !pass(other, one, until)) return std::nullopt;  // these meet first
+  if (!pass(one, other, until) || !pass(other, one, until)) return std::nullopt;  // sets up the connection
   for (clock::duration& each : times) {
     const auto start = clock::now();
     if (!pass(one, other, until) || !pass(other, one, until)) return std::nullopt;
@@ -76,7 +76,7 @@ owned_info fastest_provider() {
   std::string tried;
   for (const std::string_view name : candidates) {
     owned_info each = pick(list.get(), name);
-    if (!each || (best && name.ends_with("ofi_rxd"))) continue;  // that one only where nothing else works
+    if (!each || (best && name.ends_with("ofi_rxd"))) continue;  // ofi_rxd only if nothing else works
     std::string outcome = "no message came through";
     try {
       if (const auto time = measure(*each)) {

@@ -12,12 +12,12 @@
 namespace weft::net::ofi {
 namespace {
 
-// What we ask for; all of it is in 1.11 and in 2.x.
+// The API version that we ask for; 2.x has it as well.
 constexpr std::uint32_t api_version = FI_VERSION(1, 11);
 
 bool is_loopback(const sockaddr_in& address) noexcept { return (ntohl(address.sin_addr.s_addr) >> 24) == 127; }
 
-// How good the address of an entry is for reaching other machines; the highest is taken.
+// How well other machines can reach the address of an entry; the highest rating is taken.
 int rating(const fi_info& of) noexcept {
   if (of.src_addr == nullptr) return 1;
   if (of.addr_format == FI_SOCKADDR_IN) {

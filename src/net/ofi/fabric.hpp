@@ -30,17 +30,17 @@ struct info_freer {
 };
 using owned_info = std::unique_ptr<fi_info, info_freer>;
 
-/// Throws `transport_failed` unless `status` is 0: which call failed, of which provider, and why.
+/// Throws `transport_failed` unless `status` is 0; the text says which call failed, of which provider, and why.
 void check(int status, std::string_view call, const fi_info& of);
 
-/// Everything that can carry our messages, a list; null where there is nothing.
+/// The list of providers that can carry our messages; null if there is none.
 [[nodiscard]] owned_info find_providers();
 
 /// The names in such a list, each once, in its order.
 [[nodiscard]] std::vector<std::string> provider_names(const fi_info* list);
 
-/// The entry of `list` for provider `name` to use, a copy: one with an IPv4 address that other machines may reach
-/// before others. Null where there is none.
+/// A copy of the best entry of `list` for provider `name`: preferably with an IPv4 address that other machines may
+/// reach. Null if there is no entry.
 [[nodiscard]] owned_info pick(const fi_info* list, std::string_view name);
 
 /// Does this address, of an endpoint of a provider like `of`, mean "this machine" on whichever machine it is read?
@@ -48,7 +48,7 @@ void check(int status, std::string_view call, const fi_info& of);
 
 [[nodiscard]] owned<fid_fabric> open_fabric(const fi_info& of);
 
-/// The name of a provider, as WEFT_OFI_PROVIDER has it.
+/// The name of a provider, as in WEFT_OFI_PROVIDER.
 [[nodiscard]] std::string_view name_of(const fi_info& of) noexcept;
 
 }  // namespace weft::net::ofi

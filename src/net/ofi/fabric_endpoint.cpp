@@ -49,7 +49,7 @@ fabric_endpoint::fabric_endpoint(const fi_info& info, fid_fabric& fabric, const 
 }
 
 fabric_endpoint::~fabric_endpoint() {
-  // The endpoint goes first, so that nothing is written to what goes after it.
+  // The endpoint is closed first, so that the provider writes to nothing that is destroyed after it.
   endpoint_.reset();
 }
 
@@ -63,7 +63,7 @@ void fabric_endpoint::make_memory(const fi_info& info, std::size_t bytes) {
 }
 
 void fabric_endpoint::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives) {
-  // A domain and the like want what they were found by changed in places.
+  // Domain and endpoint are opened with attributes that differ from the found ones in the queue sizes.
   const owned_info own{loaded().dupinfo(&info)};
   if (!own) throw error{errc::out_of_memory, "libfabric: no memory for a copy of a provider's attributes"};
   own->tx_attr->size = std::min<std::size_t>(own->tx_attr->size, std::max(sends_, 16U));
@@ -147,7 +147,7 @@ bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const net::hea
   }
   if (status != 0) {
     net::header refused = header;
-    refused.note = 0;  // its poster has it still
+    refused.note = 0;  // its poster still has the message
     lose(peer, refused, static_cast<int>(-status));
     return false;
   }
@@ -163,7 +163,7 @@ void fabric_endpoint::progress() noexcept {
   take_released();
   if (!unposted_.empty()) post_receives();
   std::array<fi_cq_msg_entry, 16> entries;
-  // At most everything that can be under way, so that it ends however fast messages come.
+  // At most as many completions as operations, so that the loop ends however fast messages come.
   for (std::size_t seen = 0; seen <= operations_.size(); seen += entries.size()) {
     const auto found = fi_cq_read(completions_.get(), entries.data(), entries.size());
     if (found == -FI_EAVAIL) {
@@ -187,7 +187,7 @@ void fabric_endpoint::release(void* payload, std::size_t /*bytes*/) noexcept {
 
 void fabric_endpoint::take_released() noexcept {
   for (std::uint32_t word = 0; word < released_.size(); ++word) {
-    // [ofi.look_released] relaxed: a hint, so that the line is only taken where there is something.
+    // [ofi.look_released] relaxed: a hint, so that the exchange takes the line only if a bit is set.
     if (released_[word].load(std::memory_order_relaxed) == 0) continue;
     // [ofi.take_released] acquire <- [ofi.release]: the buffer may be written again.
     std::uint64_t found = released_[word].exchange(0, std::memory_order_acquire);
@@ -209,7 +209,7 @@ void fabric_endpoint::lose(std::uint32_t peer, const net::header& header, int ca
   if (losses_.size() < losses_.capacity()) losses_.push_back({peer, header, loaded().strerror(cause)});
 }
 
-// A send that failed has lost its peer. A receive that failed got something that can't be ours: too long, say.
+// A failed send means that its peer is lost. A failed receive got a message that is not ours, as one that is too long.
 void fabric_endpoint::take_error() noexcept {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
@@ -228,7 +228,7 @@ void fabric_endpoint::post_receives() noexcept {
     operation& next = operations_[sends_ + unposted_.back()];
     if (fi_recv(endpoint_.get(), at(next.index), message_bytes_, descriptor_, FI_ADDR_UNSPEC,
                 static_cast<void*>(&next.context)) != 0) {
-      break;  // at a later time
+      break;  // tried again later
     }
     unposted_.pop_back();
   }

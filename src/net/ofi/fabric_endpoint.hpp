@@ -1,7 +1,7 @@
 // libfabric's endpoint, with the objects that it needs: domain, completion queue, address vector, registered buffers.
 //
-// A message is copied into a send buffer, which comes back with its completion, and arrives in a receive buffer, which
-// is posted again once its message is consumed. Where none is posted, the provider holds its senders back.
+// A message is copied into a send buffer, which is free again with its completion. It arrives in a receive buffer,
+// which is posted again once the message is consumed. If no receive buffer is posted, the provider holds senders back.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace weft::net::ofi {
 
 struct endpoint_buffers {
   std::uint32_t sends = 0;     // buffers
-  std::uint32_t receives = 0;  // 0 for one that only sends
+  std::uint32_t receives = 0;  // 0 for an endpoint that only sends
   std::size_t message_bytes = 0;
 };
 
@@ -31,7 +31,7 @@ class fabric_endpoint final : private detail::payload_owner {
     std::size_t bytes;
   };
 
-  /// A message that will never arrive, or could not be sent; that one has no note.
+  /// A message that will never arrive, or could not be sent; in the second case its header has no note.
   struct loss {
     std::uint32_t peer;
     net::header header;
@@ -45,47 +45,47 @@ class fabric_endpoint final : private detail::payload_owner {
   fabric_endpoint(const fabric_endpoint&) = delete;
   fabric_endpoint& operator=(const fabric_endpoint&) = delete;
 
-  /// Where others reach it, in the provider's own form.
+  /// The address at which other endpoints reach it, in the provider's own form.
   [[nodiscard]] std::string address() const;
 
-  /// Learns the addresses of all ranks; an empty one is nobody's. **Errors**: transport_failed.
+  /// Sets the addresses of all ranks; ranks with an empty one can't be reached. **Errors**: transport_failed.
   void know(std::span<const std::string> addresses);
 
   /// The thread that holds it may call the functions that follow; nobody waits for it.
   base::try_lock lock;
 
-  /// A buffer to fill and then to `send`; null where all are under way. Looks for completions where there is none.
+  /// A buffer to fill and then to `send`; null if all are under way. If none is free, it looks for completions first.
   [[nodiscard]] std::byte* try_get_buffer() noexcept;
-  /// Sends `bytes` bytes of the buffer that `try_get_buffer` answered last, as the message with this header; false: not
-  /// now, or never, which `losses` then say, and the buffer is back.
+  /// Sends `bytes` bytes of the buffer that `try_get_buffer` answered last, as the message with this header. False: not
+  /// now, or never, which `losses` then has; the buffer is free again.
   [[nodiscard]] bool send(std::uint32_t peer, std::size_t bytes, const net::header& header = {}) noexcept;
 
-  /// Takes completions in and lets the provider work.
+  /// Reads completions and lets the provider make progress.
   void progress() noexcept;
 
-  /// What has arrived and was not taken out yet.
+  /// Messages that have arrived and were not taken out yet.
   [[nodiscard]] std::vector<received>& arrived() noexcept { return arrived_; }
   [[nodiscard]] const std::byte* received_at(std::uint32_t buffer) const noexcept { return at(sends_ + buffer); }
-  /// The message of this buffer is consumed; `post_receives` makes it take another.
+  /// The message of this buffer is consumed; `post_receives` posts the buffer again.
   void give_back(std::uint32_t buffer) noexcept { unposted_.push_back(buffer); }
   void post_receives() noexcept;
 
-  /// Who takes a receive buffer back by an address in it. **Threads**: any may release.
+  /// The owner that takes a receive buffer back by an address in it. **Threads**: any may release.
   [[nodiscard]] detail::payload_owner& buffer_owner() noexcept { return *this; }
   void count_lent(std::int32_t change) noexcept {
     // [ofi.lend] relaxed: the buffer itself is handed over by the message, and comes back by [ofi.release].
     lent_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
   }
   /// Receive buffers that are lent and have not come back.
-  // [hint] exact where nobody is at work, as when the runtime goes.
+  // [hint] exact while no thread sends or polls, as when the runtime is destroyed.
   [[nodiscard]] std::uint32_t lent() const noexcept { return lent_.load(std::memory_order_relaxed); }
 
-  /// Messages that were lost, to be taken out: while there is no room for more, completions stay where they are.
+  /// Lost messages, for the caller to take out: while the list is full, further errors stay in the completion queue.
   [[nodiscard]] std::vector<loss>& losses() noexcept { return losses_; }
 
   [[nodiscard]] bool is_sending() const noexcept { return free_.size() != sends_; }
-  /// Whether `progress` is due where nothing arrives: at every poll while this sends, and at every 16th otherwise,
-  /// because a provider may call a message sent that it has put aside for want of room in a socket.
+  /// Whether an endpoint where nothing arrives needs `progress` in this poll: in every poll while it sends, else in
+  /// every 16th, because a provider may report a message as sent that it still keeps, as the socket had no room.
   [[nodiscard]] bool is_due() noexcept { return is_sending() || ++quiet_polls_ % quiet_polls_max == 0; }
 
   // Threads: any.
@@ -98,7 +98,7 @@ class fabric_endpoint final : private detail::payload_owner {
     return counter.load(std::memory_order_relaxed);  // [stat]
   }
 
-  // What a provider is given to remember an operation by. It may keep notes of its own in the first member.
+  // The context of an operation, which the provider gives back with the completion; it may write to the first member.
   struct operation {
     fi_context2 context;
     std::uint32_t index;

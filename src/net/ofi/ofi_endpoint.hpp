@@ -58,8 +58,8 @@ class ofi_endpoint final : public endpoint<Sink> {
  private:
   enum class outcome : std::uint8_t { refused, consumed, lent };
 
-  // After it the peer gets nothing more: what was sent before may be lost as well, without a word from the fabric, and
-  // what comes later must not pass for the next message.
+  // Cuts the peer off: messages sent before may be lost as well, of which the fabric says nothing, and the peer must
+  // not take a later message for the next one.
   [[gnu::cold, gnu::noinline]] void tell_losses(inbound& mine, Sink& sink) noexcept {
     for (const fabric_endpoint::loss& each : mine.lost) {
       if constexpr (hears_of_losses<Sink>) sink.on_lost(each.peer, each.header, each.cause);
@@ -68,7 +68,7 @@ class ofi_endpoint final : public endpoint<Sink> {
     mine.lost.clear();
   }
 
-  // Offers what is held, oldest first. What is not taken stays; what came later from other ranks may overtake it.
+  // Gives held messages to the sink, oldest first. A refused message stays; later ones of other ranks may overtake it.
   unsigned deliver(inbound& mine, Sink& sink, unsigned budget) noexcept {
     ++mine.polls;
     unsigned moved = 0;
@@ -90,7 +90,7 @@ class ofi_endpoint final : public endpoint<Sink> {
     fabric_endpoint& common = owner_->receiver();
     const std::byte* const from = common.received_at(buffer);
     wire_header header;
-    std::memcpy(&header, from, sizeof header);  // was checked when it came, and nobody can have changed it since
+    std::memcpy(&header, from, sizeof header);  // checked on arrival, and not changed since
     if (mine.refused_in[header.source] == mine.polls) return outcome::refused;
     arrival message{header.source,
                     {header.kind, header.id, header.sequence, 0, header.tag},
@@ -107,7 +107,7 @@ class ofi_endpoint final : public endpoint<Sink> {
         message.owner = &packets.owner();
         packets.count_lent(1);
       } else {
-        // The buffer itself is lent: all packets may be waiting to be sent, on both sides.
+        // Without a packet the receive buffer itself is lent: on both sides all packets may wait to be sent.
         message.owner = &common.buffer_owner();
         common.count_lent(1);
       }

@@ -25,7 +25,7 @@ constexpr std::uint32_t buffers_least = 8;
 constexpr std::uint32_t buffers_most = 256;
 constexpr auto drain_time = std::chrono::seconds{2};
 
-// What rank 0 says instead of a provider's name begins so where it has found none.
+// If rank 0 has found no provider, it publishes this and the reason instead of a provider's name.
 constexpr char problem_mark = '!';
 constexpr std::size_t problem_bytes_max = 2000;
 
@@ -56,17 +56,17 @@ ofi_transport::ofi_transport(const transport_context& context)
       slots_(devices_max_) {
   buffers_.sends = std::min(buffers_.sends, static_cast<std::uint32_t>(info_->tx_attr->size));
   buffers_.receives = std::min(buffers_.receives, static_cast<std::uint32_t>(info_->rx_attr->size));
-  // ofi_rxd loses its way when the socket under it has no room for what many messages are cut into.
+  // ofi_rxd fails when its socket has no room for all the datagrams of many messages.
   if (name_of(*info_).find("ofi_rxd") != std::string_view::npos)
     buffers_.sends = std::min(buffers_.sends, buffers_least);
   slots_[0].sender = std::make_unique<fabric_endpoint>(*info_, *fabric_, buffers_);
   learn_addresses(context);
 }
 
-// What is under way may still be wanted by peers that go on, so it is given some time to leave.
+// Peers that go on may still need messages that are being sent: they get some time to be sent.
 ofi_transport::~ofi_transport() {
   if (copy_.is_copy()) {
-    // Closing says goodbye on connections that are the parent's.
+    // Closing would end connections that belong to the parent.
     for (device_slot& each : slots_) static_cast<void>(each.sender.release());
     static_cast<void>(fabric_.release());
     return;
@@ -85,7 +85,7 @@ ofi_transport::~ofi_transport() {
 
 std::vector<std::string> ofi_transport::found_here() { return provider_names(find_providers().get()); }
 
-// Rank 0 chooses, the others follow: all must speak the same.
+// Rank 0 chooses: all ranks must use the same provider.
 owned_info ofi_transport::agree_on_provider(const transport_context& context) {
   const std::string key = context.name + ".ofi.choice";
   const std::string& wanted = context.settings.ofi_provider;
@@ -123,8 +123,8 @@ owned_info ofi_transport::agree_on_provider(const transport_context& context) {
   }
 }
 
-// Each rank publishes its machine, the size of its packets and its address. An address of the loopback is of use on its
-// own machine alone.
+// Each rank publishes its machine, the size of its packets and its address. A loopback address can be reached from its
+// own machine only.
 void ofi_transport::learn_addresses(const transport_context& context) {
   const std::string key = context.name + ".ofi.address";
   base::machine_mark::name_type machine = mark_.name();
@@ -174,7 +174,7 @@ void ofi_transport::begin(std::uint32_t index) {
   // [ofi.made] release -> [ofi.find], [ofi.find_wished], [ofi.count]: the slot has its fabric endpoint
   // and its `inbound`.
   slot.is_made.store(true, std::memory_order_release);
-  // [ofi.open] relaxed: a wish of where messages go that name no device; the slot is found by `is_made`.
+  // [ofi.open] relaxed: a preference for messages that name no device; `is_made` says that the slot can be used.
   if (!slot.is_live.exchange(true, std::memory_order_relaxed)) {
     live_count_.fetch_add(1, std::memory_order_relaxed);  // [hint] where messages go that name no device
   }
@@ -198,13 +198,12 @@ void ofi_transport::note_poster(std::uint32_t index) noexcept {
 
 post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const net::header& header,
                                 const void* payload, std::uint32_t bytes, bool is_packet) noexcept {
-  // Where only one device posts, besides device 0, it does so by the fabric endpoint of device 0: a peer's answer then
-  // comes back on the connection of the question, which saves the kernel an acknowledgement for each. Several have one
-  // each.
+  // If only one device besides device 0 posts, it uses the fabric endpoint of device 0: a peer's answer then comes on
+  // the same connection, which saves the kernel an acknowledgement for each message. Several devices use one each.
   if (slot != 0 && !slots_[slot].posts.load(std::memory_order_relaxed))
     note_poster(slot);  // [hint] either endpoint will do
   fabric_endpoint& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : endpoint_of(slot);  // [hint]
-  // [ofi.is_cut_off] relaxed: one more message that goes is lost like the others.
+  // [ofi.is_cut_off] relaxed: if one more message is sent, it is lost like the others.
   if (cut_off_[peer].load(std::memory_order_relaxed)) [[unlikely]]
     return post_result::full;
   if (!from.lock.try_enter()) return post_result::busy;
@@ -237,8 +236,7 @@ void ofi_transport::progress(std::uint32_t index) noexcept {
     mine.lost.insert(mine.lost.end(), from.losses().begin(), from.losses().end());
     from.losses().clear();
   };
-  // Messages arrive at the fabric endpoint of device 0: that of another device has nothing to look for unless it is
-  // sending.
+  // Messages arrive at the fabric endpoint of device 0; that of another device needs progress only for its sends.
   if (index != 0 && own.lock.try_enter()) {
     if (own.is_due()) own.progress();
     take_losses(own);
@@ -285,13 +283,13 @@ void ofi_transport::sort() noexcept {
 std::uint32_t ofi_transport::slot_for(const wire_header& header) const noexcept {
   if (header.device != no_device) {
     const std::uint32_t named = header.device % devices_max_;
-    // [ofi.find] acquire <- [ofi.made]: the slot's `inbound`. Where its device is gone, the
-    // device that adopted the slot looks there.
+    // [ofi.find] acquire <- [ofi.made]: the slot's `inbound`. If its device is destroyed, the device that adopted the
+    // slot looks there.
     return slots_[named].is_made.load(std::memory_order_acquire) ? named : 0;
   }
   const std::uint32_t count = std::max(live_count_.load(std::memory_order_relaxed), 1U);  // [hint] any slot will do
   const std::uint32_t wished = header.sender_device % count;
-  // [ofi.wish] relaxed: that its `inbound` is there is looked up below.
+  // [ofi.wish] relaxed: whether it has its `inbound` is checked below.
   if (!slots_[wished].is_live.load(std::memory_order_relaxed)) return 0;
   // [ofi.find_wished] acquire <- [ofi.made]: the slot's `inbound`.
   return slots_[wished].is_made.load(std::memory_order_acquire) ? wished : 0;

@@ -1,5 +1,5 @@
-// A runtime's side of a fabric: each device sends from a fabric endpoint of its own. All messages arrive at that of
-// device 0, which passes them to the device that they are for.
+// A runtime's side of a fabric: each device sends from a fabric endpoint of its own. All messages arrive at the fabric
+// endpoint of device 0, and are passed to the devices that they are for.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct inbound {
   std::vector<std::uint32_t> held;          // receive buffers that the thread that serves the slot has taken
   std::vector<std::uint32_t> consumed;      // to be given back to fabric endpoint 0
   std::vector<std::uint64_t> refused_in;    // by rank: the last poll in which the sink had no room for its message
-  std::vector<fabric_endpoint::loss> lost;  // of what fabric endpoints 0 and this slot's have sent
+  std::vector<fabric_endpoint::loss> lost;  // messages that fabric endpoint 0 or this slot's could not deliver
   std::uint64_t polls = 0;
 };
 
@@ -65,7 +65,7 @@ class ofi_transport final : public transport {
   [[nodiscard]] inbound& inbound_of(std::uint32_t slot) noexcept { return *slots_[slot].arrivals; }
   [[nodiscard]] fabric_endpoint& receiver() noexcept { return *slots_[0].sender; }
   [[nodiscard]] wire_bounds bounds() const noexcept { return {job_, ranks_, self_, packet_bytes_}; }
-  /// Makes the fabric endpoint and the rest of a slot where there is none yet; messages may come for it from now on.
+  /// Makes the fabric endpoint and the rest of a slot if there is none yet; messages may come for it from now on.
   void begin(std::uint32_t slot);
   [[nodiscard]] post_result post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device,
                                  const net::header& header, const void* payload, std::uint32_t bytes,
@@ -73,14 +73,14 @@ class ofi_transport final : public transport {
   /// Lets the fabric endpoint of a slot make progress, and takes what has arrived for it. **Threads**: the one that
   /// serves the slot.
   void progress(std::uint32_t slot) noexcept;
-  /// Nothing goes to `peer` any more: what is lost is not to be followed by what is not.
+  /// Nothing is sent to `peer` any more: no message may arrive after one that was lost.
   void cut_off(std::uint32_t peer) noexcept;
   /// Gives the receive buffers of consumed messages back, if no other thread has the lock of fabric endpoint 0.
   void give_back(inbound& from) noexcept;
 
  private:
   struct device_slot {
-    std::unique_ptr<fabric_endpoint> sender;  // that of slot 0 receives as well
+    std::unique_ptr<fabric_endpoint> sender;  // the one of slot 0 also receives
     std::unique_ptr<inbound> arrivals;
     std::atomic<bool> is_made{false};
     std::atomic<bool> is_live{false};
@@ -101,7 +101,7 @@ class ofi_transport final : public transport {
   std::uint32_t packet_bytes_;
   std::uint64_t job_ = 0;
   endpoint_buffers buffers_;
-  base::machine_mark mark_;  // others look for it before the runtime's last fence
+  base::machine_mark mark_;  // other ranks look for it before the runtime's last fence
   owned_info info_;
   std::string name_;
   owned<fid_fabric> fabric_;

@@ -21,7 +21,7 @@ struct wire_header {
   std::uint16_t kind = 0;
   std::uint8_t is_packet = 0;      // the payload came in a packet, however short it is
   std::uint8_t device = 0;         // which of the target's devices, or `no_device`
-  std::uint8_t sender_device = 0;  // decides where there is `no_device`
+  std::uint8_t sender_device = 0;  // chooses the target's device if `device` is `no_device`
   std::uint8_t version = 1;
   std::uint16_t padding = 0;
 };
@@ -31,7 +31,7 @@ inline constexpr std::uint8_t wire_version = 1;
 
 static_assert(sizeof(wire_header) == 40 && sizeof(wire_header) % 8 == 0);
 
-/// What a rank takes: messages of its job, from others, no longer than its packets.
+/// What a rank accepts: messages of its job, from other ranks, no longer than its packets.
 struct wire_bounds {
   std::uint64_t job = 0;
   std::uint32_t ranks = 0;
@@ -39,8 +39,8 @@ struct wire_bounds {
   std::uint32_t packet_bytes = 0;
 };
 
-/// The header of a message that can be, whose payload is then the rest of `message`; none of one that is to be refused.
-/// Devices may be anything: the message goes to one that is there.
+/// The header of a valid message, whose payload is then the rest of `message`; nothing for an invalid one. Device
+/// numbers are not checked: the message goes to a device that lives.
 [[nodiscard]] inline std::optional<wire_header> read_header(std::span<const std::byte> message,
                                                             const wire_bounds& bounds) noexcept {
   wire_header out;

@@ -1,8 +1,8 @@
 // A ring of 64-byte cells from one sender to one receiver.
 //
 // Progress: wait-free on both sides; a push answers false when the ring is full, a poll finds nothing when it's empty.
-// Who calls what: pushes are serialized by the sender, polls by the receiver; the two need nothing from each other.
-// Either may be another process that dies at any instruction: an unpublished cell is never read, and nothing waits.
+// Who calls what: the sender serializes pushes, the receiver serializes polls; the two share no lock. Either may be
+// another process that dies at any instruction: an unpublished cell is never read, and nothing waits.
 // Linearization: a push at its store of the cell's first word, a poll at its load of it.
 // Reuse: position p lies in cell p mod cells and is published as sequence p + 1, so the number left by the lap before
 // differs by the ring's size and never matches; the sender reuses a cell only after the receiver has counted it in
@@ -21,8 +21,8 @@
 
 namespace weft::net {
 
-/// The upper half of a cell's first word: what it is, and what its payload is. In the lower one is its sequence number,
-/// so that one store publishes both and one load finds both.
+/// The upper half of a cell's first word: the message's kind, and size and form of its payload. The lower half is the
+/// cell's sequence number, so that one store publishes both and one load finds both.
 class cell_info {
  public:
   constexpr cell_info() noexcept = default;
@@ -41,7 +41,7 @@ class cell_info {
   [[nodiscard]] constexpr std::uint32_t kind() const noexcept { return word_ & 0xffff; }
   /// Bytes of payload in the cell; a peer may have written any number up to 255.
   [[nodiscard]] constexpr std::uint32_t bytes() const noexcept { return word_ >> 16 & 0xff; }
-  /// The payload is in the cell, whole, and nothing needs a second look.
+  /// The whole payload is in the cell, and its size is valid.
   [[nodiscard]] constexpr bool is_inline() const noexcept { return word_ >> 16 <= detail::inline_bytes_max; }
   /// The payload is a packet_reference.
   [[nodiscard]] constexpr bool carries_packet() const noexcept { return word_ >> 24 != 0; }
@@ -98,13 +98,13 @@ class basic_ring_sender {
     return true;
   }
 
-  /// Whether there is room that this side knows of already.
+  /// Whether there is room by the credit that was read last.
   [[nodiscard]] bool has_credit() const noexcept { return tail_ != limit_; }
 
   /// Whether there is room.
   [[nodiscard]] bool has_room() noexcept { return has_credit() || refresh_credit(); }
 
-  /// Where there is. Inlined, so that nothing is left of what is known of the message.
+  /// Requires room. Inlined, so that constants of the caller's (kind, size) are folded in.
   [[gnu::always_inline]] void push(const net::header& header, const void* payload, std::uint32_t bytes,
                                    bool carries_packet) noexcept {
     std::uint32_t tail = tail_;
@@ -169,10 +169,10 @@ class basic_ring_receiver {
     return next_->payload;
   }
 
-  /// Fetches the cell behind it, for those whom this one keeps busy for a while.
+  /// Prefetches the next cell, for a sink that takes long for the current one.
   void prefetch() const noexcept { __builtin_prefetch(cells_ + (awaited_ & mask_)); }
 
-  // The same for those who want no more than this of it.
+  // Parts of the current cell, for a sink that needs no whole header.
 
   /// The header's id.
   [[nodiscard]] std::uint32_t id() const noexcept {
@@ -180,7 +180,7 @@ class basic_ring_receiver {
     Atomics::read_nonatomic(&id_and_order, &next_->id_and_order, sizeof id_and_order);
     return static_cast<std::uint32_t>(id_and_order);
   }
-  /// Where its tag lies, and the payload right after it.
+  /// The address of the cell's tag; the payload follows it.
   [[nodiscard]] const std::byte* tag_and_payload() const noexcept {
     return reinterpret_cast<const std::byte*>(&next_->tag);
   }
@@ -199,11 +199,11 @@ class basic_ring_receiver {
   }
 
   const cell_type* next_;      // the next cell to read
-  std::uint32_t awaited_ = 1;  // its sequence number when it's there: its position + 1
+  std::uint32_t awaited_ = 1;  // the sequence number that it has once published: its position + 1
   control_type* control_;
   const cell_type* cells_;
   std::uint32_t mask_;
-  std::uint32_t quarter_;  // of the ring, less one: so often the sender is told what has been read
+  std::uint32_t quarter_;  // of the ring, less one; a mask: after each quarter the receiver returns credit
 };
 
 using ring_sender = basic_ring_sender<>;

@@ -24,7 +24,7 @@ struct alignas(detail::cache_line_bytes) outgoing {
     return push(shared, header, payload, bytes, false, [] {});
   }
 
-  /// Calls `before_it_goes` only where nothing can stop the message any more.
+  /// Calls `before_it_goes` once the ring has room, right before the message is published.
   /// **Threads**: one at a time where the device isn't `shared`.
   template <class Call>
   [[gnu::always_inline]] post_result push(bool shared, const net::header& header, const void* payload,
@@ -54,7 +54,7 @@ struct alignas(detail::cache_line_bytes) outgoing {
 /// their device.
 struct alignas(detail::cache_line_bytes) route {
   const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
-  std::atomic<std::uint64_t> live{0};                     // what it was when the ring was found
+  std::atomic<std::uint64_t> live{0};                     // `*peer_live` when the ring was found
   std::atomic<outgoing*> ring{nullptr};                   // of messages that name no device
   const std::atomic<outgoing*>* to_device = nullptr;      // slots_max rings, of messages that name a device
 
@@ -64,10 +64,10 @@ struct alignas(detail::cache_line_bytes) route {
     return peer_live->load(std::memory_order_acquire);
   }
 
-  /// The ring to `device`, if it is known and the peer's devices are what they were; null otherwise. **Threads**: any.
+  /// The ring to `device`, if it is known and the peer's devices have not changed; else null. **Threads**: any.
   [[nodiscard]] outgoing* known_ring(std::uint32_t device) const noexcept {
     if (device != any_device) {
-      // A device that is not there now has another one in its place: that is found out apart.
+      // Another device takes the messages for one that does not live: the slow path finds it.
       if (device >= slots_max || (live_devices() >> device & 1) == 0) return nullptr;
       // [shm.device_ring] acquire <- [shm.make_ring]: the ring is made.
       return to_device[device].load(std::memory_order_acquire);

@@ -24,7 +24,7 @@ struct basic_sleep_word {
   /// sleep can't mistake another thread's mark for its own (ABA).
   typename Atomics::template atomic<std::uint32_t> value{0};
 
-  /// Before the fence, the last look for messages, and the sleep, which is to last while `value` is what this returns.
+  /// Called before the fence, the last look for messages, and the sleep. The thread sleeps while `value` is the answer.
   [[nodiscard]] std::uint32_t prepare_sleep() noexcept {
     // [sleep.prepare_sleep] relaxed: the fence that follows orders it before the look for messages.
     return value.fetch_or(1, std::memory_order_relaxed) | 1;
@@ -38,12 +38,12 @@ struct basic_sleep_word {
     return (value.load(std::memory_order_relaxed) & 1) != 0;
   }
 
-  /// True for the one who has to wake the sleepers.
+  /// True: the calling thread has to wake the sleepers.
   [[nodiscard]] bool take() noexcept {
     // [sleep.count] relaxed: a wrong guess makes the exchange fail.
     std::uint32_t seen = value.load(std::memory_order_relaxed);
-    // [sleep.take] relaxed: a sleeper looks for messages anew, by an acquire of its own. Where it fails, another one
-    // has taken it just now.
+    // [sleep.take] relaxed: a woken sleeper looks for messages again, with an acquire of its own. If the exchange
+    // fails, another thread wakes the sleepers.
     return (seen & 1) != 0 && value.compare_exchange_strong(seen, seen + 1, std::memory_order_relaxed);
   }
 };
@@ -56,7 +56,7 @@ inline constexpr std::uint32_t slots_max = 64;  // devices of a rank: a bit each
 /// wake a thread for nothing, or not wake one that waits for this peer.
 using sleep_words = std::array<sleep_word, slots_max>;
 
-/// Wakes those who sleep at `word`.
+/// Wakes the threads that sleep at `word`.
 void wake_sleepers(sleep_word& word) noexcept;
 
 }  // namespace weft::net

@@ -64,7 +64,7 @@ class self_endpoint final : public endpoint<Sink> {
     return pushed ? post_result::ok : post_result::full;
   }
 
-  // Apart, so that a poll that finds nothing saves no registers.
+  // A separate function, so that a poll that finds nothing saves no registers.
   [[gnu::noinline]] unsigned drain_all(Sink& sink, unsigned budget) noexcept {
     unsigned moved = 0;
     for (self_transport::loop* const ring : served_) moved += drain(*ring, sink, budget);

@@ -23,7 +23,7 @@ self_transport::~self_transport() = default;
 self_transport::loop& self_transport::ring_to(std::uint32_t device, std::uint32_t own) noexcept {
   if (device == any_device || device == own) return *slots_[own].ring;
   const std::uint32_t named = device % static_cast<std::uint32_t>(slots_.size());
-  // [self.ring] acquire <- [self.open]: the ring of a live slot is there. Device 0's always is.
+  // [self.ring] acquire <- [self.open]: a live slot has its ring. Device 0 always has one.
   return *slots_[slots_[named].live.load(std::memory_order_acquire) ? named : 0].ring;
 }
 
@@ -34,7 +34,7 @@ void self_transport::begin(std::uint32_t slot) {
 }
 
 void self_transport::close(std::uint32_t slot) noexcept {
-  // [self.close] relaxed: who still finds it live uses its ring, which device 0 serves from now on.
+  // [self.close] relaxed: a sender that still finds the slot live uses its ring, which device 0 polls from now on.
   slots_[slot].live.store(false, std::memory_order_relaxed);
 }
 

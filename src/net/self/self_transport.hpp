@@ -39,7 +39,7 @@ class self_transport final : public transport {
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
   void close(std::uint32_t slot) noexcept override;
 
-  // The ring of a device slot. It outlives its device, so that nothing under way is lost.
+  // The ring of a device slot. It outlives its device, so that no message in it is lost.
   struct loop {
     loop(std::uint32_t index, std::uint32_t cell_count);
     std::uint32_t slot;
@@ -57,7 +57,7 @@ class self_transport final : public transport {
   /// The ring for a message that names `device`, sent from the device in slot `own`.
   [[nodiscard]] loop& ring_to(std::uint32_t device, std::uint32_t own) noexcept;
   [[nodiscard]] sleep_word& sleep_word_of(const loop& ring) noexcept { return (*sleepers_)[ring.slot % slots_max]; }
-  /// Makes the ring of a slot where it has none yet; messages may come from now on.
+  /// Makes the ring of a slot if it has none yet; messages may come from now on.
   void begin(std::uint32_t slot);
 
  private:

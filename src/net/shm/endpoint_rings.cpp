@@ -5,7 +5,8 @@
 
 namespace weft::net::shm {
 
-// First contact, or the peer's devices have changed: apart from the fast path, which so needs no registers saved.
+// For the first message to a peer, and after its devices have changed. A separate function, so that the fast path saves
+// no registers.
 post_result endpoint_rings::push_slow(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                       const void* payload, std::uint32_t bytes) noexcept {
   outgoing* ring = own_->find_ring(peer, device);
@@ -17,14 +18,14 @@ post_result endpoint_rings::try_send(std::uint32_t peer, std::uint32_t device, c
   outgoing* ring = routes_[peer].known_ring(device);
   if (ring == nullptr) ring = own_->find_ring(peer, device);
   if (ring == nullptr) return post_result::full;
-  // Lent before it is published, as the peer may return it before the push returns; and not where it doesn't go: a
-  // wild peer would return what is still the caller's.
+  // Lent before the message is published, as the peer may return the packet before the push returns. Not lent if the
+  // push fails: a faulty peer could otherwise return a packet that the caller still has.
   const packet_reference reference{packet, bytes};
   return ring->push(shared_, header, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
 }
 
 void endpoint_rings::look_for_rings() noexcept {
-  // [shm.seen] acquire <- [shm.opened]: what is opened from here on is looked for again.
+  // [shm.seen] acquire <- [shm.opened]: rings opened after this load are found by the next look.
   opened_before_ = opened_->load(std::memory_order_acquire);
   bool found = is_list_old_;
   for (slot* served : served_) {
@@ -34,7 +35,7 @@ void endpoint_rings::look_for_rings() noexcept {
   if (found) list_rings();
 }
 
-// Without memory for the list it stays as it was, and is listed again by the next look.
+// If there is no memory for a new list, the old one stays, and the next look tries again.
 bool endpoint_rings::list_rings() noexcept {
   std::size_t count = 0;
   for (slot* served : served_) count += served->sources().size();

@@ -33,7 +33,7 @@ class endpoint_rings {
   void adopt(std::uint32_t index) noexcept {
     served_.push_back(&owner_->slot_at(index));
     list_rings();
-    opened_before_ = looked_never;  // of rings to that slot nobody may have heard
+    opened_before_ = looked_never;  // so that the next poll looks for rings to that slot
   }
   void release(std::uint32_t index) noexcept {
     std::erase(served_, &owner_->slot_at(index));
@@ -45,14 +45,14 @@ class endpoint_rings {
   [[nodiscard]] shm_transport& owner() noexcept { return *owner_; }
   /// Whether a peer may have opened a ring since the last look.
   [[nodiscard]] bool has_news() const noexcept {
-    // [shm.news] acquire <- [shm.opened]: the words that say which rings there are.
+    // [shm.news] acquire <- [shm.opened]: the words in which peers say which rings they have opened.
     return opened_->load(std::memory_order_acquire) != opened_before_;
   }
   /// Finds rings that peers have opened since the last look.
   void look_for_rings() noexcept;
 
  private:
-  // First contact, or the peer's devices have changed: apart, so that the fast path needs no registers saved.
+  // For the first message to a peer, and after its devices have changed.
   [[nodiscard]] [[gnu::noinline]] post_result push_slow(std::uint32_t peer, std::uint32_t device,
                                                         const net::header& header, const void* payload,
                                                         std::uint32_t bytes) noexcept;
@@ -62,8 +62,8 @@ class endpoint_rings {
   shm_transport* owner_;
   const std::atomic<std::uint64_t>* opened_;
   static constexpr std::uint64_t looked_never = ~std::uint64_t{0};
-  std::uint64_t opened_before_ = looked_never;  // at the last look
-  bool is_list_old_ = false;                    // there was no memory for another one
+  std::uint64_t opened_before_ = looked_never;  // `*opened_` at the last look
+  bool is_list_old_ = false;                    // there was no memory for a new list
   slot* own_;
   route* routes_;  // of own_
   bool shared_;

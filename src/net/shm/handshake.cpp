@@ -87,7 +87,7 @@ class meeting {
     context_.boot.fence();  // everybody has mapped everything
   }
 
-  // Being on one machine is symmetric and transitive, so all ranks answer alike.
+  // Being on one machine is symmetric and transitive, so all ranks give the same answer.
   [[nodiscard]] bool is_one_machine() const {
     return std::all_of(is_here_.begin(), is_here_.end(), [](bool each) { return each; });
   }
@@ -130,7 +130,7 @@ class meeting {
     }
   }
 
-  // Takes visitors in until all have come. One that says nothing, or leaves, holds nobody up.
+  // Admits visitors until all awaited ranks have come. A visitor that sends nothing, or hangs up, delays no other.
   void receive_all() {
     std::vector<base::descriptor> visitors;
     while (expected_ > 0) {
@@ -158,7 +158,7 @@ class meeting {
     }
   }
 
-  // Takes a visitor in who has said something, or sends a stranger away.
+  // Reads the greeting of a visitor, then admits a rank of this job, or turns a stranger away.
   void welcome(base::descriptor socket) {
     try {
       const std::uint32_t process = process_behind(socket);
@@ -173,7 +173,7 @@ class meeting {
       admit(rank, file, std::move(socket), process);
       --expected_;
     } catch (const error& reason) {
-      // What this process lacks, it lacks for the next one, too: the visitor is told by the hang-up.
+      // What this process lacks, it lacks for the next visitor, too; the hang-up tells this one.
       if (reason.code() == errc::out_of_memory) throw;
       base::log_warn("a visitor at the socket for shared segments was sent away: {}", reason.what());
     }
@@ -190,7 +190,7 @@ class meeting {
   std::size_t bytes_;
   std::vector<std::unique_ptr<peer>>& peers_;
   deadline deadline_;
-  base::machine_mark mark_;  // others look for it until the last fence
+  base::machine_mark mark_;  // other ranks look for it until the last fence
   invitation mine_;
   std::vector<invitation> theirs_;
   std::vector<bool> is_here_;

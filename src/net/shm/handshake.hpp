@@ -1,4 +1,4 @@
-// How ranks exchange their segments: as descriptors over Unix sockets that only they can use.
+// How ranks exchange their segments: as descriptors over Unix sockets that only ranks of the job can use.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace weft::net::shm {
 
-/// Attaches every peer that a segment can be shared with: ranks of this process by their own mapping, others by the
-/// descriptor that they send. A peer on another machine stays unattached. Collective.
+/// Attaches every peer on this machine: a rank of this process by its own mapping, another one by the descriptor that
+/// it sends. A peer on another machine stays unattached. Collective.
 ///
 /// **Returns** whether all ranks are on one machine: the same answer everywhere.
 /// **Blocking**: until all ranks have come, at most WEFT_BOOT_TIMEOUT_S. **Errors**: transport_failed naming the rank.

@@ -19,11 +19,11 @@ struct invitation {
   base::machine_mark::name_type machine;  // found by ranks that can reach this one's sockets
   secret process;                         // the same for ranks of one process
   secret segment;                         // names the segment in this process, and the socket
-  secret password;                        // what a visitor has to know
+  secret password;                        // which a visitor has to send
   base::processor_set processors;         // that the rank may run on
 };
 
-/// What a visitor says first, with its segment's descriptor; and what it is answered, with its host's.
+/// The first message of a visitor, with its segment's descriptor, and its host's answer, with the host's descriptor.
 struct greeting {
   secret password;
   std::uint32_t rank;

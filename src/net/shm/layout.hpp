@@ -1,4 +1,4 @@
-// Where things lie in a rank's segment. All ranks compute the same offsets from the same shape.
+// The offsets of everything in a rank's segment. All ranks compute the same offsets from the same shape.
 //
 // The segment is sparse: only pages that are used take memory, so room is laid out for every pair of devices.
 #pragma once
@@ -27,11 +27,11 @@ struct shape {
   friend bool operator==(const shape&, const shape&) = default;
 };
 
-// "WEFTSEG2": counted up with each change of what lies in a segment.
+// "WEFTSEG2": the digit is incremented with each change of the layout.
 inline constexpr std::uint64_t segment_magic = 0x3247'4553'5446'4557;
 inline constexpr std::size_t page_bytes = 4096;
 
-/// The first page of a segment. Written by its owner before anybody maps it, but for its last line.
+/// The first page of a segment. Its owner writes all before `live` before any peer maps it.
 struct segment_header {
   std::uint64_t magic;
   std::uint32_t rank;
@@ -39,11 +39,11 @@ struct segment_header {
   shm::shape shape;
   std::uint64_t probe_address;  // of eight bytes in the owner's own memory,
   std::uint64_t probe_value;    // which hold this
-  // A line that seldom changes. The owner's: bit d is set while device d takes messages.
+  // A line that seldom changes. Written by the owner: bit d is set while device d takes messages.
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> live;
-  // Its peers': how often one of them has opened a ring, so that a look for new ones is a look at one word.
+  // Written by peers: how often any of them has opened a ring, so that the owner reads one word to look for new rings.
   std::atomic<std::uint64_t> opened;
-  // The owner's to set, its peers' to clear.
+  // Set by the owner, cleared by its peers.
   alignas(detail::cache_line_bytes) sleep_words sleepers;
 };
 static_assert(sizeof(segment_header) <= page_bytes);
@@ -64,7 +64,7 @@ struct layout {
   [[nodiscard]] std::size_t connect(std::uint32_t device, std::uint32_t source) const noexcept {
     return connects + sizeof(std::uint64_t) * (std::size_t{device} * shape.ranks + source);
   }
-  /// The places in which rank `peer` returns the owner's packets.
+  /// The ring by which rank `peer` returns the owner's packets.
   [[nodiscard]] std::size_t return_ring(std::uint32_t peer) const noexcept {
     return returns + sizeof(return_ring::entry) * return_entries * peer;
   }

@@ -40,7 +40,7 @@ void peer::release(void* data, std::size_t /*bytes*/) noexcept {
 
 void peer::become_copy() noexcept {
   is_copy_ = true;
-  connection_ = base::descriptor{};  // an open copy would keep the end of this process from the peer
+  connection_ = base::descriptor{};  // a copy left open would hide the end of the parent from the peer
 }
 
 copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept {
@@ -50,7 +50,7 @@ copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) co
     return copy_result::done;
   }
   const copy_result answer = read_process(static_cast<pid_t>(process_id_), target, remote, bytes);
-  // Asked afterwards: where the peer still lives, it was the peer that had this number.
+  // Checked after the read: if the peer still lives, no other process had its number during the read.
   return has_hung_up() ? copy_result::peer_gone : answer;
 }
 
@@ -64,8 +64,7 @@ copy_result peer::write(const void* source, std::uint64_t remote, std::size_t by
   return write_process(static_cast<pid_t>(process_id_), source, remote, bytes);
 }
 
-// The kernel gives the number of a process that has died to another one, of whom nothing is to be read and in whom
-// nothing is to be written.
+// When a process has died, the kernel may give its number to another process, whose memory must not be read or written.
 bool peer::has_hung_up() const noexcept {
   pollfd entry{connection_.get(), 0, 0};
   return ::poll(&entry, 1, 0) > 0;

@@ -1,8 +1,8 @@
 // Another rank: its segment, its packets, its memory.
 //
 // Cost of giving a packet back: one fetch-and-add in this process and one store to a line of the peer's. Cost of a
-// copy by the kernel: the copy, and a look whether the peer lives (0.2 us beside the 1.4 us of 8 KiB, measured; to read
-// a random word of the peer's by the same call, which would say as much, costs 0.3 us).
+// copy by the kernel: the copy, and a check that the peer lives (0.2 us, and 1.4 us for 8 KiB, measured; to read a
+// random word of the peer's in the same call, which would also show that it lives, costs 0.3 us).
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@
 
 namespace weft::net::shm {
 
-/// **Threads**: every member may be called by any thread once `attach` is through.
+/// **Threads**: once `attach` has returned, any thread may call any member.
 class peer final : public detail::payload_owner, private base::not_inherited {
  public:
   peer(std::uint32_t self, std::uint32_t rank, const layout& where) noexcept
       : layout_{&where}, self_{self}, rank_{rank} {}
 
-  /// Sees the peer through its segment. `mapped` is empty for a rank of this process, whose own mapping is used.
+  /// Gives access to the peer's segment at `base`. `mapped` is empty for a rank of this process, whose own mapping is
+  /// used.
   /// **Errors**: transport_failed where the segment's header is not what all ranks agreed on.
   void attach(std::byte* base, segment mapped, base::descriptor connection, bool same_process,
               std::uint32_t process_id);
@@ -42,12 +43,12 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
     return *reinterpret_cast<ring_control*>(base_ + layout_->ring(device, self_, own_device));
   }
-  /// Tells the peer's device that there is a ring from our device to it. The ring must be all set.
+  /// Tells the peer's device that there is a ring from our device to it. The ring must be set up before.
   void connect(std::uint32_t device, std::uint32_t own_device) const noexcept {
     auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + layout_->connect(device, self_));
     // [shm.connect] release -> [shm.look]: the ring may be polled.
     word.fetch_or(std::uint64_t{1} << own_device, std::memory_order_release);
-    // [shm.opened] release -> [shm.news], [shm.seen]: the word above.
+    // [shm.opened] release -> [shm.news], [shm.seen]: carries `word`.
     header().opened.fetch_add(1, std::memory_order_release);
   }
 
@@ -66,14 +67,14 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   }
   /// How many packets this process has to give back.
   [[nodiscard]] std::uint32_t owed() const noexcept { return is_copy_ ? 0 : held(); }
-  // [shm.take] relaxed: the packet itself comes by the ring; see `held` for who looks.
+  // [shm.take] relaxed: the packet itself comes by the ring; `held` says who reads this.
   void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }
   void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// Gives one of the peer's packets back.
   void release(void* data, std::size_t bytes) noexcept override;
 
-  /// Copies from the peer's memory; `unavailable` where the kernel forbids it, which is found out once.
+  /// Copies from the peer's memory; `unavailable` if `probe` found that the kernel forbids it.
   [[nodiscard]] copy_result read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept;
   /// Copies to the peer's memory, which is allowed wherever reading is.
   [[nodiscard]] copy_result write(const void* source, std::uint64_t remote, std::size_t bytes) const noexcept;
@@ -95,7 +96,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   std::uint32_t process_id_ = 0;
   bool same_process_ = false;
   bool can_read_ = false;
-  bool is_copy_ = false;  // in a child of fork(): its parent has the packets
+  bool is_copy_ = false;  // in a child of fork(): the parent gives the packets back
   segment mapped_;
   base::descriptor connection_;  // its hang-up announces the peer's end
   base::processor_set processors_;

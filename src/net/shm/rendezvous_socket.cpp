@@ -44,8 +44,8 @@ void wait_for(int fd, short events, deadline until) {
   wait_for({&entry, 1}, until);
 }
 
-// All descriptors that came with a message: they are this process's now, wanted or not. What is due is one; the padding
-// behind it has room for a second.
+// All descriptors that came with a message: this process now owns them, wanted or not. One is expected; the padding
+// of the control buffer has room for a second.
 std::vector<base::descriptor> descriptors_of(msghdr& message) {
   std::vector<base::descriptor> out;
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {

@@ -1,4 +1,4 @@
-// Unix sockets in the abstract namespace, over which descriptors are handed to processes of the same user only.
+// Unix sockets in the abstract namespace, over which descriptors are sent to processes of the same user only.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,17 @@ namespace weft::net::shm {
 
 using deadline = base::clock::time_point;
 
-// All of them throw weft::error transport_failed with the system's reason, at the latest at the deadline; out_of_memory
-// where it is this process that lacks something.
+// All functions here throw weft::error transport_failed with the system's reason, at the latest at the deadline;
+// out_of_memory if this process lacks a resource.
 
 /// A socket that visitors connect to; its name disappears with it.
 [[nodiscard]] base::descriptor listen_at(const std::string& name, int visitors_max);
 [[nodiscard]] base::descriptor accept_at(const base::descriptor& listener, deadline until);
-/// Which of these have something to read, or have hung up; at least one has.
+/// The indices of the sockets that have something to read, or were hung up; at least one.
 [[nodiscard]] std::vector<std::size_t> wait_for_any(std::span<const int> sockets, deadline until);
 [[nodiscard]] base::descriptor connect_to(const std::string& name, deadline until);
 
-/// The process at the other end, as this one's process namespace numbers it. Refuses one of another user.
+/// The number, in this process's namespace, of the process at the other end. Refuses a process of another user.
 [[nodiscard]] std::uint32_t process_behind(const base::descriptor& socket);
 
 void send_bytes(const base::descriptor& socket, const void* bytes, std::size_t count, const base::descriptor& file,

@@ -2,11 +2,12 @@
 //
 // Progress: wait-free on both sides. Who calls what: `put` any thread of the peer, `take` one thread of the owner at a
 // time. Linearization: the store of the entry, and its emptying. A thread or process that stops in the middle of `put`
-// hides what was put after it, until it goes on or its death is noticed.
-// Reuse: there are more entries than packets, and only a packet that was lent can be put in. So among a position and
-// the `count` before it one packet was put in twice; in between the owner took it out, and with it everything that lay
-// before, this position's entry included. That packet's second putter has learnt of it with the packet, and later ones
-// with their position, by which the order is passed on. Positions are 32 bits and wrap; entries are a power of two.
+// hides the entries after its own, until it continues or its death is noticed.
+// Reuse: there are more entries than packets, and only a lent packet can be put in. So among a position and the `count`
+// positions before it, some packet was put in twice. Between the two the owner took that packet out, and everything
+// before it, also the old content of this position's entry. The thread that put the packet in again learnt of that by
+// getting the packet; later threads learn of it by their position. Positions are 32 bits and wrap; entries are a power
+// of two.
 // Layout: an entry is the packet's index + 1, zero is empty. Model test: tests/model/return_ring_test.cpp.
 #pragma once
 
@@ -36,7 +37,7 @@ struct basic_return_ring {
     // [return_ring.take] acquire <- [return_ring.put]: the peer has read the packet to the end.
     const std::uint32_t found = first.load(std::memory_order_acquire);
     if (found == 0) return 0;
-    // [return_ring.empty] relaxed: the next to put something here comes after it, see above.
+    // [return_ring.empty] relaxed: the next thread that puts something here comes after it ("Reuse" above).
     first.store(0, std::memory_order_relaxed);
     detail::atomics_support<Atomics>::confirm_read(&first, sizeof first);
     return found;

@@ -28,7 +28,7 @@ std::byte* map_shared(int fd, std::size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
-// Told in advance: the kernel answers a file beyond the limit by SIGXFSZ, which ends the process.
+// Checked in advance: the kernel answers a file beyond the limit by SIGXFSZ, which ends the process.
 void check_file_limit(std::size_t bytes) {
   rlimit file{};
   if (getrlimit(RLIMIT_FSIZE, &file) != 0 || file.rlim_cur == RLIM_INFINITY || bytes <= file.rlim_cur) return;

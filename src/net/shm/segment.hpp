@@ -20,11 +20,11 @@ class segment {
   }
   ~segment();
 
-  /// Makes a memfd of `bytes` zeroes, of which only what is touched takes memory. **Errors**: out_of_memory,
+  /// Makes a memfd of `bytes` zeroes, of which only the pages that are used take memory. **Errors**: out_of_memory,
   /// also where the limit on file sizes is lower (`ulimit -f`), before the kernel sends SIGXFSZ.
   [[nodiscard]] static std::pair<segment, base::descriptor> create(std::size_t bytes);
 
-  /// Maps a peer's. **Errors**: transport_failed where it is not of that size or its owner could still shrink it.
+  /// Maps a peer's segment. **Errors**: transport_failed if it has another size or its owner could still shrink it.
   [[nodiscard]] static segment map(const base::descriptor& file, std::size_t bytes);
 
   [[nodiscard]] std::byte* memory() const noexcept { return memory_; }

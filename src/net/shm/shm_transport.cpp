@@ -12,7 +12,7 @@
 namespace weft::net::shm {
 namespace {
 
-// As many device slots as asked for, but no more address space for rings than this, for all segments together.
+// Bounds the address space of the rings of all segments together; fewer device slots than asked for if necessary.
 constexpr std::size_t ring_space_max = std::size_t{1} << 41;
 
 shape shape_of(const transport_context& context) {
@@ -60,7 +60,7 @@ shm_transport::~shm_transport() { forget_segment(base()); }
 
 slot& shm_transport::begin(std::uint32_t index) {
   if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index);
-  // [device.open] release -> [device.live]: the slot is there, and messages that come are served sooner or later.
+  // [device.open] release -> [device.live]: the slot is made, and messages that come will be polled.
   header().live.fetch_or(std::uint64_t{1} << index, std::memory_order_release);
   return *slots_[index];
 }

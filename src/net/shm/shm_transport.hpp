@@ -59,7 +59,7 @@ class shm_transport final : public transport, public memory_sharing {
   void close(std::uint32_t index) noexcept override;
 
   // For endpoints.
-  /// Makes the slot where there is none yet; messages may come for it from now on.
+  /// Makes the slot if there is none yet; messages may come for it from now on.
   [[nodiscard]] slot& begin(std::uint32_t index);
   [[nodiscard]] slot& slot_at(std::uint32_t index) noexcept { return *slots_[index]; }
   [[nodiscard]] peer& peer_at(std::uint32_t rank) noexcept { return *peers_[rank]; }
@@ -70,10 +70,10 @@ class shm_transport final : public transport, public memory_sharing {
   [[nodiscard]] std::uint32_t foreign_packets_max() const noexcept { return foreign_packets_max_; }
   void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
 
-  /// Notes that `packet` is with `peer` from now on; only that peer can return it.
+  /// Notes that `peer` has `packet` from now on; only that peer can return it.
   void lend(std::uint32_t packet, std::uint32_t peer) noexcept {
-    // [shm.lend] release -> [shm.settle]: what was written into the packet. The peer passes this on as well, but that
-    // is neither to be relied on nor seen by a sanitizer of this process.
+    // [shm.lend] release -> [shm.settle]: what was written into the packet. The peer's return passes this on as well,
+    // but a faulty peer may not, and a sanitizer of this process does not see it.
     lent_to_[packet].store(peer + 1, std::memory_order_release);
   }
 
@@ -86,7 +86,7 @@ class shm_transport final : public transport, public memory_sharing {
   bool reaches_all_ = false;
   layout layout_;
   segment segment_;
-  std::uint64_t probe_word_;  // what peers read to find out whether they can
+  std::uint64_t probe_word_;  // peers read it to find out whether they can read this process
   std::vector<std::unique_ptr<peer>> peers_;
   std::array<std::unique_ptr<slot>, slots_max> slots_;
   packet_store* packets_ = nullptr;

@@ -6,7 +6,7 @@
 namespace weft::net::shm {
 namespace {
 
-// The `wanted`-th device among those whose bits are set, counted from 0.
+// The `wanted`-th device of all whose bits are set, counted from 0.
 std::uint32_t nth_live(std::uint64_t live, std::uint32_t wanted) noexcept {
   for (; wanted > 0; --wanted) live &= live - 1;
   return static_cast<std::uint32_t>(std::countr_zero(live));
@@ -31,12 +31,13 @@ slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const lay
 }
 
 outgoing* slot::find_ring(std::uint32_t to, std::uint32_t device) noexcept {
-  // Around the look and both stores: of two threads, who stores last has seen the newer devices.
+  // Held from the load of the live devices to both stores: of two threads, the one that stores last has read newer
+  // ones.
   const std::scoped_lock lock{making_};
   const std::uint64_t seen = routes_[to].live_devices();
-  // The peer wrote this: devices that there is no room for in its segment are not believed.
+  // The peer wrote this: devices that its segment has no room for are ignored.
   const std::uint64_t live = seen & (~std::uint64_t{0} >> (slots_max - layout_->shape.devices_max));
-  if (live == 0) return nullptr;  // the peer has only just begun, or is at its end
+  if (live == 0) return nullptr;  // the peer has no device yet, or no more
   std::uint32_t wanted = device == any_device ? index_ : device;
   if (wanted >= slots_max || (live >> wanted & 1) == 0) {
     wanted = nth_live(live, wanted % static_cast<std::uint32_t>(std::popcount(live)));
@@ -46,8 +47,8 @@ outgoing* slot::find_ring(std::uint32_t to, std::uint32_t device) noexcept {
     route& cached = routes_[to];
     // [shm.reroute_ring] release -> [shm.route_ring]: the ring is made.
     cached.ring.store(found, std::memory_order_release);
-    // [shm.reroute] release -> [shm.route]: after the ring, so that nobody takes an older one for these devices; and
-    // under the lock, so that no older one comes between.
+    // [shm.reroute] release -> [shm.route]: after the ring, so that no thread takes an older ring for these devices;
+    // and under the lock, so that no other thread stores an older ring in between.
     cached.live.store(seen, std::memory_order_release);
   }
   return found;

@@ -1,6 +1,7 @@
-// The shared-memory rings of one device slot: those it sends on, and those it receives on.
+// The shared-memory rings of one device slot: to send on, and to receive on.
 //
-// A slot outlives its device: ring positions must go on where they were, and messages under way must be received.
+// A slot outlives its device: the next device goes on at the same ring positions, and messages in the rings must be
+// received.
 #pragma once
 
 #include <array>
@@ -33,18 +34,18 @@ class slot {
   /// The known routes, by rank.
   [[nodiscard]] route* routes() noexcept { return routes_.data(); }
 
-  /// The ring to the device of `to` that a message naming `device` goes to, found anew. The first message to a device
-  /// makes the ring, which allocates; null if memory for that is not to be had, or the peer has no devices.
+  /// The ring for a message to rank `to` that names `device`, found from the peer's present devices. The first message
+  /// to a device makes the ring, which allocates. Null if there is no memory for it, or the peer has no devices.
   /// **Threads**: any.
   [[nodiscard]] outgoing* find_ring(std::uint32_t to, std::uint32_t device) noexcept;
 
   /// Rings that peers have opened to this slot. **Threads**: the one that polls.
   [[nodiscard]] std::deque<incoming>& sources() noexcept { return sources_; }
 
-  /// Looks for rings that peers have opened since the last look; true if there are any. **Threads**: the one that
-  /// polls.
+  /// Adds the rings that peers have opened since the last look to `sources`; true if there are any. **Threads**: the
+  /// one that polls.
   [[nodiscard]] bool look_for_sources() noexcept;
-  /// Whether there was no memory for one that the last look found: it is to be looked for again.
+  /// Whether there was no memory for a ring that the last look found: the next look has to find it again.
   [[nodiscard]] bool has_missed_some() const noexcept { return missed_; }
 
  private:

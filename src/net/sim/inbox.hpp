@@ -17,19 +17,20 @@ class inbox {
  public:
   inbox(const plan& how, std::uint64_t seed, std::uint32_t ranks, tally& faults);
 
-  /// Takes a message in, and decides how long it stays. False when enough of this peer's are here.
+  /// Takes a message, and decides how long it is held back. False if enough messages of its sender are held.
   [[nodiscard]] bool on_message(arrival message) noexcept;
 
   /// Messages that are held here whose payload has an owner.
   [[nodiscard]] std::int64_t payloads_held() const noexcept;
 
-  /// Keeps it for the sink of the next `deliver`.
+  /// Keeps the loss for the sink of the next `deliver`.
   void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
     lost_.push_back({peer, header, cause});
   }
 
-  /// Hands over what is due, in any order, at most `budget` messages. Each call brings all that is held nearer to
-  /// its time, so that nothing stays for ever. After `false` no more of that peer's in this call.
+  /// Delivers messages that are due, in any order, at most `budget`. Each call is one poll, which brings all held
+  /// messages nearer to their time, so that none stays for ever. After the sink refuses a message, no further message
+  /// of its sender is delivered in this call.
   template <class Sink>
   unsigned deliver(Sink& sink, unsigned budget) noexcept {
     begin_poll();
@@ -60,7 +61,7 @@ class inbox {
 
   struct held {
     arrival message;
-    std::uint64_t due = 0;     // the poll from which on it may go
+    std::uint64_t due = 0;     // the poll from which on it may be delivered
     std::uint64_t serial = 0;  // in the order of arrival
     std::array<std::byte, detail::inline_bytes_max> payload{};
   };
@@ -85,7 +86,7 @@ class inbox {
   std::vector<held> held_;
   std::vector<lost> lost_;
   std::vector<std::uint32_t> held_from_;  // by rank
-  std::vector<std::uint64_t> blocked_;    // by rank: the poll in which its message found no room
+  std::vector<std::uint64_t> blocked_;    // by rank: the last poll in which the sink refused its message
 };
 
 }  // namespace weft::net::sim

@@ -64,7 +64,7 @@ plan agree_on_plan(const transport_context& context, std::string_view key) {
   }
   std::memcpy(&out.seed, first.data(), sizeof out.seed);
   if (context.boot.rank() == 0) {
-    // A seed that nobody has written down must be seen even where nobody asked for it.
+    // A drawn seed is printed as a warning, so that a user who did not ask for it still sees it.
     static base::said_once said;
     base::log_once(said, settings.sim_seed != 0 ? base::log_level::info : base::log_level::warn,
                    "sim: a simulated network; WEFT_SIM_SEED={} replays it", out.seed);

@@ -28,7 +28,7 @@ struct plan {
   std::optional<chosen_failure> failure;
 };
 
-/// The plan of a job: its seed is rank 0's, so that all ranks tell the same one. Collective; `key` names the exchange.
+/// The plan of a job: all ranks use and report rank 0's seed. Collective; `key` names the exchange.
 [[nodiscard]] plan agree_on_plan(const transport_context& context, std::string_view key);
 
 /// Mixes the bits of `word` so that similar words have nothing in common (the finalizer of SplitMix64).

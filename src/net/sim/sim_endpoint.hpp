@@ -1,4 +1,4 @@
-// A device's side of a simulated network: an endpoint of the wrapped transport, and the faults in front of it.
+// A device's side of a simulated network: an endpoint of the wrapped transport, with faults added.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,7 @@ std::uint64_t number_of(std::string_view name) noexcept {
   return out;
 }
 
-// A key of the bootstrap; what stands behind the first word of a transport's name are details.
+// A key of the bootstrap; only the first word of a transport's name is used, the rest are details.
 std::string key_for(std::string_view name) { return fmt::format("sim-{}", name.substr(0, name.find(' '))); }
 
 }  // namespace
@@ -47,7 +47,7 @@ transport_counts sim_transport::counted() const noexcept {
 
 std::byte* sim_transport::shared_memory(std::uint32_t rank) noexcept {
   std::byte* const there = wrapped_->sharing()->shared_memory(rank);
-  // Decided for good, since memory does not come and go.
+  // The same answer in each call: memory that was mapped stays mapped.
   if (there == nullptr || rank == rank_ || mixed(seed_ + rank) % 100 >= plan_.deny_percent) return there;
   tally::count(tally_.unmapped);
   return nullptr;

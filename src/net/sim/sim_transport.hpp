@@ -19,8 +19,8 @@ struct slot {
   slot(const plan& how, std::uint64_t seed, std::uint32_t ranks, tally& faults)
       : posts{seed}, arrivals{how, ~seed, ranks, faults} {}
 
-  dice posts;                        // and copies
-  std::atomic<bool> refused{false};  // the last post was
+  dice posts;                        // of posts and direct copies
+  std::atomic<bool> refused{false};  // whether the last post was refused
   inbox arrivals;
 };
 
@@ -42,7 +42,7 @@ class sim_transport final : public transport, public memory_sharing {
   [[nodiscard]] transport_counts counted() const noexcept override;
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
 
-  // Of the transport below, where it shares memory.
+  // Forwarded to the wrapped transport, if it shares memory.
   [[nodiscard]] std::byte* packet_memory() noexcept override { return wrapped_->sharing()->packet_memory(); }
   unsigned reclaim_packets() noexcept override { return wrapped_->sharing()->reclaim_packets(); }
   [[nodiscard]] std::byte* shared_memory(std::uint32_t rank) noexcept override;
@@ -58,11 +58,11 @@ class sim_transport final : public transport, public memory_sharing {
   [[nodiscard]] transport& wrapped() noexcept { return *wrapped_; }
   [[nodiscard]] const plan& how() const noexcept { return plan_; }
   [[nodiscard]] tally& counts() noexcept { return tally_; }
-  /// Made by its first device; it stays.
+  /// Makes the slot for its first device; the slot outlives the device.
   [[nodiscard]] slot& slot_at(std::uint32_t index);
-  /// What the next direct copy is to answer; `done` where it is to be tried.
+  /// The fault that the next direct copy answers; `done`: none, try the copy.
   [[nodiscard]] copy_result next_copy(slot& from, bool write) noexcept;
-  /// What the next post is to answer; `ok` where it is to be tried.
+  /// The fault that the next post answers; `ok`: none, try the post.
   [[nodiscard]] post_result next_post(slot& from) noexcept;
 
  private:
