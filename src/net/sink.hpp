@@ -37,12 +37,12 @@ struct word_kind {
 ///   static constexpr std::array<word_kind, 2> word_kinds;
 ///   template <std::size_t Kind>  // an index into these
 ///   const void* take_word(std::uint32_t source, std::uint32_t id, const std::byte* tag_and_payload) noexcept;
-///   bool must_stop(const void* mark) noexcept;
-///   void on_stop(const void* mark) noexcept;
+///   bool must_follow_up(const void* mark) noexcept;
+///   void follow_up(const void* mark) noexcept;
 ///   void count_words(unsigned count) noexcept;
 /// `take_word` answers a mark, whose meaning only the sink knows. Null: nothing has happened, and the message goes to
-/// the other functions. If `must_stop(mark)` is true, the loop ends with `on_stop(mark)`. `count_words` gets the number
-/// of messages taken.
+/// the other functions. If `must_follow_up(mark)` is true, the loop ends with `follow_up(mark)`. `count_words` gets the
+/// number of messages taken.
 template <class Sink>
 concept takes_words = has_fast_take<Sink> && requires(Sink& sink) {
   Sink::word_kinds;
@@ -50,8 +50,8 @@ concept takes_words = has_fast_take<Sink> && requires(Sink& sink) {
 
 /// A sink that is told of each message that it had no room for.
 template <class Sink>
-concept notes_no_room = requires(Sink& sink) {
-  sink.note_no_room();
+concept hears_of_full_targets = requires(Sink& sink) {
+  sink.on_target_full();
 };
 
 /// A sink that is told of messages that will never arrive:

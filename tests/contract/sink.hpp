@@ -61,18 +61,18 @@ class sink {
     return take_word_of(word_kinds[Kind].kind, source, id, tag_and_payload);
   }
 
-  [[nodiscard]] bool must_stop(const void* signalled) noexcept {
+  [[nodiscard]] bool must_follow_up(const void* signalled) noexcept {
     EXPECT_EQ(signalled, signalled_) << "not what the last word has signalled";
     if (awaited_every == 0 || words % awaited_every != 0) return false;
     ++awaited;
     return true;
   }
-  void on_stop(const void* signalled) noexcept {
+  void follow_up(const void* signalled) noexcept {
     EXPECT_EQ(signalled, signalled_) << "not what the last word has signalled";
     ++woken;
   }
   void count_words(unsigned count) noexcept { words_told += count; }
-  void note_no_room() noexcept { ++refusals_noted; }
+  void on_target_full() noexcept { ++refusals_noted; }
   void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
     losses.push_back({peer, header, cause});
   }
@@ -182,7 +182,7 @@ class least_sink {
   explicit least_sink(sink& to) noexcept : to_{&to} {}
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
     const bool consumed = to_->on_message(message);
-    if (!consumed) to_->note_no_room();  // the transport can't
+    if (!consumed) to_->on_target_full();  // the transport can't
     return consumed;
   }
 
@@ -190,7 +190,9 @@ class least_sink {
   sink* to_;
 };
 
-static_assert(net::takes_words<sink> == base::has_fast_paths && net::notes_no_room<sink> && net::hears_of_losses<sink>);
-static_assert(!net::has_fast_take<least_sink> && !net::takes_words<least_sink> && !net::notes_no_room<least_sink>);
+static_assert(net::takes_words<sink> == base::has_fast_paths && net::hears_of_full_targets<sink> &&
+              net::hears_of_losses<sink>);
+static_assert(!net::has_fast_take<least_sink> && !net::takes_words<least_sink> &&
+              !net::hears_of_full_targets<least_sink>);
 
 }  // namespace weft::contract

@@ -58,7 +58,7 @@ class wild_peer {
         // relaxed: nobody makes progress meanwhile.
         const core::step at = each.next.load(std::memory_order_relaxed);
         if (at != core::step::wait_for_chunks && at != core::step::wait_for_sender) return;
-        if (each.target != nullptr) core::operation_state::take_back_signal(*each.target);
+        if (each.target != nullptr) core::operation_state::cancel_signal(*each.target);
         if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
         state_.put_back(each);
       });
@@ -72,17 +72,22 @@ class wild_peer {
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
       const auto& engine = *static_cast<core::engine_state*>(state_.engines().find_outside(each.key.engine()).object);
       if (engine.ordered->remove(each) != core::match_result::removed) return;
-      core::operation_state::take_back_signal(*each.target);
+      core::operation_state::cancel_signal(*each.target);
       state_.put_back(each);
     });
   }
 
-  /// Gives back the memory of all others that will never end, once nobody makes progress any more.
+  /// Gives back the memory of all others that will never end, once nobody makes progress any more. Their completion
+  /// objects are gone by then.
   void forget_memory() {
     state_.operations().arrivals().each([&](core::operation_state& each) {
       if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
       each.owner = nullptr;
     });
+    auto& all = state_.operations();
+    for (core::operation_pool* pool : {&all.posts(), &all.arrivals(), &all.receives(), &all.late_receives()}) {
+      pool->each([](core::operation_state& each) { each.target = nullptr; });
+    }
   }
 
  private:
@@ -113,7 +118,7 @@ class wild_peer {
     if (Bytes != bytes || Bytes == 0) return;
     std::array<std::byte, std::max<std::size_t>(Bytes, 1)> exact;
     std::memcpy(exact.data(), body, exact.size());
-    static_cast<void>(state_.default_state().inject(0, net::any_device, header, exact));
+    static_cast<void>(state_.default_state().try_send_body(0, net::any_device, header, exact));
   }
 
   void deliver_packet(const net::header& header, const std::byte* body, std::uint32_t bytes) {

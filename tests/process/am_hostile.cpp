@@ -130,7 +130,7 @@ class wild_rank {
     }
     inject_refused(wire::written, tickets, 31);
     inject_refused(wire::ready_to_receive, tickets, 25, 0, weft::default_matching_engine);
-    inject_refused(wire::take_back_ready, tickets, 8, 0, weft::default_matching_engine);
+    inject_refused(wire::withdraw_rtr, tickets, 8, 0, weft::default_matching_engine);
     inject_refused(wire::fin, tickets, 15);
     inject_refused(wire::rtr, tickets, 17);
     for (const wire kind :

@@ -6,6 +6,7 @@
 
 #include "base/assertion.hpp"
 #include "base/config.hpp"
+#include "core/protocol/advance.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
 
@@ -62,14 +63,17 @@ void device_state::adopt(device_state& gone) noexcept {
 }
 
 unsigned device_state::end_backlog() noexcept {
-  if (gate_.try_enter()) {
-    while (advance_backlog() != 0) {
-    }
-    gate_.leave();
+  unsigned unsent = 0;
+  const bool is_inside = gate_.try_enter();
+  for (operation_state* operation = backlog_.take_all(); operation != nullptr;) {
+    operation_state* const behind = operation->behind;
+    // [own] out of the backlog
+    const bool is_waited_for = is_answer(operation->next.load(std::memory_order_relaxed));
+    if (is_waited_for && (!is_inside || !advance(*this, *operation))) ++unsent;
+    operation = behind;
   }
-  unsigned count = 0;
-  for (const operation_state* each = backlog_.take_all(); each != nullptr; each = each->behind) ++count;
-  return count;
+  if (is_inside) gate_.leave();
+  return unsent;
 }
 
 void device_state::release(std::uint32_t index) noexcept {

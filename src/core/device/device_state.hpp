@@ -102,8 +102,8 @@ class device_state final {
   /// Looks for arrivals once more, for a thread that is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;
   /// Called by endpoints: there was no room for a message, which stays in its ring.
-  void note_no_room() noexcept {
-    had_no_room_ = true;
+  void on_target_full() noexcept {
+    was_full_ = true;
     counts_.refused();
   }
 
@@ -112,8 +112,8 @@ class device_state final {
 
   /// Sends a small message of the library's own.
   template <class Body>
-  [[nodiscard]] net::post_result inject(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                        const Body& body) noexcept {
+  [[nodiscard]] net::post_result try_send_body(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                               const Body& body) noexcept {
     static_assert(sizeof(Body) <= detail::inline_bytes_max);
     return endpoint_of_[peer]->try_send_inline(peer, device, header, &body, sizeof body);
   }
@@ -127,9 +127,9 @@ class device_state final {
                                                              const std::byte* tag_and_payload) noexcept {
     return Kind == 0 ? take_active_word(source, id, tag_and_payload) : take_sent_word(source, id, tag_and_payload);
   }
-  /// Whether a thread waits for the object that was signalled; then `on_stop` wakes it.
-  [[nodiscard]] bool must_stop(const void* signalled) const noexcept;
-  void on_stop(const void* signalled) noexcept;
+  /// Whether a thread waits for the object that was signalled; then `follow_up` wakes it.
+  [[nodiscard]] bool must_follow_up(const void* signalled) const noexcept;
+  void follow_up(const void* signalled) noexcept;
   void count_words(unsigned count) noexcept { counts_.took(std::uint64_t{count} * net::word_bytes); }
   [[nodiscard]] bool fast_take(std::uint32_t source, const net::header& header, const std::byte* payload,
                                std::uint32_t bytes, bool& consumed) noexcept;
@@ -144,8 +144,8 @@ class device_state final {
 
   /// Takes over the arrivals and the backlog of a destroyed device. Inside the gate.
   void adopt(device_state& gone) noexcept;
-  /// At the end of the runtime: does the steps of its backlog that can be done now, and drops the other operations.
-  /// Returns how many it dropped.
+  /// At the end of the runtime: sends the answers that peers wait for, and gives up all else that waits in the backlog.
+  /// Returns how many answers found no room.
   unsigned end_backlog() noexcept;
   /// Stops polling slot `index`, which is about to have a device again. Inside the gate.
   void release(std::uint32_t index) noexcept;
@@ -211,7 +211,7 @@ class device_state final {
   std::atomic<bool> choosing_{false};  // a thread is choosing another device to poll
   std::uint32_t random_;
   std::unique_ptr<attention> attention_;  // where the policy is adaptive
-  bool had_no_room_ = false;              // a message, since the last look before a sleep
+  bool was_full_ = false;                 // a message, since the last look before a sleep
   bool redelivering_ = false;
   backlog backlog_;
   hook_list hooks_{gate_};

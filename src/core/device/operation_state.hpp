@@ -45,6 +45,11 @@ enum class step : std::uint8_t {
   signal,           // either: signal the completion object
 };
 
+/// Whether all that is left to do is to send the message that completes the operation at the peer.
+[[nodiscard]] constexpr bool is_answer(step at) noexcept {
+  return at == step::send_fin || at == step::send_written || at == step::answer_atomic;
+}
+
 /// Which set an operation is from. Posts and arrivals have sets of their own, so that posts can't use up the operations
 /// that answer peers: else two ranks that have posted all they may to each other would wait for ever. Receives that are
 /// posted after their message has arrived have a set of their own, which waiting receives can't use up.
@@ -62,10 +67,10 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   operation opcode = operation::none;
   operation_set set = operation_set::posts;
   errc error = errc::none;
-  bool alone = false;        // receiver: the sender's help has failed
-  bool acknowledge = false;  // FIN completes it, also after packets
-  bool awaited = false;      // a flush waits for it
-  bool leaves = false;       // answers done once its first message is sent
+  bool copies_alone = false;    // receiver: the sender's help has failed
+  bool acknowledge = false;     // FIN completes it, also after packets
+  bool awaited = false;         // a flush waits for it
+  bool done_when_sent = false;  // answers done once its first message is sent
   std::uint32_t generation = 0;
   std::uint32_t peer = 0;
   std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
@@ -119,12 +124,12 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   static void begin_signal(completion& object) noexcept { object.count(object.begun_); }
   static void end_signal(completion& object) noexcept { object.count(object.ended_); }
   /// There was no room for a signal that has begun: it comes later.
-  static void put_off_signal(completion& object) noexcept {
+  static void defer_signal(completion& object) noexcept {
     promise_signal(object);  // first, so that it is missing at no moment
     end_signal(object);
   }
   /// The promised signal will not come.
-  static void take_back_signal(completion& object) noexcept {
+  static void cancel_signal(completion& object) noexcept {
     begin_signal(object);
     end_signal(object);
   }
@@ -140,7 +145,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     if (taken) {
       end_signal(object);
     } else {
-      put_off_signal(object);
+      defer_signal(object);
     }
     return taken;
   }
@@ -168,7 +173,7 @@ class operation_pool {
     if (out == nullptr) return nullptr;
     out->acknowledge = false;
     out->awaited = false;
-    out->leaves = false;
+    out->done_when_sent = false;
     out->source = {};
     out->into = {};
     out->message_bytes = 0;
@@ -194,7 +199,7 @@ class operation_pool {
   [[nodiscard]] [[gnu::always_inline]] operation_state& name(std::uint32_t index) noexcept {
     operation_state& out = operations_[index];
     out.error = errc::none;
-    out.alone = false;
+    out.copies_alone = false;
     // [operation.reset] relaxed: no other thread knows the operation yet.
     out.moved.store(0, std::memory_order_relaxed);
     // [operation.name] relaxed: a peer learns the ticket from a message that this precedes.

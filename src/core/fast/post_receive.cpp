@@ -29,8 +29,8 @@ namespace {
 }
 
 // Before this returns, the operation may be complete and in use for another receive.
-[[gnu::always_inline]] inline status insert(device_state& dev, operation_state& receive,
-                                            matching_table::half_done rest) noexcept {
+[[gnu::always_inline]] inline status match_or_insert(device_state& dev, operation_state& receive,
+                                                     matching_table::half_done rest) noexcept {
   completion& local = *receive.target;
   const std::uint64_t bytes = receive.into.bytes();
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
@@ -42,7 +42,7 @@ namespace {
       send_recv::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
       break;
     default:
-      operation_state::take_back_signal(local);
+      operation_state::cancel_signal(local);
       dev.own_receives().put(receive);
       return dev.counts().retried(status::retry(shortage::lock));
   }
@@ -67,13 +67,13 @@ namespace {
                                                                .allow_retry = true}));
   static_cast<void>(describe(dev, *receive, from, into, tag, context));
   receive->will_signal(local);
-  return insert(dev, *receive, {});
+  return match_or_insert(dev, *receive, {});
 }
 
 // Completes an insertion that `fast_insert` has left half done.
 [[gnu::noinline]] status end_receive_slow(device_state& dev, operation_state& receive,
                                           matching_table::half_done rest) noexcept {
-  return insert(dev, receive, rest);
+  return match_or_insert(dev, receive, rest);
 }
 
 // The common receive: into one buffer, from the default engine; it may answer retry. The caller has checked the

@@ -49,7 +49,7 @@ namespace fast {
   if (!pushed) [[unlikely]] {
     const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
     if (!queue->try_push_parts(head, tag, &data, 5)) {
-      operation_state::put_off_signal(object);
+      operation_state::defer_signal(object);
       return nullptr;
     }
   }

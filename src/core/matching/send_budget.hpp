@@ -23,13 +23,13 @@ class send_budget {
   // The sender's side.
 
   /// Whether `peer` wants an RTS instead of packets.
-  [[nodiscard]] bool wants_offers(std::uint32_t peer) const noexcept {
+  [[nodiscard]] bool must_send_rts(std::uint32_t peer) const noexcept {
     return heard_[peer].load(std::memory_order_relaxed) % 2 != 0;  // [hint] both protocols are right at any time
   }
 
   /// A notice of `peer` has arrived. Notices are numbered; odd means "send RTS", even means "send packets". A notice
   /// older than the last one is ignored.
-  void hear(std::uint32_t peer, std::uint32_t number) noexcept {
+  void on_notice(std::uint32_t peer, std::uint32_t number) noexcept {
     std::uint32_t known = heard_[peer].load(std::memory_order_relaxed);  // [hint]
     while (static_cast<std::int32_t>(number - known) > 0) {
       if (heard_[peer].compare_exchange_weak(known, number, std::memory_order_relaxed)) return;  // [hint]
@@ -43,7 +43,7 @@ class send_budget {
 
   /// The number of the notice to send to `source`; 0: none. Between the two bounds of waiting packets the last notice
   /// stays valid.
-  [[nodiscard]] std::uint32_t next_word(std::uint32_t source) const noexcept {
+  [[nodiscard]] std::uint32_t next_notice(std::uint32_t source) const noexcept {
     const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [hint]
     const std::uint32_t last = kept_[source].told.load(std::memory_order_relaxed);       // [hint]
     const bool asked = last % 2 != 0;
@@ -53,7 +53,7 @@ class send_budget {
   }
 
   /// Notice `number` has been sent to `source`.
-  void told(std::uint32_t source, std::uint32_t number) noexcept {
+  void note_sent(std::uint32_t source, std::uint32_t number) noexcept {
     std::uint32_t before = number - 1;
     // [budget.told] relaxed: if another thread has sent it too, the sender ignores the second.
     kept_[source].told.compare_exchange_strong(before, number, std::memory_order_relaxed);

@@ -27,8 +27,12 @@ packet_pool::~packet_pool() {
 }
 
 bool packet_pool::is_consistent() noexcept {
-  const std::unique_ptr<bool[]> seen{new (std::nothrow) bool[count_]()};
-  if (!seen) return true;
+  std::unique_ptr<bool[]> seen;
+  try {
+    seen = std::make_unique<bool[]>(count_);
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
   const auto is_new = [&](std::uint32_t packet) {
     return packet < fresh_.load(std::memory_order_relaxed) && !std::exchange(seen[packet], true);  // [own] at the end
   };

@@ -23,12 +23,12 @@ enum class wire : std::uint32_t {
   atomic,              // sequence: operation and size of the word; `atomic_body`
   atomic_result,       // `atomic_result_body`
   copy_invitation,     // `copy_invitation_body`: the receiver copies a long message, and its sender may help
-  wants_rts,           // sequence: the number of this notice, odd: send RTS instead of packets (send_budget.hpp)
+  budget_notice,       // sequence: the number of this notice, odd: send RTS instead of packets (send_budget.hpp)
   // Of receiver-first engines (receiver_first.cpp), where the receiver begins.
   ready_to_receive,  // RTR. id: the engine; sequence: its number there; tag; `ready_body`: a receive waits for its send
   last_chunk,        // as `chunk`, to such a receive: the message's last one
   written,           // FIN. `written_body`: the receive's buffer has been written, or will be by chunks, or an error
-  take_back_ready,   // id: the engine; `take_back_body`: the receive is cancelled, unless a send has matched it
+  withdraw_rtr,      // id: the engine; `withdraw_rtr_body`: the receive is cancelled, unless a send has matched it
 };
 
 [[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
@@ -115,7 +115,7 @@ struct written_body {
   std::uint64_t error;        // an errc
 };
 
-struct take_back_body {
+struct withdraw_rtr_body {
   std::uint64_t ticket;  // the receiver's operation
 };
 
@@ -123,6 +123,6 @@ static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 &
 static_assert(sizeof(fin_body) == 16 && sizeof(rtr_body) == 16 && sizeof(put_body) == 24);
 static_assert(sizeof(put_rts_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);
-static_assert(sizeof(ready_body) == 24 && sizeof(written_body) == 32 && sizeof(take_back_body) == 8);
+static_assert(sizeof(ready_body) == 24 && sizeof(written_body) == 32 && sizeof(withdraw_rtr_body) == 8);
 
 }  // namespace weft::core

@@ -8,6 +8,7 @@
 #include "core/device/device_state.hpp"
 #include "core/protocol/advance.hpp"
 #include "core/protocol/receive.hpp"
+#include "core/runtime/child_of_fork.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -32,6 +33,13 @@ bool device_state::progress() noexcept {
   counts_.moved(arrived, number);
   gate_.leave();
   return true;
+}
+
+// Another thread is inside the gate, or, in a child of fork(), the parent has the device.
+[[gnu::cold, gnu::noinline]] bool device_state::found_busy() noexcept {
+  if (gate_.is_closed()) refuse_to_child();
+  counts_.found_busy();
+  return false;
 }
 
 // A call that has work besides polling.
@@ -100,11 +108,11 @@ unsigned device_state::poll_all() noexcept {
 
 stillness device_state::look_before_sleep() noexcept {
   if (!gate_.try_enter()) return stillness::busy;
-  had_no_room_ = false;
+  was_full_ = false;
   const unsigned moved = poll_all();
   if (moved != 0) counts_.moved(moved);
   const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->kept().has_ready() || !hooks_.is_empty();
-  const bool has_refused = had_no_room_;
+  const bool has_refused = was_full_;
   gate_.leave();
   if (is_busy) return stillness::busy;
   return has_refused ? stillness::waiting : stillness::quiet;

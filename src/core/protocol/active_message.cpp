@@ -7,7 +7,7 @@
 
 namespace weft::core::active_message {
 
-bool on_message(device_state& dev, const net::arrival& message) noexcept {
+bool on_am(device_state& dev, const net::arrival& message) noexcept {
   const found_entry to = arrivals::find_entry(dev, message);
   if (to.state != lookup::found) {
     if (to.state == lookup::no_room) return false;

@@ -2,7 +2,7 @@
 
 namespace weft::core::arrivals {
 
-bool refuse(device_state& dev, const net::arrival& message) noexcept {
+bool reject(device_state& dev, const net::arrival& message) noexcept {
   dev.runtime().count_refused();
   give_back(message);
   return true;

@@ -32,7 +32,7 @@ namespace arrivals {
 [[nodiscard]] found_entry find_entry(device_state& dev, const net::arrival& message) noexcept;
 
 /// Counts an invalid message, and gives its packet back. Always true.
-[[nodiscard]] bool refuse(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool reject(device_state& dev, const net::arrival& message) noexcept;
 /// An operation to answer the sender with; null if none is free: then call `put_aside`.
 [[nodiscard]] operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept;
 /// Keeps the message until the resource that it lacks is free, so that messages behind it are delivered. False: there
@@ -49,7 +49,7 @@ template <class Body>
         dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
     if (found != nullptr) return found;
   }
-  static_cast<void>(refuse(dev, message));
+  static_cast<void>(reject(dev, message));
   return nullptr;
 }
 

@@ -84,16 +84,16 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
   rts_body body;  // only checked here; the steps that need it read it again
   if (is_rts ? !read_body(message, body)
              : message.owner != nullptr && message.bytes > dev.runtime().packets().packet_bytes()) {
-    return arrivals::refuse(dev, message);
+    return arrivals::reject(dev, message);
   }
   if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none))
-    return arrivals::refuse(dev, message);
+    return arrivals::reject(dev, message);
   const found_engine to = find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state != lookup::found) return refuse_send(dev, message, to.state);
   const bool consumed =
       to.engine->is_ordered() ? match_in_order(dev, *to.engine, message) : match_send(dev, *to.engine, message);
-  if (message.owner != nullptr || is_rts) tell_budget(dev, message.source);
+  if (message.owner != nullptr || is_rts) send_budget_notice(dev, message.source);
   return consumed;
 }
 
@@ -120,7 +120,7 @@ found_engine find_engine(device_state& dev, const net::arrival& message) noexcep
 
 bool match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
   if ((message.header.kind >> 8) != static_cast<std::uint32_t>(match_policy::rank_tag))
-    return arrivals::refuse(dev, message);
+    return arrivals::reject(dev, message);
   if (engine.receiver_first != (kind_of(message.header.kind) == wire::ready_to_receive)) [[unlikely]] {
     receiver_first::say_kinds_differ(dev, engine, message);
     return refuse_send(dev, message, lookup::withdrawn);
@@ -140,26 +140,26 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
     if (result == match_result::busy || result == match_result::refused) dev.runtime().unexpected_sends().put(*kept);
   }
   deliver_all(dev, released);
-  if (result == match_result::refused) return arrivals::refuse(dev, message);
+  if (result == match_result::refused) return arrivals::reject(dev, message);
   return result != match_result::busy;
 }
 
 // Tells the sender `source` when too many of its packets wait here, and again when few do. Where there is no room for
 // the notice, the next message, RTS or receive tries again: nobody waits for a notice, so it takes no operation. Two
 // threads may send the same notice; the sender ignores the second.
-void tell_budget(device_state& dev, std::uint32_t source) noexcept {
+void send_budget_notice(device_state& dev, std::uint32_t source) noexcept {
   send_budget& budget = dev.runtime().unexpected_sends().budget();
-  const std::uint32_t number = budget.next_word(source);
+  const std::uint32_t number = budget.next_notice(source);
   if (number == 0) return;
-  const net::header header{.kind = static_cast<std::uint32_t>(wire::wants_rts), .sequence = number};
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::budget_notice), .sequence = number};
   if (dev.endpoint_to(source).try_send_inline(source, net::any_device, header, nullptr, 0) == net::post_result::ok) {
-    budget.told(source, number);
+    budget.note_sent(source, number);
   }
 }
 
-bool on_wants_rts(device_state& dev, const net::arrival& message) noexcept {
-  if (message.owner != nullptr || message.bytes != 0) return arrivals::refuse(dev, message);
-  dev.runtime().unexpected_sends().budget().hear(message.source, message.header.sequence);
+bool on_budget_notice(device_state& dev, const net::arrival& message) noexcept {
+  if (message.owner != nullptr || message.bytes != 0) return arrivals::reject(dev, message);
+  dev.runtime().unexpected_sends().budget().on_notice(message.source, message.header.sequence);
   return true;
 }
 

@@ -8,7 +8,7 @@
 namespace weft::core::send_recv {
 
 [[nodiscard]] bool on_send(device_state& dev, const net::arrival& message) noexcept;
-[[nodiscard]] bool on_wants_rts(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool on_budget_notice(device_state& dev, const net::arrival& message) noexcept;
 
 /// The engine that `message` is for.
 [[nodiscard]] found_engine find_engine(device_state& dev, const net::arrival& message) noexcept;
@@ -22,6 +22,6 @@ void deliver_slow(device_state& dev, operation_state& receive, std::uint32_t sou
                   const std::byte* payload, std::uint32_t bytes) noexcept;
 
 /// Tells `source` whether it has to send RTS instead of packets, if that has changed (core/matching/send_budget.hpp).
-void tell_budget(device_state& dev, std::uint32_t source) noexcept;
+void send_budget_notice(device_state& dev, std::uint32_t source) noexcept;
 
 }  // namespace weft::core::send_recv

@@ -36,7 +36,7 @@ operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint3
 // False: no copy state is free, or the copy is not worth it; nothing has happened.
 bool begin(device_state& dev, operation_state& operation) noexcept {
   if (operation.bytes < shared_bytes_min || operation.bytes > copy_state::bytes_max || operation.into.is_list() ||
-      operation.alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
+      operation.copies_alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
     return false;
   }
   copy_states& states = dev.runtime().copy_states();
@@ -50,7 +50,7 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
   const copy_invitation_body body{operation.remote_ticket, reinterpret_cast<std::uint64_t>(operation.into.address()),
                                   operation.bytes, index, number};
   const net::header header{.kind = static_cast<std::uint32_t>(wire::copy_invitation)};
-  if (dev.inject(operation.peer, operation.device, header, body) != net::post_result::ok) {
+  if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
     states.close(copy);
     return false;
   }
@@ -76,14 +76,14 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
   }
   if (!copy.is_through(operation.bytes)) return false;
   const bool is_copied = copy.is_whole();
-  operation.alone = !is_copied && operation.error == errc::none;
+  operation.copies_alone = !is_copied && operation.error == errc::none;
   if (is_copied) {
     const std::uint64_t own = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
     dev.counts().went(own == operation.bytes ? path::copied : path::copied_by_both, operation.opcode, operation.bytes);
   }
   operation.copy = nullptr;
   dev.runtime().copy_states().close(copy);
-  if (!operation.alone) return rendezvous::send_fin(dev, operation);
+  if (!operation.copies_alone) return rendezvous::send_fin(dev, operation);
   operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: one of the two could not copy
   return false;
 }
@@ -91,11 +91,11 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 // The sender is invited to help. Its own operation waits for its answer meanwhile, so another operation does the steps.
 bool on_invitation(device_state& dev, const net::arrival& message) noexcept {
   copy_invitation_body body;
-  if (!read_body(message, body) || body.index >= copy_states::count) return arrivals::refuse(dev, message);
+  if (!read_body(message, body) || body.index >= copy_states::count) return arrivals::reject(dev, message);
   copy_state* const copy = dev.runtime().copy_states().at(message.source, body.index);
   bool is_wrong = false;
   const bool is_there = find_source(dev, body.ticket, message.source, body.bytes, is_wrong) != nullptr;
-  if (is_wrong) return arrivals::refuse(dev, message);
+  if (is_wrong) return arrivals::reject(dev, message);
   operation_state* const help = is_there && copy != nullptr ? dev.runtime().operations().arrivals().try_get() : nullptr;
   if (help == nullptr) return true;
   help->peer = message.source;

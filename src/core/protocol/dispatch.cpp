@@ -34,11 +34,11 @@ namespace weft::core {
   return pushed ? object : nullptr;
 }
 
-[[gnu::always_inline]] inline bool device_state::must_stop(const void* signalled) const noexcept {
+[[gnu::always_inline]] inline bool device_state::must_follow_up(const void* signalled) const noexcept {
   return runtime_->parking().is_awaited(static_cast<const completion*>(signalled));
 }
 
-void device_state::on_stop(const void* signalled) noexcept {
+void device_state::follow_up(const void* signalled) noexcept {
   runtime_->signalled(static_cast<const completion*>(signalled));
 }
 
@@ -70,7 +70,7 @@ void device_state::on_stop(const void* signalled) noexcept {
 
 bool device_state::dispatch(const net::arrival& message) noexcept {
   switch (kind_of(message.header.kind)) {
-    case wire::active_message: return active_message::on_message(*this, message);
+    case wire::active_message: return active_message::on_am(*this, message);
     case wire::rts: return rendezvous::on_rts(*this, message);
     case wire::fin: return rendezvous::on_fin(*this, message);
     case wire::rtr: return rendezvous::on_rtr(*this, message);
@@ -86,12 +86,12 @@ bool device_state::dispatch(const net::arrival& message) noexcept {
     case wire::get_signal: return one_sided::on_signal(*this, message);
     case wire::atomic: return one_sided::on_atomic(*this, message);
     case wire::atomic_result: return one_sided::on_atomic_result(*this, message);
-    case wire::wants_rts: return send_recv::on_wants_rts(*this, message);
+    case wire::budget_notice: return send_recv::on_budget_notice(*this, message);
     case wire::ready_to_receive: return receiver_first::on_ready(*this, message);
     case wire::written: return receiver_first::on_written(*this, message);
-    case wire::take_back_ready: return receiver_first::on_take_back(*this, message);
+    case wire::withdraw_rtr: return receiver_first::on_withdraw_rtr(*this, message);
   }
-  return arrivals::refuse(*this, message);
+  return arrivals::reject(*this, message);
 }
 
 // In this file, so that the endpoints' polls are compiled together with the handlers of messages.

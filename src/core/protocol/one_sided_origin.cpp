@@ -43,7 +43,7 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.context = request.context;
 }
 
-[[noreturn]] void refuse_region(const transfer_request& request) {
+[[noreturn]] void refuse_unreachable(const transfer_request& request) {
   throw error{
       errc::region_refused,
       fmt::format("{} of {} bytes at offset {} of a region of rank {}: the region has been withdrawn, or does not "
@@ -79,7 +79,7 @@ std::uint64_t put_bytes_max(device_state& dev) noexcept {
 status try_post_transfer(device_state& dev, const transfer_request& request) {
   const region_location location =
       dev.runtime().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
-  if (location.by == region_location::access::refused) refuse_region(request);
+  if (location.by == region_location::access::refused) refuse_unreachable(request);
   check_alignment(request, location);
   operation_state* const operation = dev.runtime().operations().posts().try_get();
   if (operation == nullptr) {
@@ -91,27 +91,27 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
   // If the post answers done with its first message, the buffer is free, and only a flush still waits for the
   // operation.
-  const bool may_leave = request.allow_done && !request.delivered && request.opcode != operation::get &&
-                         request.into.bytes() == 0 && request.bytes <= put_bytes_max(dev);
-  operation->leaves = may_leave;
+  const bool done_when_sent = request.allow_done && !request.delivered && request.opcode != operation::get &&
+                              request.into.bytes() == 0 && request.bytes <= put_bytes_max(dev);
+  operation->done_when_sent = done_when_sent;
   shortage reason = shortage::ring;
   switch (begin_transfer(dev, *operation, reason)) {
     case attempt::finished:
       if (!request.allow_done || operation->error != errc::none) break;
-      operation_state::take_back_signal(*request.local);
+      operation_state::cancel_signal(*request.local);
       dev.runtime().put_back(*operation);
       return status::done();
-    case attempt::waiting: return may_leave ? status::done() : status::posted(ticket);
+    case attempt::waiting: return done_when_sent ? status::done() : status::posted(ticket);
     case attempt::stuck:
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [own]
-        operation->leaves = false;
+        operation->done_when_sent = false;
         if (request.opcode != operation::get)
           dev.runtime().await(*operation);  // a flush also waits for a copy by this rank
         dev.defer(*operation);
         return status::posted(ticket);
       }
       dev.runtime().forget(*operation);
-      operation_state::take_back_signal(*request.local);
+      operation_state::cancel_signal(*request.local);
       dev.runtime().put_back(*operation);
       return status::retry(reason);
   }
@@ -202,7 +202,8 @@ attempt notify(device_state& dev, operation_state& operation) noexcept {
   const wire kind = operation.opcode == operation::put ? wire::put_signal : wire::get_signal;
   const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = operation.id, .tag = operation.tag};
   const signal_body body{operation.region, operation.region_offset, operation.bytes};
-  if (dev.inject(operation.peer, operation.device, header, body) == net::post_result::ok) return attempt::finished;
+  if (dev.try_send_body(operation.peer, operation.device, header, body) == net::post_result::ok)
+    return attempt::finished;
   operation.next.store(step::notify, std::memory_order_relaxed);  // [own]
   return attempt::stuck;
 }
@@ -226,18 +227,18 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
   const put_rts_body rts{operation.region, operation.region_offset, operation.bytes, ticket};
   const std::uint64_t bytes = operation.bytes;
-  const bool leaves = operation.leaves;
+  const bool is_done_when_sent = operation.done_when_sent;
   completion* const local = operation.target;
   net::post_result result = net::post_result::full;
   if (rides && packet == packet_pool::none) {
     reason = shortage::packets;
   } else {
-    if (leaves) operation.target = nullptr;
+    if (is_done_when_sent) operation.target = nullptr;
     if (!is_get) dev.runtime().await(operation);
     operation.reach(is_get ? step::wait_for_chunks : step::wait_for_answer);
     if (is_atomic) {
       header.kind = static_cast<std::uint32_t>(wire::atomic);
-      result = dev.inject(peer, device, header, atomic);
+      result = dev.try_send_body(peer, device, header, atomic);
     } else if (rides) {
       header.kind = static_cast<std::uint32_t>(wire::put);
       result = dev.endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
@@ -248,12 +249,12 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
       }
     } else {
       header.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
-      result = dev.inject(peer, device, header, rts);
+      result = dev.try_send_body(peer, device, header, rts);
     }
     reason = shortage_of(result);
   }
   if (result == net::post_result::ok) {
-    if (leaves) operation_state::take_back_signal(*local);
+    if (is_done_when_sent) operation_state::cancel_signal(*local);
     return attempt::waiting;
   }
   operation.target = local;

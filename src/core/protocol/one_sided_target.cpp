@@ -18,8 +18,8 @@ namespace weft::core::one_sided {
 namespace {
 
 // The record of a signal: the bytes of this rank's region, the origin, and its tag.
-completion_record record_of(operation opcode, const net::arrival& message, std::byte* data,
-                            std::uint64_t bytes) noexcept {
+completion_record record_with(operation opcode, const net::arrival& message, std::byte* data,
+                              std::uint64_t bytes) noexcept {
   return complete::record_of(opcode, message.source, message.header.tag,
                              {data, data != nullptr ? bytes : 0, nullptr, nullptr, bytes});
 }
@@ -61,7 +61,7 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
 
 bool on_signal(device_state& dev, const net::arrival& message) noexcept {
   signal_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   const found_entry to = arrivals::find_entry(dev, message);
   if (to.state != lookup::found) {
     if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
@@ -71,13 +71,13 @@ bool on_signal(device_state& dev, const net::arrival& message) noexcept {
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
   return complete::try_signal(
       dev, *to.entry->target,
-      record_of(is_put ? operation::put_signal : operation::get_signal, message, data, body.bytes));
+      record_with(is_put ? operation::put_signal : operation::get_signal, message, data, body.bytes));
 }
 
 bool on_put(device_state& dev, const net::arrival& message) noexcept {
   put_body body;
   // A transport may deliver a payload of up to 40 bytes without a packet.
-  if (!read_head(message, body)) return arrivals::refuse(dev, message);
+  if (!read_head(message, body)) return arrivals::reject(dev, message);
   const std::uint64_t bytes = message.bytes - sizeof body;
   found_entry to{lookup::withdrawn, nullptr};
   if (message.header.id != no_signal) {
@@ -97,7 +97,7 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
   } else {
     if (bytes != 0) std::memcpy(data, message.payload + sizeof body, bytes);
     if (to.state == lookup::found) {
-      if (!complete::try_signal(dev, *to.entry->target, record_of(operation::put_signal, message, data, bytes))) {
+      if (!complete::try_signal(dev, *to.entry->target, record_with(operation::put_signal, message, data, bytes))) {
         dev.runtime().put_back(*answer);
         return false;  // delivered again, and the same bytes are written again, before the signal is given
       }
@@ -111,7 +111,7 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_put_rts(device_state& dev, const net::arrival& message) noexcept {
   put_rts_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   bool consumed = true;
   operation_state* const receiver = begin_region(dev, message, body, operation::put_signal, consumed);
   if (receiver == nullptr) return consumed;
@@ -122,7 +122,7 @@ bool on_put_rts(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_get(device_state& dev, const net::arrival& message) noexcept {
   put_rts_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   bool consumed = true;
   operation_state* const sender = begin_region(dev, message, body, operation::get_signal, consumed);
   if (sender == nullptr) return consumed;
@@ -133,7 +133,7 @@ bool on_get(device_state& dev, const net::arrival& message) noexcept {
 bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
   atomic_body body;
   const std::uint32_t code = message.header.sequence;
-  if (!read_body(message, body) || !is_atomic_code(code)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body) || !is_atomic_code(code)) return arrivals::reject(dev, message);
   operation_state* const answer = arrivals::get_operation(dev, message);
   if (answer == nullptr) return arrivals::put_aside(dev, message);
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, code >> 8);
@@ -151,7 +151,7 @@ bool answer_atomic(device_state& dev, operation_state& operation) noexcept {
   const net::header header{.kind = static_cast<std::uint32_t>(wire::atomic_result)};
   const atomic_result_body body{operation.remote_ticket, operation.operand,
                                 static_cast<std::uint64_t>(operation.error)};
-  if (dev.inject(operation.peer, operation.device, header, body) != net::post_result::ok) return false;
+  if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) return false;
   dev.runtime().put_back(operation);
   return true;
 }

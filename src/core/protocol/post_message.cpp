@@ -45,7 +45,7 @@ bool is_eager(device_state& dev, const message_request& request) noexcept {
   const std::uint64_t bytes = request.bytes.bytes();
   if (request.delivered || bytes > dev.runtime().packets().packet_bytes()) return false;
   return bytes <= detail::inline_bytes_max || request.eager != wire::send ||
-         !dev.runtime().unexpected_sends().budget().wants_offers(request.peer);
+         !dev.runtime().unexpected_sends().budget().must_send_rts(request.peer);
 }
 
 status post_rts(device_state& dev, const message_request& request) noexcept {
@@ -59,9 +59,9 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
                       request.delivered};
   net::header header = header_of(request.rts, request);
   header.note = operation_pool::note_of(ticket);
-  const net::post_result result = dev.inject(request.peer, request.device, header, body);
+  const net::post_result result = dev.try_send_body(request.peer, request.device, header, body);
   if (result == net::post_result::ok) return status::posted(ticket);
-  operation_state::take_back_signal(*request.local);
+  operation_state::cancel_signal(*request.local);
   dev.runtime().put_back(*operation);
   return status::retry(shortage_of(result));
 }
@@ -106,7 +106,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
         dev.runtime().put_back(*operation);
       } else {
         describe(*operation, request, request.eager);
-        operation_state::take_back_signal(*request.local);  // promised twice now
+        operation_state::cancel_signal(*request.local);  // promised twice now
         dev.defer(*operation, step::signal);
       }
       return status::posted(ticket);
@@ -248,7 +248,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint32_t device = operation.device;
   header.note = operation_pool::note_of(ticket);
   operation.reach(step::wait_for_answer);  // from here on another thread may continue it
-  if (dev.inject(peer, device, header, body) == net::post_result::ok) return true;
+  if (dev.try_send_body(peer, device, header, body) == net::post_result::ok) return true;
   operation.reach(step::post);
   return false;
 }

@@ -57,7 +57,7 @@ status try_post_receive(device_state& dev, const receive_request& request) {
     dev.defer(*receive, step::match);
     return status::posted(ticket);
   }
-  operation_state::take_back_signal(*request.local);
+  operation_state::cancel_signal(*request.local);
   dev.runtime().put_back(*receive);
   return status::retry(shortage::lock);
 }
@@ -93,7 +93,7 @@ match_result remove_posted(device_state& dev, std::uint64_t ticket, operation_st
 void drop_unexpected(device_state& dev, unexpected_message& done) noexcept {
   const std::uint32_t source = done.arrival.source;
   dev.runtime().unexpected_sends().put(done);
-  tell_budget(dev, source);
+  send_budget_notice(dev, source);
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_
   const std::uint32_t source = with.arrival.source;
   deliver(dev, receive, with.arrival);
   dev.runtime().unexpected_sends().put(with);
-  if (has_packet) tell_budget(dev, source);
+  if (has_packet) send_budget_notice(dev, source);
 }
 
 cancel_result cancel(device_state& dev, std::uint64_t ticket) noexcept {

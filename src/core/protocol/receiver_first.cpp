@@ -51,7 +51,7 @@ net::post_result inject_ready(device_state& dev, operation_state& receive) noexc
                            .note = operation_pool::note_of(ticket),
                            .tag = receive.tag};
   const ready_body body{reinterpret_cast<std::uint64_t>(receive.into.address()), receive.bytes, ticket};
-  return dev.inject(receive.peer, receive.device, header, body);
+  return dev.try_send_body(receive.peer, receive.device, header, body);
 }
 
 // Packets come in any order. The message's end counts the unused bytes of the buffer, plus one. So the count reaches
@@ -101,7 +101,7 @@ status begin_write(device_state& dev, operation_state& send, unexpected_message&
   if (may_be_done) send.target = nullptr;
   if (advance(dev, send)) {
     if (!may_be_done) return status::posted(ticket);
-    operation_state::take_back_signal(local);
+    operation_state::cancel_signal(local);
     return status::done();
   }
   send.target = &local;
@@ -138,7 +138,7 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
   receive.announced_to.store(request.peer, std::memory_order_relaxed);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
   const auto give_back = [&] {
-    operation_state::take_back_signal(local);
+    operation_state::cancel_signal(local);
     dev.runtime().put_back(receive);
   };
   const auto post = [&](std::uint32_t number) {
@@ -175,7 +175,7 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
   operation_state* const receive =
       dev.runtime().operations().receives().find(message.header.tag, message.source, step::wait_for_sender);
   if (receive == nullptr || (message.bytes == 0 && !is_last) || !is_within(offset, message.bytes, receive->bytes)) {
-    return arrivals::refuse(dev, message);
+    return arrivals::reject(dev, message);
   }
   std::uint64_t written = message.bytes;
   receive->into.copy_from(message.payload, offset, message.bytes);
@@ -190,11 +190,11 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
 
 bool on_written(device_state& dev, const net::arrival& message) noexcept {
   written_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   operation_state* const receive =
       dev.runtime().operations().receives().find(body.ticket, message.source, step::wait_for_sender);
   const errc error = arrivals::error_of(body.error);
-  if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrivals::refuse(dev, message);
+  if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrivals::reject(dev, message);
   if (error == errc::none && body.acknowledge != 0) {
     receive->acknowledge = true;
     receive->remote_ticket = body.acknowledge;
@@ -203,7 +203,7 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
     return true;
   }
   if (dev.runtime().operations().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
-    return arrivals::refuse(dev, message);
+    return arrivals::reject(dev, message);
   receive->error = error;
   receive->message_bytes = body.bytes;
   receive->bytes = error == errc::none ? body.bytes : 0;
@@ -224,9 +224,9 @@ match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
   // [receive.ask] relaxed <- [receive.announced]: a guess, like the engine.
   const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
-  const net::header header{.kind = static_cast<std::uint32_t>(wire::take_back_ready), .id = engine.id};
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::withdraw_rtr), .id = engine.id};
   static_cast<void>(
-      dev.inject(sender, net::any_device, header, take_back_body{ticket}));  // no room: the user asks again
+      dev.try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}));  // no room: the user asks again
   return match_result::busy;
 }
 
@@ -247,7 +247,7 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
     if (allow_retry || tries == number_tries_max) break;
     waiting.pause();
   }
-  operation_state::take_back_signal(local);
+  operation_state::cancel_signal(local);
   dev.runtime().put_back(send);
   if (!allow_retry) throw_backlog_full(operation::send, peer, dev.runtime().operations().posts().count());
   return status::retry(shortage::lock);
@@ -283,7 +283,7 @@ bool send_written(device_state& dev, operation_state& send) noexcept {
     const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::written),
                              .note = sends_packets ? operation_pool::note_of(ticket) : 0};
-    if (dev.inject(send.peer, send.device, header, body) != net::post_result::ok) {
+    if (dev.try_send_body(send.peer, send.device, header, body) != net::post_result::ok) {
       send.reach(step::send_written);
       return false;
     }
@@ -294,7 +294,7 @@ bool send_written(device_state& dev, operation_state& send) noexcept {
 
 bool on_ready(device_state& dev, const net::arrival& message) noexcept {
   ready_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   const found_engine to = send_recv::find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state == lookup::kept) return true;
@@ -319,13 +319,13 @@ void say_kinds_differ(device_state& dev, engine_state& engine, const net::arriva
                  is_here ? message.source : dev.runtime().rank());
 }
 
-bool on_take_back(device_state& dev, const net::arrival& message) noexcept {
-  take_back_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept {
+  withdraw_rtr_body body;
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   const detail::id_entry found = dev.runtime().engines().find(message.header.id);
   if (found.state != detail::presence::present) return true;  // the receiver has got an error, or asks again
   engine_state& engine = *static_cast<engine_state*>(found.object);
-  if (!engine.receiver_first) return arrivals::refuse(dev, message);
+  if (!engine.receiver_first) return arrivals::reject(dev, message);
   const match_key of_source = make_match_key(engine.id, match_policy::rank_only, message.source, 0);
   ordered_message* ready = nullptr;
   const match_result result = engine.ordered->take_meant(

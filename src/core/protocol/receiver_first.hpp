@@ -27,7 +27,7 @@ void meet_ready(device_state& dev, operation_state& send, const ready_body& with
 /// Steps: send the bytes, and the message that follows them.
 [[nodiscard]] bool write(device_state& dev, operation_state& send) noexcept;
 [[nodiscard]] bool send_written(device_state& dev, operation_state& send) noexcept;
-[[nodiscard]] bool on_take_back(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept;
 /// Answers an RTR that no send will match here with the error `why`.
 void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept;
 

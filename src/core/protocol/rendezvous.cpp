@@ -56,7 +56,7 @@ bool wait_for_memory(device_state& dev, operation_state& operation, remote_entry
 
 bool on_rts(device_state& dev, const net::arrival& message) noexcept {
   rts_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   const found_entry to = arrivals::find_entry(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state == lookup::kept) return true;
@@ -88,14 +88,14 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_fin(device_state& dev, const net::arrival& message) noexcept {
   fin_body body;
-  if (!read_body(message, body)) return arrivals::refuse(dev, message);
+  if (!read_body(message, body)) return arrivals::reject(dev, message);
   operation_state* operation =
       dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
   // A refused get ends before its first packet.
   if (operation == nullptr && body.error != 0) {
     operation = dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_chunks);
   }
-  if (operation == nullptr) return arrivals::refuse(dev, message);
+  if (operation == nullptr) return arrivals::reject(dev, message);
   operation->error = arrivals::error_of(body.error);
   complete::signal_or_defer(dev, *operation);
   return true;
@@ -105,7 +105,7 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
   rtr_body body;
   operation_state* const operation = arrivals::answered(dev, message, body);
   if (operation == nullptr) return true;
-  if (!has_bytes_to_send(*operation)) return arrivals::refuse(dev, message);
+  if (!has_bytes_to_send(*operation)) return arrivals::reject(dev, message);
   operation->remote_ticket = body.receiver_ticket;
   dev.defer(*operation, step::stream);
   return true;
@@ -118,7 +118,7 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   if (operation == nullptr) return receiver_first::on_written_chunk(dev, message, offset);
   if (kind_of(message.header.kind) != wire::chunk || message.bytes == 0 ||
       !is_within(offset, message.bytes, operation->bytes)) {
-    return arrivals::refuse(dev, message);
+    return arrivals::reject(dev, message);
   }
   operation->into.copy_from(message.payload, offset, message.bytes);
   const std::uint32_t bytes = message.bytes;
@@ -186,7 +186,7 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   operation.reach(step::wait_for_chunks);  // from here on another thread may continue it
-  if (dev.inject(peer, device, header, body) == net::post_result::ok) return true;
+  if (dev.try_send_body(peer, device, header, body) == net::post_result::ok) return true;
   operation.reach(step::send_rtr);
   return false;
 }
@@ -222,7 +222,7 @@ bool send_fin(device_state& dev, operation_state& operation) noexcept {
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
     const fin_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::fin)};
-    if (dev.inject(operation.peer, operation.device, header, body) != net::post_result::ok) {
+    if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
       operation.reach(step::send_fin);
       return false;
     }

@@ -1,16 +1,19 @@
 // A device in a child of fork() does nothing any more. Its rings, connections and messages belong to the parent.
+#include "core/runtime/child_of_fork.hpp"
+
 #include "base/misuse.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
-namespace {
 
-[[noreturn]] void refuse_to_child() noexcept {
+void refuse_to_child() noexcept {
   base::misuse(
       "a child of fork() uses a device of its parent, which has it still: make what communicates after fork(), or let "
       "the child call exec");
 }
+
+namespace {
 
 // The endpoint of a device in the child: it refuses posts.
 class parents_endpoint final : public device_state::endpoint {
@@ -44,12 +47,6 @@ void device_state::inheritance::become_copy() noexcept {
   of_->gate_.close_for_ever();
   for (endpoint*& each : of_->endpoint_of_) each = &of_the_parent;
   for (const net::route*& each : of_->routes_) each = nullptr;
-}
-
-[[gnu::cold]] bool device_state::found_busy() noexcept {
-  if (gate_.is_closed()) refuse_to_child();
-  counts_.found_busy();
-  return false;
 }
 
 }  // namespace weft::core

@@ -13,12 +13,12 @@ namespace weft::core {
 namespace {
 
 void end_backlog(device_state& standard) noexcept {
-  const unsigned left = standard.end_backlog();
-  if (left == 0 || standard.gate().is_closed()) return;
+  const unsigned unsent = standard.end_backlog();
+  if (unsent == 0 || standard.gate().is_closed()) return;
   base::log_warn(
-      "the runtime ends, and operations still have a message to send ({} of them), which peers may wait for: call "
-      "barrier() or flush() first",
-      left);
+      "the runtime ends, and there is no room for answers that peers wait for ({} of them): call barrier() before the "
+      "end",
+      unsent);
 }
 
 }  // namespace

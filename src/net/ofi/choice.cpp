@@ -27,8 +27,8 @@ bool pass(fabric_endpoint& from, fabric_endpoint& to, clock::time_point until) {
   bool sent = false;
   while (clock::now() < until) {
     if (!sent && from.try_get_buffer() != nullptr) sent = from.send(0, probe_bytes);
-    from.progress();
-    to.progress();
+    from.poll_completions();
+    to.poll_completions();
     if (to.arrived().empty()) continue;
     for (const fabric_endpoint::received& each : to.arrived()) to.give_back(each.buffer);
     to.arrived().clear();

@@ -132,7 +132,7 @@ void fabric_endpoint::know(std::span<const std::string> addresses) {
 }
 
 std::byte* fabric_endpoint::try_get_buffer() noexcept {
-  if (free_.empty()) progress();
+  if (free_.empty()) poll_completions();
   return free_.empty() ? nullptr : at(free_.back());
 }
 
@@ -142,7 +142,7 @@ bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const net::hea
   const auto status =
       fi_send(endpoint_.get(), at(made.index), bytes, descriptor_, peers_[peer], static_cast<void*>(&made.context));
   if (status == -FI_EAGAIN) {
-    progress();
+    poll_completions();
     return false;
   }
   if (status != 0) {
@@ -159,7 +159,7 @@ bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const net::hea
   return true;
 }
 
-void fabric_endpoint::progress() noexcept {
+void fabric_endpoint::poll_completions() noexcept {
   take_released();
   if (!unposted_.empty()) post_receives();
   std::array<fi_cq_msg_entry, 16> entries;

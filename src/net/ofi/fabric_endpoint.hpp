@@ -61,7 +61,7 @@ class fabric_endpoint final : private detail::payload_owner {
   [[nodiscard]] bool send(std::uint32_t peer, std::size_t bytes, const net::header& header = {}) noexcept;
 
   /// Reads completions and lets the provider make progress.
-  void progress() noexcept;
+  void poll_completions() noexcept;
 
   /// Messages that have arrived and were not taken out yet.
   [[nodiscard]] std::vector<received>& arrived() noexcept { return arrived_; }

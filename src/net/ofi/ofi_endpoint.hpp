@@ -122,7 +122,7 @@ class ofi_endpoint final : public endpoint<Sink> {
       common.count_lent(-1);
     }
     mine.refused_in[header.source] = mine.polls;
-    if constexpr (notes_no_room<Sink>) sink.note_no_room();
+    if constexpr (hears_of_full_targets<Sink>) sink.on_target_full();
     return outcome::refused;
   }
 

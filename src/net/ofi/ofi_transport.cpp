@@ -77,7 +77,7 @@ ofi_transport::~ofi_transport() {
     for (const device_slot& each : slots_) {
       if (!each.sender) continue;
       each.sender->losses().clear();  // there is nobody to tell
-      each.sender->progress();
+      each.sender->poll_completions();
     }
     std::this_thread::yield();
   }
@@ -238,13 +238,13 @@ void ofi_transport::progress(std::uint32_t index) noexcept {
   };
   // Messages arrive at the fabric endpoint of device 0; that of another device needs progress only for its sends.
   if (index != 0 && own.lock.try_enter()) {
-    if (own.is_due()) own.progress();
+    if (own.is_due()) own.poll_completions();
     take_losses(own);
     own.lock.leave();
   }
   fabric_endpoint& common = receiver();
   if (!common.lock.try_enter()) return;
-  common.progress();
+  common.poll_completions();
   sort();
   take_losses(common);
   mine.held.insert(mine.held.end(), mine.sorted.begin(), mine.sorted.end());

@@ -90,7 +90,7 @@ class self_endpoint final : public endpoint<Sink> {
       }
       if (!sink.on_message(message)) {
         if (message.owner != nullptr) owner_->packets().count_lent(-1);
-        if constexpr (notes_no_room<Sink>) sink.note_no_room();
+        if constexpr (hears_of_full_targets<Sink>) sink.on_target_full();
         break;
       }
       ring.receiver.advance();

@@ -67,8 +67,8 @@ class shm_endpoint final : public endpoint<Sink> {
   [[nodiscard]] unsigned poll_from(incoming* const* ring, Sink& sink, unsigned left, unsigned budget,
                                    unsigned moved) noexcept;
   [[nodiscard]] unsigned end_words(Sink& sink, unsigned budget, unsigned moved) noexcept;
-  [[nodiscard]] unsigned poll_stopped(incoming* const* ring, Sink& sink, unsigned budget, unsigned moved,
-                                      const void* mark) noexcept;
+  [[nodiscard]] unsigned follow_up_and_poll(incoming* const* ring, Sink& sink, unsigned budget, unsigned moved,
+                                            const void* mark) noexcept;
   [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
   [[nodiscard]] static bool fast_deliver(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
   [[nodiscard]] bool deliver(incoming& from, cell_info info, Sink& sink) noexcept;
@@ -99,8 +99,8 @@ template <std::size_t Kind>
       from.receiver.advance();
       --left;
       ++moved;
-      if (sink.must_stop(mark)) [[unlikely]]
-        return poll_stopped(ring, sink, budget, moved, mark);
+      if (sink.must_follow_up(mark)) [[unlikely]]
+        return follow_up_and_poll(ring, sink, budget, moved, mark);
       if (left == 0 || !from.receiver.has_cell(info)) {
         do {
           if (++ring == end_of_rings()) return end_words(sink, budget, moved);
@@ -124,10 +124,10 @@ template <class Sink>
 }
 
 template <class Sink>
-[[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::poll_stopped(incoming* const* ring, Sink& sink,
-                                                                       unsigned budget, unsigned moved,
-                                                                       const void* mark) noexcept {
-  if constexpr (takes_words<Sink>) sink.on_stop(mark);
+[[gnu::noinline, gnu::cold]] unsigned shm_endpoint<Sink>::follow_up_and_poll(incoming* const* ring, Sink& sink,
+                                                                             unsigned budget, unsigned moved,
+                                                                             const void* mark) noexcept {
+  if constexpr (takes_words<Sink>) sink.follow_up(mark);
   return poll_from(ring, sink, budget, budget, moved);
 }
 
@@ -149,7 +149,7 @@ template <class Sink>
       bool consumed;
       if (!fast_deliver(from, info, sink, consumed)) consumed = deliver(from, info, sink);
       if (!consumed) {
-        if constexpr (notes_no_room<Sink>) sink.note_no_room();
+        if constexpr (hears_of_full_targets<Sink>) sink.on_target_full();
         break;
       }
       from.receiver.advance();

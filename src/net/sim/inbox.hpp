@@ -48,7 +48,7 @@ class inbox {
         remove(*next);
         ++moved;
       } else {
-        if constexpr (notes_no_room<Sink>) sink.note_no_room();
+        if constexpr (hears_of_full_targets<Sink>) sink.on_target_full();
         block(out.source);
       }
     }

@@ -315,9 +315,9 @@ TEST(wild_peer, numbers_its_receives_as_they_can_not_be_and_takes_back_those_of_
     } else {
       rt.barrier();
       wild_messages wild{rt};
-      EXPECT_TRUE(wild.is_refused(core::wire::take_back_ready, 4, core::take_back_body{1}));
+      EXPECT_TRUE(wild.is_refused(core::wire::withdraw_rtr, 4, core::withdraw_rtr_body{1}));
       for (const std::uint64_t ticket : test::boundary_words) {
-        EXPECT_FALSE(wild.is_refused(core::wire::take_back_ready, 3, core::take_back_body{ticket}));
+        EXPECT_FALSE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{ticket}));
       }
       const core::ready_body body{0, 8, 1};
       EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, ~std::uint32_t{0}));  // was here before
