@@ -59,10 +59,13 @@ def check(root, files=None):
     findings = file_checks.readmes(root, files) + file_checks.contract(root, files)
     labels = {}
     known = {"/".join(file.split("/")[i:]) for file in files for i in range(file.count("/") + 1)}
-    for file in files:
-        if not file.endswith((".cpp", ".hpp", ".py")):
+    texts = {file: (root / file).read_text() for file in files if file.endswith((".cpp", ".hpp", ".py", ".md"))}
+    names = {"weft"}.union(*(file_checks.identifiers(texts[file]) for file in texts if file.endswith(("pp", ".py"))))
+    for file, text in texts.items():
+        if not file.endswith(".py"):
+            findings += file_checks.qualified_names(file, text, names)
+        if file.endswith(".md"):
             continue
-        text = (root / file).read_text()
         findings += file_checks.lengths(file, text)
         if file.endswith(".py"):
             continue

@@ -47,6 +47,17 @@ class Mentions(Checks):
         self.assertEqual(self.findings(src__base__a_hpp="// As in base/b.hpp and b.hpp.\n", src__base__b_hpp=""), [])
         self.assert_one("src/base/a.hpp:2: there is no c.hpp", src__base__a_hpp="\n// As in c.hpp.\n")
 
+    def test_a_name_that_a_comment_or_a_page_mentions_is_there(self):
+        code = "namespace weft::core { struct a { void b(); }; }\n"
+        self.assertEqual(self.findings(src__base__a_hpp=code + "// `a::b`, `weft::core::a`, `std::vector`, c::d.\n"), [])
+        self.assert_one("src/base/a.hpp:2: there is no a::c: nothing is called c",
+                        src__base__a_hpp=code + "// As `a::c` does; auto c.\n")
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "page.md").write_text("See `weft::gone`.\n")
+            self.assertEqual([str(each) for each in tidy.check(root, ["page.md"])],
+                             ["page.md:1: there is no weft::gone: nothing is called gone"])
+
     def test_the_contract_is_short(self):
         line = "int a;\n"
         self.assertEqual(self.findings(src__net__sink_hpp=180 * line + "// a comment\n"), [])

@@ -49,6 +49,30 @@ def mentions(file, text, known):
     return findings
 
 
+QUALIFIED = re.compile(r"`((?:[A-Za-z_]\w*::)+~?[A-Za-z_]\w*)")
+# Of other projects.
+FOREIGN = ("std", "matching_policy_t", "boost", "lci", "tbb", "libcuckoo", "moodycamel", "testing", "fmt")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+def identifiers(text):
+    """All that C++ code names, comments and texts left out."""
+    return set(IDENTIFIER.findall(re.sub(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"', " ", text)))
+
+
+def qualified_names(file, text, known):
+    """A name like `a::b` that a page or a comment mentions is one of our code; `known`: its identifiers."""
+    findings = []
+    for number, line in enumerate(text.splitlines(), 1):
+        said = line if file.endswith(".md") else line.partition("//")[2]
+        for name in QUALIFIED.findall(said):
+            parts = name.replace("~", "").split("::")
+            missing = [part for part in parts if part not in known]
+            if parts[0] not in FOREIGN and missing:
+                findings.append(Finding(file, number, f"there is no {name}: nothing is called {missing[0]}"))
+    return findings
+
+
 CONTRACT = [f"src/net/{name}.hpp" for name in ("message", "sink", "packet_store", "endpoint", "transport")]
 CONTRACT_LINES_MAX = 180
 

@@ -101,7 +101,8 @@ class device_state final {
 
   /// Looks for arrivals once more, for a thread that is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;
-  /// Called by endpoints: there was no room for a message, which stays in its ring.
+  /// Called by endpoints: the target of a message, such as a full completion object, has no room for it. The message
+  /// stays in its ring, which the endpoint leaves for the rest of this poll.
   void on_target_full() noexcept {
     was_full_ = true;
     counts_.refused();

@@ -84,8 +84,9 @@ class fabric_endpoint final : private detail::payload_owner {
   [[nodiscard]] std::vector<loss>& losses() noexcept { return losses_; }
 
   [[nodiscard]] bool is_sending() const noexcept { return free_.size() != sends_; }
-  /// Whether an endpoint where nothing arrives needs `progress` in this poll: in every poll while it sends, else in
-  /// every 16th, because a provider may report a message as sent that it still keeps, as the socket had no room.
+  /// Whether an endpoint where nothing arrives needs `poll_completions` in this poll: in every poll while it sends,
+  /// else in every 16th, because a provider may report a message as sent that it still keeps, as the socket had no
+  /// room.
   [[nodiscard]] bool is_due() noexcept { return is_sending() || ++quiet_polls_ % quiet_polls_max == 0; }
 
   // Threads: any.
