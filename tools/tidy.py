@@ -56,7 +56,7 @@ CODE = ("include/", "src/", "programs/", "apps/", "perf/", "examples/", "tests/"
 def check(root, files=None):
     """Everything but the format."""
     files = project_files(root) if files is None else files
-    findings = file_checks.readmes(root, files) + file_checks.contract(root, files)
+    findings = file_checks.readmes(root, files) + file_checks.contract(root, files) + layers.unreached(root, files)
     labels = {}
     known = {"/".join(file.split("/")[i:]) for file in files for i in range(file.count("/") + 1)}
     texts = {file: (root / file).read_text() for file in files if file.endswith((".cpp", ".hpp", ".py", ".md"))}

@@ -110,7 +110,7 @@ class device {
     // The compiler mostly knows the options here, and removes the test and the options.
     if (detail::goes_inline(bytes, options)) [[likely]]
       return detail::fast_post_am(*state_, {peer, options.device}, to, bytes, options.tag);
-    return post_any_am(peer, to, bytes, local, detail::copy_of(options));
+    return post_am_slow(peer, to, bytes, local, detail::copy_of(options));
   }
   /// Sends a list of buffers as one active message; a long one travels in packets. **Buffer**: the list and its
   /// buffers, as for one buffer.
@@ -148,7 +148,7 @@ class device {
         detail::goes_inline(bytes, options) && &local.runtime() == runtime_) [[likely]] {
       return detail::fast_post_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
     }
-    return post_any_send(peer, bytes, local, detail::copy_of(options));
+    return post_send_slow(peer, bytes, local, detail::copy_of(options));
   }
   /// Sends a list of buffers as one message; a long one travels in packets. **Buffer**: the list and its buffers, as
   /// for one buffer.
@@ -173,7 +173,7 @@ class device {
         !options.any_tag && &local.runtime() == runtime_) [[likely]] {
       return detail::fast_post_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
     }
-    return post_any_recv(peer, buffer, local, detail::copy_of(options));
+    return post_recv_slow(peer, buffer, local, detail::copy_of(options));
   }
   /// Receives one message into a list of buffers, filled one after the other. **Buffer**: the list and its buffers, as
   /// for one buffer.
@@ -211,7 +211,7 @@ class device {
         detail::fast_put(*state_, peer, bytes, to)) [[likely]] {
       return status::done();
     }
-    return post_any_put(peer, bytes, to, local, detail::copy_of(options));
+    return post_put_slow(peer, bytes, to, local, detail::copy_of(options));
   }
   /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
   status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
@@ -229,7 +229,7 @@ class device {
         detail::fast_get(*state_, peer, buffer, from)) [[likely]] {
       return status::done();
     }
-    return post_any_get(peer, buffer, from, local, detail::copy_of(options));
+    return post_get_slow(peer, buffer, from, local, detail::copy_of(options));
   }
 
   /// Combines a word of a region of rank `peer` with `operand`, atomically with respect to all remote atomics on that
@@ -350,14 +350,15 @@ class device {
   friend class run_loop;
 
   // For posts of which `goes_inline` is false, and for wrong calls.
-  status post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
-                     const post_am_options& options);
-  status post_any_send(std::uint32_t peer, const_buffer_ref bytes, completion& local, const post_send_options& options);
-  status post_any_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options);
-  status post_any_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
-                      const post_put_options& options);
-  status post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
-                      const post_get_options& options);
+  status post_am_slow(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
+                      const post_am_options& options);
+  status post_send_slow(std::uint32_t peer, const_buffer_ref bytes, completion& local,
+                        const post_send_options& options);
+  status post_recv_slow(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options);
+  status post_put_slow(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
+                       const post_put_options& options);
+  status post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
+                       const post_get_options& options);
 
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);

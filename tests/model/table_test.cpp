@@ -4,16 +4,16 @@
 #include <cstdint>
 #include <iostream>
 
+#include "base/id_table.hpp"
 #include "model/atomics.hpp"
 #include "model/planting.hpp"
-#include "weft/detail/id_table.hpp"
 
 namespace {
 
 using namespace weft::model;
-using weft::detail::presence;
+using weft::base::presence;
 
-using table = weft::detail::id_table<model_atomics>;
+using table = weft::base::id_table<model_atomics>;
 
 // A number that is read before and after another thread writes it, as `table` alone orders it.
 struct ordered_by_table {
@@ -101,7 +101,7 @@ void ids_are_withdrawn() {
       },
       [&] { check(shared.insert(7, &object), "a new id is refused"); },
       [&] {
-        const weft::detail::id_entry seen = shared.look_up(5);
+        const weft::base::id_entry seen = shared.look_up(5);
         check(seen.state != presence::unknown, "an id is forgotten");
         check((seen.object == &object) == (seen.state == presence::present), "an object without its id");
         if (seen.state == presence::withdrawn) check(reason.read() == 1, "withdrawn before its time");
@@ -130,7 +130,7 @@ void ids_leave_the_table() {
       },
       [&] {
         for (const std::uint32_t id : {9u, 13u}) {
-          const weft::detail::id_entry seen = shared.look_up(id);
+          const weft::base::id_entry seen = shared.look_up(id);
           check(seen.state != presence::unknown, "an id is forgotten");
           check(shared.try_find(id) == nullptr || seen.state == presence::present, "a withdrawn id is back");
           if (seen.state == presence::withdrawn) check(reason.read() == 1, "withdrawn before its time");

@@ -160,6 +160,13 @@ class Layers(Checks):
         self.assertEqual(self.findings(src__test__a_cpp='#include "net/shm/a.hpp"\n#include "core/a.hpp"\n'), [])
         self.assert_one("only tests may use", src__core__api__a_cpp='#include "weft/test/local_job.hpp"\n')
 
+    def test_a_header_that_no_user_reaches_is_found(self):
+        reached = {"include__weft__a_hpp": "#include <weft/detail/b.hpp>\n",
+                   "include__weft__detail__b_hpp": '#include "weft/detail/c.hpp"\n'}
+        self.assertEqual(self.findings(**reached, include__weft__detail__c_hpp=""), [])
+        self.assert_one("include/weft/detail/d.hpp:1: no public header includes it",
+                        **reached, include__weft__detail__c_hpp="", include__weft__detail__d_hpp="")
+
     def test_going_up_by_dots_is_found(self):
         self.assert_one("not through '../'", src__core__api__a_cpp='#include "../base/a.hpp"\n')
 
@@ -353,7 +360,9 @@ class Docs(Checks):
     def test_only_public_headers_are_read(self):
         for file in ("include__weft__detail__a_hpp", "include__weft__test__a_hpp", "src__base__a_hpp"):
             with self.subTest(file):
-                self.assertEqual(self.findings(**{file: self.header("int look();")}), [])
+                user = "#include <weft/detail/a.hpp>\n"
+                found = self.findings(include__weft__b_hpp=user, **{file: self.header("int look();")})
+                self.assertEqual(found, [])
 
 
 class Files(Checks):

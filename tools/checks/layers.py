@@ -53,6 +53,20 @@ def layering(file, text):
     return findings
 
 
+def unreached(root, files):
+    """Each public header for inlined code is one that a user's program reaches; what only src/ needs lies there."""
+    includes = {}
+    for file in files:
+        if file.startswith("include/weft/") and file.endswith(".hpp"):
+            lines = (root / file).read_text().splitlines()
+            includes[file] = {"include/" + found.group(2) for found in map(INCLUDE.match, lines) if found}
+    reached = [file for file in includes if file.count("/") == 2]
+    for file in reached:
+        reached += [to for to in includes.get(file, ()) if to in includes and to not in reached]
+    return [Finding(file, 1, "no public header includes it: what only src/ needs lies in src/")
+            for file in includes if file.startswith("include/weft/detail/") and file not in reached]
+
+
 def _layer_problem(file, parts, target):
     layer = parts[1]
     if layer not in LAYERS:

@@ -38,8 +38,8 @@ void check_buffer(const char* call, std::uint32_t peer, std::uint32_t size, cons
 
 /// The engine that a call names.
 [[nodiscard]] inline engine_state& checked_engine(runtime_state& state, const char* call, std::uint32_t id) {
-  const detail::id_entry found = state.engines().find_outside(id);
-  if (found.state != detail::presence::present) [[unlikely]]
+  const base::id_entry found = state.engines().find_outside(id);
+  if (found.state != base::presence::present) [[unlikely]]
     refuse_engine(call, state.rank(), id);
   return *static_cast<engine_state*>(found.object);
 }

@@ -36,8 +36,8 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
 
 }  // namespace
 
-status device::post_any_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
-                            const post_put_options& options) {
+status device::post_put_slow(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
+                             const post_put_options& options) {
   runtime_->state_->check_object("post_put", local);
   return post_put_of(*state_, *runtime_->state_, peer, bytes, to, local, options);
 }
@@ -48,8 +48,8 @@ status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remot
   return post_put_of(*state_, *runtime_->state_, peer, source_payload{bytes}, to, local, options);
 }
 
-status device::post_any_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
-                            const post_get_options& options) {
+status device::post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
+                             const post_get_options& options) {
   runtime_->state_->check_object("post_get", local);
   const target_payload into{buffer};
   core::check_buffer("post_get", peer, state_->rank_count(), into);

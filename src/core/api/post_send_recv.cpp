@@ -85,8 +85,8 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
 
 }  // namespace
 
-status device::post_any_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
-                             const post_send_options& options) {
+status device::post_send_slow(std::uint32_t peer, const_buffer_ref bytes, completion& local,
+                              const post_send_options& options) {
   return post_send_of(*state_, *runtime_->state_, peer, bytes, local, options);
 }
 
@@ -101,8 +101,8 @@ status core::post_receive_checked(device_state& dev, std::uint32_t peer, const t
   return post_recv_of(dev, dev.runtime(), peer, into, local, options);
 }
 
-status device::post_any_recv(std::uint32_t peer, buffer_ref buffer, completion& local,
-                             const post_recv_options& options) {
+status device::post_recv_slow(std::uint32_t peer, buffer_ref buffer, completion& local,
+                              const post_recv_options& options) {
   return core::post_receive_checked(*state_, peer, buffer, local, options);
 }
 

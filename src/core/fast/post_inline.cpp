@@ -88,8 +88,8 @@ status detail::fast_post_am(core::device_state& through, message_target to, remo
   return post_am_slow(through, to, at, bytes, tag);
 }
 
-status device::post_any_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
-                           const post_am_options& options) {
+status device::post_am_slow(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
+                            const post_am_options& options) {
   if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
     refuse_post(*state_, peer, to, bytes.bytes());
   return core::posting::post_active_message(*state_, peer, to.id, bytes, local, options);

@@ -59,9 +59,9 @@ void kept_messages::say_full(const net::arrival& message) noexcept {
       bytes_max_, message.bytes, message.source, message.header.id);
 }
 
-kept_messages::answer kept_messages::keep(const net::arrival& message, const detail::id_table<>& known) noexcept {
+kept_messages::answer kept_messages::keep(const net::arrival& message, const base::id_table<>& known) noexcept {
   const std::scoped_lock lock{mutex_};
-  if (known.state(message.header.id) != detail::presence::unknown) return answer::registered_now;
+  if (known.state(message.header.id) != base::presence::unknown) return answer::registered_now;
   if (!copy(message, waiting_)) return answer::no_room;
   kept_.fetch_add(1, std::memory_order_relaxed);  // [stat]
   return answer::kept;

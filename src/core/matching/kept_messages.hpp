@@ -12,10 +12,10 @@
 #include <memory>
 #include <mutex>
 
+#include "base/id_table.hpp"
 #include "base/log.hpp"
 #include "core/matching/ordered_matching.hpp"
 #include "net/transport.hpp"
-#include "weft/detail/id_table.hpp"
 
 namespace weft::core {
 
@@ -28,7 +28,7 @@ class kept_messages {
   enum class answer : std::uint8_t { kept, no_room, registered_now };
 
   /// Copies `message`, unless its id is in `known` by now. The payload stays the transport's.
-  [[nodiscard]] answer keep(const net::arrival& message, const detail::id_table<>& known) noexcept;
+  [[nodiscard]] answer keep(const net::arrival& message, const base::id_table<>& known) noexcept;
 
   /// Copies `message`, for which a resource was short, to deliver it later; false if there is no room. So it does not
   /// delay the messages behind it from the same peer: one of them may free that resource.

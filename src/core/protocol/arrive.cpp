@@ -10,9 +10,9 @@ bool reject(device_state& dev, const net::arrival& message) noexcept {
 
 found_entry find_entry(device_state& dev, const net::arrival& message) noexcept {
   for (;;) {
-    const detail::id_entry found = dev.runtime().registrations().ids().look_up(message.header.id);
-    if (found.state == detail::presence::present) return {lookup::found, static_cast<remote_entry*>(found.object)};
-    if (found.state == detail::presence::withdrawn) return {lookup::withdrawn, nullptr};
+    const base::id_entry found = dev.runtime().registrations().ids().look_up(message.header.id);
+    if (found.state == base::presence::present) return {lookup::found, static_cast<remote_entry*>(found.object)};
+    if (found.state == base::presence::withdrawn) return {lookup::withdrawn, nullptr};
     switch (dev.runtime().kept().keep(message, dev.runtime().registrations().ids())) {
       case kept_messages::answer::kept: return {lookup::kept, nullptr};
       case kept_messages::answer::no_room: return {lookup::no_room, nullptr};

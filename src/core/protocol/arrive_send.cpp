@@ -100,9 +100,9 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
 // If the engine is not made yet, the message is kept until it is.
 found_engine find_engine(device_state& dev, const net::arrival& message) noexcept {
   for (;;) {
-    const detail::id_entry found = dev.runtime().engines().find(message.header.id);
-    if (found.state == detail::presence::present) return {lookup::found, static_cast<engine_state*>(found.object)};
-    if (found.state == detail::presence::withdrawn) return {lookup::withdrawn, nullptr};
+    const base::id_entry found = dev.runtime().engines().find(message.header.id);
+    if (found.state == base::presence::present) return {lookup::found, static_cast<engine_state*>(found.object)};
+    if (found.state == base::presence::withdrawn) return {lookup::withdrawn, nullptr};
     switch (dev.runtime().kept().keep(message, dev.runtime().engines().ids())) {
       case kept_messages::answer::kept: return {lookup::kept, nullptr};
       case kept_messages::answer::no_room: return {lookup::no_room, nullptr};

@@ -322,8 +322,8 @@ void say_kinds_differ(device_state& dev, engine_state& engine, const net::arriva
 bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept {
   withdraw_rtr_body body;
   if (!read_body(message, body)) return arrivals::reject(dev, message);
-  const detail::id_entry found = dev.runtime().engines().find(message.header.id);
-  if (found.state != detail::presence::present) return true;  // the receiver has got an error, or asks again
+  const base::id_entry found = dev.runtime().engines().find(message.header.id);
+  if (found.state != base::presence::present) return true;  // the receiver has got an error, or asks again
   engine_state& engine = *static_cast<engine_state*>(found.object);
   if (!engine.receiver_first) return arrivals::reject(dev, message);
   const match_key of_source = make_match_key(engine.id, match_policy::rank_only, message.source, 0);

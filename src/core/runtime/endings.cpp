@@ -37,7 +37,7 @@ bool pending_polls::have_ended() noexcept {
   return inside_ == 0;
 }
 
-end_of_name::end_of_name(runtime_state& of, detail::id_table<>::outdated old_names) noexcept
+end_of_name::end_of_name(runtime_state& of, base::id_table<>::outdated old_names) noexcept
     : of_{&of}, old_names_{std::move(old_names)}, polls_{of} {}
 
 end_of_name::~end_of_name() {

@@ -7,10 +7,10 @@
 #include <array>
 #include <cstdint>
 
+#include "base/id_table.hpp"
 #include "core/device/ending.hpp"
 #include "net/transport.hpp"
 #include "weft/completion.hpp"
-#include "weft/detail/id_table.hpp"
 
 namespace weft::core {
 
@@ -36,7 +36,7 @@ class pending_polls {
 /// progress(), or are brief readers (brief_readers).
 class end_of_name : public ending {
  protected:
-  end_of_name(runtime_state& of, detail::id_table<>::outdated old_names) noexcept;
+  end_of_name(runtime_state& of, base::id_table<>::outdated old_names) noexcept;
   ~end_of_name() override;
   /// Whether no call of progress() can find the object any more. Threads outside of such calls may still look for
   /// engines.
@@ -45,7 +45,7 @@ class end_of_name : public ending {
   runtime_state* const of_;
 
  private:
-  detail::id_table<>::outdated old_names_;  // kept until no thread can be reading them
+  base::id_table<>::outdated old_names_;  // kept until no thread can be reading them
   pending_polls polls_;
 };
 

@@ -31,7 +31,7 @@ engine_state& engines::make(const matching_engine_options& options, std::uint32_
                                                   taken_because(ids_, id), rank)};
 }
 
-detail::id_table<>::outdated engines::withdraw(std::uint32_t id) noexcept {
+base::id_table<>::outdated engines::withdraw(std::uint32_t id) noexcept {
   const std::scoped_lock lock{mutex_};
   ids_.withdraw(id);
   return ids_.compact();

@@ -9,9 +9,9 @@
 #include <map>
 #include <mutex>
 
+#include "base/id_table.hpp"
 #include "core/matching/engine_state.hpp"
 #include "core/runtime/brief_readers.hpp"
-#include "weft/detail/id_table.hpp"
 #include "weft/matching_engine.hpp"
 
 namespace weft::core {
@@ -26,26 +26,26 @@ class engines {
                                    std::uint32_t rank_count);
   /// A poll that begins from now on does not find the id; call `remove` when all polls that began before have ended.
   /// Returns the old table of ids, if there is a new one (`id_table::compact`).
-  [[nodiscard]] detail::id_table<>::outdated withdraw(std::uint32_t id) noexcept;
+  [[nodiscard]] base::id_table<>::outdated withdraw(std::uint32_t id) noexcept;
   void remove(std::uint32_t id) noexcept;
 
   [[nodiscard]] engine_state& standard() noexcept { return standard_; }
   /// **Threads**: any inside a poll.
-  [[nodiscard]] detail::id_entry find(std::uint32_t id) noexcept {
+  [[nodiscard]] base::id_entry find(std::uint32_t id) noexcept {
     if (id == default_matching_engine) [[likely]]
-      return {detail::presence::present, &standard_};
+      return {base::presence::present, &standard_};
     return ids_.look_up(id);
   }
   /// **Threads**: any outside of polls.
-  [[nodiscard]] detail::id_entry find_outside(std::uint32_t id) noexcept {
+  [[nodiscard]] base::id_entry find_outside(std::uint32_t id) noexcept {
     if (id == default_matching_engine) [[likely]]
-      return {detail::presence::present, &standard_};
+      return {base::presence::present, &standard_};
     return readers_.read([&] { return ids_.look_up(id); });
   }
   /// For other reads of engines by threads outside of any poll.
   [[nodiscard]] brief_readers& readers() noexcept { return readers_; }
   /// `engine_state` by id, without the default engine.
-  [[nodiscard]] const detail::id_table<>& ids() const noexcept { return ids_; }
+  [[nodiscard]] const base::id_table<>& ids() const noexcept { return ids_; }
   /// The number of engines, without the default one.
   [[nodiscard]] std::size_t count() {
     const std::scoped_lock lock{mutex_};
@@ -58,7 +58,7 @@ class engines {
   std::map<std::uint32_t, engine_state> made_;
   brief_readers readers_;
   std::uint32_t next_id_ = matching_engine_ids_max;
-  detail::id_table<> ids_;
+  base::id_table<> ids_;
 };
 
 }  // namespace weft::core

@@ -5,13 +5,13 @@
 #include <map>
 #include <utility>
 
-#include "weft/detail/id_table.hpp"
+#include "base/id_table.hpp"
 
 namespace weft::core {
 
 /// Makes an object with id `id`; null if another object has or had that id.
 template <class Object, class... Arguments>
-Object* add_named(std::map<std::uint32_t, Object>& objects, detail::id_table<>& names, std::uint32_t id,
+Object* add_named(std::map<std::uint32_t, Object>& objects, base::id_table<>& names, std::uint32_t id,
                   Arguments&&... of) {
   const auto [made, is_new] = objects.try_emplace(id, std::forward<Arguments>(of)...);
   if (!is_new) return nullptr;
@@ -26,8 +26,8 @@ Object* add_named(std::map<std::uint32_t, Object>& objects, detail::id_table<>& 
 }
 
 /// Why `add_named` made none, for an error.
-[[nodiscard]] inline const char* taken_because(const detail::id_table<>& names, std::uint32_t id) noexcept {
-  return names.state(id) == detail::presence::present ? "is in use" : "was withdrawn";
+[[nodiscard]] inline const char* taken_because(const base::id_table<>& names, std::uint32_t id) noexcept {
+  return names.state(id) == base::presence::present ? "is in use" : "was withdrawn";
 }
 
 }  // namespace weft::core

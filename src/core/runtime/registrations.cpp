@@ -43,7 +43,7 @@ void registrations::add_internal(completion& target, std::uint32_t id) {
   static_cast<void>(add_entry(target, id, nullptr));
 }
 
-detail::id_table<>::outdated registrations::withdraw(std::uint32_t id) noexcept {
+base::id_table<>::outdated registrations::withdraw(std::uint32_t id) noexcept {
   const std::scoped_lock lock{mutex_};
   ids_.withdraw(id);
   return ids_.compact();

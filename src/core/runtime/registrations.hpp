@@ -8,10 +8,10 @@
 #include <map>
 #include <mutex>
 
+#include "base/id_table.hpp"
 #include "base/log.hpp"
 #include "core/runtime/allocator_owner.hpp"
 #include "weft/completion.hpp"
-#include "weft/detail/id_table.hpp"
 #include "weft/detail/laned_queue.hpp"
 #include "weft/detail/raw_record.hpp"
 
@@ -38,7 +38,7 @@ class registrations {
   void add_internal(completion& target, std::uint32_t id);
   /// A poll that begins from now on does not find the id; call `remove` when all polls that began before have ended.
   /// Returns the old table of ids, if there is a new one (`id_table::compact`).
-  [[nodiscard]] detail::id_table<>::outdated withdraw(std::uint32_t id) noexcept;
+  [[nodiscard]] base::id_table<>::outdated withdraw(std::uint32_t id) noexcept;
   void remove(completion& target, std::uint32_t id) noexcept;
 
   /// Whether `object`, which is being destroyed, still has registrations.
@@ -46,7 +46,7 @@ class registrations {
     return object.registrations_.load(std::memory_order_relaxed) != 0;  // [own] see [registration.made]
   }
   /// `remote_entry` by id.
-  [[nodiscard]] const detail::id_table<>& ids() const noexcept { return ids_; }
+  [[nodiscard]] const base::id_table<>& ids() const noexcept { return ids_; }
   /// Whether records of objects registered now or before still own memory.
   [[nodiscard]] bool have_memory_out() const noexcept;
   /// The number of entries, with withdrawn ones that are still needed. For tests.
@@ -62,7 +62,7 @@ class registrations {
   std::map<std::uint32_t, remote_entry> entries_;
   std::map<std::uint32_t, remote_entry> leaving_;  // withdrawn, with memory in records
   std::size_t leaving_max_ = 16;                   // their number that triggers the next check
-  detail::id_table<> ids_;
+  base::id_table<> ids_;
 };
 
 }  // namespace weft::core

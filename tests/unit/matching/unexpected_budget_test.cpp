@@ -113,7 +113,7 @@ TEST_P(unexpected_budget, sends_over_it_keep_their_bytes_and_all_arrive) {
 
 TEST(kept_messages, beyond_the_budget_are_told_of_once) {
   weft::core::kept_messages store{1000};
-  const weft::detail::id_table<> nobody_registered{16};
+  const weft::base::id_table<> nobody_registered{16};
   const std::array<std::byte, 600> payload{};
   weft::net::arrival message{};
   message.source = 3;

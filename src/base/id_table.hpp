@@ -29,7 +29,7 @@
 #include "weft/detail/atomics.hpp"
 #include "weft/detail/atomics_support.hpp"
 
-namespace weft::detail {
+namespace weft::base {
 
 enum class presence : std::uint8_t { unknown, present, withdrawn };
 
@@ -39,7 +39,7 @@ struct id_entry {
   void* object;
 };
 
-template <class Atomics = std_atomics>
+template <class Atomics = detail::std_atomics>
 class id_table {
   struct table;
   struct releaser {
@@ -160,7 +160,7 @@ class id_table {
   }
 
  private:
-  using support = atomics_support<Atomics>;
+  using support = detail::atomics_support<Atomics>;
   using mutex = typename support::mutex;
 
   // All zeros: free. The key is the id and a mark, so that every id, also zero, differs from a free entry.
@@ -306,4 +306,4 @@ class id_table {
   mutable mutex mutex_;
 };
 
-}  // namespace weft::detail
+}  // namespace weft::base

@@ -1,4 +1,4 @@
-#include "weft/detail/id_table.hpp"
+#include "base/id_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 
 namespace {
 
-using weft::detail::id_table;
-using weft::detail::presence;
+using weft::base::id_table;
+using weft::base::presence;
 
 TEST(id_table, tells_unknown_present_and_withdrawn_apart) {
   id_table<> table;
