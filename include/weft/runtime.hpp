@@ -129,7 +129,8 @@ class runtime {
   explicit runtime(const runtime_options& options);
 
   /// Ends communication. Not collective: afterwards other ranks can no longer communicate with this one. **Blocking**:
-  /// over libfabric up to two seconds, until its messages have left. **Threads**: none may be using it.
+  /// up to a second, until the answers are sent that other ranks wait for; over libfabric up to two more, until its
+  /// messages have left. **Threads**: none may be using it.
   ~runtime();
 
   runtime(const runtime&) = delete;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assertion.hpp"
+#include "base/backoff.hpp"
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "core/protocol/advance.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -62,18 +65,34 @@ void device_state::adopt(device_state& gone) noexcept {
   }
 }
 
+// The rings of a peer that does not read them may stay full, so this tries for a second at most.
 unsigned device_state::end_backlog() noexcept {
-  unsigned unsent = 0;
-  const bool is_inside = gate_.try_enter();
+  constexpr std::chrono::seconds patience{1};
+  operation_state* answers = nullptr;
   for (operation_state* operation = backlog_.take_all(); operation != nullptr;) {
     operation_state* const behind = operation->behind;
-    // [own] out of the backlog
-    const bool is_waited_for = is_answer(operation->next.load(std::memory_order_relaxed));
-    if (is_waited_for && (!is_inside || !advance(*this, *operation))) ++unsent;
+    if (is_answer(operation->next.load(std::memory_order_relaxed))) {  // [own] out of the backlog
+      operation->behind = answers;
+      answers = operation;
+    }
     operation = behind;
   }
-  if (is_inside) gate_.leave();
-  return unsent;
+  if (!gate_.try_enter()) return 0;  // a child of fork(): they are its parent's
+  const base::clock::time_point until = base::clock::now() + patience;
+  for (base::backoff waiting; answers != nullptr && base::clock::now() < until; waiting.pause()) {
+    operation_state* unsent = nullptr;
+    while (answers != nullptr) {
+      operation_state* const operation = std::exchange(answers, answers->behind);
+      if (advance(*this, *operation)) continue;
+      operation->behind = unsent;
+      unsent = operation;
+    }
+    answers = unsent;
+  }
+  gate_.leave();
+  unsigned count = 0;
+  for (; answers != nullptr; answers = answers->behind) ++count;
+  return count;
 }
 
 void device_state::release(std::uint32_t index) noexcept {

@@ -146,7 +146,7 @@ class device_state final {
   /// Takes over the arrivals and the backlog of a destroyed device. Inside the gate.
   void adopt(device_state& gone) noexcept;
   /// At the end of the runtime: sends the answers that peers wait for, and gives up all else that waits in the backlog.
-  /// Returns how many answers found no room.
+  /// **Blocking**: a second at most. **Returns** how many answers found no room.
   unsigned end_backlog() noexcept;
   /// Stops polling slot `index`, which is about to have a device again. Inside the gate.
   void release(std::uint32_t index) noexcept;

@@ -1,0 +1,9 @@
+// A rank leaves while an answer to its peer still waits, and the network refuses messages now and then.
+// ranks: 2
+// launchers: weft-run
+#include "process/left_early.hpp"
+
+int main() {
+  weft::test::set("WEFT_TRANSPORT", "sim:shm,sim:self");
+  return weft::test::leave_early();
+}
