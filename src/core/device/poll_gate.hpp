@@ -121,6 +121,12 @@ class basic_gate_word {
     return inside == nobody || inside == me || inside == &heir_;
   }
 
+  /// Waits until the thread that is inside has left, unless it is `me`. Does not depend on seeing the gate free.
+  void wait_until_left(who me) const noexcept {
+    const std::uint64_t before = passes();
+    for (base::backoff waiting; !has_left_since(before, me);) base::yield_or_pause(waiting);
+  }
+
   /// Whether no thread is inside. If none will enter any more, the gate may then be destroyed.
   [[nodiscard]] bool is_free() const noexcept {
     // [gate.free] acquire <- [gate.leave]: the last access of the thread that was inside.
@@ -199,10 +205,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
     return word_.has_left_since(before, this_thread());
   }
 
-  void wait_until_left() const noexcept {
-    const std::uint64_t before = passes();
-    for (base::backoff waiting; !has_left_since(before);) base::yield_or_pause(waiting);
-  }
+  void wait_until_left() const noexcept { word_.wait_until_left(this_thread()); }
 
   /// Whether it may be destroyed, if no thread will enter any more.
   [[nodiscard]] bool is_free() const noexcept { return word_.is_free(); }

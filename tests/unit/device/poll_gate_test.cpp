@@ -132,19 +132,29 @@ TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
   }
 }
 
+// The poller gives the gate to itself each time that it leaves, so that no look ever finds the gate free.
 TEST(poll_gate, is_waited_for_by_passes) {
-  poll_gate gate{true};
-  test::flag stop;
-  test::tally<> entered;
+  basic_gate_word<> gate;
+  const int poller_name = 0, waiting_name = 0;
+  test::flag entered, stop;
   std::jthread poller{[&] {
+    ASSERT_TRUE(gate.try_enter(&poller_name));
+    entered.raise();
     while (!stop.is_raised()) {
-      if (!gate.try_enter()) continue;
-      entered.add();
+      gate.ask(&poller_name);
       gate.leave();
     }
+    gate.take_back();
+    gate.leave();
   }};
-  EXPECT_TRUE(test::eventually([&] { return entered.value() != 0; }));
-  for (int i = 0; i < 100; ++i) gate.wait_until_left();
+  ASSERT_TRUE(test::eventually([&] { return entered.is_raised(); }));
+  test::flag over;
+  std::jthread waiting{[&] {
+    for (int i = 0; i < 100; ++i) gate.wait_until_left(&waiting_name);
+    over.raise();
+  }};
+  EXPECT_TRUE(test::eventually([&] { return over.is_raised(); }));
+  EXPECT_FALSE(gate.is_free());
   stop.raise();
 }
 
