@@ -84,12 +84,14 @@ class [[nodiscard]] fiber {
   fiber(fiber&& other) noexcept : state_{std::exchange(other.state_, nullptr)} {}
   /// Takes the fiber of `other` over, then joins its own, as the destructor does. **Blocking**: as `join`.
   fiber& operator=(fiber&& other) noexcept;
-  /// Joins the fiber if it is joinable. The log tells if the fiber's function threw; the exception is lost.
+  /// Joins the fiber if it is joinable. The log tells if the fiber's function threw; the exception is lost. Inside a
+  /// handler, hook or node the process ends with a message if the fiber has not ended.
   /// **Blocking**: as `join`.
   ~fiber();
 
   /// Waits until the fiber has ended. **Blocking**: until then; a calling fiber is suspended, a calling thread sleeps.
-  /// Not inside a handler. **Errors**: the exception of the fiber's function; `invalid_state` if it is not joinable.
+  /// **Errors**: the exception of the fiber's function; `invalid_state` if it is not joinable, and inside a handler,
+  /// hook or node.
   void join();
   /// Lets the fiber run on without a join. If its function throws, the process ends with a message.
   void detach() noexcept;
@@ -173,20 +175,21 @@ namespace this_fiber {
 /// never. **Threads**: any. **Errors**: none.
 [[nodiscard]] fiber_ref self() noexcept;
 
-/// Lets other ready fibers of the worker run (ThreadYield). A thread that is no fiber calls the system's yield.
+/// Lets other ready fibers of the worker run (ThreadYield). A thread that is no fiber calls the system's yield, and so
+/// does a fiber inside a handler, hook or node: no other fiber runs there.
 /// **Blocking**: while those run. **Threads**: any. **Errors**: none.
 void yield() noexcept;
 /// Suspends the calling fiber until it is signalled, or returns at once if it was signalled while it ran (ThreadWait).
 /// It may return without a signal; and a signal that comes while the fiber is about to begin, or yields, may be lost.
 /// So set a condition before you signal, and call this in a loop that tests the condition first.
-/// **Blocking**: until then; not inside handlers. **Threads**: fibers. **Errors**: `invalid_state` in a thread that is
-/// no fiber.
+/// **Blocking**: until then. **Threads**: fibers. **Errors**: `invalid_state` in a thread that is no fiber, and inside
+/// a handler, hook or node.
 void wait();
 /// Moves the calling fiber to worker `worker`: thread-local variables are those of that worker afterwards. References
 /// to the fiber stay valid; a signal goes by way of its first worker, so it waits while that worker runs a long fiber.
-/// **Blocking**: until that worker runs the fiber; not inside handlers. **Threads**: fibers. **Errors**:
-/// `invalid_argument` for a worker that does not exist; `out_of_memory` if it has as many fibers as it can;
-/// `invalid_state` in a thread that is no fiber.
+/// **Blocking**: until that worker runs the fiber. **Threads**: fibers. **Errors**: `invalid_argument` for a worker
+/// that does not exist; `out_of_memory` if it has as many fibers as it can; `invalid_state` in a thread that is no
+/// fiber, and inside a handler, hook or node.
 void move_to(std::uint32_t worker);
 
 }  // namespace this_fiber

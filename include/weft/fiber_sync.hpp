@@ -32,15 +32,15 @@ struct waiting_line {
 /// order. (A `std::mutex` would block the worker, and with it the fiber that has to unlock.) Works with
 /// `std::unique_lock`. Not recursive.
 ///
-/// All functions: **Threads**: any fiber or thread, not inside handlers; the one that locked it unlocks it. **Errors**:
-/// none.
+/// All functions: **Threads**: any fiber or thread; the one that locked it unlocks it. **Errors**: none, but for
+/// `lock`.
 class fiber_mutex {
  public:
   fiber_mutex() = default;
   fiber_mutex(const fiber_mutex&) = delete;
   fiber_mutex& operator=(const fiber_mutex&) = delete;
 
-  /// Locks it. **Blocking**: until the caller has it.
+  /// Locks it. **Blocking**: until the caller has it. **Errors**: `invalid_state` inside a handler, hook or node.
   void lock();
   /// Locks it if it is free. **Blocking**: never. **Returns**: whether the caller has it now.
   [[nodiscard]] bool try_lock();
@@ -53,7 +53,8 @@ class fiber_mutex {
   fibers::waiting_line line_;
 };
 
-/// A condition variable for `fiber_mutex`. All functions: **Threads**: any fiber or thread. **Errors**: none.
+/// A condition variable for `fiber_mutex`. All functions: **Threads**: any fiber or thread. **Errors**: none, but for
+/// `wait`.
 class fiber_condition {
  public:
   fiber_condition() = default;
@@ -61,10 +62,11 @@ class fiber_condition {
   fiber_condition& operator=(const fiber_condition&) = delete;
 
   /// Unlocks, waits for a notification, and locks again. It returns only after a notification, but another fiber may
-  /// have had the lock in between. **Blocking**: until then; not inside handlers.
+  /// have had the lock in between. **Blocking**: until then. **Errors**: `invalid_state` inside a handler, hook or
+  /// node; then nothing has happened.
   void wait(std::unique_lock<fiber_mutex>& lock);
-  /// Waits until `is_done()`, which it calls under the lock. **Blocking**: until then; not inside handlers. **Errors**:
-  /// exceptions of `is_done`.
+  /// Waits until `is_done()`, which it calls under the lock. **Blocking**: until then. **Errors**: as for the other
+  /// `wait`; exceptions of `is_done`.
   template <class Condition>
   void wait(std::unique_lock<fiber_mutex>& lock, Condition is_done) {
     while (!is_done()) wait(lock);
@@ -89,7 +91,7 @@ class fiber_barrier {
   fiber_barrier& operator=(const fiber_barrier&) = delete;
 
   /// Waits until `count` have called it. What they did before is visible to all of them afterwards. **Blocking**: until
-  /// then; not inside handlers. **Errors**: none.
+  /// then. **Errors**: `invalid_state` inside a handler, hook or node; then the call does not count.
   void arrive_and_wait();
 
  private:
@@ -99,7 +101,7 @@ class fiber_barrier {
   fibers::waiting_line line_;
 };
 
-/// An event that happens once. All functions: **Threads**: any fiber or thread. **Errors**: none.
+/// An event that happens once. All functions: **Threads**: any fiber or thread. **Errors**: none, but for `wait`.
 class fiber_event {
  public:
   fiber_event() = default;
@@ -110,8 +112,8 @@ class fiber_event {
   void set();
   /// Whether it is set. **Blocking**: never.
   [[nodiscard]] bool is_set();
-  /// Waits until it is set. What was done before `set` is visible afterwards. **Blocking**: until then; not inside
-  /// handlers.
+  /// Waits until it is set. What was done before `set` is visible afterwards. **Blocking**: until then. **Errors**:
+  /// `invalid_state` inside a handler, hook or node, also where it is set.
   void wait();
 
  private:
@@ -142,13 +144,12 @@ class [[nodiscard]] fiber_future {
   /// Whether `get` would return at once. **Blocking**: never. **Errors**: `invalid_state` after `get`, and for a future
   /// of no promise.
   [[nodiscard]] bool is_ready() const { return of().ready.is_set(); }
-  /// Takes the result. **Blocking**: until the result is set; not inside handlers. **Errors**: the exception that was
-  /// set instead; `invalid_state` a second time, for a future of no promise, and if the promise was destroyed without a
-  /// result.
+  /// Takes the result. **Blocking**: until the result is set. **Errors**: the exception that was set instead;
+  /// `invalid_state` a second time, for a future of no promise, if the promise was destroyed without a result, and
+  /// inside a handler, hook or node (then the result stays).
   Value get() {
+    of().ready.wait();
     const auto from = std::exchange(of_, nullptr);
-    if (!from) throw error{errc::invalid_state, "fiber_future: there is no result, or it was taken before"};
-    from->ready.wait();
     if (from->thrown) std::rethrow_exception(from->thrown);
     if constexpr (!std::is_void_v<Value>) return std::move(*from->value);
   }

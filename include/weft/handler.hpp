@@ -12,10 +12,12 @@ namespace weft {
 /// Calls `function(completion_record&&)` for each record: `weft::handler on_arrival{rt, [&](auto&& m) { … }};`
 ///
 /// The function runs inside `progress()`, or inside a post, in the thread that called it. It may post on any device
-/// (and get *retry*), and may keep the record by moving from it. It may not block. It must not throw: that ends the
-/// process. The library holds no lock while the function runs; meanwhile other threads' `progress()` on the delivering
-/// device returns false. A function that returns `completion::answer` may answer *full*; it must leave the record
-/// untouched then.
+/// (and get *retry*), and may keep the record by moving from it. It may not block: calls that wait throw
+/// `invalid_state`, and on a fiber's stack no other fiber runs. It must not throw: that ends the process. If it posts
+/// what is complete at once, the next signal is given inside that post, four deep at most, and by `progress()` beyond.
+/// The library holds no lock while the function runs; meanwhile other threads' `progress()` on the delivering device
+/// returns false. A function that returns `completion::answer` may answer *full*; it must leave the record untouched
+/// then.
 /// **Blocking**: may not block. **Threads**: any thread calls it, several at once. **Errors**: may not throw.
 /// **Source**: yan2025-lci, 4.2.6.
 template <class Function>

@@ -7,6 +7,9 @@ namespace weft {
 /// fiber, and leave its thread to other fibers. Weft's `fiber_scheduler` has one for each of its threads. For another
 /// scheduler, derive from this class and call `use_suspender` in each of its threads.
 ///
+/// Weft suspends no fiber inside a handler, a hook or another function of the program that it calls; such a function
+/// must not suspend its fiber by the scheduler's own calls either, which Weft can't see.
+///
 /// All functions: **Errors**: may not throw.
 /// **Source**: dang2016, 2.2 (ThreadWait and ThreadSignal).
 class suspender {

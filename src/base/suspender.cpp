@@ -1,11 +1,44 @@
 #include "weft/suspender.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/callback_scope.hpp"
 #include "base/this_suspender.hpp"
+#include "weft/error.hpp"
 
 namespace weft {
 
 suspender* use_suspender(suspender* how) noexcept { return std::exchange(base::this_suspender(), how); }
 
+namespace base {
+
+// Neither is inlined: a fiber that calls them twice may be in another thread the second time.
+[[gnu::noinline]] suspender* current_suspender() noexcept {
+  return callback_scope::is_inside() ? nullptr : this_suspender();
+}
+
+[[gnu::noinline]] void refuse_in_callback(const char* call) {
+  if (!callback_scope::is_inside()) [[likely]]
+    return;
+  throw error{errc::invalid_state,
+              fmt::format("{}: called inside a handler, a hook, a node of a graph or another function that the library "
+                          "calls; others wait for its return, so it must not wait: let it note what is to be done, and "
+                          "wait outside of it",
+                          call)};
+}
+
+bool yield_to_fibers() noexcept {
+  suspender* const by = current_suspender();
+  void* const me = by == nullptr ? nullptr : by->current();
+  if (me == nullptr) [[likely]]
+    return false;
+  this_wait() = {.call = "device::wait, flush, barrier or the end of an object", .is_poll = true};
+  by->resume(me);
+  by->suspend();
+  return true;
+}
+
+}  // namespace base
 }  // namespace weft

@@ -12,17 +12,9 @@ namespace weft::base {
   return by;
 }
 
-/// Where the caller is a fiber: lets others run, and answers true. Not while it holds what they may want.
-inline bool yield_to_fibers() noexcept {
-  suspender* const by = this_suspender();
-  void* const me = by == nullptr ? nullptr : by->current();
-  if (me == nullptr) [[likely]]
-    return false;
-  this_wait() = {.call = "device::wait, flush, barrier or the end of an object", .is_poll = true};
-  by->resume(me);
-  by->suspend();
-  return true;
-}
+/// Where the caller is a fiber outside of callbacks (base/callback_scope.hpp): lets others run, and answers true. Not
+/// while it holds what they may want.
+bool yield_to_fibers() noexcept;
 
 /// One step of a wait that polls: a fiber lets others run, a thread pauses. Not while it holds what others may want.
 inline void yield_or_pause(backoff& waiting) noexcept {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "base/this_suspender.hpp"
@@ -15,7 +16,7 @@ namespace weft::base {
 /// One event for one waiting fiber or thread, on whose stack this object lies.
 class waiter {
  public:
-  waiter() noexcept : by_{this_suspender()}, who_{by_ != nullptr ? by_->current() : nullptr} {}
+  waiter() noexcept : by_{current_suspender()}, who_{by_ != nullptr ? by_->current() : nullptr} {}
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
 

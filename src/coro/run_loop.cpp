@@ -11,6 +11,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/hook_list.hpp"
@@ -381,6 +382,7 @@ bool run_loop::run(const wait_options& options) {
 
 bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& options) {
   using base::clock;
+  base::refuse_in_callback("run_loop::run");
   const bool is_patient = options.timeout == wait_options{}.timeout;
   const clock::time_point begin = is_patient ? clock::time_point{} : clock::now();
   wait_options left = options;

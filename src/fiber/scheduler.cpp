@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/callback_scope.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -86,6 +87,22 @@ const fiber_scheduler_options& checked(const fiber_scheduler_options& options) {
   return options;
 }
 
+constexpr const char* joined_in_callback =
+    "a fiber's handle is destroyed inside a handler, a hook or a node of a graph before the fiber has ended: join it "
+    "outside, or detach it";
+
+void join_now(fibers::fiber_state& joined) {
+  base::waiter end;
+  base::waiter* nobody = nullptr;
+  // [fiber.join] acq_rel <-> [fiber.end]: what the fiber did; and who waits.
+  if (joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire)) {
+    end.wait({"fiber::join"});
+  }
+  const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);
+  joined.home->drop(joined);
+  if (thrown) std::rethrow_exception(thrown);
+}
+
 }  // namespace
 
 fiber_scheduler::fiber_scheduler(const fiber_scheduler_options& options)
@@ -127,8 +144,12 @@ fiber& fiber::operator=(fiber&& other) noexcept {
 
 fiber::~fiber() {
   if (state_ == nullptr) return;
+  // [fiber.is_over] acquire <- [fiber.end]: nothing is left to wait for.
+  if (base::callback_scope::is_inside() &&
+      state_->joiner.load(std::memory_order_acquire) != fibers::fiber_state::over())
+    base::misuse(joined_in_callback);
   try {
-    join();
+    join_now(*std::exchange(state_, nullptr));
   } catch (const std::exception& lost) {
     base::log_error("a fiber threw what nobody has asked for by join(): {}", lost.what());
   } catch (...) {
@@ -138,16 +159,8 @@ fiber::~fiber() {
 
 void fiber::join() {
   if (state_ == nullptr) throw error{errc::invalid_state, "fiber::join: there is no fiber, or it was joined before"};
-  fibers::fiber_state& joined = *std::exchange(state_, nullptr);
-  base::waiter end;
-  base::waiter* nobody = nullptr;
-  // [fiber.join] acq_rel <-> [fiber.end]: what the fiber did; and who waits.
-  if (joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    end.wait({"fiber::join"});
-  }
-  const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);
-  joined.home->drop(joined);
-  if (thrown) std::rethrow_exception(thrown);
+  base::refuse_in_callback("fiber::join");
+  join_now(*std::exchange(state_, nullptr));
 }
 
 void fiber::detach() noexcept {
@@ -180,11 +193,13 @@ fiber_ref self() noexcept {
 }
 
 void move_to(std::uint32_t worker) {
+  base::refuse_in_callback("this_fiber::move_to");
   if (!is_one()) throw error{errc::invalid_state, "this_fiber::move_to: the caller is a thread, not a fiber"};
   fibers::worker::here()->move_running_to(worker);
 }
 
 void wait() {
+  base::refuse_in_callback("this_fiber::wait");
   if (!is_one()) throw error{errc::invalid_state, "this_fiber::wait: the caller is a thread, not a fiber"};
   fibers::worker::here()->suspend_running_for({.call = "this_fiber::wait"});
 }

@@ -1,4 +1,5 @@
 // What fibers wait for each other with.
+#include "base/callback_scope.hpp"
 #include "base/waiter.hpp"
 #include "weft/fiber_sync.hpp"
 
@@ -41,6 +42,7 @@ using fibers::waiting_line;
 using fibers::waiting_node;
 
 void fiber_mutex::lock() {
+  base::refuse_in_callback("fiber_mutex::lock");
   waiting_node me;
   {
     const std::scoped_lock guard{guard_};
@@ -66,6 +68,7 @@ void fiber_mutex::unlock() {
 }
 
 void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
+  base::refuse_in_callback("fiber_condition::wait");
   waiting_node me;
   {
     const std::scoped_lock guard{guard_};
@@ -99,6 +102,7 @@ fiber_barrier::fiber_barrier(std::uint32_t count) : count_{count}, missing_{coun
 }
 
 void fiber_barrier::arrive_and_wait() {
+  base::refuse_in_callback("fiber_barrier::arrive_and_wait");
   waiting_node me;
   waiting_line all;
   {
@@ -131,6 +135,7 @@ bool fiber_event::is_set() {
 }
 
 void fiber_event::wait() {
+  base::refuse_in_callback("fiber_event::wait");
   waiting_node me;
   {
     const std::scoped_lock guard{guard_};

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/assertion.hpp"
+#include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
@@ -183,7 +184,8 @@ void worker::finish(fiber_state& ended) noexcept {
   const bool has_thrown = ended.thrown != nullptr;
   // [fiber.ended] release -> [fiber.alive]: what it did.
   alive_.fetch_sub(1, std::memory_order_release);
-  // [fiber.end] seq_cst <-> [fiber.join], [fiber.detached]: what it did; the waiter; and whether nobody comes.
+  // [fiber.end] seq_cst <-> [fiber.join], [fiber.detached], [fiber.is_over]: what it did; the waiter; and whether
+  // nobody comes.
   base::waiter* const joiner = ended.joiner.exchange(fiber_state::over(), std::memory_order_seq_cst);
   // [fiber.is_detached] seq_cst <- [fiber.detach]: one of both sees the other.
   if (has_thrown && ended.is_detached.load(std::memory_order_seq_cst)) refuse_throwing_alone();
@@ -346,7 +348,7 @@ void worker::resume(void* which) noexcept {
 
 void weft::this_fiber::yield() noexcept {
   fibers::worker* const here = fibers::this_worker;
-  if (here != nullptr && here->running() != nullptr) [[likely]] {
+  if (here != nullptr && here->running() != nullptr && !base::callback_scope::is_inside()) [[likely]] {
     here->yield_running();
   } else {
     ::sched_yield();

@@ -5,8 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/callback_scope.hpp"
 #include "base/misuse.hpp"
-#include "core/device/inside_node.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "graph/graph_state.hpp"
 #include "weft/runtime.hpp"
@@ -33,13 +33,12 @@ class ready_parts {
     ready_parts mine;
     fill(mine);
     current = &mine;
-    is_inside_node() = true;
+    const base::callback_scope nodes_run;
     while (graph_part* const next = mine.first_) {
       mine.first_ = next->behind;
       if (mine.first_ == nullptr) mine.end_ = &mine.first_;
       next->whole_->fire(*next);
     }
-    is_inside_node() = false;
     current = nullptr;
   }
   static void run(graph_part& part) noexcept {

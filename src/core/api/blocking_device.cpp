@@ -2,6 +2,7 @@
 // in.
 #include <fmt/format.h>
 
+#include "base/callback_scope.hpp"
 #include "base/waiter.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/blocking_device.hpp"
@@ -38,7 +39,7 @@ completion::answer blocking_device::signals::signal(completion_record&& record) 
 
 completion_record blocking_device::run_erased(const erased_post& post, const named& operation) {
   const char* const name = operation.name;
-  through_->runtime_->state_->refuse_inside_handler(name, *through_->state_);
+  base::refuse_in_callback(name);
   call me;
   status answer = post.post(post.callable, ended_, &me);
   if (answer.is_retry()) answer = post_again(post, me, answer.reason());

@@ -1,5 +1,6 @@
 // `runtime` and `registration`.
 #include "weft/runtime.hpp"
+#include "base/callback_scope.hpp"
 #include "base/log.hpp"
 #include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -21,7 +22,7 @@ device& runtime::default_device() noexcept { return state_->default_device(); }
 const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
 int runtime::wait_fd() { return state_->descriptor().fd(); }
 bool runtime::arm() {
-  state_->refuse_inside_handler("arm", state_->default_state());
+  base::refuse_in_callback("arm");
   return state_->descriptor().arm();
 }
 runtime_counters runtime::counters() const noexcept { return state_->counters(); }
@@ -35,7 +36,7 @@ registration runtime::register_completion(completion& target, const register_com
 }
 
 void runtime::barrier() {
-  state_->refuse_inside_handler("barrier", state_->default_state());
+  base::refuse_in_callback("barrier");
   state_->barrier().wait(state_->default_state(), rank(), size());
 }
 

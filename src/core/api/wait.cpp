@@ -1,4 +1,5 @@
 // `device::wait`, for every kind of completion object.
+#include "base/callback_scope.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -21,7 +22,7 @@ bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(v
 bool device::wait_until_checked(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
                                 const wait_options& options) {
   core::runtime_state& runtime = *runtime_->state_;
-  runtime.refuse_inside_handler("device::wait", *state_);
+  base::refuse_in_callback("device::wait");
   return runtime.parking().wait(*state_, runtime.default_state(), on, is_done, condition, options);
 }
 

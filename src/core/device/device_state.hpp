@@ -94,8 +94,6 @@ class device_state final {
   // Other devices (look_elsewhere.cpp).
   /// Whether there are other devices that its quiet calls visit.
   [[nodiscard]] bool has_others() const noexcept { return policy_ != progress_policy::local && others() != 0; }
-  /// Whether the calling thread is visiting a device, that is, inside its handlers.
-  [[nodiscard]] static bool is_visiting() noexcept;
   /// Returns once each thread of this device that has chosen another device is inside that one's gate, or has left it.
   void wait_until_chosen() const noexcept;
 

@@ -1,6 +1,7 @@
 #include "core/device/hook_list.hpp"
 
 #include "base/assertion.hpp"
+#include "base/callback_scope.hpp"
 #include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -42,6 +43,7 @@ void hook_list::drop(detail::hook_node*& link) noexcept {
 }
 
 unsigned hook_list::run() noexcept {
+  const base::callback_scope hooks_run;  // their destructors, too
   take_in();
   unsigned moved = 0;
   for (detail::hook_node** link = &first_; *link != nullptr;) {

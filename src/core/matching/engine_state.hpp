@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/callback_scope.hpp"
 #include "base/log.hpp"
 #include "core/matching/match_node.hpp"
 #include "core/matching/ordered_matching.hpp"
@@ -25,8 +26,9 @@ struct engine_state {
 
   /// The key under which a message from `rank` meets a receive that names it.
   [[nodiscard]] match_key key_of(match_policy policy, std::uint32_t rank, std::uint64_t tag) const noexcept {
-    if (make_key != nullptr) return make_match_key(id, user_policy, rank, make_key(rank, tag));
-    return make_match_key(id, policy, rank, tag);
+    if (make_key == nullptr) return make_match_key(id, policy, rank, tag);
+    const base::callback_scope function_runs;
+    return make_match_key(id, user_policy, rank, make_key(rank, tag));
   }
 
   std::uint32_t id;

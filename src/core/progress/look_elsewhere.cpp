@@ -21,8 +21,6 @@ std::uint32_t index_of_bit(std::uint64_t mask, std::uint32_t count) noexcept {
 
 }  // namespace
 
-bool device_state::is_visiting() noexcept { return is_visiting_here; }
-
 std::uint64_t device_state::others() const noexcept {
   return runtime_->devices().shared().all() & ~shared_devices::bit_of(index_);
 }

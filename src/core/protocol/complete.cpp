@@ -65,7 +65,7 @@ void signal_or_defer(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept {
-  if (object.signal(std::move(record)) != completion::answer::taken) [[unlikely]] {
+  if (!operation_state::call_signal(object, record)) [[unlikely]] {
     record.detach();
     return false;
   }

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/callback_scope.hpp"
 #include "base/memory_limit.hpp"
 #include "core/message/payload.hpp"
 #include "weft/detail/atomics.hpp"
@@ -13,6 +14,7 @@ void* allocator_owner::allocate(std::uint64_t bytes, std::uint32_t source, std::
   // that users write on top of malloc may do the same.
   if (bytes > buffer_bytes_max) return nullptr;
   const auto size = static_cast<std::size_t>(bytes);
+  const base::callback_scope allocator_runs;
   void* const out = allocator_ != nullptr
                         ? allocator_->allocate(size, source, tag)
                         : ::operator new (size, std::align_val_t{detail::cache_line_bytes}, std::nothrow);
@@ -28,6 +30,7 @@ bool allocator_owner::is_beyond_all(std::uint64_t bytes) const noexcept {
 
 void allocator_owner::release(void* data, std::size_t bytes) noexcept {
   if (allocator_ != nullptr) {
+    const base::callback_scope allocator_runs;
     allocator_->deallocate(data, bytes);
   } else {
     ::operator delete (data, std::align_val_t{detail::cache_line_bytes});

@@ -1,6 +1,7 @@
 // Flushes: waiting until what was posted to a rank is complete, by a thread, a fiber (`device::flush`) or a coroutine
 // (`run_loop::flush`).
 #include "base/backoff.hpp"
+#include "base/callback_scope.hpp"
 #include "base/this_suspender.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/device_state.hpp"
@@ -12,7 +13,7 @@ namespace weft {
 void device::flush(std::uint32_t peer) {
   core::runtime_state& state = *runtime_->state_;
   if (peer >= state.size()) core::refuse_rank("flush", peer, state.size());
-  state.refuse_inside_handler("flush", *state_);
+  base::refuse_in_callback("flush");
   for (base::backoff waiting; !state.peers().try_flush(peer);) {
     if (state_->progress()) {
       waiting.reset();

@@ -13,7 +13,6 @@
 #include "base/misuse.hpp"
 #include "base/random.hpp"
 #include "base/this_suspender.hpp"
-#include "core/device/inside_node.hpp"
 #include "net/packet_stride.hpp"
 #include "net/transports.hpp"
 
@@ -245,18 +244,6 @@ void runtime_state::object_gone(const completion& object) noexcept {
   }
   // [object.gone] relaxed: as [object.made] says.
   objects_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void runtime_state::refuse_inside_handler(const char* call, device_state& through) const {
-  if (!through.gate().is_inside() && !devices_.is_inside_standard() && !device_state::is_visiting() &&
-      !is_inside_node()) [[likely]] {
-    return;
-  }
-  throw error{
-      errc::invalid_state,
-      fmt::format("{}: called inside a handler, a hook or a node of a graph, which others wait for: let it note "
-                  "what is to be done, and wait outside of it",
-                  call)};
 }
 
 descriptor_state& runtime_state::descriptor() {

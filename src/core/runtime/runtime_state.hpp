@@ -92,8 +92,6 @@ class runtime_state {
   }
 
   // Waiting.
-  /// **Errors**: invalid_state if the calling thread is inside a handler or hook of this runtime, or a node of a graph.
-  void refuse_inside_handler(const char* call, device_state& through) const;
   [[nodiscard]] descriptor_state& descriptor();
   [[nodiscard]] const core::neighbours& neighbours() const noexcept { return neighbours_; }
   [[nodiscard]] core::parking& parking() noexcept { return parking_; }

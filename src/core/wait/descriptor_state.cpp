@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/runtime.hpp"
@@ -39,7 +40,7 @@ descriptor_state::~descriptor_state() {
 }
 
 bool descriptor_state::arm() {
-  owner_.refuse_inside_handler("arm", through_);
+  base::refuse_in_callback("arm");
   {
     const std::scoped_lock lock{mutex_};
     if (armed_) return true;  // a message that has come since makes the descriptor readable
