@@ -46,6 +46,8 @@ class byte_stream {
   /// Bytes of the file that the text so far took, compressed ones where it is compressed.
   [[nodiscard]] std::uint64_t bytes_consumed() const noexcept;
 
+  [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
+
  private:
   [[nodiscard]] bool refill();
   [[nodiscard]] std::size_t read_uncompressed(std::span<char> text);

@@ -2,39 +2,81 @@
 
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <new>
 #include <thread>
 
 #include "kmer/input_error.hpp"
+#include "kmer/job_view.hpp"
+#include "kmer/output_target.hpp"
 #include "kmer/progress_bar.hpp"
 #include "kmer/shared_job.hpp"
 
 namespace weft_kmer {
 
 shared_job::shared_job(exchange& all, const count_options& wanted) : link{&all}, options{&wanted} {
+  attempt([this] { examine_inputs(); });
+  if (all.ranks() > 1) compare_with_rank_0();
+  if (failure.empty()) attempt([this] { make_readers(); });
+}
+
+std::string shared_job::on_this_rank(const std::string& problem) const {
+  std::error_code unknown;
+  const std::filesystem::path folder = std::filesystem::current_path(unknown);
+  return "rank " + std::to_string(link->rank()) + ", in " + folder.string() + ": " + problem;
+}
+
+void shared_job::attempt(const std::function<void()>& act) {
   try {
-    check_options(wanted, all.ranks());
-    for (const std::string& path : wanted.inputs) files.push_back(examine_input(path));
-    ranges = plan_ranges(files, all.rank(), all.ranks());
-    const unsigned pass_count = wanted.exact ? 1 : 2;
-    const auto once = [&](const input_file& file) { return !wanted.exact && file.kind == file_kind::stream; };
-    spooled = std::make_unique<reader>(files, ranges, wanted.k, once);
-    for (unsigned pass = 0; pass < pass_count; ++pass) {
-      passes.push_back(
-          std::make_unique<reader>(files, ranges, wanted.k, [&](const input_file& file) { return !once(file); }));
-    }
-    for (const input_file& file : files) job_bytes += file.bytes * pass_count;
-    for (const input_range& range : ranges) {
-      range_bytes += range.end - range.begin;
-      if (!wanted.exact && files[range.file].kind != file_kind::stream) {
-        kmers_expected += estimate_kmers(files[range.file], range, wanted.k);
-      }
-    }
+    act();
   } catch (const job_error& e) {
     failure = e.what();
   } catch (const std::bad_alloc&) {
-    failure = "rank " + std::to_string(all.rank()) + " is out of memory";
+    failure = "rank " + std::to_string(link->rank()) + " is out of memory";
+  }
+}
+
+void shared_job::examine_inputs() {
+  check_options(*options, link->ranks());
+  std::vector<input_file> found;
+  for (const std::string& path : options->inputs) found.push_back(examine_input(path));
+  check_streams(found);
+  check_outputs(*options, found);
+  files = std::move(found);
+}
+
+// Whatever has happened here: rank 0 says what it sees, all others listen.
+void shared_job::compare_with_rank_0() {
+  job_view mine;
+  attempt([&] { mine = view_of(*options, files); });
+  const std::vector<std::string> said =
+      link->gather(gathering::job_views, link->rank() == 0 ? to_text(mine) : std::string{});
+  if (link->rank() == 0) return;
+  const job_view first = view_in(said[0]);
+  const std::string difference = difference_from(first, mine, link->rank(), options->inputs);
+  if (!difference.empty()) {
+    failure = difference;
+  } else if (!failure.empty() && first.files) {
+    failure = on_this_rank(failure);
+  }
+}
+
+void shared_job::make_readers() {
+  ranges = plan_ranges(files, link->rank(), link->ranks());
+  const unsigned pass_count = options->exact ? 1 : 2;
+  const auto once = [&](const input_file& file) { return !options->exact && file.kind == file_kind::stream; };
+  spooled = std::make_unique<reader>(files, ranges, options->k, once);
+  for (unsigned pass = 0; pass < pass_count; ++pass) {
+    passes.push_back(
+        std::make_unique<reader>(files, ranges, options->k, [&](const input_file& file) { return !once(file); }));
+  }
+  for (const input_file& file : files) job_bytes += file.bytes * pass_count;
+  for (const input_range& range : ranges) {
+    range_bytes += range.end - range.begin;
+    if (!options->exact && files[range.file].kind != file_kind::stream) {
+      kmers_expected += estimate_kmers(files[range.file], range, options->k);
+    }
   }
 }
 

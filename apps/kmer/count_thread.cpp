@@ -41,7 +41,7 @@ class count_thread {
   [[nodiscard]] bool run() {
     if (thread_ == 0 && !job_->failure.empty()) fail(job_->failure);
     attempt([this] { open_outputs(); });
-    if (!agreed()) return false;
+    if (!agreed() || !outputs_found()) return false;
     if (options_->exact) {
       partition_.begin_count_all();
       if (!agreed()) return false;
@@ -182,14 +182,32 @@ class count_thread {
     if (!options_->histogram_path.empty()) histogram_file_.emplace(options_->histogram_path);
   }
 
+  // Every rank writes its part of the counts: better now than after the last k-mer.
+  bool outputs_found() {
+    if (options_->counts_path.empty()) return true;
+    const std::uint64_t suffix = link_->agree({.values = {own_suffix()}, .failure = {}}).sums[0];
+    if (thread_ == 0 && link_->self() != 0) {
+      attempt([&] {
+        try {
+          check_output_part(options_->counts_path, suffix);
+        } catch (const job_error& e) {
+          throw job_error{job_->on_this_rank(e.what())};
+        }
+      });
+    }
+    return agreed();
+  }
+
+  // Of the file of counts: its maker says it to all others.
+  [[nodiscard]] std::uint64_t own_suffix() const { return counts_file_ ? counts_file_->suffix() : 0; }
+
   void write_outputs() {
     if (!options_->histogram_path.empty()) {
       sum_tallies(*link_, histogram_);
       if (histogram_file_) attempt([this] { histogram_file_->write(histogram_.to_text(options_->count_min)); });
     }
     if (!options_->counts_path.empty()) {
-      const std::uint64_t suffix = counts_file_ ? counts_file_->suffix() : 0;
-      write_counts(partition_, *options_, *link_, suffix, [this](auto&& part) { this->attempt(part); });
+      write_counts(partition_, *options_, *link_, own_suffix(), [this](auto&& part) { this->attempt(part); });
     }
   }
 

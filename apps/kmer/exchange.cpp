@@ -10,9 +10,8 @@ namespace weft_kmer {
 
 namespace {
 
-// Ids of inboxes: that of `threads_of_all`; and the first thread's, which the others' come after.
-constexpr std::uint32_t roll_call_id = 0;
-constexpr std::uint32_t first_inbox_id = 1;
+// Ids of inboxes: after those of gatherings the first thread's, which the others' come after.
+constexpr std::uint32_t first_inbox_id = 2;
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) noexcept {
@@ -184,26 +183,52 @@ void endpoint::report_progress(std::uint64_t bytes_done) {
   post(0, kind::progress, owner_->rank(), bytes_of(bytes_done));
 }
 
-std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own) {
-  std::vector<rank_threads> out(rt.size());
+std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_view mine) {
+  std::vector<std::string> out(rt.size());
+  std::vector<std::uint64_t> missing(rt.size(), ~std::uint64_t{0});  // bytes; at first not known
   std::uint32_t heard = 0;
+  const auto id = static_cast<std::uint32_t>(topic);
   weft::completion_queue inbox{rt};
   weft::counter unused{rt};
-  const weft::registration registered = rt.register_completion(inbox, {.id = roll_call_id});
+  const weft::registration registered = rt.register_completion(inbox, {.id = id});
   weft::device& device = rt.default_device();
   const auto hear = [&] {
     if (!device.progress()) std::this_thread::yield();
     while (const auto record = inbox.pop()) {
-      const auto wanted = static_cast<std::uint32_t>(record->tag() >> 32);
-      out[record->peer()] = {wanted, static_cast<std::uint32_t>(record->tag())};
-      ++heard;
+      // A tag: how many bytes there are, and where these belong. Messages are not ordered.
+      const std::uint64_t bytes = record->tag() >> 32;
+      std::string& text = out[record->peer()];
+      std::uint64_t& rest = missing[record->peer()];
+      if (rest == ~std::uint64_t{0}) {
+        rest = bytes;
+        text.resize(bytes);
+      }
+      if (!record->data().empty())
+        std::memcpy(text.data() + (record->tag() & 0xffff'ffff), record->data().data(), record->data().size());
+      rest -= record->data().size();
+      if (rest == 0) ++heard;
     }
   };
-  const weft::post_am_options options{.tag = std::uint64_t{own.wanted} << 32 | own.possible, .device = device.index()};
+  // Pieces that fit into a packet are done at once.
+  const std::size_t piece_bytes = std::min<std::size_t>(message_bytes_max, rt.attributes().packet_bytes);
   for (std::uint32_t to = 0; to < rt.size(); ++to) {
-    while (device.post_am(to, {roll_call_id}, {}, unused, options).is_retry()) hear();
+    std::size_t at = 0;
+    do {
+      const std::string_view piece = mine.substr(at, piece_bytes);
+      const weft::post_am_options options{.tag = std::uint64_t{mine.size()} << 32 | at, .device = device.index()};
+      while (device.post_am(to, {id}, {piece.data(), piece.size()}, unused, options).is_retry()) hear();
+      at += piece.size();
+    } while (at < mine.size());
   }
   while (heard < rt.size()) hear();
+  return out;
+}
+
+std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own) {
+  std::vector<rank_threads> out;
+  for (const std::string& said : gather(rt, gathering::threads, {reinterpret_cast<const char*>(&own), sizeof own})) {
+    std::memcpy(&out.emplace_back(), said.data(), sizeof own);
+  }
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kmer/options.hpp"
@@ -116,7 +117,13 @@ class endpoint {
   std::uint64_t bytes_sent_ = 0;
 };
 
-/// Collective over the ranks, once. Returns: what each has given, by rank; the same everywhere.
+/// What is gathered, each once in a job: its value is an id of messages.
+enum class gathering : std::uint32_t { threads, job_views };
+
+/// Collective over the ranks, for one thread of each. Returns: what each has given, by rank; the same everywhere.
+[[nodiscard]] std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_view mine);
+
+/// Collective as `gather`. Returns: what each rank has given, by rank.
 [[nodiscard]] std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own);
 
 /// A rank's part: the runtime and the endpoints of its threads.
@@ -129,6 +136,9 @@ class exchange {
   [[nodiscard]] unsigned ranks() const noexcept { return rt_->size(); }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }
   [[nodiscard]] endpoint& at(unsigned thread) { return endpoints_[thread]; }
+  [[nodiscard]] std::vector<std::string> gather(gathering topic, std::string_view mine) {
+    return weft_kmer::gather(*rt_, topic, mine);
+  }
 
   /// True once anybody has failed: reading on is of no use.
   [[nodiscard]] bool stop_requested() const noexcept {

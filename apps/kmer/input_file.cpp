@@ -1,8 +1,7 @@
 #include "kmer/input_file.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <numeric>
@@ -38,15 +37,61 @@ file_kind kind_of(const std::string& path) {
   return bgzip_block_bytes({head, got}) != 0 ? file_kind::bgzip : file_kind::gzip;
 }
 
+std::int64_t modified_ns(const struct stat& status) noexcept {
+  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
 }  // namespace
+
+bool find_status(const std::string& path, struct stat& status) noexcept {
+  return (path == "-" ? ::fstat(0, &status) : ::stat(path.c_str(), &status)) == 0;
+}
+
+std::string change_of(int fd, const input_file& file) {
+  struct stat now {};
+  if (::fstat(fd, &now) != 0) return std::string{"cannot be read: "} + std::strerror(errno);
+  std::string change;
+  if (now.st_dev != file.device || now.st_ino != file.inode) {
+    change = "another file has taken its place";
+  } else if (static_cast<std::uint64_t>(now.st_size) != file.bytes) {
+    change = "it had " + std::to_string(file.bytes) + " bytes, and now has " + std::to_string(now.st_size);
+  } else if (modified_ns(now) != file.modified_ns) {
+    change = "it was written to";
+  }
+  return change.empty() ? change : "was changed since the job began: " + change;
+}
+
+// Two files with the same name and size mostly differ near their beginning or end; reads that were sorted, or corrected
+// later, anywhere.
+std::uint64_t sample_of(const input_file& file) {
+  constexpr std::uint64_t blocks = 16;
+  std::array<std::byte, 4096> bytes;
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  try {
+    const file_descriptor descriptor = open_for_reading(file.path);
+    const std::uint64_t last = file.bytes - std::min<std::uint64_t>(file.bytes, bytes.size());
+    const bool is_small = last <= (blocks - 1) * bytes.size();
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      const std::uint64_t at = is_small ? block * bytes.size() : last / (blocks - 1) * block;
+      const std::size_t got = read_fully_at(descriptor.get(), bytes, block + 1 == blocks ? std::max(at, last) : at);
+      for (std::size_t i = 0; i < got; ++i) hash = (hash ^ std::to_integer<std::uint64_t>(bytes[i])) * 0x100000001b3ULL;
+    }
+  } catch (const stream_error& e) {
+    throw job_error{describe_error(file.path, e.what())};
+  }
+  return hash;
+}
 
 input_file examine_input(const std::string& path) {
   input_file file{.path = path};
   struct stat status {};
-  if ((path == "-" ? ::fstat(0, &status) : ::stat(path.c_str(), &status)) != 0) {
+  if (!find_status(path, status)) {
     throw job_error{describe_error(path, std::string{"cannot be read: "} + std::strerror(errno))};
   }
   if (S_ISDIR(status.st_mode)) throw job_error{describe_error(path, "is a directory, not a file of reads")};
+  file.device = status.st_dev;
+  file.inode = status.st_ino;
+  file.modified_ns = modified_ns(status);
   if (path == "-" || !S_ISREG(status.st_mode)) {
     file.kind = file_kind::stream;
     return file;
@@ -63,6 +108,18 @@ input_file examine_input(const std::string& path) {
     throw job_error{describe_error(path, e.what())};
   }
   return file;
+}
+
+void check_streams(const std::vector<input_file>& files) {
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    if (file->kind != file_kind::stream) continue;
+    const auto twin = std::find_if(files.begin(), file, [&](const input_file& earlier) {
+      return earlier.kind == file_kind::stream && earlier.device == file->device && earlier.inode == file->inode;
+    });
+    if (twin == file) continue;
+    throw job_error{
+        describe_error(file->path, "is the same pipe or device as " + twin->path + ", and can be read once")};
+  }
 }
 
 std::vector<input_range> plan_ranges(const std::vector<input_file>& files, unsigned rank, unsigned ranks) {

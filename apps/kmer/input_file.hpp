@@ -1,6 +1,8 @@
 // The input files: what they are, and who reads which part of them.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +24,9 @@ struct input_file {
   file_kind kind = file_kind::uncompressed;
   std::uint64_t bytes = 0;                  ///< of the file as it lies there; 0 for a stream
   text_format format = text_format::fastq;  ///< unknown for a stream
+  std::uint64_t device = 0;                 ///< with `inode`: which file it is, on this machine
+  std::uint64_t inode = 0;
+  std::int64_t modified_ns = 0;
 };
 
 /// The text "<path>: <what>", and "<path>: record <number>: <what>".
@@ -31,8 +36,20 @@ struct input_file {
 /// Looks at a file. Errors: job_error for one that is missing, empty, a directory, or neither FASTA nor FASTQ.
 [[nodiscard]] input_file examine_input(const std::string& path);
 
+/// What has happened to the open file `fd` since `examine_input` saw it, for users; empty: nothing. Not for streams.
+[[nodiscard]] std::string change_of(int fd, const input_file& file);
+
+/// A hash of bytes from all parts of a file, all of its bytes if it is small. Errors: job_error.
+[[nodiscard]] std::uint64_t sample_of(const input_file& file);
+
+/// What `stat` says of a path; `-` is standard input. Returns: false where it fails, with errno.
+[[nodiscard]] bool find_status(const std::string& path, struct stat& status) noexcept;
+
 /// The format that text with this first letter has. Errors: stream_error where it has neither.
 [[nodiscard]] text_format format_of(char first_letter);
+
+/// Checks that no pipe or device is there twice. Errors: job_error.
+void check_streams(const std::vector<input_file>& files);
 
 /// The bytes from `begin` to `end` of a file: all of it, unless it can be split.
 struct input_range {

@@ -1,5 +1,5 @@
-// An output that is there as a whole or not at all: it is written beside its place under another name, and gets its own
-// name in the end. What is no file (a pipe, a terminal) is written to directly.
+// An output that is there as a whole or not at all: it is written beside its target under another name, and gets its
+// own name in the end. A pipe, a device and what this process has open already (/dev/stdout) are written to directly.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kmer/byte_stream.hpp"
+#include "kmer/output_target.hpp"
 
 namespace weft_kmer {
 
@@ -21,7 +22,7 @@ class output_file {
   /// Removes what was written, unless it has been committed.
   ~output_file();
 
-  /// What makes the name under which other processes find what is being written.
+  /// What makes the name under which other processes find what is being written; 0: it is written to directly.
   [[nodiscard]] std::uint64_t suffix() const noexcept { return suffix_; }
 
   void write(std::string_view text);
@@ -29,14 +30,20 @@ class output_file {
   void commit();
 
  private:
+  void create();
+
   std::string path_;
-  std::uint64_t suffix_ = 0;  // 0: written to directly
+  output_target target_;
+  std::uint64_t suffix_ = 0;
   std::string written_path_;
   file_descriptor file_;
   bool committed_ = false;
 };
 
-/// A part of an output file, written by anybody. Buffered.
+/// Checks that this process finds the output that `output_file` makes in another one. Errors: job_error.
+void check_output_part(const std::string& path, std::uint64_t suffix);
+
+/// A part of an output file, written by any thread of any rank. Buffered.
 class output_part {
  public:
   /// `suffix`: of the output file; where it is 0 the parts have to be written one after the other.

@@ -13,21 +13,25 @@ namespace {
 
 class uncompressed_window final : public text_window {
  public:
-  uncompressed_window(int fd, std::uint64_t offset, std::size_t expected_bytes)
-      : fd_{fd}, offset_{offset}, step_{expected_bytes} {}
+  uncompressed_window(int fd, std::uint64_t file_bytes, std::uint64_t offset, std::size_t expected_bytes)
+      : fd_{fd}, file_bytes_{file_bytes}, offset_{offset}, step_{expected_bytes} {}
 
+  // The file ends where it ended when the ranks agreed on its size: all of them cut at the same places.
   [[nodiscard]] bool extend() override {
     const std::size_t before = text_.size();
-    text_.resize(before + step_);
+    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(step_, file_bytes_ - offset_));
+    text_.resize(before + wanted);
     const std::size_t got = read_fully_at(fd_, std::as_writable_bytes(std::span{text_}).subspan(before), offset_);
     text_.resize(before + got);
     offset_ += got;
     step_ = std::size_t{64} << 10;
+    if (got < wanted) throw stream_error{"ends after " + std::to_string(offset_) + " bytes, too early"};
     return got > 0;
   }
 
  private:
   int fd_;
+  std::uint64_t file_bytes_;
   std::uint64_t offset_;
   std::size_t step_;
 };
@@ -61,6 +65,7 @@ range_source::range_source(input_file file, const input_range& range, unsigned k
     : file_{std::move(file)}, range_{range}, k_{k}, chunk_bytes_{chunk_bytes}, next_{range.begin} {
   try {
     descriptor_ = open_for_reading(file_.path);
+    if (const std::string change = change_of(descriptor_.get(), file_); !change.empty()) throw stream_error{change};
   } catch (const stream_error& e) {
     throw job_error{describe_error(file_.path, e.what())};
   }
@@ -75,6 +80,9 @@ chunk_answer range_source::next(text_chunk& chunk) {
   } catch (const stream_error& e) {
     throw job_error{explain(e.what())};
   }
+  if (const std::string change = change_of(descriptor_.get(), file_); !change.empty()) {
+    throw job_error{describe_error(file_.path, change)};
+  }
   return chunk_answer::chunk;
 }
 
@@ -83,7 +91,7 @@ void range_source::cut_chunk(std::uint64_t begin, std::uint64_t end, text_chunk&
   const int fd = descriptor_.get();
   const bool last = end == file_.bytes;
   if (file_.kind == file_kind::uncompressed) {
-    uncompressed_window window{fd, begin, static_cast<std::size_t>(end - begin) + (std::size_t{16} << 10)};
+    uncompressed_window window{fd, file_.bytes, begin, static_cast<std::size_t>(end - begin) + (std::size_t{16} << 10)};
     take_piece(window, static_cast<std::size_t>(end - begin), begin == 0, last, k_, chunk);
     return;
   }
@@ -106,6 +114,10 @@ std::uint64_t range_source::bytes_consumed() const noexcept {
 std::string range_source::explain(const text_chunk&, const record_error& error) const { return explain(error.what()); }
 
 std::string range_source::explain(const std::string& fallback) const {
+  // Of what is in the file now nothing follows for what was in it.
+  if (const std::string change = change_of(descriptor_.get(), file_); !change.empty()) {
+    return describe_error(file_.path, change);
+  }
   const std::string found = first_error(file_.path, k_);
   return found.empty() ? describe_error(file_.path, fallback) : found;
 }

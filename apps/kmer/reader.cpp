@@ -9,7 +9,7 @@ void reader::add(const input_file& file, const input_range& range, unsigned k) {
   if (file.kind == file_kind::uncompressed || file.kind == file_kind::bgzip) {
     sources_.push_back(std::make_unique<range_source>(file, range, k));
   } else {
-    sources_.push_back(std::make_unique<stream_source>(file.path, k));
+    sources_.push_back(std::make_unique<stream_source>(file, k));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,12 @@
 namespace weft_kmer {
 
 struct shared_job {
-  /// Looks at the inputs. What is wrong with them goes to `failure`, for the ranks to agree on.
+  /// Looks at the inputs, and whether rank 0 has the same ones. What is wrong goes to `failure`, for the ranks to agree
+  /// on. Collective over the ranks.
   shared_job(exchange& link, const count_options& wanted);
+
+  /// A problem that other ranks may not have.
+  [[nodiscard]] std::string on_this_rank(const std::string& problem) const;
 
   exchange* link;
   const count_options* options;
@@ -28,8 +33,15 @@ struct shared_job {
   std::uint64_t kmers_expected = 0;  ///< in this rank's share, streams left out
   std::unique_ptr<reader> spooled;   ///< streams that several passes need
   std::vector<std::unique_ptr<reader>> passes;
+
   job_report report;           ///< at rank 0, filled by its first thread
   std::string failure_agreed;  ///< the same; empty: none
+
+ private:
+  void attempt(const std::function<void()>& act);
+  void examine_inputs();
+  void compare_with_rank_0();
+  void make_readers();
 };
 
 /// What each thread runs. `Word` holds a k-mer. Returns: whether all went well everywhere.

@@ -4,12 +4,18 @@
 #include <utility>
 
 #include "kmer/input_error.hpp"
-#include "kmer/input_file.hpp"
 
 namespace weft_kmer {
 
 stream_source::stream_source(std::string path, unsigned k, std::size_t chunk_bytes)
     : path_{std::move(path)}, k_{k}, chunk_bytes_{chunk_bytes} {}
+
+stream_source::stream_source(const input_file& file, unsigned k)
+    : path_{file.path}, file_{file.kind == file_kind::stream ? std::nullopt : std::optional{file}}, k_{k} {}
+
+std::string stream_source::change() const {
+  return file_ && stream_ ? change_of(stream_->descriptor(), *file_) : std::string{};
+}
 
 bool stream_source::extend() {
   constexpr std::size_t step = std::size_t{64} << 10;
@@ -39,14 +45,14 @@ chunk_answer stream_source::next(text_chunk& chunk) {
   if (ended_) return chunk_answer::end;
   try {
     if (!stream_) open();
-    if (!extend_to(1)) {
-      ended_ = true;
-      return chunk_answer::end;
-    }
-    cut_chunk(chunk);
-    return chunk_answer::chunk;
+    const bool has_more = extend_to(1);
+    if (has_more) cut_chunk(chunk);
+    ended_ = !has_more;
+    if (const std::string problem = change(); !problem.empty()) throw job_error{describe_error(path_, problem)};
+    return has_more ? chunk_answer::chunk : chunk_answer::end;
   } catch (const stream_error& e) {
     ended_ = true;
+    if (const std::string problem = change(); !problem.empty()) throw job_error{describe_error(path_, problem)};
     if (records_before_ == 0 && text().empty()) throw job_error{describe_error(path_, e.what())};
     // In FASTA the header of the record that breaks off has been counted.
     const std::uint64_t whole = records_before_ + records_in(text());
@@ -89,6 +95,7 @@ std::uint64_t stream_source::records_in(std::string_view text) const noexcept {
 }
 
 std::string stream_source::explain(const text_chunk& chunk, const record_error& error) const {
+  if (const std::string problem = change(); !problem.empty()) return describe_error(path_, problem);
   return describe_error(path_, chunk.records_before + error.records_before() + 1, error.what());
 }
 

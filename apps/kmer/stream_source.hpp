@@ -9,14 +9,19 @@
 
 #include "kmer/byte_stream.hpp"
 #include "kmer/chunk_source.hpp"
+#include "kmer/input_file.hpp"
 #include "kmer/text_window.hpp"
 
 namespace weft_kmer {
 
 class stream_source final : public chunk_source, private text_window {
  public:
+  static constexpr std::size_t chunk_bytes_usual = std::size_t{256} << 10;
+
   /// The file is opened by the first `next`. `chunk_bytes`: of text.
-  stream_source(std::string path, unsigned k, std::size_t chunk_bytes = std::size_t{256} << 10);
+  stream_source(std::string path, unsigned k, std::size_t chunk_bytes = chunk_bytes_usual);
+  /// Of a file that may not change meanwhile.
+  stream_source(const input_file& file, unsigned k);
 
   [[nodiscard]] chunk_answer next(text_chunk& chunk) override;
   [[nodiscard]] std::string explain(const text_chunk& chunk, const record_error& error) const override;
@@ -30,11 +35,14 @@ class stream_source final : public chunk_source, private text_window {
   [[nodiscard]] bool extend() override;
   void open();
   void cut_chunk(text_chunk& chunk);
+  /// What has happened to the file since it was examined; empty: nothing.
+  [[nodiscard]] std::string change() const;
   [[nodiscard]] std::uint64_t records_in(std::string_view text) const noexcept;
 
   const std::string path_;
+  const std::optional<input_file> file_;  // none: its end is wherever it ends
   const unsigned k_;
-  const std::size_t chunk_bytes_;
+  const std::size_t chunk_bytes_ = chunk_bytes_usual;
   std::mutex mutex_;
   std::optional<byte_stream> stream_;
   text_format format_ = text_format::fastq;

@@ -1,5 +1,8 @@
 #include <htslib/bgzf.h>
 
+#include <functional>
+#include <memory>
+
 #include "kmer/bgzip.hpp"
 #include "kmer/input_error.hpp"
 #include "kmer/input_file.hpp"
@@ -152,6 +155,54 @@ TEST_F(kmer_source, a_bgzip_file_that_breaks_off_is_an_error) {
   for (std::size_t bytes = whole.size() - 100; bytes < whole.size(); ++bytes) {
     const std::string found = explanation(directory_.write("cut.gz", whole.substr(0, bytes)), 100);
     ASSERT_NE(found, "accepted") << bytes;
+  }
+}
+
+// The file is `text` when it is looked at, and changed when a third of it has been read.
+std::string said_of_change(const scratch_directory& directory, const std::string& name, const std::string& text,
+                           const std::function<void(const std::string&)>& change) {
+  const std::string path = directory.write(name, text);
+  const input_file file = examine_input(path);
+  const auto source = [&]() -> std::unique_ptr<chunk_source> {
+    if (file.kind == file_kind::gzip) return std::make_unique<stream_source>(file, 5);
+    return std::make_unique<range_source>(file, input_range{0, 0, file.bytes}, 5, file.bytes / 3);
+  }();
+  counter found{5};
+  text_chunk chunk;
+  try {
+    if (source->next(chunk) != chunk_answer::chunk) return "nothing";
+    change(path);
+    (void)parse(chunk.piece(), 5, found);
+    found.take_all(*source);
+  } catch (const job_error& e) {
+    return std::string{e.what()}.substr(path.size());
+  } catch (const record_error& e) {
+    return source->explain(chunk, e).substr(path.size());
+  }
+  return "accepted";
+}
+
+TEST_F(kmer_source, a_file_that_changes_while_it_is_read_is_an_error) {
+  const std::string record = "@a\nACGTACGT\n+\nIIIIIIII\n";
+  std::string reads;
+  for (int i = 0; i < 60000; ++i) reads += record;
+  const std::string fasta = ">a\n" + std::string(3000000, 'A') + '\n';
+  const std::string half = gzip(reads);
+  for (const auto& [name, text] : {std::pair{"r.fq", reads}, {"g.fa", fasta}, {"r.fq.gz", half + half}}) {
+    EXPECT_EQ(said_of_change(directory_, name, text, [](auto&) {}), "accepted");
+    const std::size_t kept = text == fasta ? 2000000 : text == reads ? 40000 * record.size() : half.size();
+    const auto cut = [&](const std::string& path) { std::filesystem::resize_file(path, kept); };
+    EXPECT_EQ(said_of_change(directory_, name, text, cut), ": was changed since the job began: it had " +
+                                                               std::to_string(text.size()) + " bytes, and now has " +
+                                                               std::to_string(kept));
+    const auto grow = [&](const std::string& path) { std::ofstream{path, std::ios::app} << text.substr(0, 100); };
+    EXPECT_EQ(said_of_change(directory_, name, text, grow), ": was changed since the job began: it had " +
+                                                                std::to_string(text.size()) + " bytes, and now has " +
+                                                                std::to_string(text.size() + 100));
+    const auto touch = [](const std::string& path) {
+      std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds{1});
+    };
+    EXPECT_EQ(said_of_change(directory_, name, text, touch), ": was changed since the job began: it was written to");
   }
 }
 
