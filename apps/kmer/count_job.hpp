@@ -22,8 +22,10 @@ struct thread_report {
   std::uint64_t served = 0;       ///< k-mers that it received as their owner, in all passes
   std::uint64_t messages = 0;
   std::uint64_t message_bytes = 0;
-  std::uint64_t memory_peak = 0;  ///< of its process, in bytes
-  std::uint64_t time_ns = 0;      ///< from the job's start to its end
+  std::uint64_t memory_peak = 0;      ///< of its process, in bytes
+  std::uint64_t time_ns = 0;          ///< from the job's start to its end
+  std::uint64_t strange_letters = 0;  ///< of sequences in what it parsed, that no nucleic acid has
+  std::uint64_t strange_letter = 0;   ///< the first of them
 };
 
 struct job_report {

@@ -114,9 +114,17 @@ class count_thread {
       }
       sender_.flush();
     });
-    if (first) report_.kmers = sender_.kmers();
+    if (first) report_input();
     bytes_before_ += job_->range_bytes;
     link_->finish_pass();
+  }
+
+  void report_input() {
+    report_.kmers = sender_.kmers();
+    letter_tally letters = sender_.letters();
+    if (spool_) letters.add(spool_->letters());
+    report_.strange_letters = letters.strange();
+    report_.strange_letter = static_cast<unsigned char>(letters.first_strange());
   }
 
   template <typename Visitor>
@@ -218,16 +226,17 @@ class count_thread {
 
   [[nodiscard]] std::vector<std::uint64_t> report() const {
     const auto time = std::chrono::steady_clock::now() - job_->started;
-    return {report_.reads,          report_.kmers,
-            report_.distinct,       report_.occurrences,
-            report_.seen_once,      partition_.served(),
-            link_->messages_sent(), link_->bytes_sent(),
-            memory_peak(),          static_cast<std::uint64_t>(std::chrono::nanoseconds{time}.count())};
+    return {report_.reads,           report_.kmers,
+            report_.distinct,        report_.occurrences,
+            report_.seen_once,       partition_.served(),
+            link_->messages_sent(),  link_->bytes_sent(),
+            memory_peak(),           static_cast<std::uint64_t>(std::chrono::nanoseconds{time}.count()),
+            report_.strange_letters, report_.strange_letter};
   }
 
   void add_report(const std::vector<std::uint64_t>& v) {
-    if (v.size() < 10) return;
-    job_->report.threads.push_back({v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9]});
+    if (v.size() < 12) return;
+    job_->report.threads.push_back({v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]});
     job_->report.threads_per_rank = job_->link->threads();
   }
 

@@ -15,7 +15,7 @@ using narrow = std::uint64_t;
 /// Holds k-mers of up to 64 bases.
 __extension__ using wide = unsigned __int128;
 
-/// The code of a letter that is none of ACGT, upper or lower case: no k-mer contains it.
+/// The code of a letter that is none of ACGTU, upper or lower case: no k-mer contains it.
 inline constexpr std::uint8_t no_base = 4;
 
 namespace detail {
@@ -25,6 +25,8 @@ constexpr std::array<std::uint8_t, 256> make_base_codes() {
   for (auto& code : codes) code = no_base;
   const char* letters = "ACGTacgt";
   for (unsigned i = 0; i < 8; ++i) codes[static_cast<unsigned char>(letters[i])] = static_cast<std::uint8_t>(i % 4);
+  codes['U'] = codes['T'];  // RNA
+  codes['u'] = codes['t'];
   return codes;
 }
 

@@ -9,6 +9,7 @@
 
 #include "kmer/exchange.hpp"
 #include "kmer/kmer.hpp"
+#include "kmer/letter_tally.hpp"
 
 namespace weft_kmer {
 
@@ -36,6 +37,8 @@ class kmer_sender {
   /// K-mers so far.
   [[nodiscard]] std::uint64_t kmers() const noexcept { return count_; }
 
+  [[nodiscard]] const letter_tally& letters() const noexcept { return letters_; }
+
  private:
   static constexpr std::size_t kmers_per_message = message_bytes_max / sizeof(Word);
 
@@ -43,7 +46,10 @@ class kmer_sender {
   void cut_kmers(std::string_view letters) {
     kmer_window<Word> window = window_;  // a copy that nothing else can point to stays in registers
     for (const char letter : letters) {
-      if (window.push(code_of(letter))) put(Canonical ? window.canonical() : window.forward());
+      const std::uint8_t code = code_of(letter);
+      if (code == no_base) [[unlikely]]
+        letters_.skip(letter);
+      if (window.push(code)) put(Canonical ? window.canonical() : window.forward());
     }
     window_ = window;
   }
@@ -75,6 +81,7 @@ class kmer_sender {
   std::vector<Word> kmers_;  // a message's worth for each participant
   std::vector<std::uint32_t> fill_;
   std::uint64_t count_ = 0;
+  letter_tally letters_;
 };
 
 }  // namespace weft_kmer

@@ -43,6 +43,7 @@ int count(weft::runtime& rt, weft_kmer::count_options options) {
   }
   weft_kmer::exchange link{rt, options.threads};
   const auto report = weft_kmer::run_count_job(link, options);
+  if (report && rt.rank() == 0) std::fputs(weft_kmer::warnings_of(*report, options).c_str(), stderr);
   say(rt, stdout, report && rt.rank() == 0 ? weft_kmer::summary_of(*report, options) : "");
   return report ? 0 : 1;
 }

@@ -33,6 +33,7 @@ std::size_t packed_bytes(std::size_t bases) noexcept { return (bases + 3) / 4; }
 void spool::bases(std::string_view letters) {
   for (const char letter : letters) {
     if (code_of(letter) == no_base) {
+      letters_.skip(letter);
       end_run();
     } else {
       run_.push_back(letter);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kmer/byte_stream.hpp"
+#include "kmer/letter_tally.hpp"
 
 namespace weft_kmer {
 
@@ -24,6 +25,8 @@ class spool {
 
   /// K-mers in it.
   [[nodiscard]] std::uint64_t kmers() const noexcept { return kmers_; }
+
+  [[nodiscard]] const letter_tally& letters() const noexcept { return letters_; }
 
   /// Starts at the beginning.
   void rewind();
@@ -45,6 +48,7 @@ class spool {
 
   unsigned k_;
   std::uint64_t kmers_ = 0;
+  letter_tally letters_;
   std::string run_;  // letters
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;  // of what has not been read from the buffer

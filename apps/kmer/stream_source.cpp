@@ -89,7 +89,7 @@ std::uint64_t stream_source::records_in(std::string_view text) const noexcept {
   }
   std::uint64_t headers = 0;
   for (std::size_t at = text.find('>'); at != std::string_view::npos; at = text.find('>', at + 1)) {
-    headers += at == 0 || text[at - 1] == '\n';
+    headers += at == 0 || is_line_end(text[at - 1]);
   }
   return headers;
 }

@@ -64,4 +64,31 @@ std::string summary_of(const job_report& report, const count_options& options) {
   return text;
 }
 
+std::string warnings_of(const job_report& report, const count_options& options) {
+  thread_report all;
+  for (const thread_report& one : report.threads) {
+    if (all.strange_letters == 0) all.strange_letter = one.strange_letter;
+    all.reads += one.reads;
+    all.kmers += one.kmers;
+    all.strange_letters += one.strange_letters;
+  }
+  std::string text;
+  if (all.kmers == 0) {
+    text += fmt::format(
+        "weft-kmer: warning: {} record{}, and no k-mer: no {} letters in a row (-k) are all of A, C, G, T and U\n",
+        all.reads, all.reads == 1 ? "" : "s", options.k);
+  }
+  if (all.strange_letters != 0) {
+    const auto letter = static_cast<char>(all.strange_letter);
+    const bool is_amino = std::string_view{"EFIJLOPQZefijlopqz"}.find(letter) != std::string_view::npos;
+    const bool can_be_shown = letter >= ' ' && letter <= '~';
+    // Where the input is cut within a sequence, letters at the cut are there for both pieces.
+    text += fmt::format("weft-kmer: warning: about {} letters of the sequences are of no nucleic acid, as {}{}\n",
+                        all.strange_letters,
+                        can_be_shown ? fmt::format("'{}'", letter) : fmt::format("byte {}", all.strange_letter),
+                        is_amino ? ": are these proteins?" : ", and no k-mer has them");
+  }
+  return text;
+}
+
 }  // namespace weft_kmer

@@ -8,5 +8,7 @@
 namespace weft_kmer {
 
 [[nodiscard]] std::string summary_of(const job_report& report, const count_options& options);
+/// Lines for standard error on an input that may not be what it should be; empty: nothing to say.
+[[nodiscard]] std::string warnings_of(const job_report& report, const count_options& options);
 
 }  // namespace weft_kmer

@@ -58,8 +58,8 @@ text_cut cut_fasta(text_window& window, std::size_t from) {
   (void)window.extend_to(from + header_bytes_max);
   const std::string_view text = window.text();
   const std::string_view near = text.substr(std::min(from, text.size()), header_bytes_max);
-  const std::size_t newline = near.find('\n');
-  if (newline != none) return {from + newline + 1, true};
+  const std::size_t line_end = near.find_first_of("\r\n");
+  if (line_end != none) return {from + line_end + 1, true};
   return {std::min(text.size(), from) + near.size(), false};
 }
 
@@ -69,8 +69,8 @@ std::size_t reach_of(text_window& window, text_cut from, std::size_t bases) {
   for (; bases > 0 && window.extend_to(at + 1); ++at) {
     const char letter = window.text()[at];
     if (line_begin && letter == '>') break;
-    line_begin = letter == '\n';
-    if (letter != '\n' && letter != '\r') --bases;
+    line_begin = is_line_end(letter);
+    if (!line_begin) --bases;
   }
   return at;
 }

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 import shutil
 import subprocess
 import unittest
@@ -64,6 +65,20 @@ class Formats(KmerTest):
         for width, end in ((60, "\n"), (7, "\r\n")):
             self.check([self.write("genome.fa", fasta(GENOMES, width, end))], GENOMES, k=63, ranks=3)
 
+    def test_fasta_with_carriage_returns_alone(self):
+        text = fasta(GENOMES, 60, "\r")
+        self.check([self.write("genome.fa", text)], GENOMES, k=31, ranks=3)
+        self.check([self.write("genome.fa.gz", gzip.compress(text.encode()))], GENOMES, k=31, ranks=2)
+
+    def test_rna_is_counted_as_dna(self):
+        rna = [genome.replace("T", "U").replace("t", "u") for genome in GENOMES]
+        self.check([self.write("genome.fa", fasta(rna, 60))], GENOMES, ranks=2)
+        counts = self.folder / "counts"
+        with open(self.write("genome.fa", fasta(rna, 60)), "rb") as stdin:
+            result = run("count", "-k", 21, "--counts", counts, "-", stdin=stdin)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(read_counts(counts), {k: n for k, n in count_slowly(GENOMES, 21).items() if n > 1})
+
     def test_fasta_with_one_line_a_record(self):
         self.check([self.write("genome.fa", fasta(GENOMES, 1000000))], GENOMES, k=32, ranks=2)
 
@@ -122,10 +137,33 @@ class Formats(KmerTest):
         self.assertEqual(result.returncode, 0)
         self.assertEqual(read_histogram(histogram), [(6998, 1), (6999, 1), (10000, 1), (10001, 1)])
 
-    def test_files_without_a_single_kmer_are_no_error(self):
+    def test_files_without_a_single_kmer_are_no_error_but_said(self):
         histogram = self.folder / "histogram"
         result = run("count", "-k", 31, "--histogram", histogram, self.write("a.fa", ">a\nACGT\n"), ranks=2)
-        self.assertEqual((result.returncode, result.stderr, read_histogram(histogram)), (0, b"", []))
+        self.assertEqual((result.returncode, read_histogram(histogram)), (0, []))
+        self.assertEqual(result.stderr, b"weft-kmer: warning: 1 record, and no k-mer: no 31 letters in a row (-k) are all "
+                                        b"of A, C, G, T and U\n")
+
+    def test_proteins_are_counted_but_said(self):
+        text = ">p\n" + "MKVLAACGTACGTL\n" * 3000
+        for k, kmers in ((31, False), (5, True)):
+            for mode in ("--exact", "--strand"):
+                for ranks in (1, 2):
+                    with self.subTest(k=k, mode=mode, ranks=ranks):
+                        self.check_protein(run("count", "-k", k, mode, self.write("p.fa", text), ranks=ranks), kmers, 6000)
+            with open(self.write("p.fa.gz", gzip.compress(text.encode())), "rb") as stdin:
+                self.check_protein(run("count", "-k", k, "-", stdin=stdin), kmers, 6000)
+
+    def check_protein(self, result, has_kmers, strange):
+        self.assertEqual(result.returncode, 0)
+        warnings = result.stderr.decode().splitlines()
+        self.assertEqual(len(warnings), 1 if has_kmers else 2, warnings)
+        said = re.fullmatch("weft-kmer: warning: about ([0-9]+) letters of the sequences are of no nucleic acid, as 'L': "
+                            "are these proteins[?]", warnings[-1])
+        self.assertTrue(said, warnings)
+        self.assertIn(int(said.group(1)), range(strange, strange + 100))
+        if not has_kmers:
+            self.assertIn("1 record, and no k-mer", warnings[0])
 
     def test_outputs_may_be_devices(self):
         path = self.write("a.fa", ">a\nAAAAACCCCC\n")

@@ -1,5 +1,6 @@
 #include "kmer/histogram.hpp"
 #include "kmer/input_error.hpp"
+#include "kmer/letter_tally.hpp"
 #include "kmer/options.hpp"
 #include "kmer/output_file.hpp"
 #include "kmer/progress_bar.hpp"
@@ -108,6 +109,35 @@ TEST(kmer_options, all_ranks_need_as_many_threads_as_rank_0) {
   EXPECT_NE(problem({{1, 8}, {2, 8}, {2, 8}, {2, 8}, {2, 8}, {2, 8}, {2, 8}}).find("rank 4 has 2, and 2 more differ"),
             std::string::npos);
   EXPECT_NE(problem({{4, 8}, {4, 3}}).find("--threads 4: at most 3 on rank 1"), std::string::npos);
+}
+
+TEST(kmer_summary, warns_of_no_kmers_and_of_letters_that_no_nucleic_acid_has) {
+  job_report report;
+  report.threads_per_rank = 1;
+  report.threads = {{.reads = 4}, {.reads = 6}};
+  EXPECT_EQ(warnings_of(report, {.k = 31}),
+            "weft-kmer: warning: 10 records, and no k-mer: no 31 letters in a row (-k) are all of A, C, G, T and U\n");
+  report.threads[0].kmers = 1;
+  EXPECT_EQ(warnings_of(report, {.k = 31}), "");
+  report.threads[1].strange_letters = 3;
+  report.threads[1].strange_letter = 'L';
+  EXPECT_EQ(warnings_of(report, {.k = 31}),
+            "weft-kmer: warning: about 3 letters of the sequences are of no nucleic acid, as "
+            "'L': are these proteins?\n");
+  report.threads[0].strange_letters = 1;
+  report.threads[0].strange_letter = ' ';
+  EXPECT_EQ(
+      warnings_of(report, {.k = 31}),
+      "weft-kmer: warning: about 4 letters of the sequences are of no nucleic acid, as ' ', and no k-mer has them\n");
+}
+
+TEST(kmer_letters, of_nucleic_acids_and_gaps_are_not_strange) {
+  letter_tally tally;
+  for (const char letter : std::string_view{"ACGTURYSWKMBDHVNXacgturyswkmbdhvnx-.*"}) tally.skip(letter);
+  EXPECT_EQ(tally.strange(), 0U);
+  for (const char letter : std::string_view{"LEFIJOPQZz 0@"}) tally.skip(letter);
+  EXPECT_EQ(tally.strange(), 13U);
+  EXPECT_EQ(tally.first_strange(), 'L');
 }
 
 TEST(kmer_summary, knows_the_kmers_seen_once_that_the_filters_dropped) {

@@ -110,6 +110,16 @@ TEST_F(kmer_source, fasta_gives_each_kmer_as_often_as_it_is_there) {
   }
 }
 
+TEST_F(kmer_source, fasta_with_carriage_returns_alone_gives_each_kmer_as_often_as_it_is_there) {
+  std::vector<std::string> sequences;
+  for (int i = 0; i < 20; ++i) sequences.push_back(random_letters(random_, 1 + random_() % (i % 4 == 0 ? 5000 : 50)));
+  for (const std::size_t width : {60, 3}) {
+    std::string text = to_fasta(sequences, width);
+    std::replace(text.begin(), text.end(), '\n', '\r');
+    expect_counts_in_all_files("genome.fa", text, sequences, 33, {700, 9000});
+  }
+}
+
 TEST_F(kmer_source, fasta_may_have_longer_lines_than_any_piece) {
   const std::vector<std::string> sequences{random_letters(random_, 10), random_letters(random_, 140000), "ACGT"};
   expect_counts(directory_.write("long.fa", to_fasta(sequences, 1000000)), sequences, 40, {30000, 80000});

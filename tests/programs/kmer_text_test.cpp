@@ -49,7 +49,19 @@ TEST(kmer_fastx, a_bad_record_is_refused_with_its_number) {
   EXPECT_EQ(refusal(good + "@b\n@\n+\nI\n"), "1: the record has no sequence");
   EXPECT_EQ(refusal(good + good + "@b\nACGT\n" + good),
             "2: the record has no quality line (its third line has to begin with '+')");
+  EXPECT_NE(refusal("@b\rACGT\r+\rIIII\r").find("0: the lines end in carriage returns alone"), std::string::npos);
+  EXPECT_NE(refusal(good + "@b\nAC\rGT\n+\nIIIII\n").find("1: a carriage return in the middle"), std::string::npos);
+  EXPECT_EQ(refusal("@b\nACGT\r\r\n+\r\r\nIIII\r\r\n"), "accepted");
   EXPECT_EQ(refusal("@b\nACGT\n+\nIII\n"), "0: the sequence has 4 letters, its quality line 3");
+}
+
+TEST(kmer_fastx, lines_of_fasta_end_in_carriage_returns_line_feeds_or_both) {
+  for (const char* text : {">a x\nACGT\nTT\n\n>b\n>c\nC", ">a x\rACGT\rTT\r\r>b\r>c\rC\r",
+                           ">a x\r\nACGT\r\nTT\r\n>b\r\n>c\r\nC\r\n", ">a x\nACGT\rTT\r\r\n>b\n\r>c\nC"}) {
+    collector found;
+    EXPECT_EQ(parse_fasta({text, std::string_view{text}.size(), text_format::fasta, true}, 3, found), 3U) << text;
+    EXPECT_EQ(found.sequences, (std::vector<std::string>{"", "ACGTTT", "", "C"})) << text;
+  }
 }
 
 TEST(kmer_fastx, a_header_of_fasta_that_is_too_long_is_refused) {
@@ -103,6 +115,14 @@ TEST(kmer_text_window, fasta_is_cut_after_lines_and_within_long_ones) {
   const std::size_t end = 11 + 2 * header_bytes_max + 2;
   EXPECT_EQ(cut_fasta(window, end - 2).position, end - 1);
   EXPECT_EQ(cut_fasta(window, end - 1).position, end);
+}
+
+TEST(kmer_text_window, fasta_is_cut_after_carriage_returns) {
+  slow_window window{">a\rACGT\rAC\r>b\rGG", 2};
+  EXPECT_EQ(cut_fasta(window, 1).position, 3U);
+  EXPECT_EQ(cut_fasta(window, 4).position, 8U);
+  EXPECT_EQ(reach_of(window, {3, true}, 5), 9U);
+  EXPECT_EQ(reach_of(window, {3, true}, 99), 11U);
 }
 
 TEST(kmer_text_window, kmers_reach_over_lines_but_not_into_the_next_record) {

@@ -30,9 +30,13 @@ TEST(kmer_word, windows_are_the_kmers_of_both_strands_for_every_k) {
 TEST(kmer_word, letters_are_bases_in_either_case_and_nothing_else_is) {
   for (unsigned c = 0; c < 256; ++c) {
     const auto letter = static_cast<char>(c);
-    const bool base = c != 0 && std::string_view{"ACGTacgt"}.find(letter) != std::string_view::npos;
+    const bool base = c != 0 && std::string_view{"ACGTUacgtu"}.find(letter) != std::string_view::npos;
     EXPECT_EQ(code_of(letter) != no_base, base) << c;
   }
+}
+
+TEST(kmer_word, uracil_is_counted_as_thymine) {
+  for (const char letter : {'U', 'u', 't'}) EXPECT_EQ(code_of(letter), code_of('T'));
 }
 
 TEST(kmer_word, a_reset_window_starts_anew) {
