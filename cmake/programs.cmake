@@ -1,6 +1,7 @@
 # programs/<name>/ and apps/<name>/, with their folders; perf/*.cpp and examples/*.cpp.
 add_library(weft_program INTERFACE)
 target_link_libraries(weft_program INTERFACE weft weft_internal weft_warnings fmt::fmt Threads::Threads)
+target_include_directories(weft_program INTERFACE ${PROJECT_SOURCE_DIR}/programs)  # number_option.hpp
 
 file(GLOB entries CONFIGURE_DEPENDS programs/*/*.cpp apps/*/*.cpp)
 set(folders "")

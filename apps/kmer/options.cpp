@@ -7,6 +7,7 @@
 
 #include "kmer/input_error.hpp"
 #include "kmer/kmer.hpp"
+#include "number_option.hpp"
 
 namespace weft_kmer {
 
@@ -17,23 +18,25 @@ command_line read_command_line(int argc, const char* const* argv) {
   CLI::App app{"Counts the k-mers of sequencing reads, with all processes and threads that it is given.", "weft-kmer"};
   app.require_subcommand(1);
   CLI::App* command = app.add_subcommand("count", "Counts the k-mers of FASTA and FASTQ files.");
-  command->add_option("-k", count.k, "bases in a k-mer, 1 to " + std::to_string(k_max))->capture_default_str();
+  command->add_option("-k", count.k, "bases in a k-mer, 1 to " + std::to_string(k_max))
+      ->transform(weft::number_from(1U, k_max))
+      ->capture_default_str();
   command->add_option("--threads", count.threads, "threads of each process (default: all processors, shared evenly)")
-      ->check(CLI::Range(1, 1024));
+      ->transform(weft::number_from(1, 1024));
   command->add_flag("--strand", count.strand, "count a k-mer and its reverse complement apart");
   command->add_flag("--exact", count.exact, "one pass that keeps k-mers seen once (default: two passes with filters)");
-  command->add_option("--counts", count.counts_path, "write each k-mer, a tab and its count to this file");
-  command->add_option("--histogram", count.histogram_path, "write how many k-mers have each count to this file");
+  command->add_option("--counts", count.counts_path, "write each k-mer, a tab and its count to this file")
+      ->check(weft::not_empty());
+  command->add_option("--histogram", count.histogram_path, "write how many k-mers have each count to this file")
+      ->check(weft::not_empty());
   command->add_option("--min-count", count.count_min, "leave k-mers seen less often out of the files")
-      ->check(CLI::PositiveNumber);
+      ->transform(weft::number_from<std::uint64_t>(1, ~std::uint64_t{0}));
   command->add_flag("--no-progress", quiet, "no progress bar, even on a terminal");
-  command->add_option("files", count.inputs, "FASTA or FASTQ, plain, gzip or bgzip; - is standard input")->required();
+  command->add_option("files", count.inputs, "FASTA or FASTQ, plain, gzip or bgzip; - is standard input")
+      ->required()
+      ->check(weft::not_empty());
   try {
     app.parse(argc, argv);
-    if (count.k < 1 || count.k > k_max) {
-      throw CLI::ValidationError{"-k",
-                                 "k has to be from 1 to " + std::to_string(k_max) + ", not " + std::to_string(count.k)};
-    }
   } catch (const CLI::ParseError& e) {
     std::ostringstream text;
     line.exit_code = app.exit(e, text, text) == 0 ? 0 : 2;

@@ -84,8 +84,14 @@ int count(weft::runtime& rt, const command_line& line) {
   search_result found;
   {
     progress_line shown{line.show_progress && is_terminal() && rt.rank() == 0, rt.size()};
-    found = line.sequential ? weft_uts::count_alone(line.search.tree)
+    found = line.sequential ? weft_uts::count_alone(line.search)
                             : weft_uts::count_tree(rt, line.search, [&](std::uint64_t nodes) { shown.show(nodes); });
+  }
+  if (found.counts.nodes > line.search.nodes_max) {
+    say(rt, stderr,
+        fmt::format("weft-uts: the tree has more than {} nodes (--nodes-max): not counted to its end\n",
+                    line.search.nodes_max));
+    return 1;
   }
   const weft_uts::known_tree* const known = weft_uts::find_known(line.search.tree);
   const bool is_right = known != nullptr && known->counts == found.counts;

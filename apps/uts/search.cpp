@@ -104,7 +104,9 @@ class searcher {
   void walk() {
     std::deque<node> mine;
     tree_counts counted;
+    std::uint64_t reported = 0;  // of `counted.nodes`
     while (take(mine, counted)) {
+      reported = 0;
       for (std::uint32_t visited = 1; !mine.empty(); ++visited) {
         const node next = mine.back();
         mine.pop_back();
@@ -114,15 +116,29 @@ class searcher {
         if (children == 0) ++counted.leaves;
         for (std::uint32_t i = 0; i < children; ++i) mine.push_back(tree::child_of(next, i));
         if (visited % look_every != 0) continue;
+        visit(counted.nodes - std::exchange(reported, counted.nodes));
+        if (gives_up()) mine.clear();
         // [hint] a stale answer gives nodes too early or too late.
         if (wants_more_.load(std::memory_order_relaxed) && mine.size() > 2 * options_.chunk) give(mine);
         if (visited % (look_every * 8) == 0) through_.through().progress();
-        if (visited % tell_every == 0) tell_of(counted);
+        if (visited % tell_every == 0) {
+          tell_of(counted);
+          reported = 0;
+        }
         weft::this_fiber::yield();
       }
+      visit(counted.nodes - reported);
     }
     const std::scoped_lock lock{guard_};
     counts_.add(counted);
+  }
+
+  void visit(std::uint64_t nodes) noexcept { visited_.fetch_add(nodes, std::memory_order_relaxed); }  // [stat]
+
+  // Whether this rank has more nodes than the tree may have: then it drops what it has and what it steals, so that the
+  // search ends as any other does, with all credit back.
+  [[nodiscard]] bool gives_up() const noexcept {
+    return visited_.load(std::memory_order_relaxed) > options_.nodes_max;  // [stat]
   }
 
   void tell_of(tree_counts& counted) {
@@ -283,6 +299,7 @@ class searcher {
   std::minstd_rand random_;  // of the thief
   std::uint32_t walkers_ = 0;
   std::atomic<bool> wants_more_{true};
+  std::atomic<std::uint64_t> visited_{0};  // nodes of this rank
 
   weft::fiber_mutex guard_;  // what follows
   weft::fiber_condition changed_;
@@ -302,12 +319,12 @@ search_result count_tree(weft::runtime& rt, const search_options& options,
   return searcher{rt, options, tell}.run();
 }
 
-search_result count_alone(const tree_options& options) {
-  const tree all{options};
+search_result count_alone(const search_options& options) {
+  const tree all{options.tree};
   const auto begin = clock::now();
   search_result out;
   std::vector<node> open{all.root()};
-  while (!open.empty()) {
+  while (!open.empty() && out.counts.nodes <= options.nodes_max) {
     const node next = open.back();
     open.pop_back();
     ++out.counts.nodes;

@@ -17,6 +17,8 @@ struct search_options {
   std::uint32_t workers = 1;  ///< threads of each rank
   std::uint32_t fibers = 1;   ///< that walk, of each worker
   std::uint32_t chunk = 32;   ///< nodes that are stolen at a time, at most
+  /// A rank that has visited more of them drops what it has: all ranks end, with more nodes than this in the counts.
+  std::uint64_t nodes_max = ~std::uint64_t{0};
 };
 
 struct search_result {
@@ -31,6 +33,6 @@ struct search_result {
                                        const std::function<void(std::uint64_t)>& tell);
 
 /// The same by one thread and nothing of Weft, to compare with.
-[[nodiscard]] search_result count_alone(const tree_options& options);
+[[nodiscard]] search_result count_alone(const search_options& options);
 
 }  // namespace weft_uts

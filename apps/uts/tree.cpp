@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace weft_uts {
 namespace {
@@ -33,6 +34,21 @@ void hash(const std::uint8_t* text, std::size_t bytes, std::array<std::uint8_t, 
 
 using type = tree_type;
 using shape = tree_shape;
+
+// Of a node of a geometric tree at this depth; not above 0, or no number, where it has none.
+double expected_children(const tree_options& tree, double depth) noexcept {
+  const double depth_max = tree.depth;
+  const double expected = tree.root_children;
+  if (depth == 0) return expected;
+  switch (tree.shape) {
+    case shape::fixed: return depth < depth_max ? expected : 0;
+    case shape::linear: return expected * (1 - depth / depth_max);
+    case shape::cyclic:
+      return depth > 5 * depth_max ? 0 : std::pow(expected, std::sin(2 * 3.141592653589793 * depth / depth_max));
+    case shape::exponential: return expected * std::pow(depth, -std::log(expected) / std::log(depth_max));
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -73,22 +89,57 @@ std::uint32_t tree::binomial_children(const node& parent) const noexcept {
 }
 
 std::uint32_t tree::geometric_children(const node& parent) const noexcept {
-  const double depth = parent.depth;
-  const double depth_max = options_.depth;
-  double expected = options_.root_children;
-  if (parent.depth > 0) {
-    switch (options_.shape) {
-      case shape::fixed: expected = depth < depth_max ? expected : 0; break;
-      case shape::linear: expected *= 1 - depth / depth_max; break;
-      case shape::cyclic:
-        expected = depth > 5 * depth_max ? 0 : std::pow(expected, std::sin(2 * 3.141592653589793 * depth / depth_max));
-        break;
-      case shape::exponential: expected *= std::pow(depth, -std::log(expected) / std::log(depth_max)); break;
-    }
-  }
+  const double expected = expected_children(options_, parent.depth);
+  if (!(expected > 0)) return 0;
+  if (std::isinf(expected)) return children_max;
   const double p = 1 / (1 + expected);
   const double count = std::floor(std::log(1 - random_of(parent)) / std::log(1 - p));
   return static_cast<std::uint32_t>(std::clamp(count, 0.0, double{children_max}));
+}
+
+namespace {
+
+// Of the part of a geometric tree above `depth_end`, and the nodes at that depth.
+struct expectation {
+  double nodes = 0;
+  double last = 1;
+};
+
+expectation expect_geometric(const tree_options& tree, double depth_end) noexcept {
+  // Beyond this nobody waits for the end; below the other one, a level adds nothing.
+  constexpr double nodes_max = 1e18;
+  constexpr double level_min = 1e-6;
+  constexpr double depth_max = 1e7;  // beyond 5 x 2^20, where the deepest cyclic tree ends
+  expectation out;
+  for (double depth = 0; depth < depth_end && out.nodes < nodes_max && out.last > level_min; ++depth) {
+    if (depth > depth_max) return {std::numeric_limits<double>::infinity(), out.last};
+    out.nodes += out.last;
+    const double expected = expected_children(tree, depth);
+    out.last *= expected > 0 ? std::min(expected, double{children_max}) : 0;
+  }
+  return out;
+}
+
+}  // namespace
+
+double expected_nodes(const tree_options& tree) noexcept {
+  constexpr double endless = std::numeric_limits<double>::infinity();
+  const double growth = tree.branching * tree.children;
+  const double below = growth < 1 ? 1 / (1 - growth) : endless;  // a node of a binomial tree, with all below it
+  const auto times = [](double nodes, double each) { return nodes > 0 ? nodes * each : 0; };
+  switch (tree.type) {
+    case type::binomial: return 1 + times(std::floor(tree.root_children), below);
+    case type::geometric: {
+      // Where b0 is above 1, branching falls with the depth, below 1 after the given depth; where it isn't, it rises.
+      const bool falls = tree.shape != shape::exponential || tree.root_children > 1 || tree.root_children == 0;
+      return falls ? expect_geometric(tree, endless).nodes : endless;
+    }
+    case type::hybrid: {
+      const expectation above = expect_geometric(tree, std::ceil(tree.shift * tree.depth));
+      return above.nodes + times(above.last, below);
+    }
+  }
+  return endless;
 }
 
 const known_tree* find_known(const tree_options& options) noexcept {

@@ -58,6 +58,10 @@ class tree {
   tree_options options_;
 };
 
+/// About how many nodes a tree has, judged by the expected number of children of each node; infinity for a tree that
+/// has no expected end, though one seed or another may end it.
+[[nodiscard]] double expected_nodes(const tree_options& options) noexcept;
+
 /// Of a tree that is known; null for others.
 struct known_tree {
   const char* name;

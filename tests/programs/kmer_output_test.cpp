@@ -84,6 +84,19 @@ TEST(kmer_options, wrong_ones_are_refused_with_one_text) {
     EXPECT_EQ(line.exit_code, 2) << k;
     EXPECT_NE(line.text.find("-k"), std::string::npos) << line.text;
   }
+  for (const char* option : {"-k", "--threads", "--min-count"}) {
+    for (const char* value : {"", " ", " 3", "3 ", "3x", "0x3", "3.0", "3e0", "nan", "inf", "-3", " -3", "0", "+-3",
+                              "18446744073709551616", "-18446744073709551613"}) {
+      const auto line = parse({"count", option, value, "a"});
+      EXPECT_EQ(line.exit_code, 2) << option << " '" << value << "'";
+      EXPECT_NE(line.text.find(option), std::string::npos) << line.text;
+    }
+    EXPECT_LT(parse({"count", option, "010", "a"}).exit_code, 0);
+  }
+  EXPECT_EQ(parse({"count", "-k", "010", "a"}).count.k, 10U);
+  EXPECT_EQ(parse({"count", "--min-count", "18446744073709551615", "a"}).count.count_min, ~std::uint64_t{0});
+  for (const char* option : {"--counts", "--histogram"}) EXPECT_EQ(parse({"count", option, "", "a"}).exit_code, 2);
+  EXPECT_EQ(parse({"count", ""}).exit_code, 2);
   EXPECT_EQ(parse({"count"}).exit_code, 2);
   EXPECT_EQ(parse({}).exit_code, 2);
   EXPECT_EQ(parse({"count", "--threads", "0", "a"}).exit_code, 2);

@@ -59,8 +59,22 @@ class Known(unittest.TestCase):
                 self.assertEqual([each[name] for name in ("nodes", "depth", "leaves", "known")],
                                  [counts[0][name] for name in ("nodes", "depth", "leaves", "known")], tree)
 
+    def test_a_tree_without_end_is_given_up_after_the_nodes_that_it_may_have(self):
+        endless = ("-t", 0, "-b", 10, "-q", 1, "-m", 2)
+        for more, ranks in ((("--sequential",), 1), ((), 1), (("--workers", 2, "--fibers", 5), 2), (("--chunk", 1), 3)):
+            for launcher in LAUNCHERS:
+                with self.subTest(more=more, ranks=ranks, launcher=launcher):
+                    result = run(*endless, "--nodes-max", 20000, *more, ranks=ranks, launcher=launcher)
+                    self.assertEqual((result.returncode, result.stdout), (1, ""))
+                    self.assertIn("more than 20000 nodes (--nodes-max)", result.stderr)
+        self.check(T1, 4130071, 10, 3305118, "--nodes-max", 4130071, ranks=2)
+        result = run(*T1, "--nodes-max", 4130070, ranks=2)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+
     def test_what_is_wrong_is_said(self):
-        for arguments, word in ((("-t", 3), "-t"), (("-b", -1), "-b"), (("--fibers", 0), "--fibers"), (("x",), "x")):
+        for arguments, word in ((("-t", 3), "-t"), (("-b", -1), "-b"), (("--fibers", 0), "--fibers"), (("x",), "x"),
+                                (("-t", 0, "-q", "nan"), "-q"), (("-t", 0, "-q", 0.5, "-m", 2), "--nodes-max"),
+                                (("-t", 2, "-q", 0.5), "--nodes-max")):
             result = run(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertIn(word, result.stderr)
