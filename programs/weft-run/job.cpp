@@ -1,6 +1,7 @@
 #include "weft-run/job.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
@@ -95,15 +96,22 @@ int job::run() {
     flush(output_);
     flush(*errors_);
   }
+  if (!all_output_taken()) say("interrupted twice: output of the ranks that its reader has not taken is lost");
   if (launched_.control.open()) ::waitpid(launched_.guardian, nullptr, 0);  // it has said that it is done
-  return exit_code_.value_or(0);
+  return exit_code_.value_or(output_lost_ ? exit_signal + SIGPIPE : 0);
 }
 
+// A slow reader is waited for, unless the user has asked for the end twice.
 bool job::over() const {
   if (!all_gone_) return false;
-  const bool gave_up = give_up_at_ && clock::now() >= *give_up_at_;
-  if (streams_open_ > 0 && !gave_up) return false;
-  return (output_.empty() && errors_->empty()) || (gave_up && signals_seen_ > 1);
+  return all_output_taken() || (signals_seen_ > 1 && give_up_at_ && clock::now() >= *give_up_at_);
+}
+
+// Of a stream whose writers in the job are gone: bytes of theirs, or the end that only a read shows.
+bool job::has_more_of_ranks(const stream& s) {
+  if (!s.fd.open()) return false;
+  pollfd state{s.fd.get(), 0, 0};
+  return s.bytes_owed > 0 || (::poll(&state, 1, 0) > 0 && (state.revents & POLLHUP) != 0);
 }
 
 void job::watch(int fd, std::uint32_t events, source event_source, std::uint32_t index) {
@@ -182,6 +190,7 @@ void job::read_stream(std::uint32_t index) {
   static const std::unique_ptr<char[]> bytes{new char[read_bytes]};
   const ssize_t n = ::read(s.fd.get(), bytes.get(), read_bytes);
   if (n > 0) {
+    s.bytes_owed -= std::min(s.bytes_owed, static_cast<std::size_t>(n));
     s.lines.append({bytes.get(), static_cast<std::size_t>(n)});
     flush(s.lines.target());
   } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -212,7 +221,16 @@ void job::flush(sink& to) {
     s.fd.close();
     --streams_open_;
   }
-  if (problem != EPIPE) fail(exit_launcher, fmt::format("can't write output: {}", std::strerror(problem)));
+  output_lost_ = true;
+  const char* const which = to.fd() == STDOUT_FILENO ? "standard output" : "standard error";
+  if (problem == EPIPE) {
+    say(fmt::format("the reader of {} has closed it: output of the ranks is lost", which));
+    return;
+  }
+  const std::string text =
+      fmt::format("can't write to {}: {}; output of the ranks is lost", which, std::strerror(problem));
+  if (ending_) say(text);
+  fail(exit_launcher, text);
 }
 
 void job::serve_pmi(std::uint32_t rank) {

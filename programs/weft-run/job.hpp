@@ -37,6 +37,7 @@ class job {
     descriptor fd;
     line_gatherer lines;
     bool watched = false;
+    std::size_t bytes_owed = 0;  // what was in its pipe when the last rank was gone
   };
   enum class source : std::uint32_t { control, signals, input, input_room, sink, stream, pmi };
 
@@ -56,10 +57,14 @@ class job {
   void send_pmi_replies();
   void read_signals();
   [[nodiscard]] bool over() const;
+  [[nodiscard]] bool all_output_taken() const { return streams_open_ == 0 && output_.empty() && errors_->empty(); }
+  [[nodiscard]] static bool has_more_of_ranks(const stream& s);
 
   // job_end.cpp: what ends a job
   void read_events();
   void rank_ended(std::uint32_t rank, int status);
+  void ranks_are_gone();
+  void leave_held_streams();
   void watch_stragglers();
   [[nodiscard]] std::string describe_stragglers(double seconds) const;
   void start_failed(std::uint32_t rank, start_step step, int problem);
@@ -93,12 +98,13 @@ class job {
   std::optional<int> exit_code_;
   bool ending_ = false;
   bool all_gone_ = false;
+  bool output_lost_ = false;
   int signals_seen_ = 0;
   std::optional<clock::time_point> timeout_at_;
   std::optional<clock::time_point> notice_at_;  // a rank has ended, and others may wait for it
   std::optional<clock::time_point> linger_at_;
   std::optional<clock::time_point> kill_at_;
-  std::optional<clock::time_point> give_up_at_;  // waiting for output
+  std::optional<clock::time_point> give_up_at_;  // waiting for processes outside of the job that hold its pipes
   bool input_watched_ = false;
   bool input_room_watched_ = false;
   bool sink_watched_[2] = {false, false};

@@ -1,5 +1,6 @@
 // What ends a job: a rank that fails, a signal, the time, or the last rank's end.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -22,9 +23,12 @@ std::string describe(int status) {
                      WCOREDUMP(status) ? ", core dumped" : "");
 }
 
+std::string name_ranks(const std::vector<std::uint32_t>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", boot::list_of_ranks(ranks));
+}
+
 std::string name_ranks(const std::vector<std::uint32_t>& ranks, const char* of_one, const char* of_several) {
-  const bool one = ranks.size() == 1;
-  return fmt::format("{} {} {}", one ? "rank" : "ranks", boot::list_of_ranks(ranks), one ? of_one : of_several);
+  return fmt::format("{} {}", name_ranks(ranks), ranks.size() == 1 ? of_one : of_several);
 }
 
 }  // namespace
@@ -75,8 +79,7 @@ void job::read_events() {
         break;
       case event::kind::ended: rank_ended(news.rank, news.value); break;
       case event::kind::all_gone:
-        all_gone_ = true;
-        give_up_at_ = clock::now() + std::chrono::seconds{2};
+        ranks_are_gone();
         if (news.value > 0) say(fmt::format("{} processes of the job could not be killed", news.value));
         break;
     }
@@ -145,8 +148,36 @@ void job::guardian_gone() {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
   }
+  ranks_are_gone();
+}
+
+void job::ranks_are_gone() {
   all_gone_ = true;
   give_up_at_ = clock::now() + std::chrono::seconds{2};
+  for (stream& s : streams_) {
+    int waiting = 0;
+    if (s.fd.open() && ::ioctl(s.fd.get(), FIONREAD, &waiting) == 0) s.bytes_owed = static_cast<std::size_t>(waiting);
+  }
+}
+
+// A process outside of the job may hold a pipe of it: a rank has passed the descriptor on, or there is no /proc to find
+// its descendants in. What the ranks have written there has come out by now.
+void job::leave_held_streams() {
+  if (std::any_of(streams_.begin(), streams_.end(), [&](const stream& s) { return has_more_of_ranks(s); })) return;
+  std::vector<std::uint32_t> ranks[2];
+  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
+    stream& s = streams_[i];
+    if (!s.fd.open()) continue;
+    s.lines.finish();
+    s.fd.close();
+    --streams_open_;
+    ranks[i % 2].push_back(i / 2);
+  }
+  for (const std::uint32_t kind : {0U, 1U}) {
+    if (ranks[kind].empty()) continue;
+    say(fmt::format("a process outside of the job holds the {} of {}; what it writes there from now on is lost",
+                    kind == 0 ? "standard output" : "standard error", name_ranks(ranks[kind])));
+  }
 }
 
 void job::take_signal(int signal) {
@@ -191,6 +222,7 @@ void job::check_deadlines() {
     kill_at_.reset();
     signal_ranks(SIGKILL);
   }
+  if (streams_open_ > 0 && give_up_at_ && now >= *give_up_at_) leave_held_streams();
 }
 
 }  // namespace weft::run
