@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/log.hpp"
@@ -15,6 +16,7 @@ namespace weft::run {
 namespace {
 
 constexpr const char* too_few_cores = "there are more of them than cores";
+constexpr std::chrono::milliseconds choosing_timeout{2000};
 
 // How many processors this process may run on; `ranks_max` where there are more than a `cpu_set_t` holds.
 std::size_t count_of_processors() {
@@ -73,6 +75,8 @@ void binding::load() {
 
 // What is left is announced, so that the next job takes other cores.
 void binding::leave_to_other_jobs() {
+  const auto lock = choice_lock::wait_for(choosing_timeout);
+  if (!lock) throw error{errc::configuration, "another job that starts is still choosing its cores"};
   const bitmap taken{hwloc_bitmap_alloc()};
   if (!taken || !find_bound_jobs(taken.get())) return topology_.reset();
   std::erase_if(objects_, [&](hwloc_obj_t core) { return hwloc_bitmap_intersects(core->cpuset, taken.get()) != 0; });
@@ -85,6 +89,8 @@ void binding::leave_to_other_jobs() {
   if (!mine) return topology_.reset();
   for (hwloc_obj_t core : objects_) static_cast<void>(hwloc_bitmap_or(mine.get(), mine.get(), core->cpuset));
   announced_ = announce_binding(mine.get());
+  if (announced_.empty())
+    throw error{errc::configuration, "there is no socket to announce their cores by to other jobs"};
 }
 
 // Some objects have no processors, as the node of a memory of its own. And where hwloc can't read /sys it guesses which

@@ -40,7 +40,7 @@ class binding {
   std::uint32_t ranks_;
   std::unique_ptr<hwloc_topology, destroyer> topology_;  // null: nobody is bound
   std::vector<hwloc_obj_t> objects_;
-  descriptor announced_;
+  std::vector<descriptor> announced_;
 };
 
 }  // namespace weft::run

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import unittest
 
 from weft_run_test import BUILD, LIMIT, WEFT_RUN, environment, run
@@ -103,8 +104,22 @@ class Shares(unittest.TestCase):
         # And once it has ended, they are free.
         self.assertEqual(sum(map(len, sets_in(run_alone("-n", 2, *SHOW).stdout))), len(ALLOWED))
 
+    @unittest.skipUnless(cores() >= 2, "needs two cores")
+    def test_a_job_chooses_no_cores_while_another_one_chooses(self):
+        # What weft-run holds from its look at other jobs to its own announcement; here it is held for good.
+        script = ("import socket, subprocess, sys\n"
+                  "lock = socket.socket(socket.AF_UNIX)\n"
+                  "lock.bind('\\0weft-run-chooses-cores')\n"
+                  "lock.listen()\n"
+                  "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n")
+        result = subprocess.run([*ALONE, sys.executable, "-c", script, WEFT_RUN, "-n", "2", *SHOW], text=True, timeout=LIMIT,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(WEFT_LOG="info"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sets_in(result.stdout), [ALLOWED, ALLOWED])
+        self.assertIn("ranks are not bound: another job that starts is still choosing its cores", result.stderr)
+
     def test_names_that_are_no_sets_of_processors_are_left_alone(self):
-        names = ["weft-run-bound-1-", "weft-run-bound-1", "weft-run-bound-1-moon", "weft-run-bound-1-0x" + "f" * 80]
+        names = ["weft-run-bound-1-0,", "weft-run-bound-1-0-99999999999", "weft-run-bound-1-", "weft-run-bound-1", "weft-run-bound-1-moon", "weft-run-bound-1-0x" + "f" * 80]
         script = ("import socket, subprocess, sys\n"
                   "kept = []\n"
                   f"for name in {names!r}:\n"
