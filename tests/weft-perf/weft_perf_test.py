@@ -16,7 +16,7 @@ PERF = BUILD / "bin/weft-perf"
 # What a figure always has; a ratio and a limit may be null.
 FIELDS = {"claim", "unit", "bytes", "threads", "window", "label", "weft", "least_share", "counts", "peer", "best_peer",
           "ratio", "peers", "path", "paths", "limit", "limit_name", "limit_spread", "limit_is_wrong", "fraction", "commit",
-          "flags", "pinning"}
+          "flags", "host", "pinning"}
 # Long messages: by whom depends on whether the sender has time, and in packets where the kernel allows no copy.
 COPIED = ("cross-memory copy", "cross-memory copy by both", "many packets")
 # Any hand-over is near, so that no round is thrown away for the noise of a machine that does other things as well.
@@ -67,6 +67,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(set(each["weft"]), {"median", "q1", "q3", "min", "max", "rounds"})
             self.assertGreater(each["weft"]["median"], 0)
             self.assertLessEqual(each["weft"]["min"], each["weft"]["max"])
+            self.assertRegex(each["host"], r"\b\d+ cores?$")
             self.assertIn("GNU" if "GNU" in each["flags"] else "Clang", each["flags"])
         return out
 

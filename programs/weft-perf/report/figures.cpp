@@ -103,6 +103,7 @@ std::string to_json(const figure& of) {
   out["fraction"] = or_null(of.fraction());
   out["commit"] = build_commit();
   out["flags"] = build_flags();
+  out["host"] = host();
   out["pinning"] = of.pinning;
   return out.dump();
 }

@@ -58,6 +58,9 @@ class pinned_here {
 [[nodiscard]] std::string build_commit();
 [[nodiscard]] std::string build_flags();
 
+/// The processors that this process may use, as in `AMD EPYC, 2 cores`.
+[[nodiscard]] std::string host();
+
 /// The folder of the running executable, and a program beside it.
 [[nodiscard]] std::string program_folder();
 
