@@ -1,0 +1,105 @@
+"""Times and rates on pages are those of docs/figures, which are of one run (tools/figures.py, scripts/figures)."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+KEPT = SOURCE / "docs/figures"
+
+
+def loaded(name, path):
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(SOURCE / path))))
+    sys.modules[name] = module
+    module.__spec__.loader.exec_module(module)
+    return module
+
+
+figures = loaded("figures", "tools/figures.py")
+script = loaded("measure_figures", "scripts/figures")
+
+
+class Repository(unittest.TestCase):
+    def test_a_piece_takes_less_than_ten_minutes_and_all_of_them_less_than_half_an_hour(self):
+        self.assertEqual(len({piece.name for piece in script.PIECES}), len(script.PIECES))
+        self.assertLess(max(piece.minutes for piece in script.PIECES), 9)
+        self.assertLess(sum(piece.minutes for piece in script.PIECES), 30)
+
+
+LINES = [{"claim": "plain_latency", "threads": threads, "what": "sendrecv", "label": label, "unit": "ns", "ratio": 4.0,
+          "weft": {"median": median, "rounds": rounds}, "commit": "abc1234",
+          "peers": {"MPICH": {"median": 900.0}, "Open MPI, bound": {"median": 700.0}, "Weft, unbound": {"median": 1.0}}}
+         for threads, label, median, rounds in ((1, "near", 234.0, 9), (1, "far", 999.0, 2), (2, "far", 4812.0, 1))]
+QUOTES = """# names
+plain.{1,2}  compare  claim=plain_latency threads={} : weft.median us
+plain.best   compare  claim=plain_latency what="sendrecv" threads=1 : best ns
+ahead        compare  claim=plain_latency threads=1 : ratio inverse
+commit       compare  claim=plain_latency threads=1 : commit text
+far          compare  threads=1 label=far : weft.median ns
+nothing      compare  claim=none : weft.median ns
+both         compare  claim=plain_latency : weft.median ns
+post         instructions : [messages].[active message].post count
+"""
+
+
+class Tool(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "compare.json").write_text("".join(json.dumps(line) + "\n" for line in LINES))
+        (self.folder / "instructions.json").write_text('{"messages": {"active message": {"post": 59.4}}}')
+        (self.folder / "quotes.txt").write_text(QUOTES)
+        self.quotes = figures.Quotes(self.folder, self.folder / "instructions.json")
+
+    def checked(self, text, path="docs/page.md"):
+        return figures.checked(path, text, self.quotes, set())
+
+    def test_a_mark_is_brought_up_to_date(self):
+        after, problems = self.checked("Takes 0.5<!--plain.1--> us.\n")
+        self.assertEqual(after, "Takes 0.23<!--plain.1--> us.\n")
+        self.assertEqual(len(problems), 1)
+        self.assertIn("docs/page.md:1: 0.5 is 0.23 in the file of plain.1", problems[0])
+        self.assertEqual(self.checked(after), (after, []))
+
+    def test_values(self):
+        for name, value in (("plain.1", "0.23"), ("plain.2", "4.8"), ("plain.best", "700"), ("ahead", "0.25"),
+                            ("commit", "abc1234"), ("far", "999"), ("post", "59")):
+            self.assertEqual(self.quotes.value(name), value)
+        for name in ("nothing", "both", "unknown"):
+            with self.assertRaises(figures.Problem):
+                self.quotes.value(name)
+
+    def test_a_figure_without_a_mark_is_found(self):
+        for text in ("It takes 5 ns.", "0.23, 0.48 and 4.6 us", "| 10 to 20 GB/s |", "2.3 M/s", "4 million messages a second",
+                     "0.06 % of a core", "1.6 times", "12 instructions", "takes 5\nns", "- 0.5<!--plain.1--> us; the best 3.9"):
+            self.assertTrue(figures.unmarked(text + "\n"), text)
+        self.assertEqual(figures.unmarked("0.23, 0.48<!--a--> and\n4.6 us\n"), [(1, "0.23"), (2, "4.6")])
+
+    def test_what_is_no_figure_needs_no_mark(self):
+        for text in ("Debian 12, g++ 12.2, 40 minutes, 8 bytes, 64 KiB, 2^20 fibers", "`--task-us 500 us`", "```\n5 ns\n```",
+                     "at most 100<!--set--> ms", "2.3<!--of waiting.md--> us", "1<!--plain.1-->, 2<!--plain.2--> us",
+                     "4 of 5 users", "the 3 messages"):
+            self.assertEqual(figures.unmarked(text + "\n"), [], text)
+
+    def test_a_quotation_from_a_decision_stands_there(self):
+        self.assertEqual(self.checked("2.3<!--of waiting.md--> us\n")[1], [])
+        self.assertEqual(len(self.checked("2.31<!--of waiting.md--> us\n")[1]), 1)
+        self.assertEqual(len(self.checked("2.3<!--of nowhere.md--> us\n")[1]), 1)
+
+    def test_only_decisions_are_history(self):
+        history = "It took 5 ns.\n\nThe figures of this page are history, measured up to commit abc1234 (May 2026).\n"
+        self.assertEqual(self.checked(history, "docs/decisions/page.md")[1], [])
+        self.assertEqual(len(self.checked(history)[1]), 1)
+        self.assertEqual(len(self.checked("It took 5 ns.\n", "docs/decisions/page.md")[1]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
