@@ -20,7 +20,8 @@ void run_hooks(const options& chosen);
 /// What a switch and a signal of fibers cost, alone; messages between fibers, as two ranks of a job.
 void run_fibers(const options& chosen);
 
-/// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE PATHS` a line.
+/// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE limit=NS PATHS` a
+/// line.
 void run_points(const options& chosen);
 
 /// What the machine allows, without Weft.

@@ -94,12 +94,14 @@ TEST(PerfPaths, their_text_names_those_of_a_twentieth_and_more) {
 
 TEST(PerfPaths, ranks_tell_them_behind_their_samples_and_peers_tell_none) {
   const path_mix by = paths_of({{path::cross_memory, 0.25}, {path::mapped_memory, 0.75}});
-  const auto read = parse_samples("sample 0 5 60 61 1 " + by.wire_text() + "\nsample 1 6 60 60 1\n", 2);
+  const auto read = parse_samples("sample 0 5 60 61 1 limit=4.5 " + by.wire_text() + "\nsample 1 6 60 60 1\n", 2);
   ASSERT_TRUE(read[0] && read[1]);
   EXPECT_DOUBLE_EQ(read[0]->paths.of(path::cross_memory), 0.25);
   EXPECT_DOUBLE_EQ(read[0]->paths.of(path::mapped_memory), 0.75);
   EXPECT_FALSE(read[1]->paths.are_known());
   EXPECT_EQ(read[1]->value, 6);
+  EXPECT_EQ(read[0]->limit_ns, 4.5);
+  EXPECT_EQ(read[1]->limit_ns, 0);
 }
 
 TEST(PerfPaths, a_figure_has_the_mean_of_its_rounds) {
@@ -137,12 +139,12 @@ TEST(PerfLimits, a_limit_is_the_best_of_its_rounds) {
   EXPECT_EQ(rate.fraction(), 0.9);
   figure latency;
   latency.weft.median = 80;
-  latency.bound_by("handover", summarize({60, 40, 44, 80, 90}));
+  latency.bound_by("two rings", summarize({60, 40, 44, 80, 90}));
   EXPECT_EQ(latency.limit, 40);
   EXPECT_EQ(latency.limit_spread, 4);
-  EXPECT_EQ(latency.limit_name, "handover");
+  EXPECT_EQ(latency.limit_name, "two rings");
   figure unknown;
-  unknown.bound_by("handover", summarize({0, 0}));
+  unknown.bound_by("two rings", summarize({0, 0}));
   EXPECT_FALSE(unknown.limit);
 }
 
@@ -160,7 +162,7 @@ TEST(PerfLimits, one_that_is_exceeded_by_more_than_its_spread_is_marked_as_wrong
 
   figure latency;
   latency.weft.median = 37;
-  latency.bound_by("handover", summarize({40, 42, 44, 60, 80}));
+  latency.bound_by("two rings", summarize({40, 42, 44, 60, 80}));
   EXPECT_TRUE(latency.is_limit_wrong());
   latency.weft.median = 39;
   EXPECT_FALSE(latency.is_limit_wrong());
@@ -213,17 +215,26 @@ TEST(PerfLimits, each_path_has_the_limit_that_belongs_to_it) {
   EXPECT_EQ(limit_by(many, paths_of({{path::packet, 1}})), 0);
 }
 
-TEST(PerfLimits, latencies_are_bounded_by_the_hand_over_of_their_rounds_and_rates_by_cells) {
+TEST(PerfLimits, latencies_are_bounded_by_two_rings_visible_puts_by_two_lines_and_rates_by_cells) {
   limit_rounds limits;
   limits.add("cells", 64, near_round(50e6));
-  figure latency;
-  latency.label = "near";
-  latency.weft.median = 120;
-  latency.handover = summarize({60, 62});
-  latency.paths = paths_of({{path::cell, 1}});
-  limits.set_limit({.kind = kind::latency}, latency, near_below);
-  EXPECT_EQ(latency.limit, 60);
-  EXPECT_EQ(latency.limit_name, "handover");
+  const auto bounded = [&](const point& of) {
+    figure out;
+    out.label = "near";
+    out.weft.median = 160;
+    out.handover = summarize({60, 62});
+    out.exchange_limit = summarize({130, 140});
+    out.paths = paths_of({{path::cell, 1}});
+    limits.set_limit(of, out, near_below);
+    return out;
+  };
+  const figure latency = bounded({.kind = kind::latency});
+  EXPECT_EQ(latency.limit, 130) << "not the hand-over, as a line that both sides write is no way to send";
+  EXPECT_EQ(latency.limit_name, "two rings");
+  EXPECT_NE(table_row(latency, false).find("1.23 times two rings"), std::string::npos) << table_row(latency, false);
+  EXPECT_EQ(bounded({.kind = kind::put_visible}).limit_name, "two lines");
+  EXPECT_FALSE(bounded({.kind = kind::latency, .mode = mode::threads_dedicated, .threads = 2}).limit);
+  EXPECT_FALSE(bounded({.kind = kind::put}).limit);
   figure rate = bandwidth_of(20e6, paths_of({{path::cell, 1}}));
   limits.set_limit({.kind = kind::stream}, rate, near_below);
   EXPECT_EQ(rate.limit, 50e6);

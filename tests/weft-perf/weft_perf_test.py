@@ -83,6 +83,7 @@ class Figures(unittest.TestCase):
             self.assertIsNone(each["ratio"])
             self.assertIn(each["path"], ("cell",) if each["bytes"] == 8 else COPIED)
             self.assertAlmostEqual(sum(each["paths"].values()), 1, delta=0.01)
+            self.assertEqual(each["limit_name"], "two rings")
 
     def test_receivers_that_begin(self):
         for command in ("latency", "bandwidth"):
@@ -176,6 +177,7 @@ class Figures(unittest.TestCase):
             self.assertEqual({each["claim"] for each in got}, {"put_latency", "put_bandwidth", "get_latency"})
             visible = [each for each in got if each.get("what") == "visible"]
             self.assertEqual({each["bytes"] for each in visible}, {8, 65536})
+            self.assertEqual({each["limit_name"] for each in visible}, {"two lines"})
             paths = {each["path"] for each in got}
             self.assertEqual(paths, {"mapped memory"} if "ordinary" not in more else paths & {*COPIED, "packet"})
 
@@ -190,7 +192,7 @@ class Figures(unittest.TestCase):
         got = self.figures("limits", *TINY)
         self.assertEqual({each["claim"] for each in got}, {"limit"})
         names = {each["what"] for each in got}
-        self.assertLessEqual({"handover", "cells", "cell there and back", "memcpy fresh", "memcpy just written", "futex",
+        self.assertLessEqual({"handover", "cells", "two lines", "two rings", "memcpy fresh", "memcpy just written", "futex",
                               "yield", "packets", "cells"}, names)
         for each in got:
             best = each["weft"]["min" if each["unit"] == "ns" else "max"]
@@ -220,6 +222,8 @@ class Figures(unittest.TestCase):
             paths = {"am_latency": ("cell",), "put_latency": ("mapped memory",), "mt_rate": ("cell",), "queue": (None,),
                      "bandwidth": ("packet",) if each["bytes"] == 4096 else COPIED}
             self.assertIn(each["path"], paths[each["claim"]])
+            if each["claim"] == "am_latency" or each.get("what") == "visible":
+                self.assertEqual(each["limit_name"], "two rings" if each["claim"] == "am_latency" else "two lines")
             if each["claim"] == "bandwidth":
                 limits = {"packets" if path in ("packet", "many packets") else path for path in each["paths"]}
                 self.assertIn(each["limit_name"], limits)
@@ -281,11 +285,10 @@ class Figures(unittest.TestCase):
             self.assertFalse(set(each["peers"]) & set(each.get("absent", [])))
 
     def test_lines_are_drawn(self):
-        drawer = next((python for python in (sys.executable, "/usr/bin/python3") if
-                       subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL).returncode == 0),
-                      None)
-        if drawer is None:
+        if not any(subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL).returncode == 0
+                   for python in (sys.executable, "/usr/bin/python3") if os.access(python, os.X_OK)):
             self.skipTest("no matplotlib (scripts/setup --peers installs it)")
+        drawer = sys.executable
         lines = run("rate", *TINY, "--json", ranks=2).stdout + resources()
         untold = (run("hooks", *TINY[:2], "--duration", "0.02", "--json").stdout +
                   run("attentiveness", *TINY, "--threads", "2", "--json", ranks=2).stdout +

@@ -112,6 +112,7 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
     each.weft = mine.values();
     each.slowest_to_median = mine.slowest_to_median();
     each.handover = mine.handover();
+    each.exchange_limit = mine.limit();
     each.paths = mine.paths();
     for (const auto& [name, rounds] : samples) {
       if (name == "Weft") continue;

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "weft-perf/limits/handover.hpp"
 #include "weft-perf/measure/bench.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr double component_limit_s = 120;
 constexpr double probe_limit_s = 60;
+constexpr std::string_view limit_word = "limit=";
 
 struct component_source {
   std::string name;
@@ -73,9 +76,15 @@ round_result parse_samples(const std::string& output, std::size_t points) {
     std::size_t index = 0;
     sample one;
     if (!(words >> first >> index >> one.value >> one.before_ns >> one.after_ns >> one.slowest_to_median)) continue;
-    std::string paths;  // by Weft's own ranks
-    std::getline(words >> std::ws, paths);
-    one.paths = path_mix::parse(paths);
+    // Weft's own ranks also say what bounds the value, and by which paths their messages went.
+    std::string more;
+    std::getline(words >> std::ws, more);
+    if (more.starts_with(limit_word)) {
+      char* end = nullptr;
+      one.limit_ns = std::strtod(more.c_str() + limit_word.size(), &end);
+      more.erase(0, more.find_first_not_of(' ', static_cast<std::size_t>(end - more.c_str())));
+    }
+    one.paths = path_mix::parse(more);
     if (first == "sample" && index < points && one.value > 0) out[index] = one;
   }
   return out;

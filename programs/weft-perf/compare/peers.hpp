@@ -61,7 +61,7 @@ struct component_peer_list {
                                                        const std::set<std::string>& claims);
 [[nodiscard]] sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds);
 
-/// Lines `sample INDEX VALUE BEFORE AFTER SHARE`, of Weft with the paths behind that.
+/// Lines `sample INDEX VALUE BEFORE AFTER SHARE`; Weft's have `limit=NS` and the paths behind that.
 [[nodiscard]] round_result parse_samples(const std::string& output, std::size_t points);
 
 /// A source that is compiled for a peer. **Errors**: `configuration` where it does not lie where it should.

@@ -8,8 +8,6 @@ namespace {
 
 constexpr double seconds = 0.02;  // of a limit in a round
 
-bool is_bounded_by_handover(const point& of) { return of.kind == kind::latency || of.kind == kind::put_visible; }
-
 double measure_limit(const std::string& name, std::size_t bytes) {
   if (name == "cells") return limits::cell_stream(seconds);
   if (name == "packets") return limits::copy_through_packets(bytes, seconds);
@@ -48,6 +46,13 @@ std::optional<std::string> limit_name_of(const point& of, path by) {
   return std::nullopt;
 }
 
+std::optional<exchange> exchange_bounding(const point& of) {
+  if (of.threads > 1 || of.over_network()) return std::nullopt;
+  if (of.kind == kind::latency) return exchange::two_rings;
+  if (of.kind == kind::put_visible) return exchange::two_lines;
+  return std::nullopt;
+}
+
 void limit_rounds::measure(const point& of, const path_mix& by) {
   each_limit(of, by, [&](const std::string& name, std::size_t bytes) {
     if (!measured_.insert({name, bytes}).second) return;
@@ -60,7 +65,7 @@ void limit_rounds::measure(const point& of, const path_mix& by) {
 }
 
 void limit_rounds::set_limit(const point& of, figure& in, double near_below_ns) const {
-  if (is_bounded_by_handover(of) && of.threads == 1 && !of.over_network()) return in.bound_by("handover", in.handover);
+  if (const auto by = exchange_bounding(of)) return in.bound_by(name_of(*by), in.exchange_limit);
   each_limit(of, in.paths, [&](const std::string& name, std::size_t bytes) {
     const auto found = samples_.find({name, bytes});
     if (found == samples_.end()) return;

@@ -1,4 +1,5 @@
-// What bounds the points of a comparison, measured once a round, under the same labels as the points.
+// What bounds the points of a comparison, measured once a round, under the same labels as the points. What bounds
+// latencies is measured by the ranks that have the latency (bench.cpp).
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft-perf/limits/handover.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/paths.hpp"
 #include "weft-perf/report/point.hpp"
@@ -18,6 +20,10 @@ namespace weft::perf {
 
 /// The name of the limit of what goes by one path; nothing where nothing bounds it but the time of its steps.
 [[nodiscard]] std::optional<std::string> limit_name_of(const point& of, path by);
+
+/// What bounds a latency: its two sides can't exchange words faster. Nothing where several threads share the cores, and
+/// over a network.
+[[nodiscard]] std::optional<exchange> exchange_bounding(const point& of);
 
 class limit_rounds {
  public:

@@ -28,7 +28,8 @@ std::vector<limit> all_limits(double seconds) {
   std::vector<limit> out{
       {"handover", "ns", 64, 2, false, measure_handover_here},
       {"cells", "cell/s", 64, 2, true, [=] { return cell_stream(seconds); }},
-      {"cell there and back", "ns", 64, 2, false, [=] { return cell_exchange(seconds); }},
+      {name_of(exchange::two_lines), "ns", 64, 2, false, [] { return measure_here(exchange::two_lines); }},
+      {name_of(exchange::two_rings), "ns", 64, 2, false, [] { return measure_here(exchange::two_rings); }},
       {"fetch_add", "op/s", 8, 1, true, [=] { return fetch_add(1, seconds); }},
       {"fetch_add", "op/s", 8, 2, true, [=] { return fetch_add(2, seconds); }},
   };

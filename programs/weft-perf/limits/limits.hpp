@@ -9,9 +9,6 @@ namespace weft::perf::limits {
 
 /// Cells of 64 bytes through a ring, one writer and one reader: cells per second.
 [[nodiscard]] double cell_stream(double seconds);
-/// One cell there, one back, each side in a ring of its own: ns one way. A line that both sides write in turns is
-/// quicker than that (`handover`).
-[[nodiscard]] double cell_exchange(double seconds);
 /// Additions to one word by `threads` threads, 1 or 2: additions per second.
 [[nodiscard]] double fetch_add(std::uint32_t threads, double seconds);
 

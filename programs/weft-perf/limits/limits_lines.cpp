@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft-perf/limits/bursts.hpp"
+#include "weft-perf/limits/handover.hpp"
 #include "weft-perf/limits/limits.hpp"
 #include "weft-perf/report/machine.hpp"
 
@@ -16,16 +17,10 @@ namespace {
 
 constexpr std::uint64_t credit_batch = 64;
 
-struct alignas(64) cell {
-  std::array<std::uint64_t, 7> payload{};
-  std::atomic<std::uint64_t> sequence{0};
-};
-static_assert(sizeof(cell) == 64);
-
 struct ring {
   explicit ring(std::size_t count) : cells(count) {}
 
-  std::vector<cell> cells;
+  std::vector<exchange_cell> cells;
   alignas(64) std::atomic<std::uint64_t> read{0};
   alignas(64) std::atomic<bool> enough{false};
 };
@@ -35,7 +30,7 @@ std::uint64_t read_cells(ring& from) {
   std::uint64_t sum = 0;
   const std::size_t mask = from.cells.size() - 1;
   for (std::uint64_t position = 0;; ++position) {
-    cell& next = from.cells[position & mask];
+    exchange_cell& next = from.cells[position & mask];
     // [cell_stream.poll] acquire <- [cell_stream.publish]: the payload of cell `position`.
     for (std::uint32_t spins = 0; next.sequence.load(std::memory_order_acquire) != position + 1;) {
       // relaxed: nothing but the wish to stop.
@@ -63,7 +58,7 @@ double stream_through(std::size_t count, double seconds) {
   const best_burst best = bursts_of(seconds, [&] {
     constexpr std::uint64_t repeats = 4096;
     for (std::uint64_t i = 0; i < repeats; ++i, ++position) {
-      cell& next = shared.cells[position & (count - 1)];
+      exchange_cell& next = shared.cells[position & (count - 1)];
       // [cell_stream.room] acquire <- [cell_stream.credit]: cell `position` may be written again.
       for (std::uint32_t spins = 0; position >= shared.read.load(std::memory_order_acquire) + count;) {
         if (++spins % 8192 == 0) std::this_thread::yield();
@@ -81,57 +76,7 @@ double stream_through(std::size_t count, double seconds) {
   return best.rate();
 }
 
-// As many as Weft's rings have, so that both stay in the nearest cache.
-constexpr std::uint64_t exchange_cells = 256;
-using exchange_ring = std::array<cell, exchange_cells>;
-
-void write_cell(exchange_ring& to, std::uint64_t position) {
-  cell& next = to[position % exchange_cells];
-  std::fill_n(next.payload.begin(), 3, position);  // header and eight bytes
-  // [cell_exchange.publish] release -> [cell_exchange.poll]: the payload of cell `position`.
-  next.sequence.store(position + 1, std::memory_order_release);
-}
-
-// False: it is over.
-bool await_cell(const exchange_ring& from, std::uint64_t position, const std::atomic<bool>& enough) {
-  const cell& next = from[position % exchange_cells];
-  // [cell_exchange.poll] acquire <- [cell_exchange.publish]: the payload of cell `position`.
-  for (std::uint32_t spins = 0; next.sequence.load(std::memory_order_acquire) != position + 1;) {
-    if (++spins % 8192 != 0) continue;
-    // relaxed: nothing but the wish to stop.
-    if (enough.load(std::memory_order_relaxed)) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 }  // namespace
-
-double cell_exchange(double seconds) {
-  struct rings {
-    exchange_ring there;
-    exchange_ring back;
-    std::atomic<bool> enough{false};
-  };
-  const auto both = std::make_unique<rings>();
-  std::uint64_t position = 0;
-  const std::jthread answering{[&] {
-    const pinned_here second{1};
-    for (std::uint64_t i = 0; await_cell(both->there, i, both->enough); ++i) write_cell(both->back, i);
-  }};
-  const pinned_here first{0};
-  const best_burst best = bursts_of(seconds, [&] {
-    constexpr int repeats = 128;
-    for (int i = 0; i < repeats; ++i, ++position) {
-      write_cell(both->there, position);
-      static_cast<void>(await_cell(both->back, position, both->enough));
-    }
-    return 2.0 * repeats;
-  });
-  // relaxed: nothing but the wish to stop.
-  both->enough.store(true, std::memory_order_relaxed);
-  return best.nanoseconds();
-}
 
 double cell_stream(double seconds) {
   // A short ring stays in the nearest caches, a long one keeps both sides apart.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "weft-perf/limits/limit_rounds.hpp"
 #include "weft-perf/report/machine.hpp"
 #include "weft-perf/report/paths.hpp"
 
@@ -174,6 +175,8 @@ sample run_round(team& all, const point& measured, const bench_options& options)
     moved = round.moved();
     moved -= moved_before;
   }
+  const auto bound = exchange_bounding(measured);
+  const double limit = bound ? all.exchange_ns(*bound) : 0;
   const double after = all.handover();
   const std::vector<double> numbers = all.gather(mine);
   const std::vector<double> moved_by_all = all.gather({moved.values().begin(), moved.values().end()});
@@ -182,6 +185,7 @@ sample run_round(team& all, const point& measured, const bench_options& options)
   out.paths = path_mix{sum_of_traffic(moved_by_all)};
   out.before_ns = before;
   out.after_ns = after;
+  out.limit_ns = limit;
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "weft-perf/commands.hpp"
+#include "weft-perf/limits/limit_rounds.hpp"
 #include "weft-perf/measure/bench.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
@@ -96,7 +97,9 @@ figure figure_of(const point& of, const labelled& rounds, const options& chosen)
   out.slowest_to_median = rounds.slowest_to_median();
   out.handover = rounds.handover();
   out.paths = rounds.paths();
-  if (of.kind == kind::latency || of.kind == kind::put_visible) out.bound_by("handover", out.handover);
+  out.exchange_limit = rounds.limit();
+  const bool by_network = out.paths.are_known() && out.paths.main() == path::libfabric;
+  if (const auto by = exchange_bounding(of); by && !by_network) out.bound_by(name_of(*by), out.exchange_limit);
   return out;
 }
 
@@ -131,8 +134,8 @@ void run_points(const options& chosen) {
   for (std::size_t i = 0; i < chosen.points.size(); ++i) {
     const sample one = run_round(all, point::parse(chosen.points[i]), chosen.bench);
     if (rt.rank() != 0) continue;
-    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} {}\n", i, one.value, one.before_ns, one.after_ns,
-               one.slowest_to_median, one.paths.wire_text());
+    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} limit={:.4g} {}\n", i, one.value, one.before_ns, one.after_ns,
+               one.slowest_to_median, one.limit_ns, one.paths.wire_text());
     std::fflush(stdout);
   }
   rt.barrier();

@@ -74,16 +74,16 @@ std::vector<double> team::gather(const std::vector<double>& mine) {
 // Rank 0 names its line, its partner says whether it has found it.
 void team::connect_line() {
   if (rt_.rank() == 0) {
-    line_ = std::make_unique<shared_line>();
+    line_ = std::make_unique<shared_lines>();
     const std::string path = line_->path();
     const std::vector<std::byte> answer = swap_with_partner(std::as_bytes(std::span{path}));
-    if (line_->good() && answer.size() == 1 && answer[0] == std::byte{1}) side_.emplace(line_->line(), true);
+    if (line_->good() && answer.size() == 1 && answer[0] == std::byte{1}) side_.emplace(line_->lines(), true);
   } else if (rt_.rank() == pairs()) {
     const std::vector<std::byte> path = receive(0);
-    line_ = std::make_unique<shared_line>(std::string{reinterpret_cast<const char*>(path.data()), path.size()});
+    line_ = std::make_unique<shared_lines>(std::string{reinterpret_cast<const char*>(path.data()), path.size()});
     const std::byte good{line_->good()};
     send(0, std::span{&good, 1});
-    if (line_->good()) side_.emplace(line_->line(), false);
+    if (line_->good()) side_.emplace(line_->lines(), false);
   }
 }
 
@@ -109,15 +109,24 @@ void team::unite_processors() {
   use_processors(mine);
 }
 
-double team::handover() {
+template <class Measure>
+double team::between_partners(const Measure& measure) {
   rt_.barrier();
   double out = 0;
   if (side_) {
     const pinned_here apart{rt_.rank() == 0 ? 0U : 1U};
-    out = side_->measure();
+    out = measure(*side_);
   }
   rt_.barrier();
   return rt_.rank() == 0 ? out : 0;
+}
+
+double team::handover() {
+  return between_partners([](exchange_side& side) { return side.measure_handover(); });
+}
+
+double team::exchange_ns(exchange by) {
+  return between_partners([by](exchange_side& side) { return side.measure(by); });
 }
 
 }  // namespace weft::perf

@@ -41,10 +41,14 @@ class team {
   /// The hand-over of a cache line between rank 0 and its partner in ns; 0 where it can't be measured, and on other
   /// ranks. Collective.
   [[nodiscard]] double handover();
+  /// The limit of what rank 0 and its partner say to each other, as `handover`. Collective.
+  [[nodiscard]] double exchange_ns(exchange by);
 
  private:
   void send(std::uint32_t to, std::span<const std::byte> bytes);
   [[nodiscard]] std::vector<std::byte> receive(std::uint32_t from);
+  template <class Measure>
+  double between_partners(const Measure& measure);
   void connect_line();
   void unite_processors();
 
@@ -57,8 +61,8 @@ class team {
   std::map<std::uint32_t, std::uint64_t> received_from_;
   // What has come before it was asked for: by source and number.
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::byte>> early_;
-  std::unique_ptr<shared_line> line_;
-  std::optional<handover_side> side_;
+  std::unique_ptr<shared_lines> line_;
+  std::optional<exchange_side> side_;
 };
 
 }  // namespace weft::perf

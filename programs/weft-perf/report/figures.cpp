@@ -146,6 +146,9 @@ std::string table_row(const figure& of, bool with_peers) {
                        ahead ? fmt::format("{:.2f}", *ahead) : "-", best.empty() ? "no peer here" : best);
   }
   if (of.claim == "limit" && of.limit) out += fmt::format("  best {}", readable(*of.limit, of.unit));
+  // Of what is bounded by what two cores can say to each other, the ratio says how much is Weft's own.
+  else if (of.limit && *of.limit > 0 && !of.more_is_better)
+    out += fmt::format("  {:.2f} times {}", of.weft.median / *of.limit, of.limit_name);
   if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.limit_name);
   if (of.paths.are_known()) out += fmt::format("  by {}", of.paths.text());
   // A median hides that a program may fare in two ways.

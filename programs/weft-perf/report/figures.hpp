@@ -35,6 +35,7 @@ struct figure {
   std::map<std::string, double> peer_slowest_to_median;
   std::vector<std::string> absent;  ///< peers that are not installed
   summary handover;                 ///< of Weft's rounds; zeros: unknown
+  summary exchange_limit;           ///< of a latency's rounds; zeros: unknown
   path_mix paths;                   ///< of Weft's messages
   std::optional<double> limit;      ///< the best that was measured, in the figure's unit
   double limit_spread = 0;          ///< how far the best quartile of its rounds stays behind

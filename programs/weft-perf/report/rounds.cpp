@@ -66,6 +66,14 @@ path_mix labelled::paths() const {
   return out;
 }
 
+summary labelled::limit() const {
+  std::vector<double> all;
+  for (const sample& each : rounds) {
+    if (each.limit_ns > 0) all.push_back(each.limit_ns);
+  }
+  return summarize(std::move(all));
+}
+
 std::vector<labelled> by_label(const std::vector<sample>& rounds, double near_below_ns) {
   std::vector<labelled> out;
   for (const char* label : {"near", "far", "unknown"}) {

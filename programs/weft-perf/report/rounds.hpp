@@ -28,6 +28,7 @@ struct sample {
   double after_ns = 0;           ///< and after it
   double slowest_to_median = 1;  ///< what the slowest thread moved, of the median of all threads
   path_mix paths{};              ///< of Weft's messages
+  double limit_ns = 0;           ///< of a latency, measured by the same two sides; 0: not measured
 };
 
 /// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.
@@ -50,6 +51,7 @@ struct labelled {
   [[nodiscard]] double handover_ns() const { return handover().median; }
   [[nodiscard]] double slowest_to_median() const;  ///< median of the rounds
   [[nodiscard]] path_mix paths() const;            ///< mean of the rounds
+  [[nodiscard]] summary limit() const;             ///< of a latency; no rounds: not measured
 };
 
 /// Groups rounds by label, in the order near, far, unknown; mixed rounds are left out.
