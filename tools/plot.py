@@ -6,17 +6,25 @@ tools/plot.py figures.json --output folder [--label near] [--format svg]
 
 Makes, of those that there are lines for: rate, latency, bandwidth, one_sided, resources, attentiveness, hooks and
 fibers. Each point is a median, its bar reaches from the lower to the upper quartile. Where there is one point, each
-side is a bar from zero. Needs matplotlib (scripts/setup --peers).
+side is a bar from zero. A name has one colour, line and marker in all panels of a picture. Needs matplotlib, which
+scripts/setup --peers installs for /usr/bin/python3: where the Python that runs this has none, that one is taken.
 """
 
 import argparse
+import importlib
 import json
+import os
+import subprocess
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
 COMPONENTS = ("pool", "matching", "queue")
 NANO = 1e9
+SYSTEM_PYTHON = "/usr/bin/python3"  # whose packages are the distribution's
+COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9")
+DASHES = ("-", "--", "-.", ":")
+MARKERS = ("s", "^", "v", "D", "P", "X", "<", ">", "*")
 # A switch, and a signal to a fiber of another worker.
 PAPER_FIBERS_NS = {"yield": 20, "signal to another worker": 10}
 
@@ -66,16 +74,29 @@ def series(figures, horizontal, scale):
                                  [max(0, values[x][2] - values[x][0]) for x in xs]]
 
 
-def panel(axes, figures, title, horizontal, vertical, scale=1.0, of_bytes=False):
+def styles(figures):
+    """Of each name its own colour, line and marker: more names than colours have other lines."""
+    names = sorted({name for figure in figures for name, _ in sides(figure)}, key=lambda name: (not name.startswith("Weft"), name))
+    return {name: {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i // len(COLOURS) % len(DASHES)],
+                   "marker": "o" if name.startswith("Weft") else MARKERS[i % len(MARKERS)]}
+            for i, name in enumerate(names)}
+
+
+def panel(axes, figures, title, horizontal, vertical, scale=1.0, of_bytes=False, looks=None):
     if len({each[horizontal] for each in figures}) == 1:
         only = figures[0][horizontal]
         bars(axes, figures, horizontal, scale)
         axes.set(title=title, xlabel=f"bytes: {readable(only)}" if of_bytes else f"{horizontal}: {only}", ylabel=vertical)
     else:
-        lines(axes, figures, horizontal, scale, of_bytes)
+        lines(axes, figures, horizontal, scale, of_bytes, looks or styles(figures))
         axes.set(title=title, xlabel="bytes" if of_bytes else horizontal, ylabel=vertical)
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="x-small")
+        legend_beside(axes)
+
+
+def legend_beside(axes):
+    """To the right of the panel, where it covers no data."""
+    axes.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
 
 
 def bars(axes, figures, horizontal, scale):
@@ -86,16 +107,16 @@ def bars(axes, figures, horizontal, scale):
         names.append(name)
     for limit in {each["limit"] * scale for each in figures if each.get("limit")}:
         axes.axhline(limit, color="k", linestyle=":", label="limit")
-        axes.legend(fontsize="x-small")
+        legend_beside(axes)
     axes.set_xticks(list(range(len(names))), names, rotation=30, ha="right", fontsize="x-small")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3, axis="y")
 
 
-def lines(axes, figures, horizontal, scale, of_bytes):
+def lines(axes, figures, horizontal, scale, of_bytes, looks):
     for name, xs, middle, spread in series(figures, horizontal, scale):
-        axes.errorbar(xs, middle, yerr=spread, label=name, marker="o" if name.startswith("Weft") else "s",
-                      linewidth=2 if name.startswith("Weft") else 1, capsize=2, markersize=4)
+        axes.errorbar(xs, middle, yerr=spread, label=name, linewidth=2 if name.startswith("Weft") else 1, capsize=2,
+                      markersize=4, **looks[name])
     limits = sorted({(each[horizontal], each["limit"] * scale) for each in figures if each.get("limit")})
     if limits:
         axes.plot(*zip(*limits), "k:", marker=".", label="limit")
@@ -146,7 +167,11 @@ def latencies(figures):
         yield f"{claim} {what}".strip() + ", one way", group, "bytes", "us", 1e-3, True
     threaded = [each for each in figures if each["claim"] == "mt_latency"]
     if threaded:
-        yield "mt_latency, one way", threaded, "threads", "us", 1e-3, False
+        for mode, group in grouped(threaded, lambda each: each.get("mode", "")):
+            yield f"mt_latency, {mode}, one way", group, "threads", "us", 1e-3, False
+    plain = [each for each in figures if each["claim"] == "plain_latency"]
+    for what, group in grouped(plain, operation):
+        yield f"plain_latency {what}".strip() + ", one way", group, "threads", "us", 1e-3, False
 
 
 def bandwidths(figures):
@@ -206,18 +231,37 @@ def draw(name, panels, options, label):
     from matplotlib import pyplot
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    picture, grid = pyplot.subplots(rows, columns, figsize=(5 * columns, 4 * rows), squeeze=False)
+    picture, grid = pyplot.subplots(rows, columns, figsize=(6.5 * columns, 4 * rows), squeeze=False,
+                                    constrained_layout=True)
+    looks = styles([figure for _, group, *_ in panels for figure in group])
     for axes in grid.flat[len(panels):]:
         axes.remove()
     for axes, (title, group, horizontal, vertical, scale, of_bytes) in zip(grid.flat, panels):
-        panel(axes, group, title, horizontal, vertical, scale, of_bytes)
+        panel(axes, group, title, horizontal, vertical, scale, of_bytes, looks)
     first = panels[0][1][0]
-    picture.suptitle(f"{label} state; {first['commit']}; {first['flags']}", fontsize="x-small")
-    picture.tight_layout()
+    origin = [f"{label} state", first["commit"], first["flags"], first.get("host", "")]
+    picture.suptitle("; ".join(filter(None, origin)), fontsize="x-small")
     path = options.output / f"{name}.{options.format}"
     picture.savefig(path)
     pyplot.close(picture)
     print(path)
+
+
+def has_matplotlib(python):
+    return subprocess.run([python, "-c", "import matplotlib"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def need_matplotlib():
+    """`env python3` may be another Python than the one that scripts/setup installs packages for: then starts that one."""
+    try:
+        return importlib.import_module("matplotlib")
+    except ImportError:
+        pass
+    other = os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON)
+    if other and os.access(SYSTEM_PYTHON, os.X_OK) and has_matplotlib(SYSTEM_PYTHON):
+        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
+    sys.exit(f"plot.py: neither {sys.executable} nor {SYSTEM_PYTHON} has matplotlib: scripts/setup --peers installs it for the latter")
 
 
 def main():
@@ -230,11 +274,7 @@ def main():
     figures = read_lines(options.lines)
     label = options.label or most_common_label(figures)
     figures = [each for each in figures if each["label"] == label]
-    try:
-        import matplotlib
-    except ImportError:
-        sys.exit("plot.py: needs matplotlib, which scripts/setup --peers installs for the system's Python")
-    matplotlib.use("Agg")
+    need_matplotlib().use("Agg")
     options.output.mkdir(parents=True, exist_ok=True)
     made = 0
     for name, kind in (("rate", rates), ("latency", latencies), ("bandwidth", bandwidths), ("one_sided", one_sided),

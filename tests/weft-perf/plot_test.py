@@ -2,6 +2,9 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
+import tempfile
 import unittest
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -45,6 +48,44 @@ class Panels(unittest.TestCase):
         axes.bar.assert_not_called()
         self.assertEqual([each.kwargs["label"] for each in axes.errorbar.call_args_list], ["Weft", "MPICH"])
         self.assertEqual([each.args[0] for each in axes.errorbar.call_args_list], [[4, 8], [4, 8]])
+
+    def test_each_of_many_lines_looks_different_and_alike_in_all_panels(self):
+        names = [f"peer {i:02}" for i in range(25)]
+        axes = drawn([figure(threads, 10, [(name, 6) for name in names]) for threads in (4, 8)])
+        looks = [tuple(each.kwargs[key] for key in ("color", "linestyle")) for each in axes.errorbar.call_args_list]
+        self.assertEqual(len(set(looks)), len(names) + 1)
+        both = plot.styles([figure(4, 1, [("UCX", 1), ("MPICH", 1)]), figure(8, 1, [("UCX", 1)])])
+        self.assertEqual(set(both), {"Weft", "MPICH", "UCX"})
+
+    def test_the_legend_stands_beside_the_panel(self):
+        for figures in ([figure(4, 10, limit=20)], [figure(4, 10), figure(8, 12)]):
+            where = drawn(figures).legend.call_args.kwargs
+            self.assertEqual(where["loc"], "upper left")
+            self.assertGreater(where["bbox_to_anchor"][0], 1)
+
+    def test_plain_latency_is_drawn_and_shared_devices_apart_from_dedicated_ones(self):
+        lines = [{**figure(threads, 10), "claim": claim, "mode": mode, "what": what}
+                 for claim, mode, what in (("plain_latency", "threads-dedicated", "sendrecv"),
+                                           ("mt_latency", "threads-dedicated", ""), ("mt_latency", "threads-shared", "shared"))
+                 for threads in (1, 16)]
+        titles = {title: len(group) for title, group, *_ in plot.latencies(lines)}
+        self.assertEqual(titles, {"plain_latency sendrecv, one way": 2, "mt_latency, threads-dedicated, one way": 2,
+                                  "mt_latency, threads-shared, one way": 2})
+
+    def test_without_matplotlib_the_systems_python_is_started_if_that_has_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = Path(folder, "python3")
+            other.write_text("#!/bin/sh\n[ \"$1\" = -c ] || echo started \"$@\"\n")
+            other.chmod(0o755)
+            code = ("import importlib.util as u, sys; s = u.spec_from_file_location('plot', sys.argv[1]); "
+                    "p = u.module_from_spec(s); s.loader.exec_module(p); sys.modules['matplotlib'] = None; "
+                    "p.SYSTEM_PYTHON = sys.argv[2]; sys.argv = ['plot.py', 'lines']; p.need_matplotlib()")
+            start = [sys.executable, "-B", "-c", code, SOURCE / "tools/plot.py"]
+            result = subprocess.run([*start, other], capture_output=True, text=True, timeout=600)
+            self.assertEqual((result.returncode, result.stdout), (0, "started plot.py lines\n"), result.stderr)
+            result = subprocess.run([*start, Path(folder, "nowhere")], capture_output=True, text=True, timeout=600)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("scripts/setup --peers", result.stderr)
 
     def test_fibers_are_drawn_beside_the_figures_of_the_paper(self):
         lines = [{"claim": "fibers", "what": what, "fibers": 8, "writes": writes, "weft": summary(5), "peers": {}}
