@@ -215,16 +215,34 @@ def hooks(figures):
         yield what, [each for each in group if each[horizontal] > 0], horizontal, "us", 1e-3, False
 
 
+def workers_of(figure):
+    """Which of Weft's lines a figure of messages belongs to."""
+    workers = figure.get("workers", 1)
+    return (f"Weft, {workers} worker{'s' if workers > 1 else ''}" +
+            (" and a thread for progress" if figure.get("progress_thread") else ""))
+
+
 def fibers(figures):
-    """As Table 1 and Figures 5 and 6 of dang2016, with the table's figures, which are of another machine, beside."""
+    """As Table 1 of dang2016, with its figures, which are of another machine, beside; Figure 5, over the number of fibers;
+    Figure 6, over the bytes and over the random writes of one fiber of each rank."""
     chosen = [each for each in figures if each["claim"] == "fibers"]
-    for (what, writes), group in grouped(chosen, lambda each: (each["what"], each.get("writes", 0))):
+    messages = [{**each, "side": workers_of(each)} for each in chosen if each["what"].startswith("message")]
+    for what, group in grouped([each for each in chosen if not each["what"].startswith("message")], lambda each: each["what"]):
         paper = PAPER_FIBERS_NS.get(what)
         if paper:
             beside = {"dang2016, Table 1": {"median": paper, "q1": paper, "q3": paper}}
             group = [{**each, "peers": {**each["peers"], **beside}} for each in group]
-        title = what + (f", {writes} random writes between two" if writes else "")
-        yield title, group, "fibers", "ns", 1.0, False
+        yield what, group, "fibers", "ns", 1.0, False
+    short = [each for each in messages if each.get("bytes", 8) <= 8 and not each.get("writes")]
+    for what, group in grouped(short, lambda each: each["what"]):
+        yield what, group, "fibers", "ns", 1.0, False
+    single = [each for each in messages if each["fibers"] == 1 and each["what"] == "message"]
+    by_size = [each for each in single if not each.get("writes")]
+    if len({each["bytes"] for each in by_size}) > 1:
+        yield "message of one fiber", by_size, "bytes", "us", 1e-3, True
+    by_writes = [each for each in single if each.get("bytes", 8) <= 8 and each.get("writes")]
+    if by_writes:
+        yield "message of one fiber, less its random writes", by_writes, "writes", "us", 1e-3, False
 
 
 def draw(name, panels, options, label):

@@ -147,8 +147,18 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
       "fibers", "user-level threads: switches and signals, without a launcher; messages between them, as two ranks");
   add_common(fibers, out);
   add_transport(fibers, text);
-  fibers.add_option("--writes", out.writes, "to random places of 1 GiB, by a fiber between two messages");
-  fibers.add_option("--fibers", out.fibers, "of each of two ranks; several with commas")
+  fibers.add_option("--writes", out.writes, "to random places of 1 GiB, by a fiber before each message; with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 24));
+  fibers.add_option("--sizes", text.sizes, "bytes of a message, whole words; several with commas")->delimiter(',');
+  fibers.add_option("--workers", out.workers, "of each rank; 0: one for each of its cores; several with commas")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 64));
+  fibers.add_flag("--progress-thread", out.progress_thread, "a thread makes progress, and the workers none");
+  fibers.add_option("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
+  fibers
+      .add_option("--fibers", out.fibers,
+                  "of each of two ranks; without a launcher, these beside as many threads; with commas")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 22));
   CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");

@@ -29,7 +29,9 @@ struct options {
   bool json = false;
   bool quick = false;
   double near_below_ns = 170;
-  std::uint64_t writes = 0;               ///< of `fibers`: to random places, before each answer
+  std::vector<std::uint64_t> writes;      ///< of `fibers`: to random places, before each message
+  std::vector<std::uint32_t> workers;     ///< of `fibers`, of each rank; 0: one for each of its cores
+  bool progress_thread = false;           ///< of `fibers`: it makes progress instead of the workers
   std::vector<std::uint32_t> fibers;      ///< of `fibers`, of each rank; empty: as the command has it
   std::vector<std::uint32_t> devices;     ///< of `attentiveness`; empty: as the command has it
   std::vector<progress_policy> policies;  ///< of `attentiveness`; empty: all

@@ -88,12 +88,22 @@ class Panels(unittest.TestCase):
             self.assertIn("scripts/setup --peers", result.stderr)
 
     def test_fibers_are_drawn_beside_the_figures_of_the_paper(self):
-        lines = [{"claim": "fibers", "what": what, "fibers": 8, "writes": writes, "weft": summary(5), "peers": {}}
-                 for what, writes in (("yield", 0), ("message", 0), ("message", 16))]
+        lines = [{"claim": "fibers", "what": what, "fibers": 8, "weft": summary(5), "peers": {}} for what in ("yield", "signal")]
         panels = {title: group for title, group, *_ in plot.fibers([*lines, {**figure(1, 1), "claim": "rate"}])}
-        self.assertEqual(set(panels), {"yield", "message", "message, 16 random writes between two"})
+        self.assertEqual(set(panels), {"yield", "signal"})
         self.assertEqual(panels["yield"][0]["peers"]["dang2016, Table 1"]["median"], 20)
-        self.assertEqual(panels["message"][0]["peers"], {})
+
+    def test_messages_of_fibers_are_drawn_over_what_varies_in_the_paper(self):
+        lines = [{"claim": "fibers", "what": what, "fibers": count, "bytes": size, "writes": writes, "workers": workers,
+                  "progress_thread": 0, "weft": summary(5), "peers": {}}
+                 for what, count, size, writes, workers in
+                 (("message", 1, 8, 0, 1), ("message", 64, 8, 0, 1), ("message", 64, 8, 0, 2), ("message", 1, 4096, 0, 1),
+                  ("message", 1, 8, 16, 1), ("message", 1, 8, 2048, 1), ("message, compared", 4, 8, 0, 1))]
+        panels = {title: (horizontal, len(group)) for title, group, horizontal, *_ in plot.fibers(lines)}
+        self.assertEqual(panels, {"message": ("fibers", 3), "message, compared": ("fibers", 1),
+                                  "message of one fiber": ("bytes", 2),
+                                  "message of one fiber, less its random writes": ("writes", 2)})
+        self.assertEqual({plot.workers_of(each) for each in lines}, {"Weft, 1 worker", "Weft, 2 workers"})
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ FIELDS = {"claim", "unit", "bytes", "threads", "window", "label", "weft", "least
           "flags", "host", "pinning"}
 # Long messages: by whom depends on whether the sender has time, and in packets where the kernel allows no copy.
 COPIED = ("cross-memory copy", "cross-memory copy by both", "many packets")
+CACHE = (BUILD / "CMakeCache.txt").read_text() if (BUILD / "CMakeCache.txt").exists() else ""
+IS_LONG = "WEFT_LONG:BOOL=ON" in CACHE
+MILLION_FIBERS_BYTES = 12 << 30
 # Any hand-over is near, so that no round is thrown away for the noise of a machine that does other things as well.
 TINY = ["--rounds", "2", "--duration", "0.002", "--near-below", "1e6"]
 
@@ -28,6 +31,11 @@ def run(*arguments, ranks=0, timeout=600, **variables):
     command = [BUILD / "bin/weft-run", "-n", str(ranks), PERF] if ranks else [PERF]
     return subprocess.run([*command, *map(str, arguments)], env=dict(environment, **variables), text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+
+
+def available_bytes():
+    return next(int(line.split()[1]) << 10 for line in Path("/proc/meminfo").read_text().splitlines()
+                if line.startswith("MemAvailable:"))
 
 
 def network_provider():
@@ -152,6 +160,43 @@ class Figures(unittest.TestCase):
         got = self.figures("fibers", *TINY, "--fibers", "1,100", ranks=2)
         self.assertEqual([(each["claim"], each["what"], each["fibers"], each["unit"]) for each in got],
                          [("fibers", "message", 1, "ns"), ("fibers", "message", 100, "ns")])
+        self.assertEqual([(each["workers"], each["progress_thread"], each["writes"], each["bytes"]) for each in got],
+                         [(1, 0, 0, 8)] * 2)
+
+    def test_fibers_of_several_workers_and_with_a_thread_for_progress(self):
+        got = self.figures("fibers", *TINY, "--fibers", "40", "--workers", "1,2", ranks=2)
+        self.assertEqual([(each["workers"], each["progress_thread"]) for each in got], [(1, 0), (2, 0)])
+        got = self.figures("fibers", *TINY, "--fibers", "3", "--workers", "0", "--progress-thread", ranks=2)
+        cores = max(1, len(os.sched_getaffinity(0)) // 2)  # a rank's share; hyper-threads are no cores
+        self.assertEqual(len(got), 1)
+        self.assertLessEqual(got[0]["workers"], cores)
+        self.assertEqual(got[0]["progress_thread"], 1)
+
+    def test_messages_of_fibers_with_random_writes_and_of_several_sizes(self):
+        result = run("fibers", *TINY, "--fibers", "2", "--writes", "0,7", "--sizes", "8,4096", "--json", ranks=2)
+        got = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(each["writes"], each["bytes"]) for each in got], [(0, 8), (0, 4096), (7, 8), (7, 4096)])
+        result = run("fibers", *TINY, "--fibers", "2", "--sizes", "12", ranks=2)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("12 bytes are not", result.stderr)
+
+    def test_messages_of_fibers_beside_threads(self):
+        got = self.figures("fibers", *TINY, "--fibers", "1,3,100")
+        self.assertEqual([(each["what"], each["fibers"]) for each in got],
+                         [("message, compared", fibers) for fibers in (1, 3, 100)])
+        for each in got:
+            self.assertEqual("Weft, threads" in each["peers"], each["fibers"] <= 64)
+            self.assertNotEqual(each["best_peer"], "Weft, threads")
+        self.check_peers(got)
+        self.assertEqual(run("fibers", *TINY, "--fibers", "1", "--writes", "5").returncode, 2)
+
+    @unittest.skipUnless(IS_LONG, "a million fibers are for the long tests")
+    def test_a_million_fibers_of_each_rank(self):
+        if available_bytes() < MILLION_FIBERS_BYTES:
+            self.skipTest(f"a million fibers of two ranks need {MILLION_FIBERS_BYTES >> 30} GiB of memory")
+        got = self.figures("fibers", "--rounds", "1", "--duration", "0.1", "--fibers", "1048576", ranks=2, timeout=1200,
+                           WEFT_RECEIVES_MAX="1048576")
+        self.assertEqual([each["fibers"] for each in got], [1048576])
 
     def test_windows_and_streams(self):
         got = self.figures("rate", *TINY, "--window", "1,32", "--verify", ranks=2)

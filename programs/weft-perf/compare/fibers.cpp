@@ -1,5 +1,5 @@
-// The subcommand `fibers`: what a switch and a signal cost (Table 1 of dang2016), and messages between many fibers
-// (Figure 5).
+// The subcommand `fibers`, and what a switch and a signal cost (Table 1 of dang2016). Messages between fibers are in
+// fiber_messages.cpp.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "weft-perf/commands.hpp"
+#include "weft-perf/compare/fibers.hpp"
 #include "weft-perf/compare/launch.hpp"
 #include "weft-perf/compare/peers.hpp"
 #include "weft-perf/limits/handover.hpp"
 #include "weft-perf/limits/limits.hpp"
-#include "weft-perf/measure/team.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 #include "weft/weft.hpp"
@@ -205,87 +205,10 @@ double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
   return out;
 }
 
-// Memory that fibers write to at random between two messages: larger than any cache (dang2016, 4.3.1).
-class random_writes {
- public:
-  explicit random_writes(std::uint64_t each_time)
-      : each_time_{each_time}, memory_{each_time == 0 ? 0 : std::size_t{1} << 27} {}
-  void operator()(std::uint64_t& state) {
-    for (std::uint64_t i = 0; i < each_time_; ++i) {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      memory_[(state >> 33) % memory_.size()] += state;
-    }
-  }
-
- private:
-  std::uint64_t each_time_;
-  std::vector<std::uint64_t> memory_;
-};
-
-/// ns a message: `count` fibers of each of two ranks, each with a partner and a tag of its own, send and receive.
-double messages(runtime& rt, device& own, std::uint32_t count, double seconds, random_writes& write) {
-  std::array<device*, 1> served{&own};
-  blocking_device through{own};
-  fiber_scheduler fibers{{.fibers_per_worker = count, .stack_bytes = 16384, .guarded_stacks = 64, .devices = served}};
-  const std::uint32_t peer = 1 - rt.rank();
-  std::uint64_t sent = 0;
-  std::uint64_t wrong = 0;
-  std::atomic<bool> is_over{false};
-  const auto lead = [&](std::uint64_t tag) {
-    std::uint64_t random = tag;
-    for (std::uint64_t round = 0, is_last = 0; is_last == 0; ++round, ++sent) {
-      write(random);
-      // relaxed: nothing but the wish to stop.
-      is_last = is_over.load(std::memory_order_relaxed) ? 1 : 0;
-      const std::uint64_t word = (round << 32 | tag) << 1 | is_last;
-      std::uint64_t back = 0;
-      through.send(peer, {&word, sizeof word}, {.tag = tag});
-      static_cast<void>(through.recv(peer, {&back, sizeof back}, {.tag = tag}));
-      wrong += back != ~word;
-    }
-  };
-  const auto follow = [&](std::uint64_t tag) {
-    std::uint64_t random = tag;
-    for (std::uint64_t word = 0; (word & 1) == 0;) {
-      static_cast<void>(through.recv(peer, {&word, sizeof word}, {.tag = tag}));
-      write(random);
-      const std::uint64_t back = ~word;
-      through.send(peer, {&back, sizeof back}, {.tag = tag});
-    }
-  };
-  std::vector<fiber> all;
-  all.reserve(count);
-  rt.barrier();
-  const auto begin = clock::now();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    all.push_back(fibers.spawn([&, i] { rt.rank() == 0 ? lead(i) : follow(i); }));
-  }
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  // relaxed: nothing but the wish to stop.
-  is_over.store(true, std::memory_order_relaxed);
-  for (fiber& each : all) each.join();
-  const double spent = ns_since(begin);
-  rt.barrier();
-  if (wrong != 0) throw error{errc::transport_failed, fmt::format("{} messages were not what was sent", wrong)};
-  return rt.rank() == 0 ? spent / static_cast<double>(sent) / 2 : 0;
-}
-
-figure figure_of(const char* detail, std::uint32_t count, std::vector<double> rounds) {
-  figure out;
-  out.claim = "fibers";
-  out.detail = detail;
-  out.unit = "ns";
-  out.label = "unknown";
-  out.pinning = "core";
-  out.settings = {{"fibers", count}};
-  out.weft = summarize(std::move(rounds));
-  return out;
-}
-
 template <class Measure>
 std::vector<double> rounds_of(const options& chosen, Measure measure) {
   std::vector<double> out;
-  for (std::uint32_t i = 0; i < (chosen.rounds == 0 ? 7 : chosen.rounds); ++i) out.push_back(measure());
+  for (std::uint32_t i = 0; i < fiber_rounds(chosen); ++i) out.push_back(measure());
   return out;
 }
 
@@ -307,21 +230,22 @@ void run_alone(const options& chosen, printer& out) {
   out.name_absent(peers.absent);
   fiber_scheduler one;
   for (const std::uint32_t count : {2U, 8U, 64U, 1024U, 16384U}) {
-    figure each = figure_of("yield", count, rounds_of(chosen, [&] { return yields(one, count, seconds); }));
+    figure each = fiber_figure("yield", count, rounds_of(chosen, [&] { return yields(one, count, seconds); }));
     if (count == 2) {
       each.peers["POSIX threads"] = summarize(rounds_of(chosen, [&] { return yields_of_threads(seconds); }));
     }
     add_peers(each, peers, chosen, "yield", count);
     out.print(each);
   }
-  out.print(figure_of("signal", stride, rounds_of(chosen, [&] { return signals(one, seconds); })));
+  out.print(fiber_figure("signal", stride, rounds_of(chosen, [&] { return signals(one, seconds); })));
   if (core_count() < 2) return;
   fiber_scheduler two{{.workers = 2}};
   figure across =
-      figure_of("signal to another worker", 2, rounds_of(chosen, [&] { return signals_across(two, seconds); }));
+      fiber_figure("signal to another worker", 2, rounds_of(chosen, [&] { return signals_across(two, seconds); }));
   across.bound_by("hand-over", summarize(rounds_of(chosen, [] { return measure_handover_here(); })));
   out.print(across);
-  figure each = figure_of("signals to and fro", 2, rounds_of(chosen, [&] { return signals_to_and_fro(two, seconds); }));
+  figure each =
+      fiber_figure("signals to and fro", 2, rounds_of(chosen, [&] { return signals_to_and_fro(two, seconds); }));
   each.bound_by("hand-over", summarize(rounds_of(chosen, [] { return measure_handover_here(); })));
   add_peers(each, peers, chosen, "signal", 2);
   each.peers["futex"] = summarize(rounds_of(chosen, [&] { return limits::futex(seconds); }));
@@ -330,28 +254,29 @@ void run_alone(const options& chosen, printer& out) {
 
 }  // namespace
 
+std::uint32_t fiber_rounds(const options& chosen) { return chosen.rounds == 0 ? 7 : chosen.rounds; }
+
+figure fiber_figure(const char* detail, std::uint32_t count, std::vector<double> rounds) {
+  figure out;
+  out.claim = "fibers";
+  out.detail = detail;
+  out.unit = "ns";
+  out.label = "unknown";
+  out.pinning = "core";
+  out.settings = {{"fibers", count}};
+  out.weft = summarize(std::move(rounds));
+  return out;
+}
+
 void run_fibers(const options& chosen) {
   runtime rt;
   printer out{chosen.json && rt.rank() == 0, true};
-  if (rt.size() == 1) return run_alone(chosen, out);
+  if (rt.size() == 1) return chosen.fibers.empty() ? run_alone(chosen, out) : compare_fiber_messages(chosen, out);
   if (rt.size() != 2) {
     throw error{errc::invalid_argument,
                 "messages of fibers are between two ranks, as in: weft-run -n 2 weft-perf fibers"};
   }
-  device own{rt, {.shared = false}};
-  random_writes write{chosen.writes};
-  const auto limit = static_cast<std::uint32_t>(rt.attributes().receives_max);
-  for (std::uint32_t count :
-       chosen.fibers.empty() ? std::vector<std::uint32_t>{1, 4, 16, 64, 256, 1024} : chosen.fibers) {
-    if (count > limit) {
-      throw error{errc::invalid_argument,
-                  fmt::format("{} fibers receive at a time: set WEFT_RECEIVES_MAX={} at least", count, count)};
-    }
-    const auto rounds = rounds_of(chosen, [&] { return messages(rt, own, count, chosen.seconds, write); });
-    figure each = figure_of("message", count, rounds);
-    each.settings["writes"] = chosen.writes;
-    if (rt.rank() == 0) out.print(each);
-  }
+  run_fiber_messages(rt, chosen, out);
 }
 
 }  // namespace weft::perf

@@ -14,6 +14,7 @@ namespace weft::perf {
 
 /// Weft once more, in a comparison with MPI: shown beside the others, but no peer.
 inline constexpr std::string_view unbound_weft = "Weft, unbound";
+inline constexpr std::string_view threads_weft = "Weft, threads";
 
 struct figure {
   std::string claim;

@@ -1,0 +1,282 @@
+// Messages between fibers: between so many of each of two ranks, with random writes between two, of several sizes
+// (Figures 5 and 6 of dang2016), and beside as many threads of Weft and of MPI libraries.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "weft-perf/compare/fibers.hpp"
+#include "weft-perf/compare/launch.hpp"
+#include "weft-perf/compare/peers.hpp"
+#include "weft-perf/report/machine.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::perf {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double ns_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::nano>(clock::now() - begin).count();
+}
+
+/// What is measured: a line of figures.
+struct message_point {
+  std::uint32_t fibers = 1;
+  std::uint32_t workers = 1;  ///< 0: one for each of the rank's cores
+  bool has_progress_thread = false;
+  std::size_t bytes = 8;
+  std::uint64_t writes = 0;
+};
+
+// Memory that fibers write to at random between two messages: larger than any cache (dang2016, 4.3.1).
+class random_writes {
+ public:
+  explicit random_writes(bool is_used) : memory_{is_used ? std::size_t{1} << 27 : 0} {}
+
+  void operator()(std::uint64_t count, std::uint64_t& state) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      // relaxed: nobody reads it; fibers of several workers write at once.
+      std::atomic_ref{memory_[(state >> 33) % memory_.size()]}.store(state, std::memory_order_relaxed);
+    }
+  }
+
+  /// ns of `count` writes without communication.
+  double alone(std::uint64_t count) {
+    if (count == 0) return 0;
+    std::uint64_t state = 1;
+    std::uint64_t times = 0;
+    const auto begin = clock::now();
+    for (; times < 16 || ns_since(begin) < 20e6; ++times) (*this)(count, state);
+    return ns_since(begin) / static_cast<double>(times);
+  }
+
+ private:
+  std::vector<std::uint64_t> memory_;
+};
+
+// A message: its first word is what is checked. One word stays on the fiber's stack.
+class message {
+ public:
+  explicit message(std::size_t bytes) : more_(bytes > sizeof word_ ? bytes / sizeof word_ : 0) {}
+  [[nodiscard]] std::uint64_t& word() noexcept { return more_.empty() ? word_ : more_.front(); }
+  [[nodiscard]] std::span<std::uint64_t> all() noexcept {
+    return more_.empty() ? std::span{&word_, 1} : std::span{more_};
+  }
+
+ private:
+  std::uint64_t word_ = 0;
+  std::vector<std::uint64_t> more_;
+};
+
+/// ns a message: the fibers of each of two ranks, each with a partner and a tag of its own, send and receive.
+double messages(runtime& rt, device& own, const message_point& of, double seconds, random_writes& write) {
+  std::array<device*, 1> served{&own};
+  blocking_device through{own};
+  std::optional<progress_thread> helper;
+  if (of.has_progress_thread) helper.emplace(own);
+  fiber_scheduler fibers{{.workers = of.workers,
+                          .fibers_per_worker = of.fibers,
+                          .stack_bytes = 16384,
+                          .guarded_stacks = 64,
+                          .devices = helper ? std::span<device*>{} : std::span<device*>{served}}};
+  const std::uint32_t peer = 1 - rt.rank();
+  std::atomic<std::uint64_t> sent{0};
+  std::atomic<std::uint64_t> wrong{0};
+  std::atomic<bool> is_over{false};
+  const auto lead = [&](std::uint64_t tag) {
+    std::uint64_t random = tag;
+    message out{of.bytes};
+    message back{of.bytes};
+    std::uint64_t round = 0;
+    std::uint64_t bad = 0;
+    for (std::uint64_t is_last = 0; is_last == 0; ++round) {
+      write(of.writes, random);
+      // relaxed: nothing but the wish to stop.
+      is_last = is_over.load(std::memory_order_relaxed) ? 1 : 0;
+      out.word() = (round << 32 | tag) << 1 | is_last;
+      back.word() = 0;
+      through.send(peer, out.all(), {.tag = tag});
+      static_cast<void>(through.recv(peer, back.all(), {.tag = tag}));
+      bad += back.word() != ~out.word();
+    }
+    sent.fetch_add(round, std::memory_order_relaxed);  // [stat]
+    wrong.fetch_add(bad, std::memory_order_relaxed);   // [stat]
+  };
+  const auto follow = [&](std::uint64_t tag) {
+    std::uint64_t random = tag;
+    message in{of.bytes};
+    message back{of.bytes};
+    for (bool is_last = false; !is_last;) {
+      static_cast<void>(through.recv(peer, in.all(), {.tag = tag}));
+      is_last = (in.word() & 1) != 0;
+      write(of.writes, random);
+      back.word() = ~in.word();
+      through.send(peer, back.all(), {.tag = tag});
+    }
+  };
+  std::vector<fiber> all;
+  all.reserve(of.fibers);
+  rt.barrier();
+  const auto begin = clock::now();
+  for (std::uint32_t i = 0; i < of.fibers; ++i) {
+    all.push_back(fibers.spawn([&, i] { rt.rank() == 0 ? lead(i) : follow(i); }));
+  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  // relaxed: nothing but the wish to stop.
+  is_over.store(true, std::memory_order_relaxed);
+  for (fiber& each : all) each.join();
+  const double spent = ns_since(begin);
+  rt.barrier();
+  const std::uint64_t bad = wrong.load(std::memory_order_relaxed);  // [stat]
+  if (bad != 0) throw error{errc::transport_failed, fmt::format("{} messages were not what was sent", bad)};
+  const std::uint64_t count = sent.load(std::memory_order_relaxed);  // [stat]
+  return rt.rank() == 0 ? spent / static_cast<double>(count) / 2 : 0;
+}
+
+std::vector<message_point> points_of(const options& chosen) {
+  std::vector<message_point> out;
+  const auto counts = chosen.fibers.empty() ? std::vector<std::uint32_t>{1, 4, 16, 64, 256, 1024} : chosen.fibers;
+  const auto workers = chosen.workers.empty() ? std::vector<std::uint32_t>{1} : chosen.workers;
+  const auto sizes = chosen.sizes.empty() ? std::vector<std::size_t>{sizeof(std::uint64_t)} : chosen.sizes;
+  const auto writes = chosen.writes.empty() ? std::vector<std::uint64_t>{0} : chosen.writes;
+  for (const std::uint32_t each : workers) {
+    for (const std::uint64_t count_of_writes : writes) {
+      for (const std::size_t bytes : sizes) {
+        for (const std::uint32_t count : counts) {
+          out.push_back({.fibers = count,
+                         .workers = each,
+                         .has_progress_thread = chosen.progress_thread,
+                         .bytes = bytes,
+                         .writes = count_of_writes});
+        }
+      }
+    }
+  }
+  return out;
+}
+
+void check(const options& chosen, std::uint32_t receives_max) {
+  for (const message_point& each : points_of(chosen)) {
+    if (each.fibers > receives_max) {
+      throw error{errc::invalid_argument,
+                  fmt::format("{0} fibers receive at a time: set WEFT_RECEIVES_MAX={0} at least", each.fibers)};
+    }
+    if (each.bytes % sizeof(std::uint64_t) != 0) {
+      throw error{
+          errc::invalid_argument,
+          fmt::format("--sizes: a message of fibers is of whole words of 8 bytes; {} bytes are not", each.bytes)};
+    }
+  }
+}
+
+figure figure_of(const char* detail, const message_point& of, std::vector<double> rounds) {
+  figure out = fiber_figure(detail, of.fibers, std::move(rounds));
+  out.bytes = of.bytes;
+  out.settings["workers"] = of.workers;
+  out.settings["progress_thread"] = of.has_progress_thread ? 1 : 0;
+  out.settings["writes"] = of.writes;
+  return out;
+}
+
+// One round of a point by fibers, by two ranks that are started for it.
+double round_by_ranks(const options& chosen, message_point& of) {
+  const std::string folder = program_folder();
+  std::vector<std::string> command{folder + "/weft-run", "-n", "2", folder + "/weft-perf", "fibers", "--json"};
+  for (const auto& [option, value] :
+       {std::pair{"--rounds", std::string{"1"}}, std::pair{"--duration", fmt::format("{}", chosen.seconds)},
+        std::pair{"--fibers", fmt::format("{}", of.fibers)}, std::pair{"--workers", fmt::format("{}", of.workers)}}) {
+    command.insert(command.end(), {option, value});
+  }
+  if (of.has_progress_thread) command.emplace_back("--progress-thread");
+  const launched result = run_program(command, 60 + 20 * chosen.seconds,
+                                      {{"WEFT_RECEIVES_MAX", fmt::format("{}", std::max(of.fibers, 4096U))}});
+  if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
+  const auto line = nlohmann::json::parse(result.output);
+  of.workers = line.at("workers").get<std::uint32_t>();  // a rank has other cores than this program
+  return line.at("weft").at("median").get<double>();
+}
+
+// The same exchange by threads: elapsed time over messages, there and back.
+std::optional<double> round_by_threads(const contestant& by, const point& of) {
+  const round_result got = by.run({of});
+  return got.front() ? std::optional{1e9 / (2 * got.front()->value)} : std::nullopt;
+}
+
+// Many threads of a process take slices of time, milliseconds each; more than so many say nothing new.
+constexpr std::uint32_t threads_max = 64;
+
+}  // namespace
+
+void run_fiber_messages(runtime& rt, const options& chosen, printer& out) {
+  check(chosen, static_cast<std::uint32_t>(rt.attributes().receives_max));
+  const bool has_writes = std::any_of(chosen.writes.begin(), chosen.writes.end(), [](auto count) { return count > 0; });
+  random_writes write{has_writes};
+  for (message_point of : points_of(chosen)) {
+    if (of.workers == 0) of.workers = core_count();
+    // A device of one thread's own is quicker, and all that one worker needs.
+    device own{rt, {.shared = of.workers > 1 || of.has_progress_thread}};
+    std::vector<double> rounds;
+    for (std::uint32_t i = 0; i < fiber_rounds(chosen); ++i) {
+      // What one fiber of each rank computes is no part of what communication takes; many compute while others wait.
+      // One rank computes at a time there, and here.
+      const double computing = of.fibers == 1 && rt.rank() == 0 ? write.alone(of.writes) : 0;
+      rt.barrier();
+      rounds.push_back(std::max(messages(rt, own, of, chosen.seconds, write) - computing, 0.0));
+    }
+    if (rt.rank() == 0) out.print(figure_of("message", of, std::move(rounds)));
+    rt.barrier();  // the other rank's device of this index stays until all has arrived
+  }
+}
+
+void compare_fiber_messages(const options& chosen, printer& out) {
+  check(chosen, std::numeric_limits<std::uint32_t>::max());
+  const temporary_folder folder;
+  peer_list peers;
+  add_mpi_peers(peers, chosen, folder.path());
+  out.name_absent(peers.absent);
+  std::vector<contestant> all = std::move(peers.present);
+  all.push_back(weft_itself(chosen));
+  all.back().name = threads_weft;
+  for (message_point of : points_of(chosen)) {
+    if (of.bytes != sizeof(std::uint64_t) || of.writes != 0) {
+      throw error{errc::invalid_argument, "--sizes and --writes are for two ranks: weft-run -n 2 weft-perf fibers"};
+    }
+    const point by_threads{.kind = kind::rate,
+                           .operation = operation::sendrecv,
+                           .mode = of.fibers == 1 ? mode::processes : mode::threads_dedicated,
+                           .threads = of.fibers,
+                           .window = 1,
+                           .seconds = chosen.seconds};
+    std::vector<double> rounds;
+    std::map<std::string, std::vector<double>> others;
+    for (std::uint32_t i = 0; i < fiber_rounds(chosen); ++i) {
+      rounds.push_back(round_by_ranks(chosen, of));
+      if (of.fibers > threads_max) continue;
+      for (contestant& each : all) {
+        if (!each.run) continue;
+        try {
+          if (const auto value = round_by_threads(each, by_threads)) others[each.name].push_back(*value);
+        } catch (const error& problem) {
+          fmt::print(stderr, "weft-perf: {}; it takes no further part\n", problem.what());
+          each.run = nullptr;
+        }
+      }
+    }
+    figure shown = figure_of("message, compared", of, std::move(rounds));
+    for (auto& [name, values] : others) shown.peers[name] = summarize(std::move(values));
+    shown.absent = peers.absent;
+    out.print(shown);
+  }
+}
+
+}  // namespace weft::perf
