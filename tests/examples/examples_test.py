@@ -34,6 +34,8 @@ PAIRS = {
 RINGS = {
     "distributed_array": lambda rank, size: f"rank {rank}: read 1000 squares, 0 of them wrong",
     "event_loop": lambda rank, size: f"rank {rank}: 6 messages came around the ring",
+    "fiber_pieces": lambda rank, size: f"rank {rank}: the words of rank {(rank + 1) % size} add up, rightly",
+    "fiber_ring": lambda rank, size: f"rank {rank}: 500 tokens came around",
     "graph_barrier": lambda rank, size: f"rank {rank}: 10 barriers passed, (some work done|no work) meanwhile",
     "hello": lambda rank, size: f"rank {rank} of {size}: 'hello from rank {previous(rank, size)}'",
     "histogram": lambda rank, size: f"rank {rank}: all bins are right",
