@@ -246,7 +246,9 @@ void run_alone(const options& chosen, printer& out) {
   out.print(across);
   figure each =
       fiber_figure("signals to and fro", 2, rounds_of(chosen, [&] { return signals_to_and_fro(two, seconds); }));
-  each.bound_by("hand-over", summarize(rounds_of(chosen, [] { return measure_handover_here(); })));
+  // Each side writes what the other one waits for.
+  each.bound_by(name_of(exchange::two_lines),
+                summarize(rounds_of(chosen, [] { return measure_here(exchange::two_lines); })));
   add_peers(each, peers, chosen, "signal", 2);
   each.peers["futex"] = summarize(rounds_of(chosen, [&] { return limits::futex(seconds); }));
   out.print(each);
