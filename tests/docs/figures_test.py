@@ -1,7 +1,10 @@
 """Times and rates on pages are those of docs/figures, which are of one run (tools/figures.py, scripts/figures)."""
 
+import argparse
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -31,6 +34,50 @@ class Repository(unittest.TestCase):
         self.assertEqual(len({piece.name for piece in script.PIECES}), len(script.PIECES))
         self.assertLess(max(piece.minutes for piece in script.PIECES), 9)
         self.assertLess(sum(piece.minutes for piece in script.PIECES), 30)
+
+
+class Script(unittest.TestCase):
+    """scripts/figures, with a program that prints one line."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "bin").mkdir()
+        before, script.BUILD = script.BUILD, self.folder
+        self.addCleanup(setattr, script, "BUILD", before)
+        self.options = argparse.Namespace(rounds=None, duration=None)
+        self.path = self.folder / "piece.json"
+
+    def measure(self, shell):
+        program = self.folder / "bin/weft-perf"
+        program.write_text(f"#!/bin/sh\n{shell}\n")
+        program.chmod(0o755)
+        script.measure(script.Piece("one", "limits", "limits", 3, 1), self.path, self.options, "abc1234")
+
+    def test_a_piece_is_kept_once_it_is_whole(self):
+        self.measure("""echo '{"commit": "abc1234", "host": "here", "arguments": "'$*'"}'""")
+        self.assertEqual(script.lines_of(self.path)[0]["arguments"], "limits --json --rounds 3")
+        self.assertTrue(script.is_of(script.lines_of(self.path), "abc1234"))
+        self.assertFalse(script.is_of(script.lines_of(self.path), "def5678"))
+
+    def test_nothing_is_kept_of_a_piece_that_failed_or_is_of_another_commit(self):
+        for shell in ("""echo '{"commit": "abc1234"}'; exit 1""", """echo '{"commit": "abc1234-dirty"}'""", "true"):
+            with self.assertRaises(SystemExit):
+                self.measure(shell)
+            self.assertFalse(self.path.exists())
+
+    def test_pieces_of_two_hosts_are_not_put_together(self):
+        paths = {piece.name: self.folder / f"{number}.json" for number, piece in enumerate(script.PIECES)}
+        for path in paths.values():
+            path.write_text('{"commit": "abc1234", "host": "here"}\n')
+        with contextlib.redirect_stdout(io.StringIO()):
+            script.keep(paths, self.folder / "kept")
+        self.assertEqual(len(script.lines_of(self.folder / "kept/compare.json")),
+                         sum(piece.file == "compare" for piece in script.PIECES))
+        path.write_text('{"commit": "abc1234", "host": "there"}\n')
+        with self.assertRaises(SystemExit):
+            script.keep(paths, self.folder / "kept")
 
 
 LINES = [{"claim": "plain_latency", "threads": threads, "what": "sendrecv", "label": label, "unit": "ns", "ratio": 4.0,
