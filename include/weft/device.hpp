@@ -182,9 +182,9 @@ class device {
   /// Cancels the receive that answered with `ticket`. Either it answers `cancelled`, and the completion is signalled
   /// with the error `cancelled`; or it answers `too_late`, and the receive completes as if it had not been cancelled.
   ///
-  /// In a receiver-first engine this rank has to ask the sender, which knows the buffer. This function answers `busy`
-  /// until the sender has answered, which takes progress of both ranks; then it always answers `too_late`, and the
-  /// completion says whether the receive was `cancelled`.
+  /// In a receiver-first engine this rank has to ask the sender, which knows the buffer. It asks once, however often
+  /// this function is called. This function answers `busy` until the sender has answered, which takes progress of both
+  /// ranks; then it always answers `too_late`, and the completion says whether the receive was `cancelled`.
   /// **Blocking**: never. `busy` if another thread holds the lock of the bucket at this moment, or if the receive is in
   /// the backlog: make progress and cancel again. **Threads**: as for posting, on any device of the runtime.
   /// **Errors**: none.

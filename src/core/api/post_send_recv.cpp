@@ -110,7 +110,15 @@ status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& loc
   return core::post_receive_checked(*state_, peer, target_payload{buffer}, local, options);
 }
 
-cancel_result device::cancel(std::uint64_t ticket) noexcept { return core::send_recv::cancel(*state_, ticket); }
+cancel_result device::cancel(std::uint64_t ticket) noexcept {
+  switch (core::send_recv::cancel(*state_, ticket)) {
+    case core::cancel_answer::cancelled: return cancel_result::cancelled;
+    case core::cancel_answer::too_late: return cancel_result::too_late;
+    case core::cancel_answer::asked:
+    case core::cancel_answer::busy: break;
+  }
+  return cancel_result::busy;
+}
 
 std::optional<matched_message> device::probe(std::uint32_t peer, const probe_options& options) {
   const core::receive_request request = request_of(*runtime_->state_, "probe", peer, options);

@@ -83,13 +83,15 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by a thread that cancels it
   target_payload into;                         // the buffer of a receive or get, or the memory that a put writes
   std::uint64_t bytes = 0;
-  std::uint64_t message_bytes = 0;         // of a receive: the size of the message that was sent
-  std::atomic<std::uint64_t> moved{0};     // bytes copied so far; chunks may arrive on several devices
-  operation_state* behind = nullptr;       // in a backlog
-  source_payload source;                   // the buffer of a send or put, or the memory that a get reads
-  std::uint32_t id = 0;                    // of the completion, engine, or signal at the peer
-  std::uint32_t kind = 0;                  // header::kind of the post
-  std::uint32_t sequence = 0;              // in an ordered engine; of an atomic: operation and size
+  std::uint64_t message_bytes = 0;      // of a receive: the size of the message that was sent
+  std::atomic<std::uint64_t> moved{0};  // bytes copied so far; chunks may arrive on several devices
+  operation_state* behind = nullptr;    // in a backlog
+  source_payload source;                // the buffer of a send or put, or the memory that a get reads
+  std::uint32_t id = 0;                 // of the completion, engine, or signal at the peer
+  std::uint32_t kind = 0;               // header::kind of the post
+  std::uint32_t sequence = 0;           // in an ordered engine; of an atomic: operation and size
+  // Of a receive in a receiver-first engine: the generation of the last one whose sender was asked to give it up.
+  std::atomic<std::uint32_t> asked_back{0};
   detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
   std::uint64_t remote_address = 0;
   std::uint64_t remote_ticket = 0;
@@ -257,6 +259,10 @@ class operation_pool {
     }
   }
 
+  /// The number of the operation's use that has this ticket.
+  [[nodiscard]] static constexpr std::uint32_t generation_of(std::uint64_t ticket) noexcept {
+    return static_cast<std::uint32_t>(ticket >> 32);
+  }
   /// The note of an operation's message: the low half of the ticket.
   [[nodiscard]] static constexpr std::uint32_t note_of(std::uint64_t ticket) noexcept {
     return static_cast<std::uint32_t>(ticket);

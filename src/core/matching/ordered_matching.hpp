@@ -28,7 +28,8 @@ namespace weft::core {
 
 inline constexpr std::size_t ordered_policy_count = 4;  // all but `user`
 
-/// A message that waits for the messages before it, or for a receive. Its key has the policy rank_tag.
+/// A message that waits for the messages before it, or for a receive; or, with `takes_back`, one that takes back an
+/// earlier message of its source. Its key has the policy rank_tag.
 template <class Atomics = detail::std_atomics>
 struct basic_ordered_message : basic_match_node<Atomics> {
   struct links {
@@ -38,6 +39,8 @@ struct basic_ordered_message : basic_match_node<Atomics> {
   };
 
   std::uint32_t sequence = 0;                    // set by the owner
+  bool takes_back = false;                       // the message `name`; set by the owner
+  std::uint64_t name = 0;                        // by which its source takes it back; 0: never. Set by the owner
   basic_match_node<Atomics>* receive = nullptr;  // that it was matched with
   basic_ordered_message* next = nullptr;         // in a list of matched messages, or of early ones
   std::array<links, ordered_policy_count> waiting;
@@ -57,7 +60,7 @@ template <class Atomics>
 }
 
 /// Messages that were taken out, chained by `next`; matched ones each with its receive, in the order of their matches.
-/// They belong to the caller.
+/// Without a receive: a message that was taken back, and one that takes back. They belong to the caller.
 template <class Atomics = detail::std_atomics>
 struct basic_matched_messages {
   basic_ordered_message<Atomics>* first = nullptr;
@@ -179,17 +182,22 @@ class basic_ordered_matching {
     return match_result::matched;
   }
 
-  /// Takes out the oldest message that matches `pattern` and for which `is_meant(const message_node&)` is true. Cost: a
-  /// look at each message that matches. **Returns**: removed (`found` belongs to the caller), none or busy.
-  template <class IsMeant>
-  [[nodiscard]] match_result take_meant(const match_key& pattern, IsMeant&& is_meant, message_node*& found) noexcept {
+  /// For a message that takes back the message `name` of its source. It has a number as all messages have, so the other
+  /// one has arrived before it, whichever way each has come. Cost: a look at each waiting message of the source.
+  /// **Returns**: removed (it was next in order; `found` belongs to the caller, and is null if a receive had matched
+  /// it; `released` as for `try_match`), none (it has to wait: nothing happened, call `arrive`), refused or busy.
+  [[nodiscard]] match_result try_take_back(const match_key& key, std::uint32_t sequence, std::uint64_t name,
+                                           message_node*& found, message_list& released) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    message_node* each = messages_[index_of(pattern.policy())].oldest(pattern);
-    while (each != nullptr && !is_meant(*each)) each = links_of(*each, pattern.policy()).behind.get();
-    if (each == nullptr) return match_result::none;
-    take_out(*each);
-    found = each;
+    switch (delivery_of(key, sequence)) {
+      case delivery::never: return match_result::refused;
+      case delivery::later: return match_result::none;
+      case delivery::now: break;
+    }
+    found = take_named(key, name);
+    ++sources_[key.rank()].next_sequence;
+    deliver_early(key.rank(), released);
     return match_result::removed;
   }
 
@@ -305,8 +313,23 @@ class basic_ordered_matching {
     for (auto& each : messages_) each.remove(message);
   }
 
-  // True: matched.
+  // The waiting message of the key's source with this name, which waits no more; or null.
+  message_node* take_named(const match_key& key, std::uint64_t name) noexcept {
+    constexpr match_policy by = match_policy::rank_only;
+    message_node* each = messages_[index_of(by)].oldest(make_match_key(key.engine(), by, key.rank(), 0));
+    while (each != nullptr && each->name != name) each = links_of(*each, by).behind.get();
+    if (each != nullptr) take_out(*each);
+    return each;
+  }
+
+  // True: it does not wait.
   bool deliver(message_node& message, message_list& released) noexcept {
+    if (message.takes_back) {
+      message.receive = nullptr;
+      if (message_node* const found = take_named(message.key, message.name); found != nullptr) released.add(*found);
+      released.add(message);
+      return true;
+    }
     node* receive = oldest_receive(message.key);
     message.receive = receive;
     if (receive == nullptr) {

@@ -28,7 +28,7 @@ enum class wire : std::uint32_t {
   ready_to_receive,  // RTR. id: the engine; sequence: its number there; tag; `ready_body`: a receive waits for its send
   last_chunk,        // as `chunk`, to such a receive: the message's last one
   written,           // FIN. `written_body`: the receive's buffer has been written, or will be by chunks, or an error
-  withdraw_rtr,      // id: the engine; `withdraw_rtr_body`: the receive is cancelled, unless a send has matched it
+  withdraw_rtr,      // id, sequence: as of an RTR; `withdraw_rtr_body`: its receive is cancelled, unless it has matched
 };
 
 [[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
@@ -38,7 +38,8 @@ enum class wire : std::uint32_t {
 
 /// Whether the id of such a message names a matching engine.
 [[nodiscard]] constexpr bool is_for_engine(std::uint32_t kind) noexcept {
-  return kind_of(kind) == wire::send || kind_of(kind) == wire::send_rts || kind_of(kind) == wire::ready_to_receive;
+  return kind_of(kind) == wire::send || kind_of(kind) == wire::send_rts || kind_of(kind) == wire::ready_to_receive ||
+         kind_of(kind) == wire::withdraw_rtr;
 }
 
 /// The id of a put or get that signals no object at its target.

@@ -62,12 +62,14 @@ void deliver_matched(device_state& dev, operation_state& waited, const net::arri
   receiver_first::meet_ready(dev, waited, body);
 }
 
-// Delivers early messages that were matched now, each to its receive.
+// Delivers early messages that were matched now, each to its receive; those without a receive were taken back.
 void deliver_all(device_state& dev, matched_messages& released) noexcept {
   for (ordered_message* each = released.first; each != nullptr;) {
     ordered_message* const next = each->next;
     auto& message = static_cast<unexpected_message&>(*each);
-    if (message.engine->receiver_first) {
+    if (message.receive == nullptr) {
+      receiver_first::end_taken_back(dev, message);
+    } else if (message.engine->receiver_first) {
       deliver_matched(dev, static_cast<operation_state&>(*each->receive), message.arrival);
       dev.runtime().unexpected_sends().put(message);
     } else {
@@ -75,6 +77,18 @@ void deliver_all(device_state& dev, matched_messages& released) noexcept {
     }
     each = next;
   }
+}
+
+// For a message of an ordered engine that has a description of its own.
+match_result arrive_in_order(device_state& dev, engine_state& engine, unexpected_message& kept,
+                             matched_messages& released) noexcept {
+  kept.sequence = kept.arrival.header.sequence;
+  const match_result result = engine.ordered->arrive(kept, released);
+  if (result == match_result::busy || result == match_result::refused) {
+    kept.takes_back = false;
+    dev.runtime().unexpected_sends().put(kept);
+  }
+  return result;
 }
 
 }  // namespace
@@ -135,10 +149,29 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
     unexpected_message* const kept = dev.runtime().unexpected_sends().try_keep(message, engine);
     if (kept == nullptr) return false;
     kept->key = key;
-    kept->sequence = message.header.sequence;
-    result = engine.ordered->arrive(*kept, released);
-    if (result == match_result::busy || result == match_result::refused) dev.runtime().unexpected_sends().put(*kept);
+    kept->name = engine.receiver_first ? receiver_first::ticket_of(*kept) : 0;
+    result = arrive_in_order(dev, engine, *kept, released);
   }
+  deliver_all(dev, released);
+  if (result == match_result::refused) return arrivals::reject(dev, message);
+  return result != match_result::busy;
+}
+
+bool take_back_in_order(device_state& dev, engine_state& engine, const net::arrival& message,
+                        std::uint64_t ticket) noexcept {
+  const match_key key = make_match_key(engine.id, match_policy::rank_tag, message.source, 0);
+  ordered_message* found = nullptr;
+  matched_messages released;
+  match_result result = engine.ordered->try_take_back(key, message.header.sequence, ticket, found, released);
+  if (result == match_result::none) {
+    unexpected_message* const kept = dev.runtime().unexpected_sends().try_keep(message, engine);
+    if (kept == nullptr) return false;
+    kept->key = key;
+    kept->name = ticket;
+    kept->takes_back = true;
+    result = arrive_in_order(dev, engine, *kept, released);
+  }
+  if (found != nullptr) receiver_first::end_taken_back(dev, static_cast<unexpected_message&>(*found));
   deliver_all(dev, released);
   if (result == match_result::refused) return arrivals::reject(dev, message);
   return result != match_result::busy;

@@ -14,6 +14,9 @@ namespace weft::core::send_recv {
 [[nodiscard]] found_engine find_engine(device_state& dev, const net::arrival& message) noexcept;
 /// For an ordered engine: a send; for a receiver-first one: an RTR.
 [[nodiscard]] bool match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept;
+/// For a receiver-first engine: a message that takes back the RTR of the receive `ticket`.
+[[nodiscard]] bool take_back_in_order(device_state& dev, engine_state& engine, const net::arrival& message,
+                                      std::uint64_t ticket) noexcept;
 
 /// Delivers to a receive that has matched: copies a payload and completes the receive; an RTS begins a rendezvous.
 void deliver(device_state& dev, operation_state& receive, const net::arrival& message) noexcept;

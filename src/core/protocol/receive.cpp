@@ -70,12 +70,12 @@ status receive_probed(device_state& dev, operation_state& receive, unexpected_me
   return status::posted(ticket);
 }
 
-// Takes the receive out of its engine. If it does not wait, `receive` is null.
+// Takes the receive out of its engine. If it does not wait in one, `receive` is null.
 match_result remove_posted(device_state& dev, std::uint64_t ticket, operation_state*& receive) noexcept {
   receive = dev.runtime().operations().receives().find(ticket, step::wait_for_match);
   const bool was_put_off = receive == nullptr;
   if (was_put_off) receive = dev.runtime().operations().receives().find(ticket, step::match);
-  if (receive == nullptr) return receiver_first::ask_back(dev, ticket);
+  if (receive == nullptr) return match_result::none;
   // A receive keeps its ticket while it waits in an engine, so this answer is certain under the engine's lock.
   const auto is_meant = [&](const match_node& node) {
     // [operation.meant] relaxed: the engine's lock orders it.
@@ -141,17 +141,22 @@ void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_
   if (has_packet) send_budget_notice(dev, source);
 }
 
-cancel_result cancel(device_state& dev, std::uint64_t ticket) noexcept {
+cancel_answer cancel(device_state& dev, std::uint64_t ticket) noexcept {
   operation_state* receive = nullptr;
-  const match_result result =
-      dev.runtime().engines().readers().read([&] { return remove_posted(dev, ticket, receive); });
-  if (result == match_result::busy) return cancel_result::busy;
-  if (result != match_result::removed) return cancel_result::too_late;
+  cancel_answer asked = cancel_answer::too_late;
+  const match_result result = dev.runtime().engines().readers().read([&] {
+    const match_result removed = remove_posted(dev, ticket, receive);
+    if (receive == nullptr) asked = receiver_first::ask_back(dev, ticket);
+    return removed;
+  });
+  if (receive == nullptr) return asked;
+  if (result == match_result::busy) return cancel_answer::busy;
+  if (result != match_result::removed) return cancel_answer::too_late;
   receive->error = errc::cancelled;
   receive->into = {};
   receive->message_bytes = 0;
   complete::signal_or_defer(dev, *receive);
-  return cancel_result::cancelled;
+  return cancel_answer::cancelled;
 }
 
 unexpected_message* probe(device_state& dev, const receive_request& request) noexcept {
@@ -178,6 +183,7 @@ status receive_message(device_state& dev, unexpected_message& probed, const rece
 void discard(device_state& dev, unexpected_message& probed) noexcept {
   if (kind_of(probed.arrival.header.kind) == wire::ready_to_receive)
     return receiver_first::give_up(dev, probed, errc::unknown_completion);
+  if (probed.takes_back) return receiver_first::end_taken_back(dev, probed);
   dev.runtime().count_dropped();
   const net::arrival& message = probed.arrival;
   if (kind_of(message.header.kind) == wire::send_rts) {

@@ -212,22 +212,34 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-// The sender matches the receive, so it is asked to give it up. The fields read here may belong to another receive by
+// The sender matches the receive, so it is asked to give it up. The request has the next number after the RTR's: the
+// sender handles it after the RTR, and need not be asked again. The fields read here may belong to another receive by
 // now: then the message goes to a sender that does not know `ticket`, which ignores it.
-match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept {
-  const operation_state* const receive = dev.runtime().operations().receives().find(ticket, step::wait_for_sender);
+cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
+  operation_state* const receive = dev.runtime().operations().receives().find(ticket, step::wait_for_sender);
   if (receive == nullptr) {
-    return dev.runtime().operations().receives().find(ticket, step::ready) != nullptr ? match_result::busy
-                                                                                      : match_result::none;
+    return dev.runtime().operations().receives().find(ticket, step::ready) != nullptr ? cancel_answer::busy
+                                                                                      : cancel_answer::too_late;
   }
   // [receive.announced_in] relaxed: as [receive.cancel] in receive.cpp.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
+  if (!engine.receiver_first) return cancel_answer::busy;  // another receive
   // [receive.ask] relaxed <- [receive.announced]: a guess, like the engine.
   const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
-  const net::header header{.kind = static_cast<std::uint32_t>(wire::withdraw_rtr), .id = engine.id};
-  static_cast<void>(
-      dev.try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}));  // no room: the user asks again
-  return match_result::busy;
+  std::uint32_t number = 0;
+  if (!engine.numbers->try_begin(sender, number)) return cancel_answer::busy;
+  // [hint] threads that ask for one receive hold the number one after the other; for another one it is asked twice.
+  const std::uint32_t generation = operation_pool::generation_of(ticket);
+  const bool was_asked = receive->asked_back.load(std::memory_order_relaxed) == generation;
+  bool is_sent = false;
+  if (!was_asked) {
+    const net::header header{
+        .kind = static_cast<std::uint32_t>(wire::withdraw_rtr), .id = engine.id, .sequence = number};
+    is_sent = dev.try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}) == net::post_result::ok;
+    if (is_sent) receive->asked_back.store(generation, std::memory_order_relaxed);  // [hint]
+  }
+  engine.numbers->end(sender, number, is_sent);
+  return was_asked || is_sent ? cancel_answer::asked : cancel_answer::busy;
 }
 
 status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done, bool allow_retry) {
@@ -322,20 +334,19 @@ void say_kinds_differ(device_state& dev, engine_state& engine, const net::arriva
 bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept {
   withdraw_rtr_body body;
   if (!read_body(message, body)) return arrivals::reject(dev, message);
-  const base::id_entry found = dev.runtime().engines().find(message.header.id);
-  if (found.state != base::presence::present) return true;  // the receiver has got an error, or asks again
-  engine_state& engine = *static_cast<engine_state*>(found.object);
-  if (!engine.receiver_first) return arrivals::reject(dev, message);
-  const match_key of_source = make_match_key(engine.id, match_policy::rank_only, message.source, 0);
-  ordered_message* ready = nullptr;
-  const match_result result = engine.ordered->take_meant(
-      of_source,
-      [&](const ordered_message& each) {
-        return body_of(static_cast<const unexpected_message&>(each)).ticket == body.ticket;
-      },
-      ready);
-  if (result == match_result::removed) give_up(dev, static_cast<unexpected_message&>(*ready), errc::cancelled);
-  return result != match_result::busy;
+  const found_engine to = send_recv::find_engine(dev, message);
+  if (to.state == lookup::no_room) return false;
+  if (to.state != lookup::found) return true;  // kept, as its RTR; or the receiver has got an error
+  if (!to.engine->receiver_first) return arrivals::reject(dev, message);
+  return send_recv::take_back_in_order(dev, *to.engine, message, body.ticket);
+}
+
+std::uint64_t ticket_of(const unexpected_message& ready) noexcept { return body_of(ready).ticket; }
+
+void end_taken_back(device_state& dev, unexpected_message& message) noexcept {
+  if (!message.takes_back) return give_up(dev, message, errc::cancelled);
+  message.takes_back = false;  // as in all that are free
+  dev.runtime().unexpected_sends().put(message);
 }
 
 // For an RTR that no send will match here: the receiver gets the error `why`, now or once an operation is free for it.

@@ -15,8 +15,9 @@ namespace weft::core::receiver_first {
 [[nodiscard]] bool send_ready(device_state& dev, operation_state& receive) noexcept;
 [[nodiscard]] bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept;
 [[nodiscard]] bool on_written(device_state& dev, const net::arrival& message) noexcept;
-/// Asks the sender to give the receive up. The answer is *busy*, or *none* if there is no such receive.
-[[nodiscard]] match_result ask_back(device_state& dev, std::uint64_t ticket) noexcept;
+/// Asks the sender, once, to give the receive up. **Returns**: `too_late` if there is no such receive; `asked` if the
+/// sender has been asked, now or before, and will answer; `busy` if it could not be asked: try again.
+[[nodiscard]] cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept;
 
 // At the sender.
 /// Posts a send: it matches an RTR, or waits for one.
@@ -30,6 +31,10 @@ void meet_ready(device_state& dev, operation_state& send, const ready_body& with
 [[nodiscard]] bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept;
 /// Answers an RTR that no send will match here with the error `why`.
 void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept;
+/// Ends an RTR that was taken back, or a message that takes one back.
+void end_taken_back(device_state& dev, unexpected_message& message) noexcept;
+/// The ticket of the receive that has sent this RTR.
+[[nodiscard]] std::uint64_t ticket_of(const unexpected_message& ready) noexcept;
 
 /// Logs, once, that the engine is of another kind at the message's sender.
 void say_kinds_differ(device_state& dev, engine_state& engine, const net::arrival& message) noexcept;

@@ -164,27 +164,52 @@ TEST_F(ordered_matching_test, a_probe_takes_the_oldest_message_that_fits_and_no_
   EXPECT_EQ(found, &messages_[1]);
 }
 
-TEST_F(ordered_matching_test, one_that_is_meant_is_taken_from_among_its_like_and_no_early_one) {
-  for (std::uint32_t number = 0; number < 4; ++number) arrive(2, number / 2, number, match_result::inserted);
-  arrive(2, 0, 5, match_result::inserted);
-  arrive(1, 0, 0, match_result::inserted);
-  const auto take = [&](std::uint32_t source, std::uint32_t number) {
+// What takes back has a number, too: its turn comes after that of the message that it names.
+TEST_F(ordered_matching_test, a_message_is_taken_back_by_name_in_its_turn) {
+  const auto named = [&](std::uint32_t source, std::uint64_t tag, std::uint32_t sequence, std::uint64_t own) {
+    ordered_message& message = messages_.emplace_back();
+    name(message, source, tag, sequence);
+    message.name = own;
+    return arrive(message, match_result::inserted);
+  };
+  const auto take = [&](std::uint32_t sequence, std::uint64_t whose, match_result expected) {
     ordered_message* found = nullptr;
-    const auto is_meant = [&](const ordered_message& each) { return each.sequence == number; };
-    const match_result result =
-        engine_.take_meant(make_match_key(1, match_policy::rank_only, source, 0), is_meant, found);
-    EXPECT_EQ(result, found != nullptr ? match_result::removed : match_result::none);
+    matched_messages released;
+    const match_key key = make_match_key(1, match_policy::rank_tag, 2, 0);
+    EXPECT_EQ(engine_.try_take_back(key, sequence, whose, found, released), expected);
+    EXPECT_EQ(released.first, nullptr);
     return found;
   };
-  EXPECT_EQ(take(2, 5), nullptr);
-  EXPECT_EQ(take(3, 0), nullptr);
-  EXPECT_EQ(take(2, 2), &messages_[2]);
-  EXPECT_EQ(take(2, 2), nullptr);
-  EXPECT_EQ(take(2, 0), &messages_[0]);
-  EXPECT_EQ(count().messages, 3U);
-  match_node first, second;
-  EXPECT_EQ(post(first, match_policy::rank_tag, 2, 0), &messages_[1]);
-  EXPECT_EQ(post(second, match_policy::rank_tag, 2, 1), &messages_[3]);
+  named(2, 0, 0, 10);
+  named(2, 1, 1, 11);
+  named(2, 1, 2, 12);
+  named(1, 1, 0, 13);
+  EXPECT_EQ(take(4, 12, match_result::none), nullptr);
+  EXPECT_EQ(take(2, 12, match_result::refused), nullptr);
+  EXPECT_EQ(take(3, 12, match_result::removed), &messages_[2]);
+  EXPECT_EQ(take(4, 12, match_result::removed), nullptr) << "is here no more";
+  EXPECT_EQ(take(5, 13, match_result::removed), nullptr) << "is of another source";
+  match_node first;
+  EXPECT_EQ(post(first, match_policy::rank_tag, 2, 0), &messages_[0]);
+  EXPECT_EQ(take(6, 10, match_result::removed), nullptr) << "was matched";
+  // It comes before what it takes back, and before what that one has waited for.
+  ordered_message& early = messages_.emplace_back();
+  name(early, 2, 0, 9);
+  early.name = 14;
+  early.takes_back = true;
+  EXPECT_TRUE(arrive(early, match_result::inserted).empty());
+  named(2, 5, 8, 14);
+  match_node second;
+  EXPECT_EQ(post(second, match_policy::rank_tag, 2, 7), nullptr);
+  const auto released = arrive(2, 7, 7, match_result::matched);
+  ASSERT_EQ(released.size(), 3U);
+  EXPECT_EQ(released[0]->receive, &second);
+  EXPECT_EQ(released[1]->name, 14U);
+  EXPECT_EQ(released[1]->receive, nullptr);
+  EXPECT_EQ(released[2], &early);
+  EXPECT_EQ(early.receive, nullptr);
+  EXPECT_EQ(count().early, 0U);
+  EXPECT_EQ(count().messages, 2U);
 }
 
 TEST_F(ordered_matching_test, a_cancelled_receive_is_not_matched) {

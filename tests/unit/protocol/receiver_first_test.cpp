@@ -12,6 +12,7 @@
 
 #include "core/message/message_body.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "support/between_threads.hpp"
 #include "support/boundaries.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"
@@ -294,6 +295,64 @@ TEST(receiver_first, takes_a_receive_back_from_its_sender) {
       for (std::uint64_t left = got; left > 0; --left) EXPECT_EQ(me.next().error(), errc::cancelled);
     }
     me.finish();
+  });
+}
+
+// The sender makes no progress meanwhile: what it finds later is one message for the receive, and one to take it back.
+TEST(receiver_first, asks_its_sender_once_however_often_a_receive_is_cancelled) {
+  test::flag has_asked;
+  local_job{2}.run([&](runtime& rt) {
+    rank me{rt};
+    std::array<std::byte, 8> word{};
+    rt.barrier();
+    if (rt.rank() == 0) {
+      const std::uint64_t ticket = me.recv(1, word, 1).ticket();
+      for (int i = 0; i < 100; ++i) EXPECT_EQ(me.dev.cancel(ticket), cancel_result::busy);
+      has_asked.raise();
+      EXPECT_EQ(me.next().error(), errc::cancelled);
+      EXPECT_EQ(me.dev.cancel(ticket), cancel_result::too_late);
+    } else {
+      const std::uint64_t before = me.dev.counters().messages_arrived;
+      EXPECT_TRUE(eventually([&] { return has_asked.is_raised(); }));
+      while (me.dev.progress()) {
+      }
+      EXPECT_LE(me.dev.counters().messages_arrived, before + 2);
+    }
+    me.finish();
+  });
+}
+
+// The request may come before the engine is made, as its RTR may: it is kept, too, and need not be repeated.
+TEST(receiver_first, takes_a_receive_back_from_an_engine_that_is_made_later) {
+  test::flag has_asked;
+  local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue received{rt};
+    std::array<std::byte, 8> word{};
+    if (rt.rank() == 0) {
+      const matching_engine engine{rt, {.id = engine_id, .receiver_first = true}};
+      const auto recv = [&](std::uint64_t tag) {
+        return post(dev, [&] { return dev.post_recv(1, word, received, {.tag = tag, .engine = engine_id}); }).ticket();
+      };
+      const std::uint64_t first = recv(1);
+      EXPECT_EQ(dev.cancel(first), cancel_result::busy);
+      static_cast<void>(recv(2));  // the numbers go on
+      has_asked.raise();
+      rt.barrier();
+      for (const errc expected : {errc::cancelled, errc::unknown_completion}) {
+        std::optional<completion_record> got;
+        ASSERT_TRUE(eventually(dev, [&] { return (got = received.pop()).has_value(); }));
+        EXPECT_EQ(got->error(), expected);
+      }
+    } else {
+      EXPECT_TRUE(eventually([&] { return has_asked.is_raised(); }));
+      rt.barrier();  // the messages come, and are kept
+      {
+        const matching_engine engine{rt, {.id = engine_id, .receiver_first = true}};
+        for (int i = 0; i < 100; ++i) dev.progress();
+      }
+    }
+    rt.barrier();
   });
 }
 

@@ -316,13 +316,18 @@ TEST(wild_peer, numbers_its_receives_as_they_can_not_be_and_takes_back_those_of_
       rt.barrier();
       wild_messages wild{rt};
       EXPECT_TRUE(wild.is_refused(core::wire::withdraw_rtr, 4, core::withdraw_rtr_body{1}));
+      std::uint32_t number = 0;
       for (const std::uint64_t ticket : test::boundary_words) {
-        EXPECT_FALSE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{ticket}));
+        EXPECT_FALSE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{ticket}, 0, number));
+        EXPECT_TRUE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{ticket}, 0, number++));
       }
+      EXPECT_FALSE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{1}, 0, number + 3));  // early
+      EXPECT_TRUE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{2}, 0, number + 3));
       const core::ready_body body{0, 8, 1};
       EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, ~std::uint32_t{0}));  // was here before
-      EXPECT_FALSE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, 5));
-      EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, 5));
+      EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, number + 3));
+      EXPECT_FALSE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, number + 5));
+      EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 3, body, 7, number + 5));
       counter sent{rt};
       word = 9;
       const bool waits = test::post(dev, [&] {
