@@ -2,8 +2,8 @@
 #include "weft/detail/awaiters.hpp"
 #include "base/misuse.hpp"
 
-#include "base/backoff.hpp"
 #include "core/device/ending.hpp"
+#include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/event.hpp"
@@ -51,12 +51,12 @@ class succession {
   ready_node* first_ = nullptr;
   ready_node** end_ = &first_;
 };
+
 thread_local constinit succession* succession::current = nullptr;
 
-// A thread that has the lock of an engine's place holds it for some instructions, unless the system takes it off its
-// core.
-void cancel_receive(device& through, std::uint64_t ticket) noexcept {
-  for (base::backoff waiting; through.cancel(ticket) == cancel_result::busy;) waiting.pause();
+// Never waits: a lock may be held, a ring may be full, and only this thread may be there to make progress.
+[[nodiscard]] bool try_cancel(core::run_loop_state& loop, std::uint64_t ticket) noexcept {
+  return core::send_recv::cancel(loop.device_of(), ticket) != core::cancel_answer::busy;
 }
 
 }  // namespace
@@ -86,8 +86,9 @@ posting::posting(core::run_loop_state& loop, operation opcode, std::uint32_t pee
 
 bool posting::complete(completion_record&& with) noexcept {
   record_ = std::move(with);
-  // [await.complete] acq_rel <-> [await.ticket]: the record; the later of both goes on.
-  return !signals_twice || state_.exchange(completed, std::memory_order_acq_rel) != 0;
+  // [await.complete] acq_rel <-> [await.ticket], [await.hand_over], [await.held], [await.settle]: the record; the later
+  // one of each two makes the coroutine ready.
+  return !signals_twice || state_.exchange(completed, std::memory_order_acq_rel) > completed;
 }
 
 bool posting::begin() {
@@ -156,19 +157,42 @@ bool receiving::begin() {
 }
 
 bool receiving::publish_ticket(std::uint64_t ticket) noexcept {
-  const std::stop_token stop = stop_;
-  device& through = loop().through();
-  std::uint64_t none = 0;
-  // [await.ticket] acq_rel <-> [await.complete], [await.cancel]: a request that did not see the ticket is seen below.
-  if (!state_.compare_exchange_strong(none, ticket, std::memory_order_acq_rel, std::memory_order_acquire)) return false;
-  if (stop.stop_requested()) cancel_receive(through, ticket);  // the coroutine may be destroyed by now
+  ticket_ = ticket;
+  core::run_loop_state& in = loop();
+  std::uint64_t seen = posted_soon;
+  // [await.ticket] acq_rel <-> [await.complete], [await.cancel]: the later one of each two sees the other.
+  while (!state_.compare_exchange_weak(seen, seen == posted_soon ? ticket : cancelled_later, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+    if (seen == completed) return false;
+  }
+  if (seen == unwanted_soon && !cancel_again()) in.cancel_later(*this);
   return true;
 }
 
 void receiving::cancel() noexcept {
-  // [await.cancel] acq_rel <-> [await.ticket]: an exchange, so that either sees the other.
-  const std::uint64_t ticket = state_.fetch_add(0, std::memory_order_acq_rel);
-  if (ticket != 0 && ticket != completed) cancel_receive(loop().through(), ticket);
+  core::run_loop_state& in = loop();
+  std::uint64_t seen = posted_soon;
+  // [await.cancel] acq_rel <-> [await.ticket]: a post that has not returned cancels its receive when it does.
+  if (state_.compare_exchange_strong(seen, unwanted_soon, std::memory_order_acq_rel, std::memory_order_acquire)) return;
+  if (seen <= completed || try_cancel(in, seen)) return;
+  // [await.hand_over] acq_rel <-> [await.complete]: from here on the loop makes the coroutine ready.
+  if (state_.compare_exchange_strong(seen, cancelled_later, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    in.cancel_later(*this);
+  }
+}
+
+bool receiving::cancel_again() noexcept {
+  core::run_loop_state& in = loop();
+  // [await.held] acquire <- [await.complete]: the record.
+  if (state_.load(std::memory_order_acquire) != completed) {
+    if (!try_cancel(in, ticket_)) return false;
+    std::uint64_t held = cancelled_later;
+    // [await.settle] acq_rel <-> [await.complete]: the record; the later one of both makes the coroutine ready.
+    if (state_.compare_exchange_strong(held, ticket_, std::memory_order_acq_rel, std::memory_order_acquire))
+      return true;
+  }
+  in.make_ready(*this);
+  return true;
 }
 
 bool receiving::abandon(ready_node& of) noexcept {

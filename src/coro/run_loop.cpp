@@ -49,6 +49,8 @@ run_loop_state::~run_loop_state() {
   }
   if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
   drop_abandoned(to_post_.first);
+  drop_abandoned(unwanted_.take_all());
+  drop_abandoned(to_cancel_.first);
   drop_abandoned(refused_.take_all());
   drop_abandoned(coming_.take_all());
   for (const watched& group : watched_) drop_abandoned(group.waiting.first);
@@ -96,6 +98,13 @@ void run_loop_state::watch(detail::watching& condition) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
   coming_.add(condition);
+  wake(rt, local);
+}
+
+void run_loop_state::cancel_later(detail::receiving& receive) noexcept {
+  weft::runtime& rt = through_->runtime();
+  const completion* const local = &local_;
+  unwanted_.add(receive);
   wake(rt, local);
 }
 
@@ -152,6 +161,11 @@ void run_loop_state::rethrow() {
 bool run_loop_state::look() noexcept {
   if (!looking_.try_enter()) return false;  // then another thread does it
   post_all_again();
+  cancel_all_again();
+  const bool has_to_repeat = to_post_.first != nullptr || to_cancel_.first != nullptr;
+  if (has_to_repeat != has_to_repeat_.load(std::memory_order_relaxed)) {  // [own] the thread that holds `looking_`
+    has_to_repeat_.store(has_to_repeat, std::memory_order_relaxed);       // [hint] for a thread about to sleep
+  }
   bool stops = take_in();
   // [run_loop.looked_again] acquire <- [run_loop.look_again]: what was given up.
   if (stops_.load(std::memory_order_acquire) && stops_.exchange(false, std::memory_order_acquire)) stops = true;
@@ -188,9 +202,22 @@ void run_loop_state::post_all_again() noexcept {
     again.remove_behind(nullptr);
     to_post_.add(node);
   }
-  const bool has_to_post = to_post_.first != nullptr;
-  if (has_to_post != has_to_post_.load(std::memory_order_relaxed)) {  // [own] the thread that holds `looking_`
-    has_to_post_.store(has_to_post, std::memory_order_relaxed);       // [hint] for a thread about to sleep
+}
+
+void run_loop_state::cancel_all_again() noexcept {
+  for (ready_node* next = unwanted_.is_empty() ? nullptr : unwanted_.take_all(); next != nullptr;) {
+    ready_node& node = *next;
+    next = node.behind;
+    to_cancel_.add(node);
+  }
+  ready_node* before = nullptr;
+  for (ready_node* next = to_cancel_.first; next != nullptr;) {
+    auto& each = static_cast<detail::receiving&>(*next);
+    next = each.behind;
+    to_cancel_.remove_behind(before);  // first, as it may be destroyed once it is cancelled
+    if (each.cancel_again()) continue;
+    to_cancel_.add_behind(before, each);
+    before = &each;
   }
 }
 
@@ -243,7 +270,7 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
   if (!looking_.try_enter()) return out;
   const bool is_unsignalled = std::ranges::any_of(watched_, [](const watched& group) { return group.on == nullptr; });
   out.is_crowded = is_unsignalled || watched_.size() >= sleep::objects_max;
-  out.is_restless = to_post_.first != nullptr || out.is_crowded;
+  out.is_restless = to_post_.first != nullptr || to_cancel_.first != nullptr || out.is_crowded;
   out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [own] the thread that holds `looking_`
   for (const watched& group : watched_) {
     if (group.on != nullptr && out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
@@ -255,12 +282,13 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
 bool run_loop_state::has_changed(const sleep& since) noexcept {
   const bool has_looked = look();
   if (!ready_.is_empty()) return true;
-  const bool has_to_post = has_to_post_.load(std::memory_order_relaxed);  // [hint]
-  // Posts that were to be repeated may all have been posted: then the thread can sleep.
-  if (since.is_restless) return has_looked && !since.is_crowded && !has_to_post;
+  const bool has_to_repeat = has_to_repeat_.load(std::memory_order_relaxed);  // [hint]
+  // Nothing may be left that was to be repeated: then the thread can sleep.
+  if (since.is_restless) return has_looked && !since.is_crowded && !has_to_repeat;
   // If another thread holds `looking_`, it may have looked too early. Other changes cannot be missed: the thread that
   // makes one wakes this thread.
-  return !has_looked || has_to_post || watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [hint]
+  return !has_looked || has_to_repeat ||
+         watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [hint]
 }
 
 bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& options) {

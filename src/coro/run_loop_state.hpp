@@ -24,6 +24,7 @@ class run_loop_state final : public detail::task_owner {
   ~run_loop_state();
 
   [[nodiscard]] device& through() const noexcept { return *through_; }
+  [[nodiscard]] device_state& device_of() const noexcept { return *through_->state_; }
   /// What operations signal that coroutines await; the record's context says which.
   [[nodiscard]] completion& local() noexcept { return local_; }
 
@@ -32,6 +33,8 @@ class run_loop_state final : public detail::task_owner {
   void make_all_ready(ready_node* first) noexcept;
   void post_later(detail::posting& posting) noexcept;
   void watch(detail::watching& condition) noexcept;
+  /// Holds a receive that could not be cancelled now; each look tries again.
+  void cancel_later(detail::receiving& receive) noexcept;
   /// What is waited for may have been given up: look.
   void look_again() noexcept;
   void wake() noexcept { wake(through_->runtime(), &local_); }
@@ -77,6 +80,13 @@ class run_loop_state final : public detail::task_owner {
       if (last == link) last = before;
       link = link->behind;
     }
+    /// Puts the node behind `before`, or first where that is null.
+    void add_behind(ready_node* before, ready_node& node) noexcept {
+      ready_node*& link = before == nullptr ? first : before->behind;
+      node.behind = link;
+      link = &node;
+      if (last == before) last = &node;
+    }
     ready_node* first = nullptr;
     ready_node* last = nullptr;
   };
@@ -90,6 +100,7 @@ class run_loop_state final : public detail::task_owner {
 
   static void wake(weft::runtime& rt, const completion* local) noexcept { local_completion::signalled(rt, local); }
   void post_all_again() noexcept;
+  void cancel_all_again() noexcept;
   [[nodiscard]] bool take_in();
   void ask(watched& group, bool stops) noexcept;
   static void drop_abandoned(ready_node* all) noexcept;
@@ -99,8 +110,9 @@ class run_loop_state final : public detail::task_owner {
   device* through_;
   local_completion local_;
   base::intrusive_stack<ready_node> ready_;
-  base::intrusive_stack<ready_node> refused_;  // operations to be posted again
-  base::intrusive_stack<ready_node> coming_;   // waits to add to `watched_`
+  base::intrusive_stack<ready_node> refused_;   // operations to be posted again
+  base::intrusive_stack<ready_node> coming_;    // waits to add to `watched_`
+  base::intrusive_stack<ready_node> unwanted_;  // receives to be cancelled
   std::atomic<bool> stops_{false};
   std::atomic<std::size_t> spawned_{0};
 
@@ -108,7 +120,8 @@ class run_loop_state final : public detail::task_owner {
   base::try_lock looking_;
   std::vector<watched> watched_;
   node_list to_post_;
-  std::atomic<bool> has_to_post_{false};
+  node_list to_cancel_;
+  std::atomic<bool> has_to_repeat_{false};       // one of the two
   std::atomic<std::uint64_t> watched_since_{0};  // how many groups there have been
 
   std::mutex failures_mutex_;

@@ -68,14 +68,20 @@ class posting : public suspension {
   completion_record& record() noexcept { return record_; }
 
   virtual status post(completion& local, void* context) = 0;
-  /// After the post of a receive: publishes its ticket. **Returns**: whether the operation is under way.
+  /// After the post of a receive: publishes its ticket. **Returns**: whether the operation is under way; then the
+  /// coroutine may be destroyed already.
   [[nodiscard]] virtual bool publish_ticket(std::uint64_t /*ticket*/) noexcept { return true; }
   /// Whether the coroutine was abandoned or asked to stop.
   [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
 
-  /// The state of a receive: 0, the ticket once its post has returned, or `completed`.
-  static constexpr std::uint64_t completed = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> state_{0};
+  // The state of a receive. Its post has not returned: `posted_soon`, or `unwanted_soon` once it is to be cancelled.
+  // Its post has returned: its ticket, which is larger than all of these, or `cancelled_later` while the loop holds it,
+  // to try to cancel it.
+  static constexpr std::uint64_t posted_soon = 0;
+  static constexpr std::uint64_t unwanted_soon = 1;
+  static constexpr std::uint64_t cancelled_later = 2;
+  static constexpr std::uint64_t completed = 3;
+  std::atomic<std::uint64_t> state_{posted_soon};
 
  private:
   [[nodiscard]] bool settle(status answer, bool is_kept) noexcept;
@@ -113,6 +119,9 @@ class receiving : public posting {
   receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept;
 
   bool abandon(ready_node& of) noexcept override;
+  /// Tries again to cancel the receive, for the loop that holds it. **Returns**: false if that has to be repeated.
+  /// After true the loop does not hold it any more: it is in the ready queue, will be put there, or was destroyed.
+  [[nodiscard]] bool cancel_again() noexcept;
 
  protected:
   ~receiving() = default;
@@ -128,6 +137,7 @@ class receiving : public posting {
   };
   void cancel() noexcept;
 
+  std::uint64_t ticket_ = 0;  // while the loop holds it
   std::stop_token stop_;
   std::optional<std::stop_callback<canceller>> on_stop_;
 };
