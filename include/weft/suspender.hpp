@@ -10,6 +10,9 @@ namespace weft {
 /// Weft suspends no fiber inside a handler, a hook or another function of the program that it calls; such a function
 /// must not suspend its fiber by the scheduler's own calls either, which Weft can't see.
 ///
+/// Coroutines that a fiber runs (`run_loop`) continue on this fiber, also where the scheduler switches fibers by
+/// itself. What else the scheduler's fibers keep in variables of the thread is its own affair.
+///
 /// All functions: **Errors**: may not throw.
 /// **Source**: dang2016, 2.2 (ThreadWait and ThreadSignal).
 class suspender {

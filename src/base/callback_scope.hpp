@@ -7,9 +7,11 @@
 // - calls that wait for another thread for a moment let their own thread pause (`current_suspender` is null);
 // - signals that a post gives by itself are left to progress once callbacks nest too deep (`is_too_deep`).
 //
-// Cost of a callback: a count in a line of the thread's own, up and down.
+// Cost of a callback: a count in a line of the thread's own, up and down. It shares its word with what a suspended fiber
+// takes along, so that a switch looks at one word for both.
 #pragma once
 
+#include "base/of_fiber.hpp"
 #include "weft/suspender.hpp"
 
 namespace weft::base {
@@ -18,23 +20,20 @@ namespace weft::base {
 /// functions that make match keys. **Threads**: no fiber switch happens during its life.
 class callback_scope {
  public:
-  callback_scope() noexcept { ++depth(); }
-  ~callback_scope() { --depth(); }
+  callback_scope() noexcept { words_of_fiber.flags += fiber_words::one_callback; }
+  ~callback_scope() { words_of_fiber.flags -= fiber_words::one_callback; }
   callback_scope(const callback_scope&) = delete;
   callback_scope& operator=(const callback_scope&) = delete;
 
-  [[nodiscard]] static bool is_inside() noexcept { return depth() != 0; }
+  [[nodiscard]] static bool is_inside() noexcept { return words_of_fiber.flags >= fiber_words::one_callback; }
   /// Whether a post must not signal any more: a handler that posts what is complete at once would need stack for each
   /// message.
-  [[nodiscard]] static bool is_too_deep() noexcept { return depth() >= depth_max; }
+  [[nodiscard]] static bool is_too_deep() noexcept {
+    return words_of_fiber.flags >= depth_max * fiber_words::one_callback;
+  }
 
  private:
-  static constexpr unsigned depth_max = 4;
-
-  [[nodiscard]] static unsigned& depth() noexcept {
-    [[gnu::tls_model("initial-exec")]] static thread_local constinit unsigned depth = 0;
-    return depth;
-  }
+  static constexpr std::uint32_t depth_max = 4;
 };
 
 /// **Errors**: invalid_state, inside a callback: `call` may wait, and others may wait for the callback's return.

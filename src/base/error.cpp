@@ -1,23 +1,26 @@
 #include "weft/error.hpp"
 
-#include <array>
 #include <exception>
 
 #include "base/last_error.hpp"
+#include "base/of_fiber.hpp"
 
 namespace weft {
-namespace {
-
-// Of fixed size: to be remembered it may need no memory.
-thread_local std::array<char, 512> last_text{};
-
-}  // namespace
 
 error::error(errc code, const std::string& text) : std::runtime_error{text}, code_{code} {
-  last_text[text.copy(last_text.data(), last_text.size() - 1)] = '\0';
+  base::error_text& last = base::last_error_text();
+  last[text.copy(last.data(), last.size() - 1)] = '\0';
+  base::words_of_fiber.flags |= base::fiber_words::has_error_text;
 }
 
-const char* base::uncaught_error() noexcept { return std::uncaught_exceptions() == 0 ? nullptr : last_text.data(); }
+[[gnu::noinline]] base::error_text& base::last_error_text() noexcept {
+  static thread_local constinit error_text last{};  // of the fiber (of_fiber.hpp)
+  return last;
+}
+
+const char* base::uncaught_error() noexcept {
+  return std::uncaught_exceptions() == 0 ? nullptr : last_error_text().data();
+}
 
 const char* name_of(errc code) noexcept {
   switch (code) {

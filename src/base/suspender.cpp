@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "base/callback_scope.hpp"
+#include "base/of_fiber.hpp"
 #include "base/this_suspender.hpp"
 #include "weft/error.hpp"
 
 namespace weft {
 
-suspender* use_suspender(suspender* how) noexcept { return std::exchange(base::this_suspender(), how); }
+suspender* use_suspender(suspender* how) noexcept {
+  base::words_of_fiber.are_foreign = how != nullptr;
+  return std::exchange(base::this_suspender(), how);
+}
 
 namespace base {
 
@@ -36,7 +40,7 @@ bool yield_to_fibers() noexcept {
     return false;
   this_wait() = {.call = "device::wait, flush, barrier or the end of an object", .is_poll = true};
   by->resume(me);
-  by->suspend();
+  suspend_by(*by);
   return true;
 }
 

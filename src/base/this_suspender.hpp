@@ -2,13 +2,14 @@
 #pragma once
 
 #include "base/backoff.hpp"
+#include "base/of_fiber.hpp"
 #include "base/this_wait.hpp"
 #include "weft/suspender.hpp"
 
 namespace weft::base {
 
 [[nodiscard]] inline suspender*& this_suspender() noexcept {
-  static thread_local constinit suspender* by = nullptr;
+  static thread_local constinit suspender* by = nullptr;  // of the thread
   return by;
 }
 

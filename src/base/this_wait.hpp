@@ -17,7 +17,7 @@ struct wait_note {
 
 /// Left for the suspender that is called next.
 [[nodiscard]] inline wait_note& this_wait() noexcept {
-  static thread_local constinit wait_note note;
+  static thread_local constinit wait_note note;  // of the thread: the suspender takes it before it switches
   return note;
 }
 

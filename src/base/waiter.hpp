@@ -8,6 +8,7 @@
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "base/of_fiber.hpp"
 #include "base/this_suspender.hpp"
 #include "weft/suspender.hpp"
 
@@ -33,7 +34,7 @@ class waiter {
     while (!has_come()) {
       if (is_fiber()) {
         this_wait() = why;
-        by_->suspend();
+        suspend_by(*by_);
         continue;
       }
       std::uint32_t awaited = nothing_yet;
@@ -47,7 +48,7 @@ class waiter {
   void yield(const char* why) noexcept {
     this_wait() = {.call = why, .is_poll = true};
     by_->resume(who_);
-    by_->suspend();
+    suspend_by(*by_);
   }
 
   /// The event has come. The waiting thread may destroy this object before this returns. **Threads**: any, once.

@@ -1,6 +1,7 @@
 // The steps in which coroutines are suspended and resumed.
 #include "weft/detail/awaiters.hpp"
 #include "base/misuse.hpp"
+#include "base/of_fiber.hpp"
 
 #include "core/device/ending.hpp"
 #include "core/protocol/receive.hpp"
@@ -15,8 +16,7 @@ namespace {
 // Resumes coroutines one after the other, and has what the one that runs leaves to be run next.
 class succession {
  public:
-  succession() noexcept : outer_{std::exchange(current, this)} {}
-  ~succession() { current = outer_; }
+  succession() noexcept = default;
   succession(const succession&) = delete;
   succession& operator=(const succession&) = delete;
 
@@ -43,16 +43,15 @@ class succession {
     return taken.handle;
   }
 
-  static thread_local constinit succession* current;  // null where this thread runs no coroutine
+  /// Null where this fiber, or thread, runs no coroutine.
+  [[nodiscard]] static succession* current() noexcept { return static_cast<succession*>(base::this_succession()); }
 
  private:
-  succession* outer_;
+  base::succession_mark mark_{this};
   std::coroutine_handle<> next_;
   ready_node* first_ = nullptr;
   ready_node** end_ = &first_;
 };
-
-thread_local constinit succession* succession::current = nullptr;
 
 // Never waits: a lock may be held, a ring may be full, and only this thread may be there to make progress.
 [[nodiscard]] bool try_cancel(core::run_loop_state& loop, std::uint64_t ticket) noexcept {
@@ -66,11 +65,12 @@ void await_misuse(const char* description) noexcept { base::misuse(description);
 void resume(std::coroutine_handle<> coroutine) { succession{}.run(coroutine); }
 
 void transfer(std::coroutine_handle<> next) {
-  if (succession::current == nullptr || !succession::current->try_follow(next)) resume(next);
+  succession* const here = succession::current();
+  if (here == nullptr || !here->try_follow(next)) resume(next);
 }
 
 void transfer_to_all(ready_node* first) {
-  if (succession::current != nullptr) return succession::current->add(first);
+  if (succession* const here = succession::current(); here != nullptr) return here->add(first);
   succession all;
   all.add(first);
   all.run(all.take());

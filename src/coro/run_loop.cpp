@@ -332,7 +332,7 @@ class living_loops {
   }
 
   [[nodiscard]] core::run_loop_state* find(const run_loop* loop) noexcept {
-    static thread_local seen last;
+    static thread_local seen last;  // of the thread
     // [loops.changes] acquire <- [loops.change]: the wanted loop was made before, or is destroyed by now.
     const std::uint64_t changes = changes_.load(std::memory_order_acquire);
     if (last.loop == loop && last.changes == changes) [[likely]]

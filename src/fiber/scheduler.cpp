@@ -5,6 +5,7 @@
 #include "base/callback_scope.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
+#include "base/of_fiber.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "fiber/watch.hpp"
 #include "fiber/worker.hpp"
@@ -195,6 +196,7 @@ fiber_ref self() noexcept {
 void move_to(std::uint32_t worker) {
   base::refuse_in_callback("this_fiber::move_to");
   if (!is_one()) throw error{errc::invalid_state, "this_fiber::move_to: the caller is a thread, not a fiber"};
+  const base::taken_along mine;
   fibers::worker::here()->move_running_to(worker);
 }
 

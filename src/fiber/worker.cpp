@@ -12,6 +12,7 @@
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
+#include "base/of_fiber.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/detail/zeroed_memory.hpp"
 #include "weft/runtime.hpp"
@@ -19,7 +20,7 @@
 namespace weft::fibers {
 namespace {
 
-thread_local constinit worker* this_worker = nullptr;
+thread_local constinit worker* this_worker = nullptr;  // of the thread
 
 std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{count} * sizeof(fiber_state*); }
 
@@ -245,6 +246,8 @@ void worker::suspend_running() noexcept {
 }
 
 void worker::suspend_running_for(const base::wait_note& note) noexcept {
+  if (base::has_fiber_words()) [[unlikely]]
+    return suspend_running_with_words(note);
   running_->waits_for.say(note);
   count(note.is_poll ? polls_ : moves_);
   suspend_me<leaving::by_wait>(*running_);
@@ -257,10 +260,26 @@ void worker::suspend_running_for(const base::wait_note& note) noexcept {
   suspend_me<leaving::by_yield>(me);
 }
 
+// Once they are taken along, no words are there.
+[[gnu::noinline]] void worker::suspend_running_with_words(const base::wait_note& note) noexcept {
+  const base::taken_along mine;
+  WEFT_ASSERT(!base::has_fiber_words());
+  suspend_running_for(note);
+}
+[[gnu::noinline]] void worker::yield_running_with_words() noexcept {
+  if (base::callback_scope::is_inside()) {
+    ::sched_yield();
+    return;
+  }
+  const base::taken_along mine;
+  yield_running();
+}
+
 void worker::run() noexcept {
   this_worker = this;
   exceptions_ = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
   use_suspender(this);
+  base::words_of_fiber.are_foreign = false;
   thread_id_.store(::gettid(), std::memory_order_relaxed);  // [hint] for the watch
   // [fiber.stops] acquire <- [fiber.stop]: nothing but the wish itself.
   while (!stops_.load(std::memory_order_acquire)) {
@@ -348,8 +367,10 @@ void worker::resume(void* which) noexcept {
 
 void weft::this_fiber::yield() noexcept {
   fibers::worker* const here = fibers::this_worker;
-  if (here != nullptr && here->running() != nullptr && !base::callback_scope::is_inside()) [[likely]] {
-    here->yield_running();
+  if (here != nullptr && here->running() != nullptr) [[likely]] {
+    if (!base::has_fiber_words()) [[likely]]
+      return here->yield_running();
+    here->yield_running_with_words();
   } else {
     ::sched_yield();
   }

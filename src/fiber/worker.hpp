@@ -127,6 +127,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void yield_running() noexcept;
   /// The same for a suspension that is waited for: what for.
   void suspend_running_for(const base::wait_note& note) noexcept;
+  /// The same where the fiber takes something along (base/of_fiber.hpp).
+  void suspend_running_with_words(const base::wait_note& note) noexcept;
+  void yield_running_with_words() noexcept;
   /// The fiber itself, or its handle, is done with it. **Threads**: any.
   void drop(fiber_state& which) noexcept;
 

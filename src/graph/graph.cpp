@@ -52,7 +52,7 @@ class ready_parts {
   }
 
  private:
-  static thread_local constinit ready_parts* current;
+  static thread_local constinit ready_parts* current;  // of the thread: no fiber is suspended inside a node
 
   graph_part* first_ = nullptr;
   graph_part** end_ = &first_;

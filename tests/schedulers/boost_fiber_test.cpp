@@ -134,4 +134,42 @@ TEST(boost_fibers, let_others_run_while_they_wait_for_an_object_a_flush_and_a_ba
   });
 }
 
+// Each fiber continues its own coroutines, whether it lets others run by a call of Weft's or by its scheduler, and as
+// often as it likes.
+TEST(boost_fibers, continue_their_own_coroutines) {
+  constexpr std::uint64_t fibers = 4;
+  static constexpr int rounds = 2000;
+  weft::test::local_job{1}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::counter never{rt};
+    for (const bool by_weft : {false, true}) {
+      int on_another = 0;
+      run_fibers(dev, fibers, [&](std::uint64_t) {
+        const boost::fibers::fiber::id me = boost::this_fiber::get_id();
+        const auto inner = [&]() -> weft::task<int> {
+          if (by_weft) {
+            int looks = 0;
+            EXPECT_TRUE(dev.wait(never, [&] { return ++looks > 1; }, {.timeout = weft::test::patience, .spins = 0}));
+          } else {
+            boost::this_fiber::yield();
+          }
+          on_another += boost::this_fiber::get_id() != me;
+          co_return 1;
+        };
+        const auto outer = [&]() -> weft::task<int> {
+          int sum = 0;
+          for (int round = 0; round < rounds; ++round) {
+            sum += co_await inner();
+            on_another += boost::this_fiber::get_id() != me;
+          }
+          co_return sum;
+        };
+        weft::run_loop loop{dev};
+        EXPECT_EQ(loop.run(outer()), rounds);
+      });
+      EXPECT_EQ(on_another, 0);
+    }
+  });
+}
+
 }  // namespace

@@ -132,6 +132,7 @@ std::uint32_t packet_pool::take_fresh() noexcept {
 }
 
 std::uint32_t packet_pool::steal(packet_deque* own) noexcept {
+  // Of the thread.
   static thread_local std::uint32_t randomness = detail::this_thread_slot() * 2654435761U + 1;
   randomness = randomness * 1664525U + 1013904223U;
   const std::uint32_t used = slots_used_.load(std::memory_order_relaxed);  // [hint] as at [pool.slots]

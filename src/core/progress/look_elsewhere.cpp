@@ -11,6 +11,7 @@
 namespace weft::core {
 namespace {
 
+// Of the thread: no fiber is suspended inside a visit.
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool is_visiting_here = false;
 
 // The index of the set bit of `mask` before which `count` others are set.

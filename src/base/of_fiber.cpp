@@ -1,0 +1,130 @@
+#include "base/of_fiber.hpp"
+
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/this_suspender.hpp"
+
+namespace weft::base {
+namespace {
+
+// The successions of fibers of other schedulers. Such a fiber may leave its thread in the middle of a coroutine, and
+// Weft does not see that.
+class successions {
+ public:
+  [[nodiscard]] void* find(suspender* by, void* fiber) noexcept {
+    const std::scoped_lock lock{mutex_};
+    const auto found = all_.find({by, fiber});
+    return found == all_.end() ? nullptr : found->second;
+  }
+  /// Null takes the entry out. False: there was no memory.
+  bool set(suspender* by, void* fiber, void* now) noexcept {
+    const std::scoped_lock lock{mutex_};
+    if (now == nullptr) {
+      all_.erase({by, fiber});
+      return true;
+    }
+    try {
+      all_.insert_or_assign({by, fiber}, now);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  using key = std::pair<suspender*, void*>;
+  struct hash {
+    std::size_t operator()(const key& of) const noexcept {
+      return std::hash<const void*>{}(of.first) * 31 + std::hash<const void*>{}(of.second);
+    }
+  };
+
+  std::mutex mutex_;
+  std::unordered_map<key, void*, hash> all_;
+};
+
+// Never destroyed: threads may run coroutines after the last static destructor.
+successions& foreign() noexcept {
+  static successions& all = *new successions;
+  return all;
+}
+
+// The fiber of another scheduler that the calling thread runs; null: none. Only where `are_foreign`.
+std::pair<suspender*, void*> foreign_fiber() noexcept {
+  suspender* const by = this_suspender();
+  void* const me = by == nullptr ? nullptr : by->current();
+  return {me == nullptr ? nullptr : by, me};
+}
+
+void set_word(void* now) noexcept {
+  fiber_words& here = words_of_fiber;
+  here.succession = now;
+  here.flags &= ~fiber_words::has_succession;
+  if (now != nullptr) here.flags |= fiber_words::has_succession;
+}
+
+[[gnu::noinline]] void suspend_with_words(suspender& by) noexcept {
+  const taken_along mine;
+  by.suspend();
+}
+
+}  // namespace
+
+[[gnu::noinline]] void* this_succession() noexcept {
+  if (!words_of_fiber.are_foreign) [[likely]]
+    return words_of_fiber.succession;
+  const auto [by, fiber] = foreign_fiber();
+  return by == nullptr ? words_of_fiber.succession : foreign().find(by, fiber);
+}
+
+[[gnu::noinline]] succession_mark::succession_mark(void* mine) noexcept : mine_{mine} {
+  if (words_of_fiber.are_foreign) [[unlikely]]
+    std::tie(by_, fiber_) = foreign_fiber();
+  if (by_ == nullptr) {
+    outer_ = words_of_fiber.succession;
+    set_word(mine);
+  } else {
+    outer_ = foreign().find(by_, fiber_);
+    foreign().set(by_, fiber_, mine);
+  }
+}
+
+[[gnu::noinline]] succession_mark::~succession_mark() {
+  if (by_ != nullptr) {
+    foreign().set(by_, fiber_, outer_);
+  } else {
+    set_word(outer_);
+  }
+}
+
+[[gnu::noinline]] taken_along::taken_along() noexcept {
+  fiber_words& here = words_of_fiber;
+  if (!here.are_foreign && here.succession != nullptr) {
+    succession_ = here.succession;
+    set_word(nullptr);
+  }
+  has_text_ = (here.flags & fiber_words::has_error_text) != 0 && std::uncaught_exceptions() != 0;
+  here.flags &= ~fiber_words::has_error_text;
+  if (has_text_) text_ = last_error_text();
+}
+
+[[gnu::noinline]] taken_along::~taken_along() {
+  if (succession_ != nullptr) set_word(succession_);
+  if (!has_text_) return;
+  last_error_text() = text_;
+  words_of_fiber.flags |= fiber_words::has_error_text;
+}
+
+void suspend_by(suspender& by) noexcept {
+  if (has_fiber_words()) [[unlikely]]
+    return suspend_with_words(by);
+  by.suspend();
+}
+
+}  // namespace weft::base
