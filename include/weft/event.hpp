@@ -1,6 +1,7 @@
 // An event inside a process, which any number of coroutines may await.
 //
-// Cost: 48 bytes in the frame of each coroutine that waits; one exchange for each await, one for the set.
+// Cost: 64 bytes in the frame of each coroutine that waits; one exchange for each await, one for the set. A task that
+// is destroyed while it waits passes over all that wait.
 #pragma once
 
 #include <atomic>
@@ -41,27 +42,45 @@ class event {
     /// Waits for `of`.
     explicit awaiter(event& of) noexcept : of_{&of} {}
     /// Whether the event is set: then the coroutine goes on at once.
-    [[nodiscard]] bool await_ready() const noexcept { return of_->is_set(); }
+    [[nodiscard]] bool await_ready() const noexcept {
+      // [event.own] relaxed: no other thread knows the awaiter yet.
+      return of_.load(std::memory_order_relaxed)->is_set();
+    }
     /// Suspends the coroutine. False: the event was set just now, and the coroutine goes on.
     template <class Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) noexcept {
       suspend(by);
-      return of_->enter(*this);
+      // [event.own] relaxed: no other thread knows the awaiter yet.
+      return of_.load(std::memory_order_relaxed)->enter(*this);
     }
     /// Returns nothing.
     void await_resume() noexcept { resumed(); }
+    /// Takes the coroutine out of the event, or, once the event was set, holds its task until it would be resumed.
+    bool abandon(detail::ready_node& of) noexcept override {
+      if (is_abandoned) return false;
+      // [event.is_taken] acquire <- [event.taken]: the event may be gone.
+      event* const waits_for = of_.load(std::memory_order_acquire);
+      if (waits_for == nullptr || !waits_for->give_up(*this)) return suspension::abandon(of);
+      resumed();
+      return false;
+    }
 
    private:
-    event* of_;
+    friend class event;
+    std::atomic<event*> of_;  // null once the event was set
   };
   /// Waits until it is set.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter{*this}; }
 
  private:
   [[nodiscard]] bool enter(detail::ready_node& node) noexcept;
+  [[nodiscard]] bool give_up(detail::ready_node& node) noexcept;
+  // Stands in `state_` while a thread takes a coroutine out: for some instructions.
+  [[nodiscard]] const void* being_changed() const noexcept { return reinterpret_cast<const char*>(this) + 1; }
+  [[nodiscard]] void* settled() const noexcept;
 
   core::run_loop_state* loop_;
-  // Null: not set. The address of this event: set. Otherwise the coroutine that awaited last.
+  // Null: not set. The address of this event: set. `being_changed()`. Otherwise the coroutine that awaited last.
   std::atomic<void*> state_{nullptr};
 };
 

@@ -151,8 +151,7 @@ class joint_of_many final : public joint {
 /// **Blocking**: never. **Threads**: any; if several threads run the loop, the tasks may run in any of them,
 /// concurrently.
 /// **Lifetime**: a task that is destroyed while it waits here stays until nothing refers to any of these tasks
-/// (`task`). So do not put into its frame an `event` that only one of these tasks sets: such a frame would stay for
-/// ever. To stop all tasks, give them one `std::stop_token`.
+/// (`task`). To stop all tasks, give them one `std::stop_token`.
 template <class... T>
 [[nodiscard]] auto when_all(task<T>... tasks) noexcept {
   return detail::joint_of<T...>{std::move(tasks)...};

@@ -1,5 +1,6 @@
 // The steps in which coroutines are suspended and resumed.
 #include "weft/detail/awaiters.hpp"
+#include "base/backoff.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
 
@@ -274,17 +275,12 @@ event::event(run_loop& loop) noexcept : loop_{&loop.state()} {
 }
 
 event::~event() {
-  // [event.end] acquire <- [event.enter]: alone.
-  void* const waiting = state_.exchange(this, std::memory_order_acquire);
+  // [event.end] acquire <- [event.enter], [event.changed]: alone.
+  void* const waiting = state_.load(std::memory_order_acquire);
+  if (waiting != nullptr && waiting != this)
+    detail::await_misuse("an event is destroyed while coroutines wait for it: set it before");
   // [event.gone] relaxed: only the loop's destructor asks, after the ends of its events.
   loop_->events.fetch_sub(1, std::memory_order_relaxed);
-  if (waiting == this) return;
-  for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
-    detail::ready_node& node = *next;
-    next = node.behind;
-    if (!node.is_abandoned) detail::await_misuse("an event is destroyed while coroutines wait for it: set it before");
-    loop_->make_ready(node);
-  }
 }
 
 bool event::is_set() const noexcept {
@@ -292,29 +288,62 @@ bool event::is_set() const noexcept {
   return state_.load(std::memory_order_acquire) == this;
 }
 
+// The state when no thread takes a coroutine out.
+void* event::settled() const noexcept {
+  base::backoff changing;
+  for (;; changing.pause()) {
+    // [event.settled] acquire <- [event.set]: as in `is_set`.
+    void* const out = state_.load(std::memory_order_acquire);
+    if (out != being_changed()) return out;
+  }
+}
+
 bool event::enter(detail::ready_node& node) noexcept {
-  // [event.top] acquire <- [event.set]: as in `is_set`.
-  void* top = state_.load(std::memory_order_acquire);
-  do {
+  for (;;) {
+    void* top = settled();
     if (top == this) return false;
     node.behind = static_cast<detail::ready_node*>(top);
-    // [event.enter] acq_rel -> [event.set], [event.end]: the coroutine and its link. A failure acquires, like
-    // the load before the loop.
-  } while (!state_.compare_exchange_weak(top, &node, std::memory_order_release, std::memory_order_acquire));
-  return true;
+    // [event.enter] release -> [event.set], [event.end], [event.change]: the coroutine and its link.
+    if (state_.compare_exchange_weak(top, &node, std::memory_order_release, std::memory_order_relaxed)) return true;
+  }
+}
+
+// Takes out a coroutine that is not to be resumed; false: the event was set before. Another thread that sets the event
+// or enters it waits meanwhile: else what is set between the exchanges would not reach the others.
+bool event::give_up(detail::ready_node& node) noexcept {
+  void* top = nullptr;
+  do {
+    top = settled();
+    if (top == this || top == nullptr) return false;
+    // [event.change] acquire <- [event.enter], [event.changed]: the coroutines and their links.
+  } while (!state_.compare_exchange_weak(top, const_cast<void*>(being_changed()), std::memory_order_acquire,
+                                         std::memory_order_relaxed));
+  auto* first = static_cast<detail::ready_node*>(top);
+  detail::ready_node** link = &first;
+  while (*link != nullptr && *link != &node) link = &(*link)->behind;
+  const bool waits = *link != nullptr;
+  if (waits) *link = node.behind;
+  // [event.changed] release -> [event.set], [event.end], [event.change]: the coroutines' links.
+  state_.store(first, std::memory_order_release);
+  return waits;
 }
 
 void event::set() noexcept {
   core::run_loop_state& loop = *loop_;
-  // [event.set] acq_rel -> [event.look], [event.top], <- [event.enter]: what was done before, and the waiting
-  // coroutines.
-  void* const waiting = state_.exchange(this, std::memory_order_acq_rel);
-  if (waiting == this) return;
+  void* top = nullptr;
+  do {
+    top = settled();
+    // [event.set] acq_rel -> [event.look], [event.settled], <- [event.enter], [event.changed]: what was done before,
+    // and the waiting coroutines.
+  } while (!state_.compare_exchange_weak(top, this, std::memory_order_acq_rel, std::memory_order_relaxed));
+  if (top == this) return;
   detail::ready_node* in_order = nullptr;
-  for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
-    detail::ready_node& node = *next;
+  for (auto* next = static_cast<detail::ready_node*>(top); next != nullptr;) {
+    auto& node = static_cast<awaiter&>(*next);
     next = std::exchange(node.behind, in_order);
     in_order = &node;
+    // [event.taken] release -> [event.is_taken]: it is in the event no more.
+    node.of_.store(nullptr, std::memory_order_release);
   }
   loop.make_all_ready(in_order);
 }

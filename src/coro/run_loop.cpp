@@ -42,11 +42,8 @@ struct run_loop_state::sleep {
   bool is_crowded = false;   // a condition has no object that wakes a sleeper, or there are too many objects
 };
 
+// Frames of abandoned tasks may still be here; events of this loop may lie in them.
 run_loop_state::~run_loop_state() {
-  // [own] the thread that destroys the loop has seen the ends of its events.
-  if (events.load(std::memory_order_relaxed) != 0) {
-    detail::await_misuse("a run loop is destroyed before an event that was made for it");
-  }
   if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
   drop_abandoned(to_post_.first);
   drop_abandoned(unwanted_.take_all());
@@ -55,6 +52,10 @@ run_loop_state::~run_loop_state() {
   drop_abandoned(coming_.take_all());
   for (const watched& group : watched_) drop_abandoned(group.waiting.first);
   while (!ready_.is_empty()) drop_abandoned(ready_.take_all());
+  // [own] the thread that destroys the loop has seen the ends of its events.
+  if (events.load(std::memory_order_relaxed) != 0) {
+    detail::await_misuse("a run loop is destroyed before an event that was made for it");
+  }
 }
 
 void run_loop_state::drop_abandoned(ready_node* all) noexcept {

@@ -200,14 +200,14 @@ TEST(when_all, that_is_destroyed_goes_when_nothing_refers_to_any_of_its_tasks) {
     };
     loop.spawn(fail("on purpose"));  // ends the run, so that the other one is dropped
     EXPECT_THROW(loop.run(outer()), std::runtime_error);
-    first.set();
-    for (int i = 0; i < 10; ++i) loop.poll();
-    EXPECT_EQ(gone, 0) << "the second event refers to a part of it";
-    second.set();
+    EXPECT_EQ(gone, 0) << "the loop refers to the receive, which was taken back";
     EXPECT_TRUE(test::eventually(dev, [&] {
       loop.run_ready();
       return gone == 5;
-    }));
+    })) << "the events don't refer to any part of it";
+    first.set();
+    second.set();
+    EXPECT_EQ(loop.run_ready(), 0U);
     // Nothing refers to any: gone at once.
     gone = 0;
     const auto never = [&]() -> task<> {
