@@ -20,7 +20,7 @@ namespace weft {
 
 namespace fibers {
 class scheduler;
-class worker;
+struct door;
 struct fiber_state;
 }  // namespace fibers
 
@@ -55,13 +55,15 @@ struct fiber_options {
   std::uint32_t worker = any_worker;
 };
 
-/// Names a fiber, to signal it. Copies are cheap. It is valid as long as the scheduler, also after the fiber has ended.
+/// Names a fiber, to signal it. Copies are cheap. It stays valid after the fiber has ended, and after its scheduler was
+/// destroyed.
 class fiber_ref {
  public:
   fiber_ref() = default;
 
   /// Ends the `this_fiber::wait()` in which the fiber is, or the next one that it calls. Several signals before the
-  /// fiber goes on count as one. An empty reference does nothing.
+  /// fiber goes on count as one. Nothing happens if the reference is empty, or if the fiber has ended; the destructor
+  /// of the scheduler waits for signals that have begun.
   /// **Blocking**: never. **Threads**: any, also inside handlers. **Errors**: none.
   void signal() const noexcept;
 
@@ -69,8 +71,9 @@ class fiber_ref {
 
  private:
   friend class fibers::scheduler;
-  fibers::worker* home_ = nullptr;
+  fibers::door* home_ = nullptr;
   std::uint32_t slot_ = 0;
+  std::uint32_t scheduler_ = 0;
 };
 
 /// Owns a spawned fiber, as `std::thread` owns a thread: join it or detach it.

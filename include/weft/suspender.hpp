@@ -21,19 +21,21 @@ class suspender {
   suspender(const suspender&) = delete;
   suspender& operator=(const suspender&) = delete;
 
-  /// Names the fiber that the calling thread runs now, for `resume`. Null if it runs none: then the thread itself
-  /// waits.
+  /// Names the fiber that the calling thread runs now, for `resume` of this suspender. Null if it runs none: then the
+  /// thread itself waits.
   /// **Blocking**: may not block. **Threads**: Weft calls it in the thread that uses this suspender.
   [[nodiscard]] virtual void* current() noexcept = 0;
 
   /// Suspends the running fiber until it is resumed. If `resume` came before, other ready fibers run first, and then
   /// this fiber goes on: a fiber that polls calls `resume` for itself and then `suspend`. It may return without a
   /// `resume`, as its caller tests its condition again. The fiber must go on in this thread, or in another thread of
-  /// this scheduler.
+  /// this scheduler, whose suspender then suspends it the next time.
   /// **Blocking**: until then. **Threads**: as for `current`.
   virtual void suspend() noexcept = 0;
 
-  /// Makes a fiber that `current` has named go on. The fiber may be running, be resumed already, or have ended.
+  /// Makes a fiber that `current` of this suspender has named go on. The fiber may be running, also in another thread,
+  /// or be resumed already. It stays in the call of Weft in which it waits until `resume` has returned, so that a fiber
+  /// that was resumed may be the last of its scheduler, and the suspender may be destroyed after it.
   /// **Blocking**: may not block. **Threads**: Weft calls it in any thread, also inside `progress()`.
   virtual void resume(void* which) noexcept = 0;
 

@@ -27,6 +27,9 @@ class backoff {
     }
   }
 
+  /// Whether a spin was not enough.
+  [[nodiscard]] bool is_long() const noexcept { return steps_ > spins; }
+
   /// Something moved: the next wait starts anew.
   void reset() noexcept { steps_ = 0; }
 

@@ -18,7 +18,8 @@ suspender* use_suspender(suspender* how) noexcept {
 
 namespace base {
 
-// Neither is inlined: a fiber that calls them twice may be in another thread the second time.
+// None of these is inlined: a fiber that calls two of them may be in another thread the second time.
+
 [[gnu::noinline]] suspender* current_suspender() noexcept {
   return callback_scope::is_inside() ? nullptr : this_suspender();
 }
@@ -33,14 +34,23 @@ namespace base {
                           call)};
 }
 
-bool yield_to_fibers() noexcept {
+[[gnu::noinline]] void suspend_fiber(const wait_note& why) noexcept {
+  this_wait() = why;
+  suspend_by(*this_suspender());
+}
+
+[[gnu::noinline]] void yield_fiber(const wait_note& why) noexcept {
+  suspender& by = *this_suspender();
+  by.resume(by.current());
+  this_wait() = why;
+  suspend_by(by);
+}
+
+[[gnu::noinline]] bool yield_to_fibers() noexcept {
   suspender* const by = current_suspender();
-  void* const me = by == nullptr ? nullptr : by->current();
-  if (me == nullptr) [[likely]]
+  if (by == nullptr || by->current() == nullptr) [[likely]]
     return false;
-  this_wait() = {.call = "device::wait, flush, barrier or the end of an object", .is_poll = true};
-  by->resume(me);
-  suspend_by(*by);
+  yield_fiber({.call = "device::wait, flush, barrier or the end of an object", .is_poll = true});
   return true;
 }
 

@@ -13,6 +13,12 @@ namespace weft::base {
   return by;
 }
 
+/// Suspends the calling fiber by the suspender of the thread that runs it now, and lets other fibers run. Out of line,
+/// as the fiber of another scheduler may go on in another thread: inlined into a loop, the compiler would keep the
+/// address of the first thread's variables.
+void suspend_fiber(const wait_note& why) noexcept;
+void yield_fiber(const wait_note& why) noexcept;
+
 /// Where the caller is a fiber outside of callbacks (base/callback_scope.hpp): lets others run, and answers true. Not
 /// while it holds what they may want.
 bool yield_to_fibers() noexcept;

@@ -1,15 +1,15 @@
 // Waiting for one event: by a fiber, which is suspended, or by a thread, which sleeps.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
+#include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "base/futex.hpp"
-#include "base/of_fiber.hpp"
 #include "base/this_suspender.hpp"
+#include "base/wake_word.hpp"
 #include "weft/suspender.hpp"
 
 namespace weft::base {
@@ -24,52 +24,52 @@ class waiter {
   /// Whether a fiber waits, not a thread.
   [[nodiscard]] bool is_fiber() const noexcept { return who_ != nullptr; }
 
-  [[nodiscard]] bool has_come() const noexcept {
-    // [waiter.look] acquire <- [waiter.come]: what was done before.
-    return state_.load(std::memory_order_acquire) == come_by;
-  }
+  /// Then the thread in `come` uses neither this object nor the scheduler of the fiber any more.
+  [[nodiscard]] bool has_come() const noexcept { return word_.is_set(); }
 
-  /// Returns once the event has come. **Threads**: the one that made this object.
+  /// Returns once the event has come. **Threads**: the one that made this object, or where its fiber runs now.
   void wait(const wait_note& why) noexcept {
+    if (is_fiber()) return wait_as_fiber(why);
     while (!has_come()) {
-      if (is_fiber()) {
-        this_wait() = why;
-        suspend_by(*by_);
-        continue;
-      }
-      std::uint32_t awaited = nothing_yet;
-      // [waiter.sleep] relaxed: the thread in `come` sees it, as both exchange one word.
-      state_.compare_exchange_strong(awaited, asleep, std::memory_order_relaxed);
-      sleep_while({&state_, asleep}, {}, clock::now() + std::chrono::seconds{1});
+      word_.prepare_sleep();
+      sleep_while({&word_.address(), wake_word::asleep}, {}, clock::now() + std::chrono::seconds{1});
     }
   }
 
   /// Lets others run. Only for a fiber.
-  void yield(const char* why) noexcept {
-    this_wait() = {.call = why, .is_poll = true};
-    by_->resume(who_);
-    suspend_by(*by_);
-  }
+  void yield(const char* why) noexcept { yield_fiber({.call = why, .is_poll = true}); }
 
-  /// The event has come. The waiting thread may destroy this object before this returns. **Threads**: any, once.
-  /// **Blocking**: never.
+  /// The event has come. The waiting thread may destroy this object before this returns, and a fiber once `has_come()`.
+  /// **Threads**: any, once. **Blocking**: never.
   void come() noexcept {
-    suspender* const by = by_;
-    void* const who = who_;
-    // [waiter.come] acq_rel -> [waiter.look]: what was done before.
-    const bool sleeps = state_.exchange(come_by, std::memory_order_acq_rel) == asleep;
-    if (who != nullptr) {
-      by->resume(who);
-    } else if (sleeps) {
-      wake_all(state_);
+    if (who_ != nullptr) {
+      word_.begin_wake();
+      by_->resume(who_);
+      word_.end_wake();
+    } else if (word_.set_for_thread()) {
+      wake_all(word_.address());
     }
   }
 
  private:
-  suspender* by_;
+  using wake_word = basic_wake_word<>;
+
+  // A fiber that was resumed waits for the thread that resumes it, which may have been interrupted: other fibers run
+  // meanwhile, and then that thread.
+  void wait_as_fiber(const wait_note& why) noexcept {
+    for (backoff waking; !has_come();) {
+      if (!word_.is_waking()) {
+        suspend_fiber(why);
+        continue;
+      }
+      waking.pause();
+      if (waking.is_long()) yield("the thread that wakes it");
+    }
+  }
+
+  suspender* by_;  // of the thread that made this object; it may be another one's when the fiber is suspended
   void* who_;
-  static constexpr std::uint32_t nothing_yet = 0, asleep = 1, come_by = 2;
-  std::atomic<std::uint32_t> state_{nothing_yet};
+  wake_word word_;
 };
 
 }  // namespace weft::base

@@ -21,7 +21,10 @@ class scheduler {
       device* const progress = options.devices.empty() ? nullptr : options.devices[i % options.devices.size()];
       all.push_back(std::make_unique<worker>(options, progress));
     }
-    for (std::uint32_t i = 0; i < options.workers; ++i) all[i]->meet(all, i, options.steal && options.workers > 1);
+    const std::uint32_t number = next_scheduler_number();
+    for (std::uint32_t i = 0; i < options.workers; ++i) {
+      all[i]->meet(all, i, number, options.steal && options.workers > 1);
+    }
     try {
       for (const auto& each : all) each->begin();
       if (options.report_stuck_after.count() > 0) stuck.emplace(all, options.report_stuck_after);
@@ -45,8 +48,9 @@ class scheduler {
 
   static fiber_ref ref_of(worker& home, std::uint32_t slot) noexcept {
     fiber_ref out;
-    out.home_ = &home;
+    out.home_ = &home.door().get();
     out.slot_ = slot;
+    out.scheduler_ = home.door().scheduler();
     return out;
   }
 
@@ -177,10 +181,6 @@ void fiber::detach() noexcept {
 
 fiber_ref fiber::ref() const noexcept {
   return state_ == nullptr ? fiber_ref{} : fibers::scheduler::ref_of(*state_->home, state_->slot);
-}
-
-void fiber_ref::signal() const noexcept {
-  if (home_ != nullptr) home_->make_ready(slot_);
 }
 
 namespace this_fiber {

@@ -110,6 +110,7 @@ void worker::end() noexcept {
   stops_.store(true, std::memory_order_seq_cst);
   wake();
   if (thread_.joinable()) thread_.join();
+  door_.close();
 }
 
 fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
@@ -364,6 +365,17 @@ void worker::resume(void* which) noexcept {
 }
 
 }  // namespace weft::fibers
+
+void weft::fiber_ref::signal() const noexcept {
+  fibers::worker* const here = fibers::this_worker;
+  if (here != nullptr && here->door().scheduler() == scheduler_) [[likely]] {
+    home_->behind->make_ready(slot_);  // of the caller's scheduler, which waits for the caller
+  } else if (home_ != nullptr) {
+    if (!home_->try_enter(scheduler_)) return;
+    home_->behind->make_ready(slot_);
+    home_->leave();
+  }
+}
 
 void weft::this_fiber::yield() noexcept {
   fibers::worker* const here = fibers::this_worker;

@@ -23,6 +23,7 @@
 #include "base/waiter.hpp"
 #include "fiber/context.hpp"
 #include "fiber/debugger.hpp"
+#include "fiber/door.hpp"
 #include "fiber/inbox.hpp"
 #include "fiber/locals.hpp"
 #include "fiber/ready_bits.hpp"
@@ -101,11 +102,15 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
 
   /// The worker whose thread this is, or null.
   [[nodiscard]] static worker* here() noexcept;
+  /// By which references to its fibers find it.
+  [[nodiscard]] const door_owner& door() const noexcept { return door_; }
   /// What it runs: null in its own context, between fibers, and in handlers that it runs then.
   [[nodiscard]] fiber_state* running() const noexcept { return running_; }
 
   /// Who else there is. **Threads**: before any begins.
-  void meet(std::span<const std::unique_ptr<worker>> all, std::uint32_t index, bool steals) noexcept {
+  void meet(std::span<const std::unique_ptr<worker>> all, std::uint32_t index, std::uint32_t scheduler,
+            bool steals) noexcept {
+    door_.open(scheduler);
     all_ = all;
     index_ = index;
     base_ = std::uint64_t{index + 1} << 32;
@@ -120,7 +125,8 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   /// By a fiber of this worker: it goes on at another. **Errors**: invalid_argument; out_of_memory where that has no
   /// slot left.
   void move_running_to(std::uint32_t index);
-  /// Makes the fiber in `slot` ready. **Threads**: any.
+  /// Makes the fiber in `slot` ready. The worker has to exist until this returns: a thread that isn't one of its
+  /// scheduler has entered its door, or the fiber waits for the thread to return. **Threads**: any.
   void make_ready(std::uint32_t slot) noexcept;
   /// By a fiber of this worker.
   void suspend_running() noexcept;
@@ -264,6 +270,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   std::vector<std::uint32_t> free_guests_;  // slots for fibers whose stack is another worker's
   std::uint32_t used_ = 0;
 
+  door_owner door_{*this};
   std::thread thread_;
   base::copy_mark copy_;
   debugger_entry listed_{*this};

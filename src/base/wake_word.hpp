@@ -1,0 +1,65 @@
+// The state of a wait for one event (base/waiter.hpp): by it a waiting fiber and the thread that wakes it agree on when
+// the fiber may leave.
+//
+// A fiber that was resumed may end at once, and be joined, and its scheduler and the stack that this word lies on may
+// be destroyed, while the thread that resumed it is still inside `suspender::resume`. So the waking thread announces
+// the event, resumes the fiber, and then says that it has done so: before that, the fiber does not leave.
+//
+// Cost of a wake-up: two stores; the thread of the fiber sees both at once where it is the waking thread itself. A
+// sleeping thread is woken by the address of the word alone, which need not exist then: one exchange.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/detail/atomics.hpp"
+
+namespace weft::base {
+
+/// **Threads**: one waits, and one sets the event, once. Progress: a wake-up is wait-free; a fiber that was resumed
+/// waits for the waking thread to return from `resume`. Linearization: `begin_wake`, or the exchange in `wake_thread`;
+/// the waiting thread leaves after `end_wake`. Model test: tests/model/wake_word_test.cpp.
+template <class Atomics = detail::std_atomics>
+class basic_wake_word {
+ public:
+  static constexpr std::uint32_t unset = 0, asleep = 1, waking = 2, set = 3;
+  using word = typename Atomics::template atomic<std::uint32_t>;
+
+  /// Whether the event was set, and the thread that set it needs neither this word nor the waiting fiber any more.
+  [[nodiscard]] bool is_set() const noexcept {
+    // [wake.look] acquire <- [wake.end], [wake.thread]: what was done before the event, and the resume itself.
+    return state_.load(std::memory_order_acquire) == set;
+  }
+  /// Whether the thread that sets the event is about to resume the fiber.
+  [[nodiscard]] bool is_waking() const noexcept {
+    // [wake.glance] relaxed: the fiber leaves by `is_set` alone.
+    return state_.load(std::memory_order_relaxed) == waking;
+  }
+
+  /// By the thread that sets the event, before and after it resumes the waiting fiber.
+  void begin_wake() noexcept {
+    // [wake.begin] relaxed: a fiber that sees it leaves no earlier. Ordered before the fiber's next look by `resume`.
+    state_.store(waking, std::memory_order_relaxed);
+  }
+  void end_wake() noexcept {
+    // [wake.end] release -> [wake.look]: what was done before the event, and the resume itself.
+    state_.store(set, std::memory_order_release);
+  }
+
+  /// Sets the event for a waiting thread. **Returns**: whether it has to be woken, by the address of the word.
+  [[nodiscard]] bool set_for_thread() noexcept {
+    // [wake.thread] release -> [wake.look]: what was done before the event.
+    return state_.exchange(set, std::memory_order_release) == asleep;
+  }
+  /// By a waiting thread that is about to sleep while the word is `asleep`.
+  void prepare_sleep() noexcept {
+    std::uint32_t awaited = unset;
+    // [wake.sleep] relaxed: `set_for_thread` sees it, as both change one word.
+    state_.compare_exchange_strong(awaited, asleep, std::memory_order_relaxed);
+  }
+  [[nodiscard]] const word& address() const noexcept { return state_; }
+
+ private:
+  word state_{unset};
+};
+
+}  // namespace weft::base

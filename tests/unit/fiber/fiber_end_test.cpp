@@ -1,0 +1,113 @@
+// A fiber that was woken may end, and its scheduler be destroyed, while the thread that woke it is still inside the
+// call.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "support/between_threads.hpp"
+#include "support/waiting.hpp"
+#include "weft/fiber.hpp"
+#include "weft/fiber_sync.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int rounds = test::under_sanitizer ? 100 : 1000;
+
+TEST(fiber_end, a_scheduler_may_be_destroyed_while_the_thread_that_has_woken_its_last_fiber_is_still_inside) {
+  for (int round = 0; round < rounds; ++round) {
+    fiber_event event;
+    auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.fibers_per_worker = 64});
+    fiber waits = fibers->spawn([&] { event.wait(); });
+    std::thread sets{[&] { event.set(); }};
+    waits.join();
+    fibers.reset();
+    sets.join();
+  }
+}
+
+TEST(fiber_end, a_scheduler_may_be_destroyed_while_a_fiber_of_another_one_ends_that_its_last_fiber_joined) {
+  fiber_scheduler others;
+  for (int round = 0; round < rounds; ++round) {
+    auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.fibers_per_worker = 64});
+    fibers->spawn([&] { others.spawn([] { this_fiber::yield(); }).join(); }).join();
+    fibers.reset();
+  }
+}
+
+TEST(fiber_end, a_signal_for_a_scheduler_that_is_gone_reaches_none_that_comes_after_it) {
+  fiber_ref gone;
+  {
+    fiber_scheduler fibers{{.fibers_per_worker = 64}};
+    fiber ends = fibers.spawn([] {});
+    gone = ends.ref();
+    ends.join();
+  }
+  gone.signal();
+  for (int round = 0; round < 10; ++round) {
+    fiber_scheduler fibers{{.fibers_per_worker = 64}};
+    gone.signal();
+    EXPECT_NE(gone, fibers
+                        .spawn([&] {
+                          EXPECT_NE(gone, this_fiber::self());
+                          gone.signal();
+                          this_fiber::yield();
+                        })
+                        .ref());
+  }
+  gone.signal();
+}
+
+// A thread sets what a fiber waits for, and then signals. The fiber may have seen it, and everything may be gone,
+// before the signal begins, and before it ends.
+TEST(fiber_end, a_thread_may_signal_while_fiber_and_scheduler_end) {
+  for (int round = 0; round < rounds; ++round) {
+    test::flag is_set;
+    auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.workers = 2, .fibers_per_worker = 64});
+    fiber waits = fibers->spawn([&] {
+      while (!is_set.is_raised()) this_fiber::wait();
+    });
+    const fiber_ref ref = waits.ref();
+    std::array<std::thread, 2> signal;
+    for (std::thread& each : signal) {
+      each = std::thread{[&] {
+        is_set.raise();
+        for (int i = 0; i < 20; ++i) ref.signal();
+      }};
+    }
+    waits.join();
+    fibers.reset();
+    for (std::thread& each : signal) each.join();
+  }
+}
+
+// The same by fibers of another scheduler.
+TEST(fiber_end, fibers_may_signal_one_of_another_scheduler_while_that_ends) {
+  fiber_scheduler others{{.workers = 2}};
+  for (int round = 0; round < rounds; ++round) {
+    test::flag is_set;
+    auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.fibers_per_worker = 64});
+    fiber waits = fibers->spawn([&] {
+      while (!is_set.is_raised()) this_fiber::wait();
+    });
+    std::vector<fiber> signal;
+    for (int i = 0; i < 3; ++i) {
+      signal.push_back(others.spawn([&, ref = waits.ref()] {
+        is_set.raise();
+        ref.signal();
+        this_fiber::yield();
+        ref.signal();
+      }));
+    }
+    waits.join();
+    fibers.reset();
+    for (fiber& each : signal) each.join();
+  }
+}
+
+}  // namespace
+}  // namespace weft
