@@ -123,8 +123,9 @@ class fiber_scheduler {
   /// range; `std::system_error` if the system gives no thread; `std::bad_alloc`; `invalid_state` on a processor for
   /// which the switch of stacks is not written (it is for x86-64 and ARM64).
   explicit fiber_scheduler(const fiber_scheduler_options& options = {});
-  /// Stops the workers. If a fiber has not ended, the process ends with a message. **Blocking**: until the workers have
-  /// stopped. **Threads**: one thread, which is no worker; no other may be using it.
+  /// Stops the workers. If a fiber has not ended, or a `fiber` object was neither joined nor detached, the process ends
+  /// with a message. **Blocking**: until the workers have stopped. **Threads**: one thread, which is no worker; no
+  /// other may be using it.
   ~fiber_scheduler();
   fiber_scheduler(const fiber_scheduler&) = delete;
   fiber_scheduler& operator=(const fiber_scheduler&) = delete;
@@ -151,7 +152,8 @@ class fiber_scheduler {
     });
   }
 
-  /// How many fibers have not ended.
+  /// How many fibers have not ended. While others begin and end, it may be more than there are at any moment; but 0
+  /// means that at some moment during this call none was left, with all that the ended ones did.
   [[nodiscard]] std::uint64_t alive() const noexcept;
   /// How many workers there are.
   [[nodiscard]] std::uint32_t workers() const noexcept;

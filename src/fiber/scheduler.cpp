@@ -36,15 +36,10 @@ class scheduler {
   ~scheduler() {
     stuck.reset();
     stop();
+    for (const auto& each : all) each->expect_no_handles();
   }
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
-
-  [[nodiscard]] std::uint64_t alive() const noexcept {
-    std::uint64_t sum = 0;
-    for (const auto& each : all) sum += each->alive();
-    return sum;
-  }
 
   static fiber_ref ref_of(worker& home, std::uint32_t slot) noexcept {
     fiber_ref out;
@@ -114,10 +109,10 @@ fiber_scheduler::fiber_scheduler(const fiber_scheduler_options& options)
     : state_{std::make_unique<fibers::scheduler>(checked(options))} {}
 
 fiber_scheduler::~fiber_scheduler() {
-  if (state_->alive() != 0) base::misuse("a fiber scheduler is destroyed before a fiber has ended: join it");
+  if (alive() != 0) base::misuse("a fiber scheduler is destroyed before a fiber has ended: join it");
 }
 
-std::uint64_t fiber_scheduler::alive() const noexcept { return state_->alive(); }
+std::uint64_t fiber_scheduler::alive() const noexcept { return fibers::count_alive(state_->all); }
 std::uint32_t fiber_scheduler::workers() const noexcept { return static_cast<std::uint32_t>(state_->all.size()); }
 
 fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, std::size_t bytes,

@@ -80,11 +80,9 @@ void watch::run() {
 
 void watch::look(clock::time_point now) {
   bool do_all_wait = true;
-  std::uint64_t alive = 0;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     sight& seen = sights_[i];
     const worker::look next = workers_[i]->look_at();
-    alive += workers_[i]->alive();
     const bool is_still = next.moves == seen.last.moves;
     const bool waits = next.is_asleep || next.polls != seen.last.polls;
     if (!is_still || !waits) seen.waits_since = now;
@@ -99,7 +97,7 @@ void watch::look(clock::time_point now) {
           i, in_seconds(patience_));
     }
   }
-  if (do_all_wait && alive != 0 && !std::exchange(has_told_of_wait_, true)) report_wait();
+  if (do_all_wait && count_alive(workers_) != 0 && !std::exchange(has_told_of_wait_, true)) report_wait();
 }
 
 void watch::report_wait() const {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/assertion.hpp"
+#include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "base/leave_to_parent.hpp"
@@ -113,6 +114,28 @@ void worker::end() noexcept {
   door_.close();
 }
 
+void worker::expect_no_handles() noexcept {
+  if (copy_.is_copy()) return;
+  const auto is_free = [this] {
+    const std::scoped_lock lock{making_};
+    return held_ == 0;
+  };
+  const base::clock::time_point until = base::clock::now() + std::chrono::seconds{1};
+  for (base::backoff waiting; !is_free(); waiting.pause()) {
+    if (base::clock::now() > until) {
+      base::misuse("a fiber scheduler is destroyed before an object of class fiber was joined or detached: join it");
+    }
+  }
+}
+
+std::uint64_t count_alive(std::span<const std::unique_ptr<worker>> workers) noexcept {
+  std::uint64_t ended = 0;
+  for (const auto& each : workers) ended += each->ended();
+  std::uint64_t begun = 0;
+  for (const auto& each : workers) begun += each->begun();
+  return begun - ended;
+}
+
 fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   const std::scoped_lock lock{making_};
   fiber_state& out = free_.empty() ? make_slot() : *slots_[free_.back()];
@@ -128,8 +151,8 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   out.exceptions = {};
   out.waits_for.say({.call = "its first turn"});
   out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
-  // [fiber.begin] relaxed: a thread that asks whether all have ended is ordered after the spawn by the spawning thread.
-  alive_.fetch_add(1, std::memory_order_relaxed);
+  ++held_;
+  begun_.store(begun_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [locked] by `making_`
   return &out;
 }
 
@@ -184,8 +207,8 @@ void worker::finish(fiber_state& ended) noexcept {
   if (ended.home != this) leave_guest(slot);
   is_full_ = false;
   const bool has_thrown = ended.thrown != nullptr;
-  // [fiber.ended] release -> [fiber.alive]: what it did.
-  alive_.fetch_sub(1, std::memory_order_release);
+  // [fiber.ended] release -> [fiber.alive]: what it did. [own] one thread counts.
+  ended_count_.store(ended_count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   // [fiber.end] seq_cst <-> [fiber.join], [fiber.detached], [fiber.is_over]: what it did; the waiter; and whether
   // nobody comes.
   base::waiter* const joiner = ended.joiner.exchange(fiber_state::over(), std::memory_order_seq_cst);
@@ -206,6 +229,7 @@ void worker::drop(fiber_state& which) noexcept {
   const std::scoped_lock lock{making_};
   if (free_.size() >= warm_max) stacks_.release_pages(which.on);
   free_.push_back(which.slot);
+  --held_;
 }
 
 void worker::make_ready(std::uint32_t slot) noexcept {

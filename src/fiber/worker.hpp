@@ -35,6 +35,11 @@ namespace weft::fibers {
 
 class worker;
 
+/// How many fibers of these workers are alive. Fibers that begin or end meanwhile are counted or not, but where it is
+/// 0, there was a moment at which none was alive: all ends are read before all beginnings, and a fiber begins before it
+/// ends, so at no moment between were fewer alive than this sum says. **Threads**: any.
+[[nodiscard]] std::uint64_t count_alive(std::span<const std::unique_ptr<worker>> workers) noexcept;
+
 /// Ends the process: a detached fiber threw.
 [[noreturn]] void refuse_throwing_alone() noexcept;
 
@@ -139,10 +144,19 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   /// The fiber itself, or its handle, is done with it. **Threads**: any.
   void drop(fiber_state& which) noexcept;
 
-  [[nodiscard]] std::uint64_t alive() const noexcept {
-    // [fiber.alive] acquire <- [fiber.ended]: what the ended fibers did.
-    return alive_.load(std::memory_order_acquire);
+  /// How many fibers with a stack of this worker have been made, and how many fibers have ended here. Neither becomes
+  /// less.
+  [[nodiscard]] std::uint64_t begun() const noexcept {
+    // [fiber.alive] relaxed: the fiber that has made another one before it ended was seen to end.
+    return begun_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] std::uint64_t ended() const noexcept {
+    // [fiber.alive] acquire <- [fiber.ended]: what the ended fibers did, also that they made others.
+    return ended_count_.load(std::memory_order_acquire);
+  }
+  /// After all have ended and the workers have stopped: waits for threads that are about to return from a join. Where a
+  /// `fiber` still refers to a stack here, it ends the process.
+  void expect_no_handles() noexcept;
 
   /// What a look from outside sees. **Threads**: any.
   struct look {
@@ -246,6 +260,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   std::uint64_t last_moves_ = 0;  // at the end of the last round
   std::atomic<std::uint64_t> moves_{0};
   std::atomic<std::uint64_t> polls_{0};
+  std::atomic<std::uint64_t> ended_count_{0};
   std::atomic<pid_t> thread_id_{0};
   std::uint32_t slots_max_;
   device* progress_;
@@ -261,14 +276,15 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   std::atomic<bool> stops_{false};
   std::atomic<std::uint32_t> woken_{0};  // where there is no device to wait by
   std::optional<counter> alarm_;         // where there is
-  alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> alive_{0};
-  inbox arriving_;     // to go on here
-  inbox offered_;      // fibers to begin here, or at a worker that steals them
-  std::mutex making_;  // what follows
+  std::atomic<std::uint64_t> begun_{0};  // under `making_`
+  inbox arriving_;                       // to go on here
+  inbox offered_;                        // fibers to begin here, or at a worker that steals them
+  std::mutex making_;                    // what follows
   stacks stacks_;
   std::vector<std::uint32_t> free_;         // the warm ones last
   std::vector<std::uint32_t> free_guests_;  // slots for fibers whose stack is another worker's
   std::uint32_t used_ = 0;
+  std::uint32_t held_ = 0;  // stacks of fibers that are alive, or that a `fiber` refers to
 
   door_owner door_{*this};
   std::thread thread_;

@@ -29,6 +29,18 @@ TEST_F(fiber_misuse, a_scheduler_that_goes_before_its_fibers) {
   EXPECT_DEATH(wrong(), "wrong use: a fiber scheduler is destroyed before a fiber has ended");
 }
 
+TEST_F(fiber_misuse, a_scheduler_that_goes_before_a_fiber_that_has_ended_was_joined) {
+  const auto wrong = [] {
+    weft::fiber ended;
+    {
+      weft::fiber_scheduler fibers;
+      ended = fibers.spawn([] {});
+      while (fibers.alive() != 0) weft::this_fiber::yield();
+    }
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a fiber scheduler is destroyed before an object of class fiber was joined");
+}
+
 TEST_F(fiber_misuse, a_detached_one_that_throws) {
   const auto wrong = [] {
     weft::fiber_scheduler fibers;

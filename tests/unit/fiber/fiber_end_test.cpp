@@ -2,6 +2,7 @@
 // call.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -60,6 +61,52 @@ TEST(fiber_end, a_signal_for_a_scheduler_that_is_gone_reaches_none_that_comes_af
                         .ref());
   }
   gone.signal();
+}
+
+// A fiber goes to and fro between the first and the last worker: each ends after it has begun the next one, so one is
+// alive at every moment.
+void go_on(fiber_scheduler& fibers, bool to_last, const test::flag& over) {
+  if (over.is_raised()) return;
+  fibers
+      .spawn([&fibers, to_last, &over] { go_on(fibers, !to_last, over); },
+             {.worker = to_last ? fibers.workers() - 1 : 0})
+      .detach();
+}
+
+void look_at(const fiber_scheduler& fibers) {
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t most = 0;
+  for (int look = 0; look < 200 * rounds && least != 0; ++look) {
+    least = std::min(least, fibers.alive());
+    most = std::max(most, fibers.alive());
+    if (look % 64 == 0) std::this_thread::yield();
+  }
+  EXPECT_GE(least, 1U);
+  EXPECT_LT(most, 1'000'000U);
+}
+
+TEST(fiber_end, alive_is_zero_only_where_no_fiber_was_left_at_some_moment) {
+  fiber_scheduler fibers{{.workers = 200, .fibers_per_worker = 64}};
+  test::flag over;
+  fibers.spawn([&] { go_on(fibers, false, over); }).detach();
+  look_at(fibers);
+  over.raise();
+  EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
+}
+
+// The same with fibers that end at another worker than the one that has begun them.
+TEST(fiber_end, alive_is_zero_only_where_no_fiber_was_left_also_when_fibers_move) {
+  fiber_scheduler fibers{{.workers = 200, .fibers_per_worker = 64}};
+  test::flag over;
+  fiber stays = fibers.spawn(
+      [&] {
+        while (!over.is_raised()) fibers.spawn([] { this_fiber::move_to(199); }, {.worker = 0}).join();
+      },
+      {.worker = 100});
+  look_at(fibers);
+  over.raise();
+  stays.join();
+  EXPECT_EQ(fibers.alive(), 0U);
 }
 
 // A thread sets what a fiber waits for, and then signals. The fiber may have seen it, and everything may be gone,
