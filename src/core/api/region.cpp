@@ -8,9 +8,9 @@
 namespace weft {
 memory_region::memory_region(weft::runtime& owner, std::size_t bytes) : runtime_{&owner} {
   if (bytes == 0) throw error{errc::invalid_argument, "memory_region: no bytes to allocate"};
-  core::region_table& regions = owner.state_->regions();
-  memory_ = regions.allocate(bytes);
-  handle_ = {owner.state_->job(), regions.open(memory_), bytes, owner.state_->rank()};
+  const auto [name, memory] = owner.state_->regions().open_new(bytes);
+  memory_ = memory;
+  handle_ = {owner.state_->job(), name, bytes, owner.state_->rank()};
 }
 
 memory_region::memory_region(weft::runtime& owner, std::span<std::byte> memory) : runtime_{&owner}, memory_{memory} {

@@ -43,23 +43,36 @@ void region_table::fill(entry& out, const facts& values) noexcept {
 
 std::uint64_t region_table::open(std::span<std::byte> memory) {
   const std::scoped_lock lock{mutex_};
+  return open_at(free_index(), memory);
+}
+
+// Allocates last: nothing that follows can fail.
+region_table::opened region_table::open_new(std::size_t bytes) {
+  const std::scoped_lock lock{mutex_};
+  const std::uint32_t index = free_index();
+  const std::span<std::byte> memory = allocate(bytes);
+  return {open_at(index, memory), memory};
+}
+
+std::uint32_t region_table::free_index() const {
   for (std::uint32_t index = 0; index < regions_max; ++index) {
-    entry& free = own_entries_[index];
-    if (free.name.load(std::memory_order_relaxed) != 0) continue;  // [locked]
-    const std::uint64_t name = ++generation_ * regions_max + index;
-    const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
-    const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
-    const facts lies{name, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(), offset};
-    fill(free, lies);
-    if (published_ != nullptr) fill(published_[index], lies);
-    return name;
+    if (own_entries_[index].name.load(std::memory_order_relaxed) == 0) return index;  // [locked]
   }
   throw error{errc::invalid_state, fmt::format("rank {} has {} memory regions already, as many as there can be at once",
                                                rank_, regions_max)};
 }
 
+std::uint64_t region_table::open_at(std::uint32_t index, std::span<std::byte> memory) noexcept {
+  const std::uint64_t name = ++generation_ * regions_max + index;
+  const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
+  const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
+  const facts lies{name, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(), offset};
+  fill(own_entries_[index], lies);
+  if (published_ != nullptr) fill(published_[index], lies);
+  return name;
+}
+
 std::span<std::byte> region_table::allocate(std::size_t bytes) {
-  const std::scoped_lock lock{mutex_};
   const std::size_t pages = (bytes + page_bytes - 1) / page_bytes * page_bytes;
   if (shared_ == nullptr) {
     void* const memory =

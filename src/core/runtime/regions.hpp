@@ -44,10 +44,15 @@ class region_table {
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 
+  struct opened {
+    std::uint64_t name;
+    std::span<std::byte> memory;
+  };
   /// Opens `memory`. **Errors**: invalid_state beyond `regions_max`.
   [[nodiscard]] std::uint64_t open(std::span<std::byte> memory);
-  /// Allocates `bytes` zeroes, which peers map if memory can be shared. **Errors**: out_of_memory.
-  [[nodiscard]] std::span<std::byte> allocate(std::size_t bytes);
+  /// Opens `bytes` zeroes, which it allocates, and which peers map if memory can be shared. **Errors**: out_of_memory;
+  /// invalid_state beyond `regions_max`. After an error nothing has changed.
+  [[nodiscard]] opened open_new(std::size_t bytes);
   /// Whether no region is open.
   [[nodiscard]] bool is_empty() const noexcept {
     for (std::uint32_t index = 0; index < regions_max; ++index) {
@@ -56,7 +61,7 @@ class region_table {
     return true;
   }
 
-  /// Withdraws the region called `name`, and takes memory of `allocate` back.
+  /// Withdraws the region called `name`, and takes memory of `open_new` back.
   void close(std::uint64_t name) noexcept;
 
   /// A page of `rank`'s shared memory for the library's own use, all zeros at first; null where it is not mapped here.
@@ -115,6 +120,10 @@ class region_table {
     std::uint64_t name, address, bytes, shared;
   };
   static void fill(entry& out, const facts& values) noexcept;
+  // All under the lock.
+  [[nodiscard]] std::uint32_t free_index() const;
+  [[nodiscard]] std::uint64_t open_at(std::uint32_t index, std::span<std::byte> memory) noexcept;
+  [[nodiscard]] std::span<std::byte> allocate(std::size_t bytes);
   void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
 
   std::uint32_t rank_;
@@ -127,7 +136,7 @@ class region_table {
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
   std::map<std::byte*, std::size_t> free_;       // of the shared memory
-  std::map<std::byte*, std::size_t> allocated_;  // by `allocate`
+  std::map<std::byte*, std::size_t> allocated_;  // by `open_new`
   base::copy_mark copy_;
 };
 
