@@ -3,7 +3,6 @@
 // Cost: the operation's; if it is not *done* by its post, a wait: a fiber's is two switches and one atomic `or`.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <mutex>
 
@@ -17,8 +16,9 @@ namespace weft {
 /// another scheduler by weft/suspender.hpp). A calling thread makes progress on the device, and sleeps as
 /// `device::wait` does. While fibers are suspended, idle workers or a `progress_thread` have to make progress.
 ///
-/// If a post answers *retry*, the call posts again, after other fibers have run. The call ignores the options
-/// `.context`, `.allow_done` and `.allow_retry`.
+/// If a post answers *retry*, the call posts again, after other fibers have run. Fibers that lack room to one device of
+/// a peer wait in one line, and so do fibers that lack packets, operations or receives: the first in line posts again,
+/// the others sleep. Lines don't wait for each other. The call ignores `.context`, `.allow_done` and `.allow_retry`.
 ///
 /// All functions, unless one says otherwise: **Blocking**: until the operation is complete at the level that
 /// `.complete_at` names. **Threads**: any fiber or thread that may post on the device. **Buffer**: the caller's again
@@ -52,7 +52,7 @@ class blocking_device {
       options.context = context;
       return through_->post_atomic(peer, op, operand, at, local, options);
     };
-    static_cast<void>(run(post, {"atomic", peer}));
+    static_cast<void>(run(post, {"atomic", peer, options.device}));
     return old;
   }
 
@@ -69,6 +69,7 @@ class blocking_device {
   struct named {
     const char* name;
     std::uint32_t peer;
+    std::uint32_t device;  // of the peer's
     std::uint64_t tag = 0;
   };
 
@@ -83,21 +84,16 @@ class blocking_device {
     status (*post)(void* callable, completion& local, void* context);
   };
   completion_record run_erased(const erased_post& post, const named& operation);
-  [[nodiscard]] status post_again(const erased_post& post, call& me, shortage lacks);
-  [[nodiscard]] bool enter_line(shortage lacks, call& last);
-  void leave_line(shortage lacked, call& first) noexcept;
+  [[nodiscard]] status post_again(const erased_post& post, call& me, const named& operation, shortage lacks);
+  [[nodiscard]] bool enter_line(call& last);
+  void leave_line(call& first) noexcept;
   struct leaving_line;
-
-  // Fibers whose post was answered *retry*, by the resource that was short.
-  struct line {
-    call* first = nullptr;
-    call* last = nullptr;
-  };
 
   device* through_;
   signals ended_;
+  // Fibers whose post answered *retry*, in lines by what was short: the first call of each line.
   std::mutex lines_mutex_;
-  std::array<line, shortages> lines_;
+  call* lines_ = nullptr;
 };
 
 }  // namespace weft

@@ -7,8 +7,8 @@
 // - calls that wait for another thread for a moment let their own thread pause (`current_suspender` is null);
 // - signals that a post gives by itself are left to progress once callbacks nest too deep (`is_too_deep`).
 //
-// Cost of a callback: a count in a line of the thread's own, up and down. It shares its word with what a suspended fiber
-// takes along, so that a switch looks at one word for both.
+// Cost of a callback: a count in a line of the thread's own, up and down. It shares its word with what a suspended
+// fiber takes along, so that a switch looks at one word for both.
 #pragma once
 
 #include "base/of_fiber.hpp"

@@ -2,6 +2,8 @@
 // in.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/callback_scope.hpp"
 #include "base/waiter.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -11,23 +13,41 @@
 namespace weft {
 
 namespace {
+
 bool names_rank(match_policy policy) noexcept {
   return policy == match_policy::rank_tag || policy == match_policy::rank_only;
 }
+
 }  // namespace
 
 struct blocking_device::call {
+  // What is short: room to a device of a peer, or something that all posts of this rank share.
+  struct need {
+    shortage lacks;
+    std::uint32_t peer;
+    std::uint32_t device;
+    bool operator==(const need&) const = default;
+  };
+  // A lock is of the ring to a peer, or of the matching with one.
+  static need need_of(shortage lacks, const named& operation) noexcept {
+    const bool is_of_peer = lacks == shortage::ring || lacks == shortage::lock;
+    return is_of_peer ? need{shortage::ring, operation.peer, operation.device} : need{lacks, 0, 0};
+  }
+
   completion_record record;
   base::waiter end;
-  base::waiter* repost = nullptr;  // wakes the fiber to post again
-  call* behind = nullptr;          // the next in line
+  // In a line.
+  need lacks;
+  base::waiter* repost;  // wakes the fiber to post again
+  call* behind;          // the next in line
+  call* last;            // of the first in line: the last one
+  call* beside;          // of the first in line: the first of another line
 };
 
 struct blocking_device::leaving_line {
   blocking_device& of;
-  shortage lacked;
   call& who;
-  ~leaving_line() { of.leave_line(lacked, who); }
+  ~leaving_line() { of.leave_line(who); }
 };
 
 completion::answer blocking_device::signals::signal(completion_record&& record) noexcept {
@@ -42,7 +62,7 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
   base::refuse_in_callback(name);
   call me;
   status answer = post.post(post.callable, ended_, &me);
-  if (answer.is_retry()) answer = post_again(post, me, answer.reason());
+  if (answer.is_retry()) answer = post_again(post, me, operation, answer.reason());
   if (answer.is_done()) return std::move(me.record);
   if (me.end.is_fiber()) {
     me.end.wait({operation.name, operation.peer, operation.tag});
@@ -56,11 +76,11 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
   return std::move(me.record);
 }
 
-// Of the fibers that lack the same resource, the first in line posts again and again, and yields to other fibers after
-// each try; the rest sleep until it has posted. Fibers that lack another resource don't wait for it: they may free it.
-// If an operation for a receive is lacking, the first in line tries once and goes to the end of the line: another one's
-// message may have arrived, and its receive then needs no such operation.
-status blocking_device::post_again(const erased_post& post, call& me, shortage lacks) {
+// Of the fibers in one line, the first one posts again and again, and yields to other fibers after each try; the rest
+// sleep until it has posted. Fibers in another line don't wait for it: what they lack is something else, or the way to
+// another device. If an operation for a receive is lacking, the first in line tries once and goes to the end of the
+// line: another one's message may have arrived, and its receive then needs no such operation.
+status blocking_device::post_again(const erased_post& post, call& me, const named& operation, shortage lacks) {
   status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {
     do {
@@ -69,37 +89,47 @@ status blocking_device::post_again(const erased_post& post, call& me, shortage l
     } while (answer.is_retry());
     return answer;
   }
+  const auto lacked_by = [&](status refused) { return call::need_of(refused.reason(), operation); };
   while (answer.is_retry()) {
-    lacks = answer.reason();
     base::waiter repost;
+    me.lacks = lacked_by(answer);
     me.repost = &repost;
-    me.behind = nullptr;
-    if (!enter_line(lacks, me)) repost.wait({"a turn to post again what was answered retry"});
-    const leaving_line at_end{*this, lacks, me};
+    if (!enter_line(me)) repost.wait({"a turn to post again what was answered retry"});
+    const leaving_line at_end{*this, me};
     do {
       me.end.yield("what it lacks to post (it is answered retry)");
       answer = post.post(post.callable, ended_, &me);
-    } while (answer.is_retry() && answer.reason() == lacks && lacks != shortage::receives);
+    } while (answer.is_retry() && lacked_by(answer) == me.lacks && me.lacks.lacks != shortage::receives);
   }
   return answer;
 }
 
 // Whether `last` is the first in line.
-bool blocking_device::enter_line(shortage lacks, call& last) {
+bool blocking_device::enter_line(call& last) {
   const std::scoped_lock lock{lines_mutex_};
-  line& mine = lines_[static_cast<std::size_t>(lacks)];
-  (mine.last == nullptr ? mine.first : mine.last->behind) = &last;
-  mine.last = &last;
-  return mine.first == &last;
+  last.behind = nullptr;
+  for (call* first = lines_; first != nullptr; first = first->beside) {
+    if (first->lacks != last.lacks) continue;
+    first->last = first->last->behind = &last;
+    return false;
+  }
+  last.last = &last;
+  last.beside = std::exchange(lines_, &last);
+  return true;
 }
 
-void blocking_device::leave_line(shortage lacked, call& first) noexcept {
+void blocking_device::leave_line(call& first) noexcept {
   call* next = nullptr;
   {
     const std::scoped_lock lock{lines_mutex_};
-    line& mine = lines_[static_cast<std::size_t>(lacked)];
-    next = mine.first = first.behind;
-    if (next == nullptr) mine.last = nullptr;
+    call** link = &lines_;
+    while (*link != &first) link = &(*link)->beside;
+    next = first.behind;
+    *link = next != nullptr ? next : first.beside;
+    if (next != nullptr) {
+      next->last = first.last;
+      next->beside = first.beside;
+    }
   }
   if (next != nullptr) next->repost->come();
 }
@@ -111,7 +141,7 @@ void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const pos
     mine.context = context;
     return through_->post_send(peer, bytes, local, mine);
   };
-  static_cast<void>(run(post, {"send", peer, options.tag}));
+  static_cast<void>(run(post, {"send", peer, options.device, options.tag}));
 }
 
 completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options) {
@@ -121,7 +151,7 @@ completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, c
     mine.context = context;
     return through_->post_recv(peer, buffer, local, mine);
   };
-  return run(post, {"recv", names_rank(options.policy) ? peer : base::wait_note::nobody, options.tag});
+  return run(post, {"recv", names_rank(options.policy) ? peer : base::wait_note::nobody, any_device, options.tag});
 }
 
 void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
@@ -132,7 +162,7 @@ void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_
     mine.context = context;
     return through_->post_am(peer, to, bytes, local, mine);
   };
-  static_cast<void>(run(post, {"am", peer}));
+  static_cast<void>(run(post, {"am", peer, options.device}));
 }
 
 void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
@@ -143,7 +173,7 @@ void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remo
     mine.context = context;
     return through_->post_put(peer, bytes, to, local, mine);
   };
-  static_cast<void>(run(post, {"put", peer}));
+  static_cast<void>(run(post, {"put", peer, options.device}));
 }
 
 void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
@@ -154,7 +184,7 @@ void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_bu
     mine.context = context;
     return through_->post_get(peer, buffer, from, local, mine);
   };
-  static_cast<void>(run(post, {"get", peer}));
+  static_cast<void>(run(post, {"get", peer, options.device}));
 }
 
 }  // namespace weft

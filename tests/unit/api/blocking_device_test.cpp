@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,17 +90,30 @@ TEST(blocking_device, worker_that_sleeps_over_fibers_that_poll_hears_what_comes)
   });
 }
 
-// One begins another and ends, and so on: the worker has always something to run, but looks for messages all the same.
+// Each of many begins another and ends, and so on: the workers have always something to run, but look for messages all
+// the same. Two workers, as one alone never steals; and more fibers than both take up at a time, so that neither is
+// idle.
 TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time) {
   for (const bool steal : {false, true}) {
     test::local_job{1}.run([&](runtime& rt) {
       device& dev = rt.default_device();
       blocking_device through{dev};
       std::array<device*, 1> served{&dev};
-      fiber_scheduler fibers{{.devices = served, .steal = steal}};
+      const std::uint32_t workers = steal ? 2 : 1;
+      fiber_scheduler fibers{{.workers = workers, .devices = served, .steal = steal}};
       test::flag has_come;
       const auto until = std::chrono::steady_clock::now() + test::patience;
+      std::mutex counting;
+      std::map<std::thread::id, int> begun;  // by worker
+      const auto are_busy = [&] {
+        const std::scoped_lock lock{counting};
+        return begun.size() == workers && std::ranges::all_of(begun, [](const auto& by) { return by.second > 500; });
+      };
       std::function<void()> begin_next = [&] {
+        {
+          const std::scoped_lock lock{counting};
+          ++begun[std::this_thread::get_id()];
+        }
         if (has_come.is_raised() || std::chrono::steady_clock::now() > until) return;
         fibers.spawn([&] { begin_next(); }).detach();
       };
@@ -108,8 +124,8 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
         has_come.raise();
       });
       fiber sends = fibers.spawn([&] {
-        begin_next();
-        this_fiber::yield();
+        for (int chain = 0; chain < 256; ++chain) begin_next();
+        while (!are_busy() && std::chrono::steady_clock::now() < until) this_fiber::yield();
         const std::uint64_t word = 5;
         through.send(0, {&word, sizeof word}, {.tag = 1});
       });
@@ -179,6 +195,59 @@ TEST(blocking_device, serves_many_fibers_of_several_workers) {
     for (fiber& each : all) each.join();
     rt.barrier();
   });
+}
+
+// A fiber floods a rank, or a device of a rank, that makes no progress until another fiber's messages are all with a
+// rank or device that does.
+TEST(blocking_device, posts_to_one_that_makes_progress_while_another_post_waits_for_one_that_does_not) {
+  for (const bool is_other_rank : {true, false}) {
+    test::flag is_full, all_here;
+    test::local_job{is_other_rank ? 3U : 2U}.run([&](runtime& rt) {
+      device& dev = rt.default_device();
+      device stopped{rt}, free{rt};
+      counter got{rt};
+      const auto arrivals = rt.register_completion(got, {.id = 1});
+      const auto many = std::uint64_t{2} * rt.attributes().ring_cells;
+      rt.barrier();
+      if (rt.rank() == 0) {
+        blocking_device through{dev};
+        std::array<device*, 1> served{&dev};
+        fiber_scheduler fibers{{.devices = served}};
+        test::tally<> posted;
+        const auto flood = [&](std::uint32_t peer, std::uint32_t at, bool counts) {
+          for (std::uint64_t word = 0; word < many; ++word) {
+            through.am(peer, {1}, {&word, sizeof word}, {.device = at});
+            if (counts) posted.add();
+          }
+        };
+        fiber to_stopped = fibers.spawn([&] { flood(1, stopped.index(), false); });
+        fiber to_free = fibers.spawn([&] { flood(is_other_rank ? 2 : 1, free.index(), true); });
+        // Once no more of them fit, the fiber waits behind the other one, or does not.
+        fiber watches = fibers.spawn([&] {
+          for (std::uint64_t before = 0, quiet = 0; quiet < 10; before = posted.value()) {
+            this_fiber::yield();
+            quiet = posted.value() == before && before != 0 ? quiet + 1 : 0;
+          }
+          is_full.raise();
+        });
+        watches.join();
+        to_free.join();
+        to_stopped.join();
+      } else {
+        const bool is_free = is_other_rank && rt.rank() == 2;
+        EXPECT_TRUE(test::eventually([&] { return is_full.is_raised(); }));
+        if (is_free || !is_other_rank) {
+          EXPECT_TRUE(test::eventually(free, [&] { return got.value() == many; }));
+          all_here.raise();
+        }
+        EXPECT_TRUE(test::eventually([&] { return all_here.is_raised(); }));
+        if (!is_free) {
+          EXPECT_TRUE(test::eventually(stopped, [&] { return got.value() == (is_other_rank ? many : 2 * many); }));
+        }
+      }
+      rt.barrier();
+    });
+  }
 }
 
 TEST(blocking_device, serves_threads) {
