@@ -18,8 +18,7 @@ namespace weft::base {
 struct fiber_words {
   static constexpr std::uint32_t has_succession = 1;
   static constexpr std::uint32_t has_error_text = 2;  // an error was made since the last switch (`last_error.hpp`)
-  static constexpr std::uint32_t one_callback =
-      4;  // for each callback that the thread is inside (`callback_scope.hpp`)
+  static constexpr std::uint32_t one_callback = 4;    // for each callback that runs (`callback_scope.hpp`)
 
   std::uint32_t flags = 0;
   bool are_foreign = false;    // of the thread: its fibers, if it has any, are those of another scheduler
