@@ -157,6 +157,10 @@ class completion {
   explicit completion(weft::runtime& owner) noexcept;
   virtual ~completion();
 
+  /// Whether this is the copy that a child of fork() has. Its signals come to the object in the parent, and what it
+  /// holds may have been changing at the fork: a destructor leaves both alone.
+  [[nodiscard]] bool is_copy() const noexcept;
+
   /// Wakes threads that wait for `object`, which has been signalled and may be destroyed by now. The library calls this
   /// for signals that it gives itself.
   static void signalled(weft::runtime& owner, const completion* object) noexcept;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "weft/detail/copy_mark.hpp"
 #include "weft/error.hpp"
 
 namespace weft {
@@ -49,6 +50,7 @@ class fiber_mutex {
 
  private:
   std::mutex guard_;
+  detail::copy_mark copy_;
   bool is_locked_ = false;
   fibers::waiting_line line_;
 };
@@ -78,6 +80,7 @@ class fiber_condition {
 
  private:
   std::mutex guard_;
+  detail::copy_mark copy_;
   fibers::waiting_line line_;
 };
 
@@ -96,6 +99,7 @@ class fiber_barrier {
 
  private:
   std::mutex guard_;
+  detail::copy_mark copy_;
   std::uint32_t count_;
   std::uint32_t missing_;
   fibers::waiting_line line_;
@@ -118,6 +122,7 @@ class fiber_event {
 
  private:
   std::mutex guard_;
+  detail::copy_mark copy_;
   bool is_set_ = false;
   fibers::waiting_line line_;
 };
@@ -128,6 +133,7 @@ template <class Value>
 struct shared_result {
   using stored = std::conditional_t<std::is_void_v<Value>, std::monostate, Value>;
   fiber_event ready;
+  detail::copy_mark copy;
   std::optional<stored> value;
   std::exception_ptr thrown;
 };
@@ -176,7 +182,7 @@ class fiber_promise {
   fiber_promise(fiber_promise&&) noexcept = default;
   fiber_promise& operator=(fiber_promise&&) = delete;
   ~fiber_promise() {
-    if (!to_ || to_->ready.is_set()) return;
+    if (!to_ || to_->copy.is_copy() || to_->ready.is_set()) return;
     to_->thrown = std::make_exception_ptr(error{errc::invalid_state, "fiber_promise: it went without a result"});
     to_->ready.set();
   }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "weft/counter.hpp"
+#include "weft/detail/copy_mark.hpp"
 #include "weft/device.hpp"
 
 namespace weft {
@@ -39,7 +40,7 @@ class progress_thread {
  private:
   device* through_;
   wait_options options_;
-  int process_;  // the one that has the thread; a child of fork() has none
+  detail::copy_mark copy_;  // in a child of fork(), which has no such thread
   std::atomic<bool> stops_{false};
   counter stopped_;
   std::thread thread_;

@@ -1,12 +1,39 @@
+// The one way in which a child of fork() gets rid of what is its parent's.
 #pragma once
 
-#include <thread>
 #include <utility>
+
+#include "base/intrusive_stack.hpp"
 
 namespace weft::base {
 
-/// In a child of fork(), of a thread that only its parent has: it can neither be joined nor detached here, so its
-/// description stays.
-inline void leave_to_parent(std::thread& its) { static_cast<void>(new std::thread{std::move(its)}); }
+/// Something that a child keeps until it ends.
+struct left_to_parent {
+  left_to_parent() = default;
+  left_to_parent(const left_to_parent&) = delete;
+  left_to_parent& operator=(const left_to_parent&) = delete;
+  virtual ~left_to_parent() = default;
+
+  left_to_parent* behind = nullptr;
+};
+
+/// Keeps `one` for ever. **Threads**: any.
+inline void keep_for_ever(left_to_parent& one) noexcept {
+  static intrusive_stack<left_to_parent>& all = *new intrusive_stack<left_to_parent>;
+  all.add(one);
+}
+
+/// In a child of fork(): takes what `its` owns over, and never destroys it. The destructor of a copied object can wait
+/// for a thread that only the parent has, take a lock that was held at the fork, or change memory that the parent and
+/// its peers share. A thread can be neither joined nor detached here. What is left stays reachable, so that no tool
+/// calls it a leak. **Threads**: any.
+template <class Owner>
+void leave_to_parent(Owner& its) noexcept {
+  struct left final : left_to_parent {
+    explicit left(Owner&& owner) noexcept : kept{std::move(owner)} {}
+    Owner kept;
+  };
+  keep_for_ever(*new left{std::move(its)});
+}
 
 }  // namespace weft::base

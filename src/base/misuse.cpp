@@ -1,5 +1,7 @@
 #include "base/misuse.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "base/last_error.hpp"
@@ -15,6 +17,14 @@ void misuse(const char* description) noexcept {
   }
   log_error("wrong use: {}", description);
   std::abort();
+}
+
+void refuse_to_child(const char* object) noexcept {
+  misuse(
+      fmt::format("a child of fork() uses {} of its parent, which has it still: make what communicates after fork(), "
+                  "or let the child call exec",
+                  object)
+          .c_str());
 }
 
 }  // namespace weft::base

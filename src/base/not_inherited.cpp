@@ -4,7 +4,13 @@
 
 #include <mutex>
 
-namespace weft::base {
+#include "weft/detail/copy_mark.hpp"
+
+namespace weft {
+
+constinit std::uint32_t detail::fork_count = 0;
+
+namespace base {
 
 // All such objects of the process. A fork waits until none is being added or removed.
 class inheritance {
@@ -28,21 +34,34 @@ class inheritance {
 
  private:
   inheritance() {
-    pthread_atfork([] { of_this_process().mutex_.lock(); }, [] { of_this_process().mutex_.unlock(); },
-                   [] {
-                     of_this_process().tell_all();
-                     of_this_process().mutex_.unlock();
-                   });
+    pthread_atfork([] { of_this_process().before_fork(); }, [] { of_this_process().after_fork(); },
+                   [] { of_this_process().become_copies(); });
   }
-  void tell_all() const noexcept {
+  void before_fork() noexcept {
+    mutex_.lock();
+    for (not_inherited* each = first_; each != nullptr; each = each->behind_) each->before_fork();
+  }
+  void after_fork() noexcept {
+    for (not_inherited* each = first_; each != nullptr; each = each->behind_) each->after_fork();
+    mutex_.unlock();
+  }
+  void become_copies() noexcept {
+    ++detail::fork_count;
     for (not_inherited* each = first_; each != nullptr; each = each->behind_) each->become_copy();
+    after_fork();
   }
 
   std::mutex mutex_;
   not_inherited* first_ = nullptr;
 };
 
+namespace {
+// Counts forks from the start of the program on: an object with a `copy_mark` may be the only one.
+[[maybe_unused]] const inheritance& counts_from_the_start = inheritance::of_this_process();
+}  // namespace
+
 not_inherited::not_inherited() { inheritance::of_this_process().add(*this); }
 not_inherited::~not_inherited() { inheritance::of_this_process().remove(*this); }
 
-}  // namespace weft::base
+}  // namespace base
+}  // namespace weft

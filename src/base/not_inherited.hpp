@@ -1,12 +1,14 @@
-// Objects of which a child of fork() has a copy, and which belong to its parent: the child must neither use them nor
-// keep them open.
+// What fork() must not interrupt, and what a child of fork() must neither use nor keep open.
 #pragma once
+
+#include <mutex>
 
 namespace weft::base {
 
-/// An object that is told in each child of fork() that it is a copy now: files whose locks tell the living from the
-/// dead are closed there, and what lies in shared memory is left alone when the copy is destroyed. Of children that are
-/// made without fork(), by clone() or vfork(), nothing is told. **Threads**: any, each object as its owner says.
+/// An object that has to do something when the process forks: a file whose lock tells the living from the dead is
+/// closed in the child, a gate stays closed there. For objects that only have to know that they are copies,
+/// `detail::copy_mark` is enough. Of children that are made without fork(), by clone() or vfork(), nothing is known
+/// here. **Threads**: any, each object as its owner says.
 class not_inherited {
  public:
   not_inherited(const not_inherited&) = delete;
@@ -17,7 +19,10 @@ class not_inherited {
   ~not_inherited();
 
   /// In the child, which has one thread, before fork() returns there: no more than a signal handler may do.
-  virtual void become_copy() noexcept = 0;
+  virtual void become_copy() noexcept {}
+  /// In the parent, before the fork; and in both processes after it. Objects are made and destroyed in neither.
+  virtual void before_fork() noexcept {}
+  virtual void after_fork() noexcept {}
 
  private:
   friend class inheritance;
@@ -25,16 +30,20 @@ class not_inherited {
   not_inherited* behind_ = nullptr;
 };
 
-/// Whether this is the copy in a child.
-class copy_mark final : private not_inherited {
+/// A lock of the whole process, such as the one of a table of all threads. fork() waits until it is free: so a child
+/// finds it free, and what it guards complete. A thread that holds it takes no other one and makes no `not_inherited`.
+/// Never destroyed. **Threads**: any. **Blocking**: for as long as another thread holds it.
+class process_lock final : private not_inherited {
  public:
-  copy_mark() = default;
-  /// No synchronization: it changes when the only thread of a process begins.
-  [[nodiscard]] bool is_copy() const noexcept { return is_copy_; }
+  process_lock() = default;
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
 
  private:
-  void become_copy() noexcept override { is_copy_ = true; }
-  bool is_copy_ = false;
+  void before_fork() noexcept override { mutex_.lock(); }
+  void after_fork() noexcept override { mutex_.unlock(); }
+
+  std::mutex mutex_;
 };
 
 }  // namespace weft::base

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/not_inherited.hpp"
 #include "base/this_suspender.hpp"
 
 namespace weft::base {
@@ -45,7 +46,7 @@ class successions {
     }
   };
 
-  std::mutex mutex_;
+  process_lock mutex_;
   std::unordered_map<key, void*, hash> all_;
 };
 

@@ -3,11 +3,13 @@
 #include <bitset>
 #include <mutex>
 
+#include "base/not_inherited.hpp"
+
 namespace weft::detail {
 namespace {
 
 struct slot_registry {
-  std::mutex mutex;
+  base::process_lock mutex;
   std::bitset<thread_slots_max> taken;
 };
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <exception>
@@ -6,6 +7,8 @@
 #include "base/log.hpp"
 #include "boot/backends.hpp"
 #include "boot/environment.hpp"
+#include "weft/detail/copy_mark.hpp"
+#include "weft/error.hpp"
 
 namespace weft::boot {
 namespace {
@@ -25,6 +28,15 @@ std::shared_ptr<bootstrap> make_process_bootstrap() {
   return make_single();
 }
 
+// What a child of fork() gets that makes a runtime after its parent has made one.
+std::shared_ptr<bootstrap> of_child(const bootstrap* parents) {
+  if (parents == nullptr || parents->size() == 1) return make_single();
+  throw error{errc::boot_failed,
+              fmt::format("boot: a child of fork() makes a runtime, and its parent is rank {} of {}: the job has no "
+                          "other place; let the child call exec, with WEFT_BOOT=single if it is to run alone",
+                          parents->rank(), parents->size())};
+}
+
 }  // namespace
 
 std::shared_ptr<bootstrap> process_bootstrap() {
@@ -40,6 +52,8 @@ std::shared_ptr<bootstrap> process_bootstrap() {
       return {nullptr, std::current_exception()};
     }
   }();
+  static const detail::copy_mark mark;
+  if (mark.is_copy()) return of_child(once.made.get());
   if (once.problem) std::rethrow_exception(once.problem);
   return once.made;
 }

@@ -8,6 +8,7 @@
 #include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "coro/run_loop_state.hpp"
+#include "weft/detail/copy_mark.hpp"
 #include "weft/event.hpp"
 #include "weft/run_loop.hpp"
 
@@ -62,6 +63,9 @@ class succession {
 }  // namespace
 
 void await_misuse(const char* description) noexcept { base::misuse(description); }
+void destroyed_while_waiting() noexcept {
+  if (!is_child_of_fork()) await_misuse("a coroutine is destroyed while something that it awaits is under way");
+}
 
 void resume(std::coroutine_handle<> coroutine) { succession{}.run(coroutine); }
 
@@ -198,6 +202,7 @@ bool receiving::cancel_again() noexcept {
 
 bool receiving::abandon(ready_node& of) noexcept {
   if (!posting::abandon(of)) return false;
+  if (loop().is_copy()) return true;
   cancel();
   return true;
 }
@@ -220,6 +225,7 @@ void watching::end() noexcept {
 
 bool watching::abandon(ready_node& of) noexcept {
   if (!suspension::abandon(of)) return false;
+  if (loop_->is_copy()) return true;
   loop_->look_again();
   return true;
 }
@@ -275,6 +281,7 @@ event::event(run_loop& loop) noexcept : loop_{&loop.state()} {
 }
 
 event::~event() {
+  if (loop_->is_copy()) return;
   // [event.end] acquire <- [event.enter], [event.changed]: alone.
   void* const waiting = state_.load(std::memory_order_acquire);
   if (waiting != nullptr && waiting != this)
@@ -311,6 +318,7 @@ bool event::enter(detail::ready_node& node) noexcept {
 // Takes out a coroutine that is not to be resumed; false: the event was set before. Another thread that sets the event
 // or enters it waits meanwhile: else what is set between the exchanges would not reach the others.
 bool event::give_up(detail::ready_node& node) noexcept {
+  if (loop_->is_copy()) return false;
   void* top = nullptr;
   do {
     top = settled();

@@ -13,6 +13,9 @@
 
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
+#include "base/leave_to_parent.hpp"
+#include "base/misuse.hpp"
+#include "base/not_inherited.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/hook_list.hpp"
 #include "core/runtime/endings.hpp"
@@ -319,11 +322,11 @@ namespace {
 // found out without a look at memory that is no loop any more.
 //
 // Cost of a look: three words of the thread's own, and one that is written where loops are made and destroyed.
-class living_loops {
+class living_loops final : private base::not_inherited {
  public:
   void add(const run_loop* loop, core::run_loop_state* state) {
     const std::scoped_lock lock{mutex_};
-    loops_.emplace(loop, state);
+    loops_.insert_or_assign(loop, state);
     note_change();
   }
   void remove(const run_loop* loop) noexcept {
@@ -332,6 +335,7 @@ class living_loops {
     note_change();
   }
 
+  /// Null: there is none. Ends a child of fork() that uses a loop of its parent.
   [[nodiscard]] core::run_loop_state* find(const run_loop* loop) noexcept {
     static thread_local seen last;  // of the thread
     // [loops.changes] acquire <- [loops.change]: the wanted loop was made before, or is destroyed by now.
@@ -341,6 +345,7 @@ class living_loops {
     const std::scoped_lock lock{mutex_};
     const auto found = loops_.find(loop);
     if (found == loops_.end()) return nullptr;
+    if (found->second->is_copy()) base::refuse_to_child("a run loop");
     last = {loop, found->second, changes};
     return last.state;
   }
@@ -352,10 +357,13 @@ class living_loops {
     std::uint64_t changes = 0;
   };
 
+  // So that each thread looks at the table again.
+  void become_copy() noexcept override { note_change(); }
+
   // [loops.change] release -> [loops.changes]: under the lock.
   void note_change() noexcept { changes_.fetch_add(1, std::memory_order_release); }
 
-  std::mutex mutex_;
+  base::process_lock& mutex_ = *new base::process_lock;
   std::unordered_map<const run_loop*, core::run_loop_state*> loops_;
   std::atomic<std::uint64_t> changes_{1};
 };
@@ -382,7 +390,7 @@ run_loop::run_loop(device& through) : through_{&through} {
 }
 
 run_loop::~run_loop() {
-  delete state_;
+  if (std::unique_ptr<core::run_loop_state> mine{state_}; mine->is_copy()) base::leave_to_parent(mine);
   loops().remove(this);
 }
 

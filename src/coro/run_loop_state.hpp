@@ -11,6 +11,7 @@
 #include "base/intrusive_stack.hpp"
 #include "base/try_lock.hpp"
 #include "weft/detail/awaiters.hpp"
+#include "weft/detail/copy_mark.hpp"
 #include "weft/task.hpp"
 
 namespace weft::core {
@@ -23,6 +24,8 @@ class run_loop_state final : public detail::task_owner {
   /// Ends the process where a coroutine still waits.
   ~run_loop_state();
 
+  /// Whether this is the copy in a child of fork(), whose parent runs the coroutines.
+  [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
   [[nodiscard]] device& through() const noexcept { return *through_; }
   [[nodiscard]] device_state& device_of() const noexcept { return *through_->state_; }
   /// What operations signal that coroutines await; the record's context says which.
@@ -127,6 +130,7 @@ class run_loop_state final : public detail::task_owner {
   std::mutex failures_mutex_;
   std::vector<std::exception_ptr> failures_;
   std::atomic<bool> has_failures_{false};
+  detail::copy_mark copy_;
 };
 
 }  // namespace weft::core

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/not_inherited.hpp"
 #include "fiber/worker.hpp"
 
 namespace weft::fibers {
@@ -33,22 +34,26 @@ struct debugger_layout {
 #pragma GCC diagnostic pop
 
 namespace {
-std::mutex listing;
+// Never destroyed, as schedulers may be static objects.
+base::process_lock& listing() {
+  static base::process_lock& lock = *new base::process_lock;
+  return lock;
 }
+}  // namespace
 
 extern "C" {
-[[gnu::used]] debugger_entry* weft_fiber_workers = nullptr;  // of all schedulers; under `listing`
+[[gnu::used]] debugger_entry* weft_fiber_workers = nullptr;  // of all schedulers; under `listing()`
 [[gnu::used]] extern const std::array<std::uint64_t, 10> weft_fiber_layout = debugger_layout::value();
 }
 
 debugger_entry::debugger_entry(worker& of) noexcept : of_{&of} {
-  const std::scoped_lock lock{listing};
+  const std::scoped_lock lock{listing()};
   next_ = weft_fiber_workers;
   weft_fiber_workers = this;
 }
 
 debugger_entry::~debugger_entry() {
-  const std::scoped_lock lock{listing};
+  const std::scoped_lock lock{listing()};
   debugger_entry** at = &weft_fiber_workers;
   while (*at != this) at = &(*at)->next_;
   *at = next_;

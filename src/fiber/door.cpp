@@ -5,17 +5,23 @@
 #include <utility>
 
 #include "base/backoff.hpp"
+#include "base/not_inherited.hpp"
 
 namespace weft::fibers {
 namespace {
 
-std::mutex free_doors_mutex;
 door* free_doors = nullptr;
+
+// Of `free_doors`. Never destroyed, as schedulers may be static objects.
+base::process_lock& free_doors_lock() {
+  static base::process_lock& lock = *new base::process_lock;
+  return lock;
+}
 
 door& take_door(worker& behind) {
   door* out = nullptr;
   {
-    const std::scoped_lock lock{free_doors_mutex};
+    const std::scoped_lock lock{free_doors_lock()};
     out = free_doors;
     if (out != nullptr) free_doors = out->next;
   }
@@ -30,7 +36,7 @@ door_owner::door_owner(worker& behind) : door_{take_door(behind)} {}
 
 door_owner::~door_owner() {
   if (scheduler_ != 0) return;
-  const std::scoped_lock lock{free_doors_mutex};
+  const std::scoped_lock lock{free_doors_lock()};
   door_.next = std::exchange(free_doors, &door_);
 }
 

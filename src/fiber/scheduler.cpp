@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/callback_scope.hpp"
+#include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
@@ -52,6 +53,7 @@ class scheduler {
   std::vector<std::unique_ptr<worker>> all;
   std::atomic<std::uint32_t> next_worker{0};
   std::optional<watch> stuck;
+  detail::copy_mark copy;
 
  private:
   void stop() noexcept {
@@ -109,6 +111,10 @@ fiber_scheduler::fiber_scheduler(const fiber_scheduler_options& options)
     : state_{std::make_unique<fibers::scheduler>(checked(options))} {}
 
 fiber_scheduler::~fiber_scheduler() {
+  if (state_->copy.is_copy()) {
+    base::leave_to_parent(state_);
+    return;
+  }
   if (alive() != 0) base::misuse("a fiber scheduler is destroyed before a fiber has ended: join it");
 }
 
@@ -117,6 +123,7 @@ std::uint32_t fiber_scheduler::workers() const noexcept { return static_cast<std
 
 fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, std::size_t bytes,
                                                 std::size_t alignment) {
+  if (state_->copy.is_copy()) base::refuse_to_child("a fiber scheduler");
   const auto count = static_cast<std::uint32_t>(state_->all.size());
   std::uint32_t at = options.worker;
   if (at == fiber_options::any_worker) {
@@ -143,7 +150,7 @@ fiber& fiber::operator=(fiber&& other) noexcept {
 }
 
 fiber::~fiber() {
-  if (state_ == nullptr) return;
+  if (state_ == nullptr || state_->home->is_copy()) return;
   // [fiber.is_over] acquire <- [fiber.end]: nothing is left to wait for.
   if (base::callback_scope::is_inside() &&
       state_->joiner.load(std::memory_order_acquire) != fibers::fiber_state::over())
@@ -159,6 +166,7 @@ fiber::~fiber() {
 
 void fiber::join() {
   if (state_ == nullptr) throw error{errc::invalid_state, "fiber::join: there is no fiber, or it was joined before"};
+  if (state_->home->is_copy()) base::refuse_to_child("a fiber");
   base::refuse_in_callback("fiber::join");
   join_now(*std::exchange(state_, nullptr));
 }
@@ -166,6 +174,7 @@ void fiber::join() {
 void fiber::detach() noexcept {
   if (state_ == nullptr) return;
   fibers::fiber_state& left = *std::exchange(state_, nullptr);
+  if (left.home->is_copy()) return;
   // [fiber.detach] seq_cst -> [fiber.is_detached]: one of both sees the other.
   left.is_detached.store(true, std::memory_order_seq_cst);
   // [fiber.detached] seq_cst <- [fiber.end]: what it has thrown.

@@ -1,5 +1,8 @@
 // What fibers wait for each other with.
+// In a child of fork(), whose parent has the fibers that wait, calls that end a wait do nothing: scopes that the child
+// leaves make them.
 #include "base/callback_scope.hpp"
+#include "base/misuse.hpp"
 #include "base/waiter.hpp"
 #include "weft/fiber_sync.hpp"
 
@@ -43,6 +46,7 @@ using fibers::waiting_node;
 
 void fiber_mutex::lock() {
   base::refuse_in_callback("fiber_mutex::lock");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_mutex");
   waiting_node me;
   {
     const std::scoped_lock guard{guard_};
@@ -53,11 +57,13 @@ void fiber_mutex::lock() {
 }
 
 bool fiber_mutex::try_lock() {
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_mutex");
   const std::scoped_lock guard{guard_};
   return !std::exchange(is_locked_, true);
 }
 
 void fiber_mutex::unlock() {
+  if (copy_.is_copy()) return;
   waiting_node* next = nullptr;
   {
     const std::scoped_lock guard{guard_};
@@ -69,6 +75,7 @@ void fiber_mutex::unlock() {
 
 void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
   base::refuse_in_callback("fiber_condition::wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_condition");
   waiting_node me;
   {
     const std::scoped_lock guard{guard_};
@@ -80,6 +87,7 @@ void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
 }
 
 void fiber_condition::notify_one() {
+  if (copy_.is_copy()) return;
   waiting_node* next = nullptr;
   {
     const std::scoped_lock guard{guard_};
@@ -89,6 +97,7 @@ void fiber_condition::notify_one() {
 }
 
 void fiber_condition::notify_all() {
+  if (copy_.is_copy()) return;
   waiting_line all;
   {
     const std::scoped_lock guard{guard_};
@@ -103,6 +112,7 @@ fiber_barrier::fiber_barrier(std::uint32_t count) : count_{count}, missing_{coun
 
 void fiber_barrier::arrive_and_wait() {
   base::refuse_in_callback("fiber_barrier::arrive_and_wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_barrier");
   waiting_node me;
   waiting_line all;
   {
@@ -120,6 +130,7 @@ void fiber_barrier::arrive_and_wait() {
 }
 
 void fiber_event::set() {
+  if (copy_.is_copy()) return;
   waiting_line all;
   {
     const std::scoped_lock guard{guard_};
@@ -130,12 +141,14 @@ void fiber_event::set() {
 }
 
 bool fiber_event::is_set() {
+  if (copy_.is_copy()) return is_set_;
   const std::scoped_lock guard{guard_};
   return is_set_;
 }
 
 void fiber_event::wait() {
   base::refuse_in_callback("fiber_event::wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_event");
   waiting_node me;
   {
     const std::scoped_lock guard{guard_};

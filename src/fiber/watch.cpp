@@ -8,7 +8,6 @@
 #include <string>
 #include <tuple>
 
-#include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 
 namespace weft::fibers {
@@ -55,10 +54,6 @@ watch::watch(std::span<const std::unique_ptr<worker>> workers, std::chrono::mill
       thread_{[this] { run(); }} {}
 
 watch::~watch() {
-  if (copy_.is_copy()) {
-    base::leave_to_parent(thread_);
-    return;
-  }
   {
     const std::scoped_lock lock{mutex_};
     is_over_ = true;

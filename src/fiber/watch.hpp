@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/not_inherited.hpp"
 #include "fiber/worker.hpp"
 
 namespace weft::fibers {
@@ -46,7 +45,6 @@ class watch {
   std::condition_variable changed_;
   bool is_over_ = false;
   std::thread thread_;
-  base::copy_mark copy_;
 };
 
 }  // namespace weft::fibers

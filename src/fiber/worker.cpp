@@ -10,7 +10,6 @@
 #include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
-#include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
@@ -93,7 +92,7 @@ worker::worker(const fiber_scheduler_options& options, device* progress)
 }
 
 worker::~worker() {
-  WEFT_ASSERT(copy_.is_copy() || (arriving_.is_empty() && offered_.is_empty()));
+  WEFT_ASSERT(arriving_.is_empty() && offered_.is_empty());
   for (const std::uint32_t guest : free_guests_) slots_[guest] = nullptr;  // all have left
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
     if (slots_[slot] != nullptr) slots_[slot]->~fiber_state();
@@ -106,7 +105,6 @@ void worker::begin() {
 }
 
 void worker::end() noexcept {
-  if (copy_.is_copy()) return base::leave_to_parent(thread_);
   // [fiber.stop] seq_cst -> [fiber.stops]: before the look at who sleeps.
   stops_.store(true, std::memory_order_seq_cst);
   wake();
@@ -320,6 +318,7 @@ void worker::run() noexcept {
         moving_to_->take_in(*std::exchange(moving_, nullptr));
         continue;
       }
+      if (has_overrun_ && is_copy()) break;
       if (has_overrun_) base::misuse("a fiber has overrun its stack: give fibers more by `.stack_bytes`");
     }
     // It is time for others, or nothing is ready.
@@ -331,8 +330,18 @@ void worker::run() noexcept {
       rest_from_polls(has_moved);
     }
   }
+  if (is_copy()) base::refuse_to_child("a fiber scheduler");
   use_suspender(nullptr);
   this_worker = nullptr;
+}
+
+// In a child whose one thread is this worker's: it may run its fiber to the end of a fork's work, but no other fiber,
+// as the parent runs all of them. At its next switch that fiber is found out like one that has overrun its stack, so
+// that switches need no check more.
+void worker::become_copy() noexcept {
+  if (this_worker != this) return;
+  stops_.store(true, std::memory_order_relaxed);  // [own] the process has one thread
+  if (running_ != nullptr) running_->mark = 0;
 }
 
 // Until there is something to run, or it is over. Makes progress meanwhile.

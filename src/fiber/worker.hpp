@@ -29,6 +29,7 @@
 #include "fiber/ready_bits.hpp"
 #include "fiber/stacks.hpp"
 #include "weft/counter.hpp"
+#include "weft/detail/copy_mark.hpp"
 #include "weft/fiber.hpp"
 
 namespace weft::fibers {
@@ -97,7 +98,7 @@ struct fiber_state {
   std::uint64_t mark = whole;  // the last: what overruns the stack above comes from there
 };
 
-class alignas(detail::cache_line_bytes) worker final : private suspender {
+class alignas(detail::cache_line_bytes) worker final : private suspender, private base::not_inherited {
  public:
   worker(const fiber_scheduler_options& options, device* progress);
   ~worker();
@@ -105,6 +106,8 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   void begin();
   void end() noexcept;
 
+  /// Whether this is the copy in a child of fork(), whose parent runs the fibers.
+  [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
   /// The worker whose thread this is, or null.
   [[nodiscard]] static worker* here() noexcept;
   /// By which references to its fibers find it.
@@ -192,6 +195,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
   static constexpr std::ptrdiff_t least_left = 256;  // below this much, the next call may be beyond a stack's bottom
   static constexpr std::uint32_t warm_max = 256;     // stacks that keep their pages
 
+  void become_copy() noexcept override;
   void* current() noexcept override;
   void suspend() noexcept override;
   void resume(void* which) noexcept override;
@@ -288,7 +292,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender {
 
   door_owner door_{*this};
   std::thread thread_;
-  base::copy_mark copy_;
+  detail::copy_mark copy_;
   debugger_entry listed_{*this};
 };
 

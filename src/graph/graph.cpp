@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/callback_scope.hpp"
+#include "base/leave_to_parent.hpp"
 #include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "graph/graph_state.hpp"
@@ -320,6 +321,10 @@ graph& graph::operator=(graph&& other) noexcept {
   return *this;
 }
 graph::~graph() {
+  if (state_ != nullptr && state_->is_copy()) {
+    base::leave_to_parent(state_);
+    return;
+  }
   if (state_ != nullptr && state_->is_running()) {
     base::misuse("a graph is destroyed while it runs: wait for the object that it signals at its end");
   }
@@ -331,6 +336,7 @@ graph_node graph::add_graph(graph& inner) { return state_->add_graph(inner.state
 void graph::add_edge(graph_node before, graph_node after) { state_->add_edge(before, after); }
 
 void graph::start(completion& done, void* context) {
+  if (state_->is_copy()) base::refuse_to_child("a graph");
   // Circles inside are found here, and not where the node that starts them runs.
   if (state_->has_inner()) {
     for (core::graph_state* const each : state_->with_inner()) each->order();

@@ -63,6 +63,9 @@ class graph_state {
   graph_node add_graph(std::shared_ptr<graph_state> inner);
   void add_edge(graph_node before, graph_node after);
 
+  /// Whether this is the copy in a child of fork(), whose parent may be running the graph.
+  [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
+
   /// Throws where edges make a circle.
   void order();
 
@@ -112,6 +115,7 @@ class graph_state {
   completion* done_ = nullptr;
   void* context_ = nullptr;
   std::shared_ptr<trials> trials_ = std::make_shared<trials>();
+  detail::copy_mark copy_;
 };
 
 }  // namespace weft::core

@@ -71,6 +71,8 @@ class waiting_point {
 
 /// Ends the process: a rule was broken that no exception can report.
 [[noreturn]] void await_misuse(const char* description) noexcept;
+/// Ends the process, unless it is a child of fork(): what the coroutine awaits is under way in the parent.
+void destroyed_while_waiting() noexcept;
 
 /// Resumes `coroutine`, then, one after the other, the coroutines to which it transfers: never one inside another.
 void resume(std::coroutine_handle<> coroutine);
@@ -100,7 +102,7 @@ class suspension : public waiting_point, public ready_node {
  protected:
   suspension() noexcept = default;
   ~suspension() {
-    if (!is_abandoned && handle) await_misuse("a coroutine is destroyed while something that it awaits is under way");
+    if (!is_abandoned && handle) destroyed_while_waiting();
   }
 
   template <class Promise>

@@ -1,6 +1,7 @@
 // Completion objects: counter, queue and synchronizer, and what all of them have in common.
 #include <fmt/format.h>
 
+#include "base/leave_to_parent.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -17,6 +18,8 @@ namespace {
 }  // namespace
 
 completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner.state_->object_made(); }
+
+bool completion::is_copy() const noexcept { return runtime_->state_->is_copy(); }
 
 completion::~completion() { runtime_->state_->object_gone(*this); }
 
@@ -55,6 +58,7 @@ completion_queue::completion_queue(weft::runtime& owner, const completion_queue_
 }
 
 completion_queue::~completion_queue() {
+  if (is_copy()) return;
   while (pop()) {
   }
 }
@@ -85,7 +89,10 @@ synchronizer::synchronizer(weft::runtime& owner, const synchronizer_options& opt
   records_ = std::make_unique<std::optional<completion_record>[]>(expected_);
 }
 
-synchronizer::~synchronizer() = default;
+// A thread of the parent may have been writing a record at the fork().
+synchronizer::~synchronizer() {
+  if (is_copy()) base::leave_to_parent(records_);
+}
 
 std::optional<completion_record> synchronizer::take(std::uint32_t index) {
   if (!is_ready()) refuse_synchronizer("take", "not all signals have come yet; ask is_ready() first");

@@ -9,7 +9,7 @@ device::device(weft::runtime& owner, const device_options& options)
     : runtime_{&owner}, state_{&owner.state_->devices().open(*owner.state_, options)} {}
 
 device::~device() {
-  if (state_ != nullptr) core::end_of_device{*runtime_->state_, state_}.wait_for_gate();
+  if (state_ != nullptr && !runtime_->state_->is_copy()) core::end_of_device{*runtime_->state_, state_}.wait_for_gate();
 }
 
 std::uint32_t device::index() const noexcept { return state_->index(); }
@@ -20,6 +20,7 @@ progress_policy device::policy() const noexcept { return state_->policy(); }
 bool device::progress() noexcept { return state_->progress(); }
 
 hook device::add_hook_node(std::unique_ptr<detail::hook_node> made) {
+  runtime_->state_->refuse_copies();
   auto control = made->control;
   state_->hooks().add(std::move(made));
   runtime_->state_->parking().wake_everybody();  // sleeping threads have something to do

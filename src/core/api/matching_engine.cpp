@@ -9,7 +9,7 @@ matching_engine::matching_engine(weft::runtime& owner, const matching_engine_opt
     : runtime_{&owner}, state_{&owner.state_->make_engine(options)}, id_{state_->id} {}
 
 matching_engine::~matching_engine() {
-  if (state_ != nullptr) core::end_of_engine{*runtime_->state_, state_}.wait();
+  if (state_ != nullptr && !runtime_->state_->is_copy()) core::end_of_engine{*runtime_->state_, state_}.wait();
 }
 
 bool matching_engine::is_ordered() const noexcept { return state_->is_ordered() && !state_->receiver_first; }

@@ -10,6 +10,7 @@
 namespace weft {
 
 std::optional<packet> runtime::try_take_packet() noexcept {
+  state_->refuse_copies();
   core::packet_pool& pool = state_->packets();
   const std::uint32_t index = pool.try_get();
   if (index == net::packet_store::none) return std::nullopt;

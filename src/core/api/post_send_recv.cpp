@@ -133,7 +133,7 @@ std::optional<matched_message> device::probe(std::uint32_t peer, const probe_opt
 }
 
 matched_message::~matched_message() {
-  if (message_ != nullptr) core::send_recv::discard(*device_, *message_);
+  if (message_ != nullptr && !device_->runtime().is_copy()) core::send_recv::discard(*device_, *message_);
 }
 
 namespace {

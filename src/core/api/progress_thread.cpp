@@ -1,7 +1,5 @@
 #include "weft/progress_thread.hpp"
 
-#include <unistd.h>
-
 #include "base/leave_to_parent.hpp"
 
 namespace weft {
@@ -19,11 +17,7 @@ device& checked(device& through) {
 }  // namespace
 
 progress_thread::progress_thread(device& through, const wait_options& options)
-    : through_{&checked(through)},
-      options_{options},
-      process_{::getpid()},
-      stopped_{through.runtime()},
-      thread_{[this] {
+    : through_{&checked(through)}, options_{options}, stopped_{through.runtime()}, thread_{[this] {
         // [progress_thread.stop] acquire <- [progress_thread.end]: carries nothing else.
         const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
         while (!through_->wait(stopped_, is_over, options_)) {
@@ -31,7 +25,7 @@ progress_thread::progress_thread(device& through, const wait_options& options)
       }} {}
 
 progress_thread::~progress_thread() {
-  if (::getpid() != process_) {
+  if (copy_.is_copy()) {
     base::leave_to_parent(thread_);
     return;
   }

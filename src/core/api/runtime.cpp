@@ -1,6 +1,7 @@
 // `runtime` and `registration`.
 #include "weft/runtime.hpp"
 #include "base/callback_scope.hpp"
+#include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -14,7 +15,9 @@ runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_optio
   state_->start();
 }
 
-runtime::~runtime() = default;
+runtime::~runtime() {
+  if (state_ != nullptr && state_->is_copy()) base::leave_to_parent(state_);
+}
 
 std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
 std::uint32_t runtime::size() const noexcept { return state_->size(); }
@@ -37,6 +40,7 @@ registration runtime::register_completion(completion& target, const register_com
 
 void runtime::barrier() {
   base::refuse_in_callback("barrier");
+  state_->refuse_copies();
   state_->barrier().wait(state_->default_state(), rank(), size());
 }
 
@@ -56,7 +60,7 @@ registration& registration::operator=(registration&& other) noexcept {
 registration::~registration() { withdraw(); }
 
 void registration::withdraw() noexcept {
-  if (owner_ != nullptr) core::end_of_registration{owner_, *target_, id_}.wait();
+  if (owner_ != nullptr && !owner_->is_copy()) core::end_of_registration{owner_, *target_, id_}.wait();
 }
 
 }  // namespace weft

@@ -45,7 +45,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
 
 device_state::~device_state() {
   WEFT_ASSERT(backlog_.is_empty());  // handed over, or dropped
-  WEFT_ASSERT(gate_.is_free() || gate_.is_closed());
+  WEFT_ASSERT(gate_.is_free());
 }
 
 void device_state::defer(operation_state& operation) noexcept {
@@ -77,7 +77,8 @@ unsigned device_state::end_backlog() noexcept {
     }
     operation = behind;
   }
-  if (!gate_.try_enter()) return 0;  // a child of fork(): they are its parent's
+  [[maybe_unused]] const bool is_inside = gate_.try_enter();
+  WEFT_ASSERT(is_inside);  // no other thread uses the device any more
   const base::clock::time_point until = base::clock::now() + patience;
   for (base::backoff waiting; answers != nullptr && base::clock::now() < until; waiting.pause()) {
     operation_state* unsent = nullptr;

@@ -9,7 +9,7 @@ namespace weft::core {
 
 hook_list::~hook_list() {
   clear();
-  WEFT_ASSERT(is_empty() || gate_->is_closed());  // fork() may have interrupted `add` in another thread
+  WEFT_ASSERT(is_empty());
 }
 
 void hook_list::clear() noexcept {
@@ -88,7 +88,9 @@ bool end_of_hook::go_on() noexcept {
 namespace weft {
 
 void hook::remove() noexcept {
-  if (core::hook_list* const list = this->list(); list != nullptr) core::end_of_hook{control_, *list}.wait();
+  // A closed gate is that of a device whose copy a child of fork() has.
+  if (core::hook_list* const list = this->list(); list != nullptr && !list->gate().is_closed())
+    core::end_of_hook{control_, *list}.wait();
   control_.reset();
 }
 

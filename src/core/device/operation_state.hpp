@@ -231,6 +231,8 @@ class operation_pool {
   }
 
   void put(operation_state& done) noexcept { free_.push(unname(done)); }
+  /// No operation is free any more. In a child of fork().
+  void use_up() noexcept { free_.clear(); }
 
   /// The operation that `peer` names by `ticket`, if it is under way with that peer and at step `expected`.
   [[nodiscard]] operation_state* find(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {

@@ -27,6 +27,8 @@ class own_receives {
   own_receives& operator=(const own_receives&) = delete;
 
   [[nodiscard]] bool has_some() const noexcept { return count_ != 0; }
+  /// From now on it has none. In a child of fork().
+  void close_for_ever() noexcept { count_ = room_ = 0; }
   /// Requires `has_some()`.
   [[nodiscard]] [[gnu::always_inline]] operation_state& take() noexcept { return pool_->name(indices_[--count_]); }
   /// Null if the pool has none either.

@@ -76,6 +76,14 @@ class basic_index_stack {
     }
   }
 
+  /// Forgets all indices. **Threads**: the only one of the process.
+  void clear() noexcept {
+    // [stack.clear] relaxed: the process has one thread.
+    const std::uint64_t seen = head_.load(std::memory_order_relaxed);
+    // [stack.clear] relaxed: the process has one thread.
+    head_.store(next_head(seen, none), std::memory_order_relaxed);
+  }
+
   /// Puts `count` indices back by one exchange, the first of them on top.
   void push_many(const std::uint32_t* indices, std::uint32_t count) noexcept {
     if (count == 0) return;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/fast_paths.hpp"
+#include "base/misuse.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/advance.hpp"
 #include "core/protocol/receive.hpp"
-#include "core/runtime/child_of_fork.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -37,7 +37,7 @@ bool device_state::progress() noexcept {
 
 // Another thread is inside the gate, or, in a child of fork(), the parent has the device.
 [[gnu::cold, gnu::noinline]] bool device_state::found_busy() noexcept {
-  if (gate_.is_closed()) refuse_to_child();
+  if (gate_.is_closed()) base::refuse_to_child("a device");
   counts_.found_busy();
   return false;
 }

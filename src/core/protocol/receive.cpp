@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "base/misuse.hpp"
 #include "core/message/message_body.hpp"
 #include "core/protocol/arrive_send.hpp"
 #include "core/protocol/complete.hpp"
@@ -104,6 +105,7 @@ status post_receive(device_state& dev, const receive_request& request) {
 
 // No operation is free for a receive that waits. If its message has arrived, the receive gets one of the late receives.
 status receive_late(device_state& dev, const receive_request& request) noexcept {
+  if (dev.runtime().is_copy()) base::refuse_to_child("a device");
   operation_state* const receive = dev.runtime().operations().late_receives().try_get();
   if (receive == nullptr) return status::retry(shortage::receives);
   unexpected_message* const found = request.engine->receiver_first ? nullptr : probe(dev, request);
@@ -142,6 +144,8 @@ void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_
 }
 
 cancel_answer cancel(device_state& dev, std::uint64_t ticket) noexcept {
+  if (dev.runtime().is_copy())
+    base::refuse_to_child("a device");  // the lock of an engine may have been held at the fork
   operation_state* receive = nullptr;
   cancel_answer asked = cancel_answer::too_late;
   const match_result result = dev.runtime().engines().readers().read([&] {
@@ -160,6 +164,7 @@ cancel_answer cancel(device_state& dev, std::uint64_t ticket) noexcept {
 }
 
 unexpected_message* probe(device_state& dev, const receive_request& request) noexcept {
+  if (dev.runtime().is_copy()) base::refuse_to_child("a device");
   const match_key key = key_of(request);
   if (request.engine->is_ordered()) {
     ordered_message* found = nullptr;
@@ -172,6 +177,7 @@ unexpected_message* probe(device_state& dev, const receive_request& request) noe
 }
 
 status receive_message(device_state& dev, unexpected_message& probed, const receive_request& request) noexcept {
+  if (dev.runtime().is_copy()) base::refuse_to_child("a device");
   operation_state* receive = dev.runtime().operations().receives().try_get();
   if (receive == nullptr) receive = dev.runtime().operations().late_receives().try_get();
   if (receive == nullptr) return dev.counts().retried(status::retry(shortage::receives));

@@ -8,19 +8,23 @@
 #include <cstdint>
 
 #include "base/backoff.hpp"
+#include "base/misuse.hpp"
+#include "base/not_inherited.hpp"
 #include "core/device/poll_gate.hpp"
 #include "weft/detail/thread_slot.hpp"
 
 namespace weft::core {
 
-class brief_readers {
+class brief_readers final : private base::not_inherited {
  public:
   /// Calls `look`, which must not call a function of the user's, nor wait.
   template <class Look>
   auto read(const Look& look) noexcept {
     const std::uint32_t slot = detail::this_thread_slot();
     poll_gate& gate = slot < own_gates ? gates_[slot].gate : shared_;
-    for (base::backoff waiting; !gate.try_enter();) waiting.pause();
+    for (base::backoff waiting; !gate.try_enter(); waiting.pause()) {
+      if (gate.is_closed()) base::refuse_to_child("a matching engine");
+    }
     const auto out = look();
     gate.leave();
     return out;
@@ -33,6 +37,12 @@ class brief_readers {
   }
 
  private:
+  // A thread of the parent may have been reading at the fork, or changing what is read.
+  void become_copy() noexcept override {
+    for (own& each : gates_) each.gate.close_for_ever();
+    shared_.close_for_ever();
+  }
+
   static constexpr std::uint32_t own_gates = 64;
   struct own {
     poll_gate gate{false};

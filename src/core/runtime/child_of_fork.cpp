@@ -1,17 +1,9 @@
 // A device in a child of fork() does nothing any more. Its rings, connections and messages belong to the parent.
-#include "core/runtime/child_of_fork.hpp"
-
 #include "base/misuse.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
-
-void refuse_to_child() noexcept {
-  base::misuse(
-      "a child of fork() uses a device of its parent, which has it still: make what communicates after fork(), or let "
-      "the child call exec");
-}
 
 namespace {
 
@@ -19,20 +11,20 @@ namespace {
 class parents_endpoint final : public device_state::endpoint {
   net::post_result try_send_inline(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*header*/,
                                    const void* /*payload*/, std::uint32_t /*bytes*/) noexcept override {
-    refuse_to_child();
+    base::refuse_to_child("a device");
   }
   net::post_result try_send(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*header*/,
                             std::uint32_t /*packet*/, std::uint32_t /*bytes*/) noexcept override {
-    refuse_to_child();
+    base::refuse_to_child("a device");
   }
-  unsigned poll(device_state& /*sink*/, unsigned /*budget*/) noexcept override { refuse_to_child(); }
+  unsigned poll(device_state& /*sink*/, unsigned /*budget*/) noexcept override { base::refuse_to_child("a device"); }
   net::copy_result read_remote(std::uint32_t /*peer*/, void* /*target*/, std::uint64_t /*remote*/,
                                std::size_t /*bytes*/) noexcept override {
-    refuse_to_child();
+    base::refuse_to_child("a device");
   }
   net::copy_result write_remote(std::uint32_t /*peer*/, const void* /*source*/, std::uint64_t /*remote*/,
                                 std::size_t /*bytes*/) noexcept override {
-    refuse_to_child();
+    base::refuse_to_child("a device");
   }
   [[nodiscard]] const net::route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }
   void adopt(std::uint32_t /*slot*/) noexcept override {}
@@ -45,6 +37,8 @@ parents_endpoint of_the_parent;
 
 void device_state::inheritance::become_copy() noexcept {
   of_->gate_.close_for_ever();
+  of_->own_receives_.close_for_ever();
+  of_->runtime_->operations().receives().use_up();  // so that the path of common receives needs no check
   for (endpoint*& each : of_->endpoint_of_) each = &of_the_parent;
   for (const net::route*& each : of_->routes_) each = nullptr;
 }

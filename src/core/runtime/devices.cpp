@@ -34,6 +34,7 @@ bool devices::is_empty() const noexcept {
 
 // While a handler of device 0 runs, a poll iterates over the rings of device 0, so their list must not change.
 device_state& devices::open(runtime_state& owner, const device_options& options) {
+  owner.refuse_copies();
   if (is_inside_standard()) {
     throw error{errc::invalid_state,
                 "a device is made inside a handler or hook of the default device: make it outside"};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/assertion.hpp"
+#include "base/leave_to_parent.hpp"
 #include "base/misuse.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -42,6 +43,10 @@ end_of_name::end_of_name(runtime_state& of, base::id_table<>::outdated old_names
 
 end_of_name::~end_of_name() {
   if (old_names_ == nullptr) return;  // mostly
+  if (of_->is_copy()) {
+    base::leave_to_parent(old_names_);
+    return;
+  }
   for (base::backoff waiting; !polls_.have_ended();) base::yield_or_pause(waiting);
   of_->engines().readers().wait();
 }

@@ -111,7 +111,6 @@ void region_table::close(std::uint64_t name) noexcept {
   auto* const memory = reinterpret_cast<std::byte*>(closed.address.load(std::memory_order_relaxed));  // [locked]
   // [region.close] release -> [region.find], [region.find_mapped]: what this rank did with the region before.
   closed.name.store(0, std::memory_order_release);
-  if (copy_.is_copy()) return;  // the parent still has the region, and peers use it
   // [region.close] release -> [region.find], [region.find_mapped]: the same for peers.
   if (published_ != nullptr) published_[index].name.store(0, std::memory_order_release);
   const auto found = allocated_.find(memory);

@@ -14,7 +14,6 @@
 #include <span>
 #include <vector>
 
-#include "base/not_inherited.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "net/transport.hpp"
 #include "weft/region.hpp"
@@ -137,7 +136,6 @@ class region_table {
   std::uint64_t generation_ = 0;
   std::map<std::byte*, std::size_t> free_;       // of the shared memory
   std::map<std::byte*, std::size_t> allocated_;  // by `open_new`
-  base::copy_mark copy_;
 };
 
 }  // namespace weft::core

@@ -99,11 +99,10 @@ runtime_state::~runtime_state() {
   }
   if (regions_ && !regions_->is_empty())
     base::misuse("a runtime is destroyed before a memory region that was made from it");
-  if (!copy_.is_copy()) assert_consistent();
+  assert_consistent();
 }
 
-// Conditions that hold at the end, whatever the user and the peers have done. Not in a child of fork(), which may have
-// data that its parent's threads were changing.
+// Conditions that hold at the end, whatever the user and the peers have done.
 void runtime_state::assert_consistent() noexcept {
   WEFT_ASSERT(parking_.is_empty());
   WEFT_ASSERT(kept_.is_consistent());
@@ -145,6 +144,7 @@ void runtime_state::learn_job() {
 }
 
 engine_state& runtime_state::make_engine(const matching_engine_options& options) {
+  refuse_copies();
   engine_state& made = engines_.make(options, rank_, size_);
   kept_.registered(made.id, true);
   parking_.wake_everybody();  // to deliver messages that have come for it already
@@ -152,6 +152,7 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
 }
 
 void runtime_state::register_completion(completion& target, std::uint32_t id, buffer_allocator* allocator) {
+  refuse_copies();
   registrations_.add(target, id, allocator, rank_);
   kept_.registered(id);
   parking_.wake_everybody();
@@ -234,6 +235,7 @@ void runtime_state::refuse_object(const char* call) {
 }
 
 void runtime_state::object_gone(const completion& object) noexcept {
+  if (is_copy()) return;  // its signals are its parent's
   if (operation_state::signals_to_come(object) != 0) {
     base::misuse("a completion object is destroyed while operations that will signal it are under way");
   }
@@ -247,6 +249,7 @@ void runtime_state::object_gone(const completion& object) noexcept {
 }
 
 descriptor_state& runtime_state::descriptor() {
+  refuse_copies();
   const std::scoped_lock lock{descriptor_mutex_};
   if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(*this, default_state());
   return *descriptor_;

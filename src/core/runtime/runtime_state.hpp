@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/config.hpp"
-#include "base/not_inherited.hpp"
+#include "base/misuse.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/device/device_state.hpp"
 #include "core/device/operation_state.hpp"
@@ -31,6 +31,7 @@
 #include "core/wait/parking.hpp"
 #include "net/transport.hpp"
 #include "weft/completion.hpp"
+#include "weft/detail/copy_mark.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::core {
@@ -43,6 +44,14 @@ class runtime_state {
   /// Makes the members that need the interface: the default device and the barrier. Collective; called once.
   void start();
 
+  /// Whether this is the copy in a child of fork(), whose parent has the runtime still. Destructors of what was made
+  /// from it do nothing in the child (docs/decisions/forks.md).
+  [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
+  /// Called first by functions that take a lock, which a thread of the parent may have held at the fork.
+  void refuse_copies() const noexcept {
+    if (is_copy()) [[unlikely]]
+      base::refuse_to_child("a runtime");
+  }
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] const runtime_attributes& attributes() const noexcept { return attributes_; }
@@ -158,7 +167,7 @@ class runtime_state {
   std::mutex descriptor_mutex_;
   std::unique_ptr<descriptor_state> descriptor_;  // made when it is first asked for
   std::unique_ptr<core::barrier> barrier_;
-  base::copy_mark copy_;
+  detail::copy_mark copy_;
 };
 
 }  // namespace weft::core

@@ -9,6 +9,7 @@
 
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
+#include "base/leave_to_parent.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/runtime.hpp"
 #include "weft/wait_descriptor.hpp"
@@ -39,8 +40,11 @@ descriptor_state::~descriptor_state() {
   thread_.join();
 }
 
+bool descriptor_state::is_copy() const noexcept { return owner_.is_copy(); }
+
 bool descriptor_state::arm() {
   base::refuse_in_callback("arm");
+  owner_.refuse_copies();
   {
     const std::scoped_lock lock{mutex_};
     if (armed_) return true;  // a message that has come since makes the descriptor readable
@@ -107,7 +111,7 @@ wait_descriptor::wait_descriptor(device& through)
     : state_{std::make_unique<core::descriptor_state>(*through.runtime().state_, *through.state_)} {}
 
 wait_descriptor::~wait_descriptor() {
-  if (state_->is_copy()) static_cast<void>(state_.release());
+  if (state_->is_copy()) base::leave_to_parent(state_);
 }
 
 int wait_descriptor::fd() const noexcept { return state_->fd(); }

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "base/descriptor.hpp"
-#include "base/not_inherited.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/parking.hpp"
 
@@ -30,7 +29,7 @@ class descriptor_state {
   [[nodiscard]] int fd() const noexcept { return event_.get(); }
   /// Whether this is the copy in a child of fork(), which has no such thread; the condition variable can't be
   /// destroyed.
-  [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
+  [[nodiscard]] bool is_copy() const noexcept;
   /// Implements `wait_descriptor::arm`.
   [[nodiscard]] bool arm();
 
@@ -52,7 +51,6 @@ class descriptor_state {
   std::optional<parking::sleep_scope> sleep_scope_;  // while armed
 
   std::thread thread_;
-  base::copy_mark copy_;
 };
 
 }  // namespace weft::core

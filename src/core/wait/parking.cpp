@@ -100,7 +100,7 @@ parking::sleep_scope::~sleep_scope() { lot_.leave(me_); }
 
 void parking::wake_device(std::uint32_t device) noexcept {
   net::sleep_word& word = (*words_)[device];
-  if (word.is_left_asleep()) [[unlikely]]
+  if (word.is_left_asleep() && !copy_.is_copy()) [[unlikely]]
     net::wake_sleepers(word);
 }
 
@@ -120,6 +120,7 @@ void parking::enter(sleeper& me) noexcept {
 }
 
 void parking::leave(sleeper& me) noexcept {
+  if (copy_.is_copy()) return;
   {
     const std::scoped_lock lock{mutex_};
     (me.previous != nullptr ? me.previous->next : first_) = me.next;
@@ -136,6 +137,7 @@ void parking::leave(sleeper& me) noexcept {
 
 // All threads that sleep at one device's word wake up together.
 [[gnu::cold]] void parking::wake(const completion* object) noexcept {
+  if (copy_.is_copy()) return;
   const std::scoped_lock lock{mutex_};
   for (const sleeper* each = first_; each != nullptr; each = each->next) {
     if (object == nullptr || each->on_all || std::ranges::find(each->on, object) != each->on.end())

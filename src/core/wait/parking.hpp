@@ -20,6 +20,7 @@
 #include "core/wait/yield_policy.hpp"
 #include "net/ring/sleep_word.hpp"
 #include "weft/completion.hpp"
+#include "weft/detail/copy_mark.hpp"
 #include "weft/wait.hpp"
 
 namespace weft::core {
@@ -115,6 +116,7 @@ class parking {
   std::array<std::atomic<std::uint32_t>, buckets> awaited_{};  // sleepers, by the object's address
   std::mutex mutex_;
   sleeper* first_ = nullptr;
+  detail::copy_mark copy_;  // in a child of fork(): the sleepers are threads of the parent
 };
 
 /// While a thread has one, it is woken when one of `on` is signalled, or any object if `on_all`.

@@ -65,12 +65,6 @@ ofi_transport::ofi_transport(const transport_context& context)
 
 // Peers that go on may still need messages that are being sent: they get some time to be sent.
 ofi_transport::~ofi_transport() {
-  if (copy_.is_copy()) {
-    // Closing would end connections that belong to the parent.
-    for (device_slot& each : slots_) static_cast<void>(each.sender.release());
-    static_cast<void>(fabric_.release());
-    return;
-  }
   const auto until = base::clock::now() + drain_time;
   const auto is_sending = [](const device_slot& each) { return each.sender && each.sender->is_sending(); };
   while (std::any_of(slots_.begin(), slots_.end(), is_sending) && base::clock::now() < until) {

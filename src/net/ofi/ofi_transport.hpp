@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/not_inherited.hpp"
 #include "base/this_machine.hpp"
 #include "net/ofi/fabric_endpoint.hpp"
 #include "net/ofi/wire.hpp"
@@ -109,7 +108,6 @@ class ofi_transport final : public transport {
   std::vector<std::string> addresses_;      // by rank: of fabric endpoint 0
   packet_store* packets_ = nullptr;
   std::vector<device_slot> slots_;
-  base::copy_mark copy_;
   std::atomic<std::uint32_t> live_count_{0};
   std::atomic<std::uint32_t> posters_{0};  // live devices but device 0 that have posted
   std::atomic<std::uint64_t> refused_{0};

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/not_inherited.hpp"
 #include "base/random.hpp"
 #include "net/shm/invitation.hpp"
 #include "net/shm/rendezvous_socket.hpp"
@@ -30,7 +31,7 @@ secret random_secret() {
 
 // Segments of this process, for ranks that are its threads.
 struct local_segments {
-  std::mutex mutex;
+  base::process_lock mutex;
   std::map<secret, std::byte*> by_name;
 };
 

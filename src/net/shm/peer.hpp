@@ -66,7 +66,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
     return taken_.load(std::memory_order_relaxed) - returned_.load(std::memory_order_relaxed);
   }
   /// How many packets this process has to give back.
-  [[nodiscard]] std::uint32_t owed() const noexcept { return is_copy_ ? 0 : held(); }
+  [[nodiscard]] std::uint32_t owed() const noexcept { return held(); }
   // [shm.take] relaxed: the packet itself comes by the ring; `held` says who reads this.
   void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }
   void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }

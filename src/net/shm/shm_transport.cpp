@@ -66,7 +66,6 @@ slot& shm_transport::begin(std::uint32_t index) {
 }
 
 void shm_transport::close(std::uint32_t index) noexcept {
-  if (copy_.is_copy()) return;
   // [device.close] relaxed: messages that still come are taken by the device that adopts the slot.
   header().live.fetch_and(~(std::uint64_t{1} << index), std::memory_order_relaxed);
 }

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/not_inherited.hpp"
 #include "base/try_lock.hpp"
 #include "net/shm/layout.hpp"
 #include "net/shm/peer.hpp"
@@ -95,7 +94,6 @@ class shm_transport final : public transport, public memory_sharing {
   base::try_lock reclaiming_;
   std::vector<std::uint32_t> reclaimed_;  // for each rank: position of its next return
   std::atomic<std::uint64_t> refused_{0};
-  base::copy_mark copy_;
 };
 
 }  // namespace weft::net::shm
