@@ -17,10 +17,10 @@
 namespace weft {
 namespace {
 
-constexpr int rounds = test::under_sanitizer ? 100 : 1000;
+constexpr int end_rounds = test::under_sanitizer ? 100 : 1000;
 
 TEST(fiber_end, a_scheduler_may_be_destroyed_while_the_thread_that_has_woken_its_last_fiber_is_still_inside) {
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < end_rounds; ++round) {
     fiber_event event;
     auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.fibers_per_worker = 64});
     fiber waits = fibers->spawn([&] { event.wait(); });
@@ -33,7 +33,7 @@ TEST(fiber_end, a_scheduler_may_be_destroyed_while_the_thread_that_has_woken_its
 
 TEST(fiber_end, a_scheduler_may_be_destroyed_while_a_fiber_of_another_one_ends_that_its_last_fiber_joined) {
   fiber_scheduler others;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < end_rounds; ++round) {
     auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.fibers_per_worker = 64});
     fibers->spawn([&] { others.spawn([] { this_fiber::yield(); }).join(); }).join();
     fibers.reset();
@@ -76,7 +76,7 @@ void go_on(fiber_scheduler& fibers, bool to_last, const test::flag& over) {
 void look_at(const fiber_scheduler& fibers) {
   std::uint64_t least = ~std::uint64_t{0};
   std::uint64_t most = 0;
-  for (int look = 0; look < 200 * rounds && least != 0; ++look) {
+  for (int look = 0; look < 200 * end_rounds && least != 0; ++look) {
     least = std::min(least, fibers.alive());
     most = std::max(most, fibers.alive());
     if (look % 64 == 0) std::this_thread::yield();
@@ -112,7 +112,7 @@ TEST(fiber_end, alive_is_zero_only_where_no_fiber_was_left_also_when_fibers_move
 // A thread sets what a fiber waits for, and then signals. The fiber may have seen it, and everything may be gone,
 // before the signal begins, and before it ends.
 TEST(fiber_end, a_thread_may_signal_while_fiber_and_scheduler_end) {
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < end_rounds; ++round) {
     test::flag is_set;
     auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.workers = 2, .fibers_per_worker = 64});
     fiber waits = fibers->spawn([&] {
@@ -135,7 +135,7 @@ TEST(fiber_end, a_thread_may_signal_while_fiber_and_scheduler_end) {
 // The same by fibers of another scheduler.
 TEST(fiber_end, fibers_may_signal_one_of_another_scheduler_while_that_ends) {
   fiber_scheduler others{{.workers = 2}};
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < end_rounds; ++round) {
     test::flag is_set;
     auto fibers = std::make_unique<fiber_scheduler>(fiber_scheduler_options{.fibers_per_worker = 64});
     fiber waits = fibers->spawn([&] {

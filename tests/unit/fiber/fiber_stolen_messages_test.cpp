@@ -15,11 +15,11 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t rounds = test::under_sanitizer ? 5 : 50;
+constexpr std::uint64_t message_rounds = test::under_sanitizer ? 5 : 50;
 
 // One round trip after the other with the fiber of the other rank that has the same tag.
 void talk(blocking_device& through, std::uint32_t rank, std::uint64_t tag) {
-  for (std::uint64_t round = 0; round < rounds; ++round) {
+  for (std::uint64_t round = 0; round < message_rounds; ++round) {
     std::uint64_t word = tag << 32 | round;
     std::uint64_t heard = 0;
     if (rank == 0) through.send(1, {&word, sizeof word}, {.tag = tag});
