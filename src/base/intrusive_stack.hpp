@@ -20,13 +20,22 @@ class intrusive_stack {
     Node* top = top_.load(std::memory_order_relaxed);
     do {
       Atomics::write_nonatomic(&node.behind, &top, sizeof top);
-      // [intrusive_stack.add] release -> [intrusive_stack.take]: the node and its link.
+      // [intrusive_stack.add] release -> [intrusive_stack.take], [intrusive_stack.is_just]: the node and its link.
     } while (!top_.compare_exchange_weak(top, &node, std::memory_order_release, std::memory_order_relaxed));
   }
 
   [[nodiscard]] bool is_empty() const noexcept {
     // [intrusive_stack.empty] relaxed: what is missed now is found by the next poll.
     return top_.load(std::memory_order_relaxed) == nullptr;
+  }
+
+  /// Whether `node` is there and no other one. **Threads**: the one that takes.
+  [[nodiscard]] bool is_just(const Node& node) const noexcept {
+    // [intrusive_stack.is_just] acquire <- [intrusive_stack.add]: the link.
+    if (top_.load(std::memory_order_acquire) != &node) return false;
+    Node* below = nullptr;
+    Atomics::read_nonatomic(&below, &node.behind, sizeof below);
+    return below == nullptr;
   }
 
   /// All nodes, the longest waiting first; the stack is empty then.

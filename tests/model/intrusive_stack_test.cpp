@@ -99,11 +99,26 @@ void taken_and_added_again() {
   check(taken == 2, "an operation is lost");
 }
 
+// The taker asks whether one node is alone before it takes: then no other one was there before.
+void asked_whether_it_is_alone() {
+  stack waiting;
+  operation operations[2];
+  threads([&] { add(waiting, operations[0], 1, 1); }, [&] { add(waiting, operations[1], 1, 1); },
+          [&] {
+            const bool is_alone = waiting.is_just(operations[1]);
+            operation* const first = waiting.take_all();
+            check(!is_alone || first == &operations[1], "a node was called alone that was not");
+            while (waiting.take_all() != nullptr) {
+            }
+          });
+}
+
 const search brief{.executions_max = 20000, .random_executions_max = 10000, .deviations_max = 4};
 
 TEST_F(model_intrusive_stack, holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"adders and a taker", adders_and_a_taker, brief},
-                                      {"taken and added again", taken_and_added_again, brief}};
+                                      {"taken and added again", taken_and_added_again, brief},
+                                      {"asked whether it is alone", asked_whether_it_is_alone, brief}};
   const planting_report report = plant_bugs(programs, {"/intrusive_stack.hpp"});
   std::cout << report;
   EXPECT_TRUE(report.right) << report;

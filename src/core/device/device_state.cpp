@@ -46,6 +46,7 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
 device_state::~device_state() {
   WEFT_ASSERT(backlog_.is_empty());  // handed over, or dropped
   WEFT_ASSERT(gate_.is_free());
+  for (retry_entry* entry = retries_.take_all(); entry != nullptr;) std::exchange(entry, entry->behind)->drop();
 }
 
 void device_state::defer(operation_state& operation) noexcept {
@@ -54,15 +55,29 @@ void device_state::defer(operation_state& operation) noexcept {
   runtime_->parking().wake_device(index_);  // a thread that sleeps at this device has to continue it
 }
 
+// The operation that stands for the entries is in one backlog at a time.
+void device_state::defer(retry_entry& entry) noexcept {
+  runtime_state& runtime = *runtime_;
+  const std::uint32_t index = index_;
+  if (!retries_.add(entry)) return;
+  counts_.put_off();
+  backlog_.add(retries_.in_backlog());
+  runtime.parking().wake_device(index);
+}
+
 void device_state::adopt(device_state& gone) noexcept {
   for (const auto& each : endpoints_) each->adopt(gone.index_);
   operation_state* operation = gone.backlog_.take_all();
   while (operation != nullptr) {
     operation_state* const behind = operation->behind;
-    backlog_.add(*operation);
-    counts_.put_off();
+    if (operation != &gone.retries_.in_backlog()) {
+      backlog_.add(*operation);
+      counts_.put_off();
+    }
     operation = behind;
   }
+  if (gate_.is_closed()) return;
+  for (retry_entry* entry = gone.retries_.take_all(); entry != nullptr;) defer(*std::exchange(entry, entry->behind));
 }
 
 // The rings of a peer that does not read them may stay full, so this tries for a second at most.

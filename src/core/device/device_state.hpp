@@ -14,6 +14,7 @@
 #include "core/device/hook_list.hpp"
 #include "core/device/own_receives.hpp"
 #include "core/device/poll_gate.hpp"
+#include "core/device/retry_list.hpp"
 #include "core/matching/engine_state.hpp"
 #include "core/matching/matching_table.hpp"
 #include "core/message/peer_bounds.hpp"
@@ -32,7 +33,7 @@ struct unexpected_message;
 /// Whether a thread may sleep at a device, from no to yes.
 enum class stillness : std::uint8_t {
   busy,     ///< something has moved or is left to do, or another thread polls: don't sleep
-  waiting,  ///< a message has no room yet, and no signal comes when there is room: sleep shortly
+  waiting,  ///< a message or a graph's post has no room yet, and no signal comes when there is room: sleep shortly
   quiet,    ///< everything that comes wakes the sleeper
 };
 
@@ -90,6 +91,10 @@ class device_state final {
     operation.reach(next);
     defer(operation);
   }
+
+  /// The next calls of progress try `entry` again. It may be destroyed before this returns. **Threads**: any.
+  void defer(retry_entry& entry) noexcept;
+  [[nodiscard]] retry_list& retries() noexcept { return retries_; }
 
   // Other devices (look_elsewhere.cpp).
   /// Whether there are other devices that its quiet calls visit.
@@ -215,6 +220,7 @@ class device_state final {
   backlog backlog_;
   hook_list hooks_{gate_};
   core::own_receives own_receives_;
+  retry_list retries_;
 
   class inheritance final : private base::not_inherited {
    public:

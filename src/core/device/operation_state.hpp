@@ -44,6 +44,7 @@ enum class step : std::uint8_t {
   send_written,     // sender, receiver-first: tell the receiver whether its buffer was written
   answer_atomic,    // target: send the old word
   signal,           // either: signal the completion object
+  try_entries,      // no operation: all that a device tries again without one (retry_list)
 };
 
 /// Whether all that is left to do is to send the message that completes the operation at the peer.

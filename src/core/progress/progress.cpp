@@ -111,8 +111,10 @@ stillness device_state::look_before_sleep() noexcept {
   was_full_ = false;
   const unsigned moved = poll_all();
   if (moved != 0) counts_.moved(moved);
-  const bool is_busy = moved != 0 || !backlog_.is_empty() || runtime_->kept().has_ready() || !hooks_.is_empty();
-  const bool has_refused = was_full_;
+  const bool has_retries = backlog_.is_just(retries_.in_backlog());
+  const bool has_steps = !has_retries && !backlog_.is_empty();
+  const bool is_busy = moved != 0 || has_steps || runtime_->kept().has_ready() || !hooks_.is_empty();
+  const bool has_refused = was_full_ || has_retries;
   gate_.leave();
   if (is_busy) return stillness::busy;
   return has_refused ? stillness::waiting : stillness::quiet;
