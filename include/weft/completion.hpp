@@ -196,11 +196,14 @@ class completion {
   }
   // For a thread whose slot is not known yet, or that is not among the first.
   static void count_first(signal_count& which) noexcept;
+  // Takes back what the calling thread has counted.
+  static void count_back(signal_count& which) noexcept;
 
   [[nodiscard]] static std::uint32_t sum(const signal_count& which) noexcept {
-    // [completion.sum] acquire <- [completion.count_first]: an end is counted after its promise was.
+    // [completion.sum] acquire <- [completion.count_first], [completion.count_back]: an end is counted after its
+    // promise was.
     std::uint32_t out = which.by_others.load(std::memory_order_acquire);
-    // [completion.sum] acquire <- [completion.count]: an end is counted after its promise was.
+    // [completion.sum] acquire <- [completion.count], [completion.count_back]: an end is counted after its promise was.
     for (const auto& each : which.by) out += each.load(std::memory_order_acquire);
     return out;
   }

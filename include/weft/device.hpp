@@ -33,6 +33,7 @@ class synchronizer;
 class wait_descriptor;
 namespace core {
 class device_state;
+class graph_state;
 class run_loop_state;
 }  // namespace core
 
@@ -346,6 +347,7 @@ class device {
  private:
   friend class blocking_device;
   friend class wait_descriptor;
+  friend class core::graph_state;
   friend class core::run_loop_state;
   friend class run_loop;
 

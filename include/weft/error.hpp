@@ -23,6 +23,7 @@ enum class errc : std::uint8_t {
   truncated,           ///< the message was longer than the receive buffer, which was not written
   cancelled,           ///< the operation was cancelled before anything matched it
   region_refused,      ///< the target has withdrawn the region, or the range reaches beyond it
+  user_exception,      ///< a function of the user's threw an exception that is no `error`, in a node of a graph
 };
 
 /// The name of a code, as in `invalid_argument`. **Blocking**: never. **Threads**: any. **Errors**: none.

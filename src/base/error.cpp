@@ -37,6 +37,7 @@ const char* name_of(errc code) noexcept {
     case errc::truncated: return "truncated";
     case errc::cancelled: return "cancelled";
     case errc::region_refused: return "region_refused";
+    case errc::user_exception: return "user_exception";
   }
   return "unknown";
 }

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <new>
 #include <unordered_set>
 #include <utility>
 
 #include "base/callback_scope.hpp"
 #include "base/leave_to_parent.hpp"
+#include "base/log.hpp"
 #include "base/misuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "graph/graph_state.hpp"
@@ -24,32 +27,35 @@ constexpr const char* one_post_only =
 class ready_parts {
  public:
   /// Runs the parts that `fill(list)` adds, and what becomes ready by them, or leaves them to the caller further up
-  /// that is running parts. None runs before `fill` has returned.
+  /// that is running parts. None runs before `fill` has returned. **Returns** whether a part has run that has not to be
+  /// tried again.
   template <class Fill>
-  static void run(Fill fill) noexcept {
+  static bool run(Fill fill) noexcept {
     if (current != nullptr) {
       fill(*current);
-      return;
+      return false;
     }
     ready_parts mine;
     fill(mine);
     current = &mine;
     const base::callback_scope nodes_run;
+    bool has_moved = false;
     while (graph_part* const next = mine.first_) {
-      mine.first_ = next->behind;
+      mine.first_ = next->next_ready_;
       if (mine.first_ == nullptr) mine.end_ = &mine.first_;
-      next->whole_->fire(*next);
+      has_moved |= next->whole_->fire(*next);
     }
     current = nullptr;
+    return has_moved;
   }
-  static void run(graph_part& part) noexcept {
-    run([&](ready_parts& list) { list.add(part); });
+  static bool run(graph_part& part) noexcept {
+    return run([&](ready_parts& list) { list.add(part); });
   }
 
   void add(graph_part& part) noexcept {
-    part.behind = nullptr;
+    part.next_ready_ = nullptr;
     *end_ = &part;
-    end_ = &part.behind;
+    end_ = &part.next_ready_;
   }
 
  private:
@@ -61,11 +67,7 @@ class ready_parts {
 thread_local constinit ready_parts* ready_parts::current = nullptr;
 
 completion::answer graph_part::signal(completion_record&& record) noexcept {
-  if (record.error() != errc::none) {
-    errc first = errc::none;
-    // [graph.error] relaxed: [graph.half] and [graph.left] hand it on to the graph's end.
-    whole_->error_.compare_exchange_strong(first, record.error(), std::memory_order_relaxed);
-  }
+  if (record.error() != errc::none) whole_->fail(*this, record.error());
   if (record_) base::misuse(one_post_only);
   record_.emplace(std::move(record));
   // [graph.half] acq_rel -> [graph.half]: the record, and the post's return; the later one goes on.
@@ -75,7 +77,14 @@ completion::answer graph_part::signal(completion_record&& record) noexcept {
   return answer::taken;
 }
 
-graph_state::graph_state(device& through) : through_{&through}, end_{through.runtime(), *this, graph_part::kind::end} {}
+bool graph_part::try_again() noexcept { return ready_parts::run(*this); }
+
+graph_state::graph_state(device& through, const graph_options& options)
+    : through_{&through},
+      skips_{options.after_failure == after_failure::skip},
+      end_{through.runtime(), *this, graph_part::kind::end} {}
+
+device_state& graph_state::state_of_device() const noexcept { return *through_->state_; }
 
 void graph_state::check_idle(const char* call) const {
   if (!is_running()) return;
@@ -176,6 +185,7 @@ bool graph_state::try_start(completion& done, void* context) {
   if (running_.exchange(true, std::memory_order_acquire)) return false;
   try {
     order();
+    ends_.prepare();
   } catch (...) {
     // [graph.end] release -> [graph.idle], [graph.start]
     running_.store(false, std::memory_order_release);
@@ -184,12 +194,9 @@ bool graph_state::try_start(completion& done, void* context) {
   done_ = &done;
   context_ = context;
   operation_state::promise_signal(done);
-  error_.store(errc::none, std::memory_order_relaxed);  // [own] as below
-  left_.store(size(), std::memory_order_relaxed);       // [own] handed on with the first node
-  for (graph_part& part : parts_) {
-    part.record_.reset();
-    part.awaited_.store(part.predecessors_, std::memory_order_relaxed);  // [own]
-  }
+  reset();
+  // [graph.begin] release -> [graph.hold]: the run, for a thread that abandons it.
+  left_.store(size(), std::memory_order_release);
   if (parts_.empty()) {
     ready_parts::run(end_);
     return true;
@@ -203,106 +210,235 @@ bool graph_state::try_start(completion& done, void* context) {
   return true;
 }
 
-void graph_state::fire(graph_part& part) noexcept {
-  switch (part.kind_) {
-    case graph_part::kind::function: try { part.function_();
-      } catch (...) {
-        base::misuse("a function of a graph threw an exception, which nobody is there to catch: it must not throw");
-      }
-      complete(part);
-      return;
-    case graph_part::kind::post: fire_post(part); return;
-    case graph_part::kind::graph: fire_graph(part); return;
-    case graph_part::kind::end: fire_end(part); return;
+void graph_state::reset() noexcept {
+  error_.store(errc::none, std::memory_order_relaxed);    // [own] as below
+  has_thrown_.store(false, std::memory_order_relaxed);    // [own]
+  is_abandoned_.store(false, std::memory_order_relaxed);  // [own]
+  exception_ = nullptr;
+  for (graph_part& part : parts_) {
+    part.record_.reset();
+    part.has_failed_.store(false, std::memory_order_relaxed);            // [own]
+    part.is_skipped_.store(false, std::memory_order_relaxed);            // [own]
+    part.ticket_.store(0, std::memory_order_relaxed);                    // [own]
+    part.awaited_.store(part.predecessors_, std::memory_order_relaxed);  // [own]
   }
 }
 
-void graph_state::fire_post(graph_part& part) noexcept {
+bool graph_state::fire(graph_part& part) noexcept {
+  if (part.kind_ == graph_part::kind::end) {
+    fire_end();
+    return true;
+  }
+  // [graph.skip] relaxed: [graph.edge] has handed it on.
+  const bool is_skipped = part.is_skipped_.load(std::memory_order_relaxed);
+  // [graph.abandoned] relaxed: if this is missed, the node runs, and what it posts is cancelled later.
+  if (is_skipped || is_abandoned_.load(std::memory_order_relaxed)) {
+    // [graph.failed] relaxed: read by this thread.
+    part.has_failed_.store(true, std::memory_order_relaxed);
+    complete(part);
+    return true;
+  }
+  switch (part.kind_) {
+    case graph_part::kind::post: return fire_post(part);
+    case graph_part::kind::graph: return fire_graph(part);
+    case graph_part::kind::function: try { part.function_();
+      } catch (const std::exception& thrown) {
+        fail_by(part, thrown);
+      } catch (...) {
+        base::misuse("a function of a graph threw an exception that is no std::exception, which no record can name");
+      }
+      break;
+    case graph_part::kind::end: break;
+  }
+  complete(part);
+  return true;
+}
+
+bool graph_state::fire_post(graph_part& part) noexcept {
   part.halves_.store(2, std::memory_order_relaxed);  // [own] handed on with the post
+  const std::uint32_t promised = operation_state::promised_here(part);
   status answer = status::done();
   try {
     answer = part.post_(part);
-  } catch (const std::exception& wrong) {
-    base::misuse(
-        fmt::format("a post of a graph threw an exception, which nobody is there to catch: {}", wrong.what()).c_str());
+  } catch (const std::exception& thrown) {
+    fail_by(part, thrown);
+    // What it had posted before it threw signals all the same.
+    if (operation_state::promised_here(part) != promised) answer = status::posted(0);
   } catch (...) {
-    base::misuse("a post of a graph threw an exception, which nobody is there to catch");
+    base::misuse("a post of a graph threw an exception that is no std::exception, which no record can name");
   }
   // What was not posted signals nothing.
   if (!answer.is_posted() && operation_state::signals_to_come(part) != 0) base::misuse(one_post_only);
   if (answer.is_retry()) {
     retry(part);
-  } else if (answer.is_done()) {
-    complete(part);
-    // [graph.half] acq_rel -> [graph.half]: the function has returned, and what it holds may go.
-  } else if (part.halves_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    complete(part);
+    return false;
   }
+  if (answer.is_done()) {
+    complete(part);
+    return true;
+  }
+  // [graph.ticket] relaxed -> [graph.cancel]: of an operation that is known by its ticket alone.
+  part.ticket_.store(answer.ticket(), std::memory_order_relaxed);
+  // [graph.half] acq_rel -> [graph.half]: the function has returned, and what it holds may go.
+  if (part.halves_.fetch_sub(1, std::memory_order_acq_rel) == 1) complete(part);
+  return true;
 }
 
-void graph_state::fire_graph(graph_part& part) noexcept {
+bool graph_state::fire_graph(graph_part& part) noexcept {
   part.halves_.store(1, std::memory_order_relaxed);  // [own] handed on with the start
   try {
-    if (!part.inner_->try_start(part, nullptr)) retry(part);
-  } catch (const std::exception& wrong) {
-    base::misuse(wrong.what());
+    if (part.inner_->try_start(part, nullptr)) return true;
+  } catch (const std::exception& thrown) {
+    fail_by(part, thrown);
+    complete(part);
+    return true;
   }
+  retry(part);
+  return false;
 }
 
 // From here on the graph may be started again, and from the signal on destroyed. If the completion object is full, the
-// signal waits without the graph.
-void graph_state::fire_end(graph_part& /*part*/) noexcept {
+// signal waits without the graph, at the default device, which lives as long as the runtime.
+void graph_state::fire_end() noexcept {
   completion& done = *done_;
   weft::runtime& runtime = through_->runtime();
+  const completion* const end = &end_;
+  device_state& standard = state_of_device().runtime().default_state();
+  end_signal& signal = ends_.take();
+  const std::shared_ptr<shared_by_ends> shared = ends_.shared();
   detail::raw_record raw;
   raw.peer = runtime.rank();
   raw.opcode = operation::graph;
   raw.error = error_.load(std::memory_order_relaxed);  // [own] every node's end comes before
   raw.location = detail::payload_location::borrowed;
   raw.refer({nullptr, 0, nullptr, context_});
+  // [graph.giving] relaxed: [graph.end] hands it on.
+  shared->giving.fetch_add(1, std::memory_order_relaxed);
   // [graph.end] release -> [graph.idle], [graph.start]: what the nodes did.
   running_.store(false, std::memory_order_release);
-  const auto tell = [&done, &runtime, raw] {
-    completion_record record{raw};
-    if (!operation_state::give_signal(done, record)) return hook_answer::no_progress;
-    graph_part::signalled(runtime, &done);
-    return hook_answer::done;
-  };
-  // To the default device, which lives as long as the runtime.
-  if (tell() != hook_answer::done) runtime.default_device().add_hook(tell).detach();
+  signal.give(done, raw, standard, shared);
+  // [graph.given] release -> [graph.given_now]: the signal, or that it waits.
+  shared->giving.fetch_sub(1, std::memory_order_release);
+  graph_part::signalled(runtime, end);  // a thread may wait in the graph's destructor
 }
 
 void graph_state::complete(graph_part& part) noexcept {
+  // [graph.failed] relaxed: [graph.half] hands it on, or this thread has written it.
+  const bool skips = skips_ && part.has_failed_.load(std::memory_order_relaxed);
   for (const std::uint32_t number : part.successors_) {
     graph_part& after = parts_[number];
+    // [graph.skip] relaxed: [graph.edge] hands it on.
+    if (skips) after.is_skipped_.store(true, std::memory_order_relaxed);
     // [graph.edge] acq_rel -> [graph.edge]: what came before the node that is ready now.
     if (after.awaited_.fetch_sub(1, std::memory_order_acq_rel) == 1) ready_parts::run(after);
   }
+  leave();
+}
+
+void graph_state::leave() noexcept {
   // [graph.left] acq_rel -> [graph.left]: what all nodes did.
   if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) ready_parts::run(end_);
 }
 
-void graph_state::retry(graph_part& part) noexcept {
-  const std::shared_ptr<trials> all = trials_;
-  device& through = *through_;
-  // [graph.trials] acq_rel -> [graph.trials]: the thread that counts from 0 adds a new hook, after the last one's end.
-  const bool is_first = all->count.fetch_add(1, std::memory_order_acq_rel) == 0;
-  all->waiting.add(part);
-  if (is_first) through.add_hook([all] { return try_again(*all); }).detach();
+void graph_state::retry(graph_part& part) noexcept { state_of_device().defer(part); }
+
+void graph_state::fail(graph_part& part, errc why) noexcept {
+  errc first = errc::none;
+  // [graph.error] relaxed: [graph.half] and [graph.left] hand it on to the graph's end.
+  error_.compare_exchange_strong(first, why, std::memory_order_relaxed);
+  // [graph.failed] relaxed: [graph.half] hands it on, or this thread completes the node.
+  part.has_failed_.store(true, std::memory_order_relaxed);
 }
 
-// A hook: repeats each post that waited; posts that are refused again wait for the next call.
-hook_answer graph_state::try_again(trials& which) noexcept {
-  std::uint32_t tried = 0;
-  for (graph_part* part = which.waiting.take_all(); part != nullptr;) {
-    graph_part* const next = part->behind;
-    ++tried;
-    ready_parts::run(*part);
-    part = next;
+void graph_state::fail_by(graph_part& part, const std::exception& thrown) noexcept {
+  errc why = errc::user_exception;
+  if (const auto* const known = dynamic_cast<const error*>(&thrown); known != nullptr && known->code() != errc::none) {
+    why = known->code();
+  } else if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
+    why = errc::out_of_memory;
   }
-  // [graph.trials] acq_rel -> [graph.trials]
-  const bool is_over = which.count.fetch_sub(tried, std::memory_order_acq_rel) == tried;
-  return is_over ? hook_answer::done : hook_answer::no_progress;
+  // [graph.thrown] relaxed: decides which node writes; [graph.left] hands on what it has written.
+  if (!has_thrown_.exchange(true, std::memory_order_relaxed)) exception_ = std::current_exception();
+  fail(part, why);
+}
+
+// Keeps the run from its end; false if there is none.
+bool graph_state::try_hold() noexcept {
+  // [graph.look] relaxed: a wrong guess makes the exchange fail.
+  std::uint32_t left = left_.load(std::memory_order_relaxed);
+  do {
+    if (left == 0) return false;
+    // [graph.hold] acquire <- [graph.begin]: the run.
+  } while (!left_.compare_exchange_weak(left, left + 1, std::memory_order_acquire, std::memory_order_relaxed));
+  return true;
+}
+
+// Whether all nodes are complete, and the caller alone holds the run.
+bool graph_state::is_last() const noexcept {
+  // [graph.alone] relaxed: decides only whether there may be something left to cancel.
+  return left_.load(std::memory_order_relaxed) == 1;
+}
+
+void graph_state::abandon(const graph_part* for_part) noexcept {
+  if (!try_hold()) return;
+  const bool is_meant = for_part == nullptr || done_ == for_part;
+  // [graph.abandon] relaxed: the thread that abandons first keeps its hold.
+  if (!is_meant || is_abandoned_.exchange(true, std::memory_order_relaxed)) {
+    leave();
+    return;
+  }
+  errc first = errc::none;
+  // [graph.error] relaxed: [graph.left] hands it on to the graph's end.
+  error_.compare_exchange_strong(first, errc::cancelled, std::memory_order_relaxed);
+  canceller_.tries = 0;
+  static_cast<void>(canceller_.try_again());
+}
+
+// A receive may be busy, and a node that had begun before may post one yet.
+bool graph_state::canceller::try_again() noexcept {
+  constexpr std::uint32_t eager_tries = 4, interval = 64;  // a try may send a message
+  if (tries < eager_tries || tries % interval == 0) whole_->cancel_all();
+  ++tries;
+  if (whole_->is_last()) {
+    whole_->leave();
+    return true;
+  }
+  whole_->state_of_device().defer(*this);
+  return false;
+}
+
+void graph_state::cancel_all() noexcept {
+  for (graph_part& part : parts_) {
+    if (part.inner_ != nullptr) part.inner_->abandon(&part);
+    // [graph.cancel] relaxed <- [graph.ticket]: the ticket of an operation that has ended cancels nothing.
+    const std::uint64_t ticket = part.ticket_.load(std::memory_order_relaxed);
+    if (ticket != 0) static_cast<void>(through_->cancel(ticket));
+  }
+}
+
+void graph_state::wait() noexcept {
+  device_state& through = state_of_device();
+  runtime_state& runtime = through.runtime();
+  if (base::callback_scope::is_inside()) {
+    if (!is_running()) return;
+    base::misuse(
+        "a graph is destroyed inside a handler, a hook or a node while its operations are under way: abandon it, and "
+        "wait for the object that it signals at its end");
+  }
+  const auto has_ended = [](void* whole) {
+    auto& of = *static_cast<graph_state*>(whole);
+    return !of.is_running() && !of.ends_.are_given_now();
+  };
+  const completion* const on = &end_;
+  constexpr wait_options for_a_while{.timeout = std::chrono::seconds{1}};
+  for (bool is_logged = false;
+       !runtime.parking().wait(through, runtime.default_state(), {&on, 1}, has_ended, this, for_a_while);
+       is_logged = true) {
+    if (is_logged) continue;
+    base::log_warn(
+        "a graph that is destroyed waits for operations of its nodes that can't be cancelled: they need progress on "
+        "the devices on which they were posted, and by their peers");
+  }
 }
 
 std::optional<completion_record> graph_state::take(graph_node of) {
@@ -313,21 +449,22 @@ std::optional<completion_record> graph_state::take(graph_node of) {
 
 namespace weft {
 
-graph::graph(device& through) : state_{std::make_shared<core::graph_state>(through)} {}
+graph::graph(device& through, const graph_options& options)
+    : state_{std::make_shared<core::graph_state>(through, options)} {}
 graph::graph(graph&&) noexcept = default;
 graph& graph::operator=(graph&& other) noexcept {
   graph old{std::move(*this)};
   state_ = std::move(other.state_);
   return *this;
 }
-graph::~graph() {
-  if (state_ != nullptr && state_->is_copy()) {
-    base::leave_to_parent(state_);
-    return;
-  }
-  if (state_ != nullptr && state_->is_running()) {
-    base::misuse("a graph is destroyed while it runs: wait for the object that it signals at its end");
-  }
+graph::~graph() { end(); }
+
+void graph::end() noexcept {
+  if (state_ == nullptr) return;
+  if (state_->is_copy()) return base::leave_to_parent(state_);
+  if (!state_->is_running()) return;
+  state_->abandon(nullptr);
+  state_->wait();
 }
 
 graph_node graph::add(std::function<void()> function) { return state_->add_function(std::move(function)); }
@@ -347,8 +484,13 @@ void graph::start(completion& done, void* context) {
   }
 }
 
+void graph::abandon() noexcept {
+  if (state_->is_copy()) base::refuse_to_child("a graph");
+  state_->abandon(nullptr);
+}
 bool graph::is_running() const noexcept { return state_->is_running(); }
 std::optional<completion_record> graph::take(graph_node of) { return state_->take(of); }
+std::exception_ptr graph::exception() const noexcept { return state_->exception(); }
 std::uint32_t graph::size() const noexcept { return state_->size(); }
 
 }  // namespace weft

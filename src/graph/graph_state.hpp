@@ -2,17 +2,23 @@
 //
 // A node that becomes ready goes into the list of the thread that is running nodes, or opens a list. So a node that
 // completes while its post is being called, or a whole graph inside another one, makes a list longer, not the stack.
+//
+// A run ends when `left_` is 0: it counts nodes that are not complete, and holds. A thread that abandons a run holds it
+// meanwhile, so that the run can neither end nor be followed by the next one.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/intrusive_stack.hpp"
+#include "core/device/retry_list.hpp"
+#include "graph/end_signal.hpp"
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
 #include "weft/graph.hpp"
@@ -22,7 +28,7 @@ namespace weft::core {
 class graph_state;
 
 /// One node; its operation's completion object.
-class graph_part final : public completion {
+class graph_part final : public completion, public retry_entry {
  public:
   enum class kind : std::uint8_t { function, post, graph, end };
 
@@ -31,13 +37,13 @@ class graph_part final : public completion {
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
   using completion::signalled;
-
-  graph_part* behind = nullptr;  // in the list of parts that are ready, or to be tried again
+  bool try_again() noexcept override;
 
  private:
   friend class graph_state;
   friend class ready_parts;
 
+  graph_part* next_ready_ = nullptr;  // in the list of parts that are ready
   graph_state* whole_;
   kind kind_;
   std::function<void()> function_;
@@ -46,14 +52,18 @@ class graph_part final : public completion {
   std::vector<std::uint32_t> successors_;
   std::uint32_t predecessors_ = 0;
 
+  // Of a run.
   std::atomic<std::uint32_t> awaited_{0};  // predecessors that are not complete
   std::atomic<std::uint32_t> halves_{0};   // of a post that is under way: its return and its signal
+  std::atomic<bool> has_failed_{false};    // or was skipped
+  std::atomic<bool> is_skipped_{false};    // a node before it has failed or was skipped
+  std::atomic<std::uint64_t> ticket_{0};   // of its operation, or of one that is complete
   std::optional<completion_record> record_;
 };
 
 class graph_state {
  public:
-  explicit graph_state(device& through);
+  graph_state(device& through, const graph_options& options);
   graph_state(const graph_state&) = delete;
   graph_state& operator=(const graph_state&) = delete;
 
@@ -79,42 +89,69 @@ class graph_state {
     // [graph.idle] acquire <- [graph.end]: what the nodes did.
     return running_.load(std::memory_order_acquire);
   }
+  /// Abandons the run, if there is one and, unless null, `for_part` has started it.
+  void abandon(const graph_part* for_part) noexcept;
+  /// Returns once it doesn't run any more.
+  void wait() noexcept;
   [[nodiscard]] std::optional<completion_record> take(graph_node of);
+  [[nodiscard]] std::exception_ptr exception() const noexcept { return exception_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(parts_.size()); }
 
  private:
   friend class graph_part;
   friend class ready_parts;
 
-  // Posts to be tried again. The graph may be destroyed when the last of them has succeeded, so this is not part of it.
-  struct trials {
-    std::atomic<std::uint32_t> count{0};
-    base::intrusive_stack<graph_part> waiting;
+  // Cancels the receives of an abandoned run again and again, until all nodes are complete. It holds the run.
+  class canceller final : public retry_entry {
+   public:
+    explicit canceller(graph_state& whole) noexcept : whole_{&whole} {}
+    bool try_again() noexcept override;
+    std::uint32_t tries = 0;
+
+   private:
+    graph_state* whole_;
   };
-  static hook_answer try_again(trials& which) noexcept;
 
   void check_idle(const char* call) const;
   [[nodiscard]] graph_part& at(graph_node which, const char* call);
+  [[nodiscard]] device_state& state_of_device() const noexcept;
+  void reset() noexcept;
 
-  // Of one part that is ready.
-  void fire(graph_part& part) noexcept;
-  void fire_post(graph_part& part) noexcept;
-  void fire_graph(graph_part& part) noexcept;
-  void fire_end(graph_part& part) noexcept;
+  // Of one part that is ready. The run may end meanwhile. True: the part has not to be tried again.
+  bool fire(graph_part& part) noexcept;
+  bool fire_post(graph_part& part) noexcept;
+  bool fire_graph(graph_part& part) noexcept;
+  void fire_end() noexcept;
   void complete(graph_part& part) noexcept;
   void retry(graph_part& part) noexcept;
 
+  void fail(graph_part& part, errc why) noexcept;
+  // Inside a handler of that exception.
+  void fail_by(graph_part& part, const std::exception& thrown) noexcept;
+
+  [[nodiscard]] bool try_hold() noexcept;
+  void leave() noexcept;
+  [[nodiscard]] bool is_last() const noexcept;
+  void cancel_all() noexcept;
+
   device* through_;
+  bool skips_;
   std::deque<graph_part> parts_;
   graph_part end_;
+  canceller canceller_{*this};
   bool has_inner_ = false;
   std::atomic<bool> ordered_{true};  // no circle since the last edge
+  end_signals ends_;
+
+  // Of a run.
   std::atomic<bool> running_{false};
   std::atomic<std::uint32_t> left_{0};
+  std::atomic<bool> is_abandoned_{false};
   std::atomic<errc> error_{errc::none};
+  std::atomic<bool> has_thrown_{false};
+  std::exception_ptr exception_;
   completion* done_ = nullptr;
   void* context_ = nullptr;
-  std::shared_ptr<trials> trials_ = std::make_shared<trials>();
   detail::copy_mark copy_;
 };
 

@@ -37,6 +37,17 @@ void completion::count_first(signal_count& which) noexcept {
   }
 }
 
+void completion::count_back(signal_count& which) noexcept {
+  const std::uint32_t slot = detail::this_thread_slot();
+  if (slot < which.by.size()) {
+    // [completion.count_back] release -> [completion.sum]: promises that the thread has counted before.
+    which.by[slot].store(which.by[slot].load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  } else {
+    // [completion.count_back] release -> [completion.sum]: the same for threads that share a word.
+    which.by_others.fetch_sub(1, std::memory_order_release);
+  }
+}
+
 completion::answer counter::signal(completion_record&& record) noexcept {
   weft::runtime& owner = runtime();
   const completion_record consumed{std::move(record)};

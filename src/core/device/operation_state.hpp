@@ -132,10 +132,14 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     promise_signal(object);  // first, so that it is missing at no moment
     end_signal(object);
   }
-  /// The promised signal will not come.
-  static void cancel_signal(completion& object) noexcept {
-    begin_signal(object);
-    end_signal(object);
+  /// The signal that the calling thread has promised will not come.
+  static void cancel_signal(completion& object) noexcept { object.count_back(object.promised_); }
+  /// Changes where the calling thread has promised a signal and has not cancelled it. Beyond the first threads it
+  /// changes with the promises of other such threads, too.
+  [[nodiscard]] static std::uint32_t promised_here(const completion& object) noexcept {
+    const std::uint32_t slot = detail::this_thread_slot();
+    const auto& word = slot < object.promised_.by.size() ? object.promised_.by[slot] : object.promised_.by_others;
+    return word.load(std::memory_order_relaxed);  // [own]
   }
   /// Signals that were promised and have not begun.
   [[nodiscard]] static std::uint32_t signals_to_come(const completion& object) noexcept {
