@@ -70,7 +70,7 @@ def check(root, files=None):
         if file.endswith(".py"):
             continue
         findings += file_checks.mentions(file, text, known)
-        for check_file in (layers.layering, docs.undocumented, helpers.repeated):
+        for check_file in (layers.layering, docs.undocumented, helpers.repeated, helpers.unowned):
             findings += check_file(file, text)
         if file.startswith(CODE):
             findings += words.misnamed(file, text) + words.riddles(file, text) + atomics.accesses(file, text)

@@ -94,11 +94,18 @@ class Helpers(Checks):
         for code, instead in [("auto a = std::chrono::steady_clock::now();", "base::clock"),
                               ("::clock_gettime(1, &b);", "base::clock"), ("std::random_device a;", "random_word"),
                               ("::getrandom(a, b, 0);", "random_word"), ("::close(fd);", "base::descriptor"),
-                              ("std::abort();", "base::misuse"), ("assert(a == b);", "WEFT_ASSERT")]:
+                              ("std::abort();", "base::misuse"), ("assert(a == b);", "WEFT_ASSERT"),
+                              ("by->suspend();", "suspend_by")]:
             with self.subTest(code):
                 self.assert_one(f"src/net/a.cpp:2: ", src__net__a_cpp=f"\n{code}\n")
                 self.assertIn(instead, self.findings(src__net__a_cpp=f"\n{code}\n")[0])
                 self.assertEqual(self.findings(programs__a_cpp=f"\n{code}\n"), [])
+
+    def test_a_variable_of_a_thread_says_whether_it_means_the_fiber(self):
+        self.assert_one("src/base/a.cpp:1: say", src__base__a_cpp="thread_local int a = 0;\n")
+        self.assertEqual(self.findings(src__base__a_cpp="thread_local int a = 0;  // of the thread\n"
+                                                        "// Of the fiber.\nstatic thread_local int b;\n"
+                                                        "int c;\nint d;\nthread_local int one::e = 0;\n"), [])
 
     def test_the_file_itself_and_names_of_functions_are_left_alone(self):
         self.assertEqual(self.findings(src__base__clock_hpp="auto a = std::chrono::steady_clock::now();\n",

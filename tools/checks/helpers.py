@@ -13,6 +13,8 @@ ONE_OF_EACH = [
     (re.compile(r"\b(?:std::)?abort\s*\(\s*\)"), ["src/base/misuse.cpp", "src/base/assertion.cpp"],
      "base::misuse or WEFT_ASSERT"),
     (re.compile(r"(?<![_\w])assert\s*\("), [], "WEFT_ASSERT"),
+    (re.compile(r"(?:->|\.)suspend\s*\(\s*\)"), ["src/base/of_fiber.cpp"],
+     "base::suspend_by, so that the fiber takes along what is its own"),
 ]
 
 
@@ -27,4 +29,19 @@ def repeated(file, text):
             match = pattern.search(code)
             if match and file not in homes:
                 findings.append(Finding(file, number, f"{match.group(0).strip()}: use {instead}"))
+    return findings
+
+
+def unowned(file, text):
+    """Variables of a thread that don't say whether they mean the thread or the fiber that it runs."""
+    findings = []
+    if not file.startswith(("src/", "include/")):
+        return findings
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        code = line.split("//", 1)[0]
+        is_declared = re.search(r"\bthread_local\b", code) and not re.search(r"\w::\w+ = ", code)
+        said = " ".join(lines[max(0, number - 3):number]).lower()
+        if is_declared and not re.search(r"\bof (?:the|a) (?:thread|fiber)\b", said):
+            findings.append(Finding(file, number, "say `of the thread` or `of the fiber`: see src/base/of_fiber.hpp"))
     return findings
