@@ -376,11 +376,17 @@ TEST(graph_abandon, comes_with_the_end_of_the_graph) {
     counter received{rt};
     {
       graph steps{dev};
-      static_cast<void>(steps.add_post([&](completion& local) { return dev.post_send(peer, out, local, {.tag = 2}); }));
+      bool is_posted = false;
+      static_cast<void>(steps.add_post([&](completion& local) {
+        const status answer = dev.post_send(peer, out, local, {.tag = 2});
+        is_posted = !answer.is_retry();
+        return answer;
+      }));
       graph moved{dev};
       moved = std::move(steps);
       moved.start(ended);
       static_cast<void>(test::post(dev, [&] { return dev.post_recv(peer, into, received, {.tag = 2}); }));
+      EXPECT_TRUE(test::eventually(dev, [&] { return is_posted; }));
     }
     EXPECT_EQ(ended.value(), 2U);
     EXPECT_TRUE(dev.wait(received, 1, patient));
