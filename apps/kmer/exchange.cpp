@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <sstream>
 #include <thread>
 #include <utility>
+
+#include "kmer/input_error.hpp"
+#include "kmer/processor_limits.hpp"
 
 namespace weft_kmer {
 
@@ -225,9 +229,28 @@ std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_
 }
 
 std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own) {
+  const std::string mine = std::to_string(own.wanted) + ' ' + std::to_string(own.possible) + ' ' +
+                           std::to_string(rt.attributes().packet_bytes) + '\n' + to_text(find_processor_limits());
   std::vector<rank_threads> out;
-  for (const std::string& said : gather(rt, gathering::threads, {reinterpret_cast<const char*>(&own), sizeof own})) {
-    std::memcpy(&out.emplace_back(), said.data(), sizeof own);
+  std::vector<processor_limits> limits;
+  std::uint32_t threads = ~std::uint32_t{0};
+  for (const std::string& said : gather(rt, gathering::threads, mine)) {
+    std::istringstream in{said};
+    rank_threads& rank = out.emplace_back();
+    std::size_t packet_bytes = 0;
+    in >> rank.wanted >> rank.possible >> packet_bytes;
+    // A longer message would be read after its buffer has been filled anew.
+    if (packet_bytes < message_bytes_max) {
+      throw job_error{"WEFT_PACKET_BYTES is " + std::to_string(packet_bytes) + " on rank " +
+                      std::to_string(out.size() - 1) + ", and weft-kmer needs at least " +
+                      std::to_string(message_bytes_max)};
+    }
+    limits.push_back(limits_in(said.substr(said.find('\n') + 1)));
+    threads = std::min(threads, rank.possible);
+  }
+  threads = std::min(threads, threads_of_each(limits));
+  for (rank_threads& rank : out) {
+    if (rank.wanted == 0) rank.wanted = threads;
   }
   return out;
 }

@@ -123,7 +123,9 @@ enum class gathering : std::uint32_t { threads, job_views };
 /// Collective over the ranks, for one thread of each. Returns: what each has given, by rank; the same everywhere.
 [[nodiscard]] std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_view mine);
 
-/// Collective as `gather`. Returns: what each rank has given, by rank.
+/// Collective as `gather`. Returns: what each rank has given, by rank; where it wants 0 threads, as many as all can
+/// have
+/// (`threads_of_each`), and as are possible everywhere. Errors: job_error, on all ranks, where messages don't fit.
 [[nodiscard]] std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own);
 
 /// A rank's part: the runtime and the endpoints of its threads.

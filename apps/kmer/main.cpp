@@ -1,8 +1,6 @@
 // weft-kmer: counts k-mers on all ranks of a job.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -17,11 +15,6 @@
 
 namespace {
 
-// The same on every rank of a machine, whatever each is bound to.
-unsigned default_threads(unsigned ranks) {
-  return std::max(1U, static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)) / ranks);
-}
-
 // Rank 0 speaks for all. Nobody leaves before it has: a launcher may end the job at the first failed exit.
 void say(weft::runtime& rt, std::FILE* where, const std::string& text) {
   if (rt.rank() == 0) {
@@ -34,9 +27,10 @@ void say(weft::runtime& rt, std::FILE* where, const std::string& text) {
 int count(weft::runtime& rt, weft_kmer::count_options options) {
   // Each thread has a device; the runtime's own is one more.
   const unsigned threads_max = rt.attributes().devices_max - 1;
-  if (options.threads == 0) options.threads = std::min(default_threads(rt.size()), threads_max);
   try {
-    weft_kmer::check_threads(weft_kmer::threads_of_all(rt, {options.threads, threads_max}));
+    const auto by_rank = weft_kmer::threads_of_all(rt, {options.threads, threads_max});
+    weft_kmer::check_threads(by_rank);
+    options.threads = by_rank[rt.rank()].wanted;
   } catch (const weft_kmer::job_error& e) {  // the same on every rank
     say(rt, stderr, fmt::format("weft-kmer: {}\n", e.what()));
     return 1;

@@ -21,7 +21,7 @@ command_line read_command_line(int argc, const char* const* argv) {
   command->add_option("-k", count.k, "bases in a k-mer, 1 to " + std::to_string(k_max))
       ->transform(weft::number_from(1U, k_max))
       ->capture_default_str();
-  command->add_option("--threads", count.threads, "threads of each process (default: all processors, shared evenly)")
+  command->add_option("--threads", count.threads, "threads of each process (default: the processors that it may use)")
       ->transform(weft::number_from(1, 1024));
   command->add_flag("--strand", count.strand, "count a k-mer and its reverse complement apart");
   command->add_flag("--exact", count.exact, "one pass that keeps k-mers seen once (default: two passes with filters)");

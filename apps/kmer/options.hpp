@@ -10,7 +10,7 @@ namespace weft_kmer {
 
 struct count_options {
   unsigned k = 31;
-  unsigned threads = 0;  ///< of each rank; 0: as many as there are processors for it
+  unsigned threads = 0;  ///< of each rank; 0: as many as the processors that it may use
   bool strand = false;   ///< a k-mer and its reverse complement are two
   bool exact = false;    ///< one pass, which keeps the k-mers seen once
   bool show_progress = true;
