@@ -42,7 +42,7 @@ void shared_job::examine_inputs() {
   std::vector<input_file> found;
   for (const std::string& path : options->inputs) found.push_back(examine_input(path));
   check_streams(found);
-  check_outputs(*options, found);
+  check_outputs(*options, found, link->rank());
   files = std::move(found);
 }
 

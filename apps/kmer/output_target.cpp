@@ -77,14 +77,16 @@ output_target find_output_target(const std::string& path) {
   fail(path, ELOOP);
 }
 
-void check_outputs(const count_options& options, const std::vector<input_file>& inputs) {
+void check_outputs(const count_options& options, const std::vector<input_file>& inputs, unsigned rank) {
   struct output {
     const char* option;
     const std::string& name;
     output_target target = {};
     std::optional<struct stat> status = {};
   };
-  std::array outputs{output{"--counts", options.counts_path}, output{"--histogram", options.histogram_path}};
+  const std::string none;
+  std::array outputs{output{"--counts", options.counts_path},
+                     output{"--histogram", rank == 0 ? options.histogram_path : none}};
   for (output& each : outputs) {
     if (each.name.empty()) continue;
     each.target = find_output_target(each.name);

@@ -18,8 +18,8 @@ struct output_target {
 /// Errors: job_error where the name leads nowhere.
 [[nodiscard]] output_target find_output_target(const std::string& path);
 
-/// Checks, before anything is opened for writing, that no output is an input or the other output.
-/// Errors: job_error.
-void check_outputs(const count_options& options, const std::vector<input_file>& inputs);
+/// Checks, before anything is opened for writing, that no output is an input or the other output. All ranks write
+/// counts; rank 0 alone writes the histogram, whose folder others need not see. Errors: job_error.
+void check_outputs(const count_options& options, const std::vector<input_file>& inputs, unsigned rank);
 
 }  // namespace weft_kmer

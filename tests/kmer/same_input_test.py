@@ -1,9 +1,10 @@
 """All ranks count the same input, or none does and one line says why; a file that changes meanwhile is an error."""
 
+import errno
 import gzip
 import os
-import shutil
 import subprocess
+import time
 import unittest
 
 import kmer_program
@@ -12,6 +13,26 @@ from kmer_program import KmerTest, run
 RECORD = "@read\nACGGTACCTAGACGTTACGATACCATTAGAGGAT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 READS = RECORD * 20000  # several pieces
 IN_OWN_FOLDER = 'cd "$PMI_RANK" && exec "$0" "$@"'
+
+
+def open_for_job(pipe, job):
+    """Opens a named pipe for writing when the job has opened it for reading; fails where the job ends before."""
+    deadline = time.monotonic() + kmer_program.RUN_TIMEOUT_S
+    while time.monotonic() < deadline:
+        try:
+            writer = os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w")
+            os.set_blocking(writer.fileno(), True)
+            return writer
+        except OSError as problem:
+            if problem.errno != errno.ENXIO:  # nobody reads yet
+                raise
+        try:
+            _, problem = job.communicate(timeout=0.02)
+            raise AssertionError(f"the job has ended: {problem}")
+        except subprocess.TimeoutExpired:
+            pass
+    job.kill()
+    raise AssertionError("the job does not read the pipe")
 
 
 class SameInput(KmerTest):
@@ -105,7 +126,8 @@ class SeveralRanks(SameInput):
             with self.subTest(launcher=launcher):
                 job = subprocess.Popen([str(part) for part in [*start, 2, kmer_program.WEFT_KMER, "count", pipe]],
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                pipe.write_text(READS)
+                with open_for_job(pipe, job) as writer:
+                    writer.write(READS)
                 out, problem = job.communicate(timeout=kmer_program.RUN_TIMEOUT_S)
                 self.assertEqual((job.returncode, problem), (0, b""))
                 self.assertIn(b"reads                20000\n", out)
@@ -117,6 +139,9 @@ class SeveralRanks(SameInput):
         # Only rank 0 writes a histogram.
         self.assertEqual(self.run_in_own_folders("count", "--histogram", "out", reads).returncode, 0)
         self.assertEqual(os.listdir(self.folder / "0") + os.listdir(self.folder / "1"), ["out"])
+        (self.folder / "0/sub").mkdir()
+        self.assertEqual(self.run_in_own_folders("count", "--histogram", "sub/out", reads).returncode, 0)
+        self.assertEqual(os.listdir(self.folder / "0/sub"), ["out"])
 
     def test_an_output_that_is_a_file_for_one_rank_and_a_pipe_for_another(self):
         reads = self.write("reads.fq", READS)
@@ -173,7 +198,7 @@ class Changes(SameInput):
                         command = [*kmer_program.LAUNCHERS["weft-run"], n, *command]
                     job = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                    with open(pipe, "w") as writer:  # waits until the job opens it, after it has looked at all inputs
+                    with open_for_job(pipe, job) as writer:  # it opens the pipe when it has looked at all inputs
                         change(path)
                         writer.write(RECORD)
                     out, problem = job.communicate(timeout=kmer_program.RUN_TIMEOUT_S)
