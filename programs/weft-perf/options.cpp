@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "number_option.hpp"
+
 namespace weft::perf {
 namespace {
 
@@ -54,10 +56,10 @@ std::size_t size_of(const std::string& text) {
 
 void add_common(CLI::App& to, options& out) {
   to.add_flag("--json", out.json, "one JSON object a line instead of a table");
-  to.add_option("--duration", out.seconds, "seconds of measuring in a round")->check(CLI::Range(1e-4, 3600.0));
-  to.add_option("--rounds", out.rounds, "rounds of each point")->check(CLI::Range(1, 100000));
+  to.add_option("--duration", out.seconds, "seconds of measuring in a round")->transform(number_from(1e-4, 3600.0));
+  to.add_option("--rounds", out.rounds, "rounds of each point")->transform(number_from(1, 100000));
   to.add_option("--near-below", out.near_below_ns, "a hand-over below so many ns is called near, others far")
-      ->check(CLI::Range(1.0, 1e6));
+      ->transform(number_from(1.0, 1e6));
 }
 
 void add_transport(CLI::App& to, texts& text) {
@@ -71,7 +73,7 @@ void add_measuring(CLI::App& to, options& out, texts& text) {
       ->delimiter(',');
   to.add_option("--threads", out.threads, "threads of each process; several with commas")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1024));
+      ->transform(number_from(1, 1024));
   add_choice(to, "--mode", out.mode, modes,
              "processes: one thread each; threads-dedicated: a device for each thread; threads-shared: one for all");
   add_choice(to, "--memory", out.memory, memories, "ordinary, or weft: allocated by the library");
@@ -91,7 +93,7 @@ void add_operation(CLI::App& to, options& out) {
 void add_window(CLI::App& to, options& out) {
   to.add_option("--window", out.windows, "messages before an answer is awaited; several with commas")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20));
+      ->transform(number_from(1, 1 << 20));
 }
 
 void add_attentiveness(CLI::App& app, options& out, texts& text) {
@@ -100,10 +102,10 @@ void add_attentiveness(CLI::App& app, options& out, texts& text) {
   add_transport(to, text);
   to.add_option("--threads", out.threads, "threads that compute and make progress in turns; several with commas")
       ->delimiter(',')
-      ->check(CLI::Range(1, 64));
+      ->transform(number_from(1, 64));
   to.add_option("--devices", out.devices, "devices that they share, at most one each; several with commas")
       ->delimiter(',')
-      ->check(CLI::Range(1, 62));
+      ->transform(number_from(1, 62));
   to.add_option_function<std::vector<std::string>>(
         "--policies",
         [&](const std::vector<std::string>& chosen) {
@@ -114,8 +116,9 @@ void add_attentiveness(CLI::App& app, options& out, texts& text) {
       ->delimiter(',')
       ->check(CLI::IsMember(policies));
   to.add_option("--handler-us", out.handler_us, "microseconds that handling a message takes (0)")
-      ->check(CLI::Range(0.0, 1e6));
-  to.add_option("--task-us", out.task_us, "microseconds that a task takes, on average")->check(CLI::Range(1.0, 1e6));
+      ->transform(number_from(0.0, 1e6));
+  to.add_option("--task-us", out.task_us, "microseconds that a task takes, on average")
+      ->transform(number_from(1.0, 1e6));
 }
 
 void add_subcommands(CLI::App& app, options& out, texts& text) {
@@ -142,29 +145,29 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   add_common(hooks, out);
   hooks.add_option("--threads", out.threads, "threads that make progress, where they are what varies; with commas")
       ->delimiter(',')
-      ->check(CLI::Range(1, 62));
+      ->transform(number_from(1, 62));
   CLI::App& fibers = *app.add_subcommand(
       "fibers", "user-level threads: switches and signals, without a launcher; messages between them, as two ranks");
   add_common(fibers, out);
   add_transport(fibers, text);
   fibers.add_option("--writes", out.writes, "to random places of 1 GiB, by a fiber before each message; with commas")
       ->delimiter(',')
-      ->check(CLI::Range(0, 1 << 24));
+      ->transform(number_from(0, 1 << 24));
   fibers.add_option("--sizes", text.sizes, "bytes of a message, whole words; several with commas")->delimiter(',');
   fibers.add_option("--workers", out.workers, "of each rank; 0: one for each of its cores; several with commas")
       ->delimiter(',')
-      ->check(CLI::Range(0, 64));
+      ->transform(number_from(0, 64));
   fibers.add_flag("--progress-thread", out.progress_thread, "a thread makes progress, and the workers none");
   fibers.add_option("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
   fibers
       .add_option("--fibers", out.fibers,
                   "of each of two ranks; without a launcher, these beside as many threads; with commas")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 22));
+      ->transform(number_from(1, 1 << 22));
   CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");
   resources.add_option("--threads", out.threads, "that use a part at a time, 1, 2, 4 … as many as cores unless given")
       ->delimiter(',')
-      ->check(CLI::Range(1, 64));
+      ->transform(number_from(1, 64));
   CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
   for (CLI::App* each : {&resources, &compare}) {
     add_common(*each, out);

@@ -370,7 +370,8 @@ class Tables(unittest.TestCase):
     def test_what_makes_no_sense_is_refused(self):
         for arguments in (["--bogus"], [], ["latency", "--sizes", "0"], ["latency", "--sizes", "8kb"],
                           ["rate", "--threads", "4"], ["rate", "--stream", "--operation", "sendrecv"],
-                          ["latency", "--mode", "both"], ["compare", "--mpi", "nonsense", "--claims", "am_rate"], ["points", "walk:8:1:1:10:am:processes:weft"]):
+                          ["latency", "--mode", "both"], ["latency", "--duration", "nan"], ["latency", "--rounds", " 2"],
+                          ["latency", "--rounds", "0x2"], ["attentiveness", "--task-us", "nan"], ["compare", "--mpi", "nonsense", "--claims", "am_rate"], ["points", "walk:8:1:1:10:am:processes:weft"]):
             self.assertEqual(run(*arguments, ranks=2).returncode, 2, arguments)
         alone = run("latency")
         self.assertEqual(alone.returncode, 2)
