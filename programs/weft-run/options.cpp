@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "number_option.hpp"
+
 namespace weft::run {
 namespace {
 
@@ -78,18 +80,18 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
       ->check(check_bind)
       ->option_text("WHAT");
   app.add_option("--timeout", result.timeout_s, "end the job after so many seconds (exit code 124)")
-      ->check(CLI::Range(0.001, 1e9))
+      ->transform(number_from(0.001, 1e9))
       ->option_text("SECONDS");
   app.add_option("--grace", result.grace_s, "between asking ranks to end and killing them (5)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->transform(number_from(0.0, 1e6))
       ->option_text("SECONDS");
   app.add_option("--notice", result.notice_s,
                  "say which ranks still run when no other has ended for so long; 0 says nothing (60)")
-      ->check(CLI::Range(0.0, 1e9))
+      ->transform(number_from(0.0, 1e9))
       ->option_text("SECONDS");
   app.add_option("--linger", result.linger_s,
                  "end the job when ranks still run and no other has ended for so long (exit code 124)")
-      ->check(CLI::Range(0.001, 1e9))
+      ->transform(number_from(0.001, 1e9))
       ->option_text("SECONDS");
   // Options with values collect greedily; each -x takes one.
   app.add_option("-x,--env", result.environment, "set a variable for the program; may be repeated")

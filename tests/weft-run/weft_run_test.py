@@ -136,7 +136,8 @@ class ExitCodes(unittest.TestCase):
                 (["-n", 2, "--bogus", "true"], "unknown option --bogus"), (["-n", 2, "-x", "A", "true"], "NAME=VALUE"),
                 (["-n", 2, "--bind", "moon", "true"], "'moon'"), (["-n", 2, "--bind", "core:0", "true"], "core:0"),
                 (["-n", 2, "--timeout", "soon", "true"], "soon"), (["-n", 2, "--linger", 0, "true"], "linger"),
-                (["-n", 2, "--notice", -1, "true"], "notice")]:
+                (["-n", 2, "--notice", -1, "true"], "notice"), (["-n", 2, "--timeout", "nan", "true"], "nan"),
+                (["-n", 2, "--grace", " 1", "true"], "grace")]:
             result = run(*arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertIn(words, result.stderr)
