@@ -57,8 +57,9 @@ class waiter {
   // A fiber that was resumed waits for the thread that resumes it, which may have been interrupted: other fibers run
   // meanwhile, and then that thread.
   void wait_as_fiber(const wait_note& why) noexcept {
-    for (backoff waking; !has_come();) {
-      if (!word_.is_waking()) {
+    backoff waking;
+    for (std::uint32_t seen = word_.state(); seen != wake_word::set; seen = word_.state()) {
+      if (seen == wake_word::unset) {
         suspend_fiber(why);
         continue;
       }

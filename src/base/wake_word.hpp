@@ -24,16 +24,14 @@ class basic_wake_word {
   static constexpr std::uint32_t unset = 0, asleep = 1, waking = 2, set = 3;
   using word = typename Atomics::template atomic<std::uint32_t>;
 
-  /// Whether the event was set, and the thread that set it needs neither this word nor the waiting fiber any more.
-  [[nodiscard]] bool is_set() const noexcept {
+  /// `set`: the event was set, and the thread that set it needs neither this word nor the waiting fiber any more.
+  /// `waking`: that thread is about to resume the fiber, or has just done so; a fiber that suspends itself now may
+  /// never be resumed. So the fiber decides by one look what it does.
+  [[nodiscard]] std::uint32_t state() const noexcept {
     // [wake.look] acquire <- [wake.end], [wake.thread]: what was done before the event, and the resume itself.
-    return state_.load(std::memory_order_acquire) == set;
+    return state_.load(std::memory_order_acquire);
   }
-  /// Whether the thread that sets the event is about to resume the fiber.
-  [[nodiscard]] bool is_waking() const noexcept {
-    // [wake.glance] relaxed: the fiber leaves by `is_set` alone.
-    return state_.load(std::memory_order_relaxed) == waking;
-  }
+  [[nodiscard]] bool is_set() const noexcept { return state() == set; }
 
   /// By the thread that sets the event, before and after it resumes the waiting fiber.
   void begin_wake() noexcept {

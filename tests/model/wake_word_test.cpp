@@ -47,11 +47,13 @@ struct house {
     word.end_wake();
   }
   void wait_as_fiber() {
-    while (!word.is_set()) {
-      // [model_wake_word.suspend] acquire <- [model_wake_word.resume]: as a ready bit.
-      const bool was_resumed = is_resumed.load(std::memory_order_acquire) != 0;
-      check(!was_resumed || word.is_waking() || word.is_set(), "it was resumed for nothing, and would sleep for ever");
-      await_change();
+    for (std::uint32_t seen = word.state(); seen != wake_word::set; seen = word.state()) {
+      if (seen == wake_word::waking) {
+        await_change();
+        continue;
+      }
+      // [model_wake_word.suspend] acquire <- [model_wake_word.resume]: as a ready bit, which is taken.
+      while (is_resumed.exchange(0, std::memory_order_acquire) == 0) await_change();
     }
     check(read(written) == 1, "what was done before the event is not seen");
     write(scheduler, 1);
