@@ -28,12 +28,14 @@ struct fiber_state;
 struct fiber_scheduler_options {
   /// Threads that run fibers.
   std::uint32_t workers = 1;
-  /// Fibers that a worker can have at a time, at most 2^24. Costs address space and 3 bits each.
+  /// Fibers that a worker can have at a time, at most 2^24. One that runs at another worker than the one that has its
+  /// stack counts at both. Costs address space and 3 bits each.
   std::uint32_t fibers_per_worker = 1U << 20;
   /// Size of each fiber's stack, rounded up to whole pages; at least 16 KiB, at most 1 GiB.
   std::size_t stack_bytes = std::size_t{64} << 10;
-  /// Stacks of a worker with a guard page below them: a fiber that overruns one ends the process with SIGSEGV at once.
-  /// Each takes two of the mappings that a process may have (mostly 65530). Other stacks are checked at each switch.
+  /// Stacks of a worker with a guard page below them, at most: a fiber that overruns one ends the process with SIGSEGV
+  /// at once. Each takes two of the mappings that a process may have (vm.max_map_count, mostly 65530); all guard pages
+  /// of the process together take a quarter of them. Other stacks are checked at each switch.
   std::uint32_t guarded_stacks = 1024;
   /// Devices on which the workers make progress: worker i uses device i, modulo their number. If empty, another thread
   /// has to make progress, such as a `progress_thread`. Devices must outlive the scheduler. A device that is not shared
@@ -51,7 +53,7 @@ struct fiber_scheduler_options {
 /// Options of `fiber_scheduler::spawn`.
 struct fiber_options {
   static constexpr std::uint32_t any_worker = ~std::uint32_t{0};  ///< round robin
-  /// The worker that runs it. `any_worker`: the workers in turn, or the one that steals it.
+  /// The worker that runs it. `any_worker`: the workers in turn as far as they have room, or the one that steals it.
   std::uint32_t worker = any_worker;
 };
 
@@ -131,8 +133,8 @@ class fiber_scheduler {
   fiber_scheduler& operator=(const fiber_scheduler&) = delete;
 
   /// Starts a fiber that calls `function`, which is moved to its stack. **Errors**: `out_of_memory` if the system gives
-  /// no stack, or if the worker has `.fibers_per_worker` fibers; `invalid_argument` for a worker that does not exist;
-  /// `std::bad_alloc`, and exceptions of the copy of `function`.
+  /// no stack, or if the worker (for any worker: each) has `.fibers_per_worker` fibers; `invalid_argument` for a worker
+  /// that does not exist; `std::bad_alloc`, and exceptions of the copy of `function`.
   template <class Function>
   fiber spawn(Function&& function, const fiber_options& options = {}) {
     using stored = std::decay_t<Function>;
@@ -190,7 +192,9 @@ void yield() noexcept;
 /// **Blocking**: until then. **Threads**: fibers. **Errors**: `invalid_state` in a thread that is no fiber, and inside
 /// a handler, hook or node.
 void wait();
-/// Moves the calling fiber to worker `worker`: thread-local variables are those of that worker afterwards. References
+/// Moves the calling fiber to worker `worker`: thread-local variables are those of that worker afterwards. But within
+/// the function that calls this, the compiler may use the address of a thread-local variable that it computed before,
+/// and `errno` is one: use them in functions that aren't inlined into it, and let that function end soon. References
 /// to the fiber stay valid; a signal goes by way of its first worker, so it waits while that worker runs a long fiber.
 /// **Blocking**: until that worker runs the fiber. **Threads**: fibers. **Errors**: `invalid_argument` for a worker
 /// that does not exist; `out_of_memory` if it has as many fibers as it can; `invalid_state` in a thread that is no

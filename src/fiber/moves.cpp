@@ -51,12 +51,29 @@ void worker::start(fiber_state& made, bool may_go) noexcept {
     return;
   }
   offered_.put(made);
+  call_another();
+}
+
+bool worker::call_another() noexcept {
   for (std::size_t i = 0; i < all_.size(); ++i) {
     worker& each = *all_[(index_ + i) % all_.size()];
-    if (!each.sleeps()) continue;
+    // [fiber.has_room] seq_cst <- [fiber.room], [fiber.full]: a worker that gets room later looks for itself.
+    if (each.is_full_.load(std::memory_order_seq_cst) && each.offered_.is_empty()) continue;
+    if (!each.sleeps_.try_call()) continue;
     each.wake();
-    return;
+    return true;
   }
+  return false;
+}
+
+// By a worker that has begun a fiber, or that runs others first: one that sleeps may begin what is still offered.
+// False: nothing is, or none sleeps.
+bool worker::call_another_for_rest() noexcept {
+  if (!steals_) return false;
+  for (const auto& each : all_) {
+    if (!each->offered_.is_empty()) return call_another();
+  }
+  return false;
 }
 
 void worker::move_running_to(std::uint32_t index) {
@@ -75,7 +92,7 @@ void worker::move_running_to(std::uint32_t index) {
   me.next_slot = slot;
   const std::uint32_t left = slot_of(me);
   settle(me, 0);  // it runs nowhere until it has arrived; what it is told meanwhile it sees when it looks again
-  if (me.home != this) leave_guest(left);
+  if (me.home != this) leave_guest(left, &me);
   moving_ = &me;
   moving_to_ = &other;
   count(moves_);
@@ -85,7 +102,7 @@ void worker::move_running_to(std::uint32_t index) {
 // By the worker that it left.
 void worker::take_in(fiber_state& moved) noexcept {
   arriving_.put(moved);
-  if (sleeps()) wake();
+  wake_if_asleep();
 }
 
 // Whether something may run here now that could not before.
@@ -95,24 +112,30 @@ bool worker::take_up() noexcept {
     seat(*each, each->next_slot);
     has_any = true;
   }
-  // As many as a round has, so that those who run already keep their turns.
-  for (unsigned count = 0; count < switches_max && begin_one_of(*this); ++count) has_any = true;
+  // As many as are run between two looks, so that fibers that run already keep their share; but while other workers
+  // sleep, each begins one.
+  for (unsigned count = 0; count < switches_max && begin_one_of(*this); ++count) {
+    has_any = true;
+    if (call_another_for_rest()) return true;
+  }
   for (std::size_t i = 1; steals_ && !has_any && i < all_.size(); ++i) {
     has_any = begin_one_of(*all_[(index_ + i) % all_.size()]);
+    if (has_any) call_another_for_rest();
   }
   return has_any;
 }
 
 bool worker::begin_one_of(worker& other) noexcept {
   if (other.offered_.is_empty()) return false;
+  if (&other != this && is_full_.load(std::memory_order_relaxed)) return false;  // [hint] asked again under the lock
   const std::uint32_t guest = &other == this ? ready_bits::none : reserve_guest();
   if (&other != this && guest == ready_bits::none) {
-    is_full_ = true;
+    call_another_for_rest();  // this one may have been called for it
     return false;
   }
   fiber_state* const begun = other.offered_.take();
   if (begun == nullptr) {
-    if (guest != ready_bits::none) leave_guest(guest);
+    if (guest != ready_bits::none) leave_guest(guest, nullptr);
     return false;
   }
   seat(*begun, guest == ready_bits::none ? begun->slot : guest);
@@ -122,7 +145,9 @@ bool worker::begin_one_of(worker& other) noexcept {
 void worker::seat(fiber_state& here, std::uint32_t slot) noexcept {
   {
     const std::scoped_lock lock{making_};
-    slots_[slot] = &here;
+    here.lender = here.home == this ? nullptr : owner_of(slot);
+    // [fiber.seat_guest] release -> [fiber.seated]: by the worker itself.
+    slots_[slot].store(&here, std::memory_order_release);
   }
   settle(here, location_of(slot));
   ready_.set_own(slot);
@@ -131,25 +156,39 @@ void worker::seat(fiber_state& here, std::uint32_t slot) noexcept {
 bool worker::is_one_offered() const noexcept {
   if (!arriving_.is_empty()) return true;
   if (!offered_.is_empty()) return true;
-  if (!steals_ || is_full_) return false;
+  // [fiber.is_full] seq_cst <- [fiber.room], [fiber.full]: a thread that leaves a slot after this look sees that the
+  // worker sleeps.
+  if (!steals_ || is_full_.load(std::memory_order_seq_cst)) return false;
   for (const auto& each : all_) {
     if (!each->offered_.is_empty()) return true;
   }
   return false;
 }
 
-// A slot for a fiber that has its stack elsewhere, or none. **Threads**: any.
+// The fiber with its stack here that `slot` is of, or null. Under `making_`.
+fiber_state* worker::owner_of(std::uint32_t slot) const noexcept {
+  fiber_state* const last = slots_[slot].load(std::memory_order_relaxed);  // [locked]
+  return last != nullptr && last->home == this ? last : nullptr;
+}
+
+// A slot for a fiber that has its stack elsewhere, or none: at best one that has no stack, at last one whose stack is
+// free. **Threads**: any.
 std::uint32_t worker::reserve_guest() noexcept {
   const std::scoped_lock lock{making_};
-  if (!free_guests_.empty()) {
-    const std::uint32_t out = free_guests_.back();
-    free_guests_.pop_back();
+  std::vector<std::uint32_t>* const left = !bare_.empty() ? &bare_ : used_ == slots_max_ ? &free_ : nullptr;
+  if (left != nullptr && !left->empty()) {
+    const std::uint32_t out = left->back();
+    left->pop_back();
     return out;
   }
-  if (used_ == slots_max_) return ready_bits::none;
+  if (left != nullptr) {
+    // [fiber.full] seq_cst -> [fiber.is_full], [fiber.has_room]: until a slot is left.
+    is_full_.store(true, std::memory_order_seq_cst);
+    return ready_bits::none;
+  }
   try {
     // So that giving back needs no memory.
-    if (free_guests_.capacity() <= used_) free_guests_.reserve(std::max(used_ * 2, 64U));
+    if (bare_.capacity() <= used_) bare_.reserve(std::max(used_ * 2, 64U));
   } catch (const std::bad_alloc&) {
     return ready_bits::none;
   }
@@ -157,9 +196,18 @@ std::uint32_t worker::reserve_guest() noexcept {
   return used_++;
 }
 
-void worker::leave_guest(std::uint32_t slot) noexcept {
+// By this worker: the fiber that had the slot has left. Null: none came.
+void worker::leave_guest(std::uint32_t slot, const fiber_state* guest) noexcept {
   const std::scoped_lock lock{making_};
-  free_guests_.push_back(slot);
+  fiber_state* const owner = guest == nullptr ? owner_of(slot) : guest->lender;
+  if (owner != nullptr) {
+    // [fiber.seat_owner] release -> [fiber.seated]: by the worker itself.
+    slots_[slot].store(owner, std::memory_order_release);
+    free_.push_back(slot);
+  } else {
+    bare_.push_back(slot);
+  }
+  note_room();
 }
 
 }  // namespace weft::fibers

@@ -101,7 +101,7 @@ void join_now(fibers::fiber_state& joined) {
     end.wait({"fiber::join"});
   }
   const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);
-  joined.home->drop(joined);
+  joined.home->release(joined);
   if (thrown) std::rethrow_exception(thrown);
 }
 
@@ -126,13 +126,20 @@ fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, st
   if (state_->copy.is_copy()) base::refuse_to_child("a fiber scheduler");
   const auto count = static_cast<std::uint32_t>(state_->all.size());
   std::uint32_t at = options.worker;
-  if (at == fiber_options::any_worker) {
+  const bool is_any = at == fiber_options::any_worker;
+  if (is_any) {
     at = state_->next_worker.fetch_add(1, std::memory_order_relaxed) % count;  // [hint] any worker will do
   } else if (at >= count) {
     throw error{errc::invalid_argument, "fiber_scheduler::spawn: there is no such worker"};
   }
-  fibers::fiber_state* const made = state_->all[at]->make(bytes, alignment);
-  return {made, made->function, options.worker == fiber_options::any_worker};
+  for (std::uint32_t tries = 1;; ++tries, at = (at + 1) % count) {
+    try {
+      fibers::fiber_state* const made = state_->all[at]->make(bytes, alignment);
+      return {made, made->function, is_any};
+    } catch (const error&) {
+      if (!is_any || tries == count) throw;
+    }
+  }
 }
 
 fiber fiber_scheduler::start(const begun& begin, void (*call)(void*)) noexcept {
@@ -175,12 +182,14 @@ void fiber::detach() noexcept {
   if (state_ == nullptr) return;
   fibers::fiber_state& left = *std::exchange(state_, nullptr);
   if (left.home->is_copy()) return;
-  // [fiber.detach] seq_cst -> [fiber.is_detached]: one of both sees the other.
-  left.is_detached.store(true, std::memory_order_seq_cst);
-  // [fiber.detached] seq_cst <- [fiber.end]: what it has thrown.
-  const bool is_over = left.joiner.load(std::memory_order_seq_cst) == fibers::fiber_state::over();
-  if (is_over && left.thrown != nullptr) fibers::refuse_throwing_alone();
-  left.home->drop(left);
+  base::waiter* none = nullptr;
+  // [fiber.detach] acq_rel <-> [fiber.end], [fiber.is_detached]: the one that comes second releases the fiber.
+  if (left.joiner.compare_exchange_strong(none, fibers::fiber_state::detached(), std::memory_order_acq_rel,
+                                          std::memory_order_acquire)) {
+    return;
+  }
+  if (left.thrown != nullptr) fibers::refuse_throwing_alone();
+  left.home->release(left);
 }
 
 fiber_ref fiber::ref() const noexcept {

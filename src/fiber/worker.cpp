@@ -22,7 +22,9 @@ namespace {
 
 thread_local constinit worker* this_worker = nullptr;  // of the thread
 
-std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{count} * sizeof(fiber_state*); }
+std::size_t bytes_of_slots(std::uint32_t count) noexcept {
+  return std::size_t{count} * sizeof(std::atomic<fiber_state*>);
+}
 
 }  // namespace
 
@@ -30,7 +32,9 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept { return std::size_t{co
 [[gnu::always_inline]] inline fiber_state* worker::next() noexcept {
   while (ready_.has_taken()) {
     const std::uint32_t slot = ready_.take_next();
-    fiber_state* const out = slots_[slot];
+    // [fiber.seated] acquire <- [fiber.seat], [fiber.seat_guest], [fiber.seat_owner]: whose slot it is; a signal for a
+    // fiber that has left it may be late.
+    fiber_state* const out = slots_[slot].load(std::memory_order_acquire);
     // [fiber.may_run] acquire <- [fiber.start]: what it begins with, where this is a signal for one that was here
     // before.
     if (out->location.load(std::memory_order_acquire) == location_of(slot)) [[likely]]
@@ -83,7 +87,8 @@ void worker::go_back(fiber_state& from) noexcept {
 
 worker::worker(const fiber_scheduler_options& options, device* progress)
     : ready_{options.fibers_per_worker},
-      slots_{static_cast<fiber_state**>(detail::allocate_zeroed(bytes_of_slots(options.fibers_per_worker)))},
+      slots_{
+          static_cast<std::atomic<fiber_state*>*>(detail::allocate_zeroed(bytes_of_slots(options.fibers_per_worker)))},
       slots_max_{options.fibers_per_worker},
       progress_{progress},
       stacks_{options.stack_bytes, options.guarded_stacks} {
@@ -93,9 +98,11 @@ worker::worker(const fiber_scheduler_options& options, device* progress)
 
 worker::~worker() {
   WEFT_ASSERT(arriving_.is_empty() && offered_.is_empty());
-  for (const std::uint32_t guest : free_guests_) slots_[guest] = nullptr;  // all have left
+  // [locked] by nothing: no other thread is left.
+  for (const std::uint32_t slot : bare_) slots_[slot].store(nullptr, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
-    if (slots_[slot] != nullptr) slots_[slot]->~fiber_state();
+    fiber_state* const each = slots_[slot].load(std::memory_order_relaxed);  // [locked] the same
+    if (each != nullptr) each->~fiber_state();
   }
   detail::release_zeroed(slots_, bytes_of_slots(slots_max_));
 }
@@ -136,15 +143,13 @@ std::uint64_t count_alive(std::span<const std::unique_ptr<worker>> workers) noex
 
 fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   const std::scoped_lock lock{making_};
-  fiber_state& out = free_.empty() ? make_slot() : *slots_[free_.back()];
+  fiber_state& out = free_.empty() ? make_slot() : *slots_[free_.back()].load(std::memory_order_relaxed);  // [locked]
   if (!free_.empty()) free_.pop_back();
   forget_frames(out.on.bottom, reinterpret_cast<std::byte*>(&out));
   auto function = reinterpret_cast<std::uintptr_t>(&out) - function_bytes;
   function -= function % std::max(alignment, std::size_t{16});
   out.function = reinterpret_cast<void*>(function);
-  out.is_detached.store(false, std::memory_order_relaxed);  // [own] nobody knows it yet
-  out.joiner.store(nullptr, std::memory_order_relaxed);     // [own] the same
-  out.holders.store(2, std::memory_order_relaxed);          // [own] the same
+  out.joiner.store(nullptr, std::memory_order_relaxed);  // [own] no other thread knows it yet
   out.thrown = nullptr;
   out.exceptions = {};
   out.waits_for.say({.call = "its first turn"});
@@ -154,15 +159,16 @@ fiber_state* worker::make(std::size_t function_bytes, std::size_t alignment) {
   return &out;
 }
 
-// One that no fiber has had yet. Under `making_`.
+// A stack for a slot that has had none yet. Under `making_`.
 fiber_state& worker::make_slot() {
-  if (used_ == slots_max_) {
+  if (bare_.empty() && used_ == slots_max_) {
     throw error{errc::out_of_memory,
                 "fiber_scheduler::spawn: a worker has as many fibers as `.fibers_per_worker` allows"};
   }
+  const std::uint32_t slot = bare_.empty() ? used_ : bare_.back();
   // So that giving back needs no memory.
   if (free_.capacity() <= used_) free_.reserve(std::max(used_ * 2, 64U));
-  const stacks::stack on = stacks_.make(used_);
+  const stacks::stack on = stacks_.make(slot);
   if (on.top == nullptr) {
     throw error{errc::out_of_memory, "fiber_scheduler::spawn: the system has no memory, or no mapping, for a stack"};
   }
@@ -170,11 +176,15 @@ fiber_state& worker::make_slot() {
   head -= head % alignof(fiber_state);
   fiber_state& out = *::new (reinterpret_cast<void*>(head)) fiber_state;
   out.home = this;
-  out.slot = used_;
+  out.slot = slot;
   out.on = on;
-  slots_[used_] = &out;
-  ready_.use(used_);
-  ++used_;
+  // [fiber.seat] release -> [fiber.seated]: its head.
+  slots_[slot].store(&out, std::memory_order_release);
+  if (bare_.empty()) {
+    ready_.use(used_++);
+  } else {
+    bare_.pop_back();
+  }
   return out;
 }
 
@@ -202,32 +212,45 @@ void worker::finish(fiber_state& ended) noexcept {
   count(moves_);
   const std::uint32_t slot = slot_of(ended);
   settle(ended, 0);
-  if (ended.home != this) leave_guest(slot);
-  is_full_ = false;
+  if (ended.home != this) leave_guest(slot, &ended);
   const bool has_thrown = ended.thrown != nullptr;
+  worker& home = *ended.home;
+  // [fiber.is_detached] acquire <- [fiber.detach]: what was done with it before.
+  const bool is_detached = ended.joiner.load(std::memory_order_acquire) == fiber_state::detached();
+  if (is_detached && has_thrown) refuse_throwing_alone();
+  if (is_detached) home.release(ended);
   // [fiber.ended] release -> [fiber.alive]: what it did. [own] one thread counts.
   ended_count_.store(ended_count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  // [fiber.end] seq_cst <-> [fiber.join], [fiber.detached], [fiber.is_over]: what it did; the waiter; and whether
-  // nobody comes.
-  base::waiter* const joiner = ended.joiner.exchange(fiber_state::over(), std::memory_order_seq_cst);
-  // [fiber.is_detached] seq_cst <- [fiber.detach]: one of both sees the other.
-  if (has_thrown && ended.is_detached.load(std::memory_order_seq_cst)) refuse_throwing_alone();
-  if (joiner != nullptr) joiner->come();
-  ended.home->drop(ended);
+  if (is_detached) return;
+  // [fiber.end] acq_rel <-> [fiber.join], [fiber.detach], [fiber.is_over]: what it did; and the waiter. A handle that
+  // finds this may release the fiber at once.
+  base::waiter* const joiner = ended.joiner.exchange(fiber_state::over(), std::memory_order_acq_rel);
+  if (joiner == nullptr) return;
+  if (joiner != fiber_state::detached()) return joiner->come();
+  if (has_thrown) refuse_throwing_alone();
+  home.release(ended);
 }
 
 void refuse_throwing_alone() noexcept {
   base::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
 }
 
-void worker::drop(fiber_state& which) noexcept {
-  // [fiber.holders] acq_rel -> [fiber.holders]: all that was done with it.
-  if (which.holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  which.thrown = nullptr;
+void worker::release(fiber_state& ended) noexcept {
+  ended.thrown = nullptr;
   const std::scoped_lock lock{making_};
-  if (free_.size() >= warm_max) stacks_.release_pages(which.on);
-  free_.push_back(which.slot);
+  if (free_.size() >= warm_max) stacks_.release_pages(ended.on);
+  free_.push_back(ended.slot);
+  note_room();
   --held_;
+}
+
+// A slot has become free. Under `making_`.
+void worker::note_room() noexcept {
+  if (!is_full_.load(std::memory_order_relaxed)) [[likely]]  // [locked] it changes under the lock alone
+    return;
+  // [fiber.room] seq_cst -> [fiber.is_full], [fiber.has_room]: before the look whether it sleeps.
+  is_full_.store(false, std::memory_order_seq_cst);
+  wake_if_asleep();
 }
 
 void worker::make_ready(std::uint32_t slot) noexcept {
@@ -236,7 +259,14 @@ void worker::make_ready(std::uint32_t slot) noexcept {
     return;
   }
   ready_.set(slot);
-  if (sleeps()) wake();
+  wake_if_asleep();
+}
+
+void worker::wake_if_asleep() noexcept {
+  if (!sleeps_.is_asleep()) [[likely]]
+    return;
+  static_cast<void>(sleeps_.try_call());
+  wake();
 }
 
 void worker::wake() noexcept {
@@ -346,8 +376,7 @@ void worker::become_copy() noexcept {
 
 // Until there is something to run, or it is over. Makes progress meanwhile.
 void worker::idle() noexcept {
-  // [fiber.sleep] seq_cst <-> [fiber.asleep]: as said there.
-  is_asleep_.store(true, std::memory_order_seq_cst);
+  sleeps_.fall_asleep();
   // [fiber.stops] seq_cst <- [fiber.stop]: who stops it after this look sees that it sleeps.
   const auto is_over = [this] {
     return !ready_.is_empty() || is_one_offered() || stops_.load(std::memory_order_seq_cst);
@@ -362,8 +391,9 @@ void worker::idle() noexcept {
       base::sleep_while({&woken_, before}, {}, base::clock::now() + std::chrono::milliseconds{100});
     }
   }
-  // [fiber.awake] relaxed: who sees the old value wakes it once more for nothing.
-  is_asleep_.store(false, std::memory_order_relaxed);
+  sleeps_.wake_up();
+  // It runs its own first: another worker may have nothing to run.
+  if (!ready_.is_empty()) call_another_for_rest();
 }
 
 // Where all that are ready look again and again for what doesn't come, as in `device::wait`, the thread sleeps after a
@@ -376,8 +406,7 @@ void worker::rest_from_polls(bool has_moved) noexcept {
     return;
   }
   if (++rounds_in_vain_ < rounds_before_rest) return;
-  // [fiber.sleep] seq_cst <-> [fiber.asleep]: as said there.
-  is_asleep_.store(true, std::memory_order_seq_cst);
+  sleeps_.fall_asleep();
   const std::uint64_t before = progress_->counters().progress_moved;
   const auto is_over = [&] {
     // [fiber.stops] seq_cst <- [fiber.stop]: as in `idle`.
@@ -385,8 +414,8 @@ void worker::rest_from_polls(bool has_moved) noexcept {
            progress_->counters().progress_moved != before;
   };
   progress_->wait(*alarm_, is_over, {.timeout = rest_max, .spins = 0});
-  // [fiber.awake] relaxed: as in `idle`.
-  is_asleep_.store(false, std::memory_order_relaxed);
+  sleeps_.wake_up();
+  call_another_for_rest();
 }
 
 void* worker::current() noexcept {

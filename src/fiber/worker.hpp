@@ -27,6 +27,7 @@
 #include "fiber/inbox.hpp"
 #include "fiber/locals.hpp"
 #include "fiber/ready_bits.hpp"
+#include "fiber/sleep_mark.hpp"
 #include "fiber/stacks.hpp"
 #include "weft/counter.hpp"
 #include "weft/detail/copy_mark.hpp"
@@ -70,8 +71,9 @@ struct told_wait {
 
 /// The head of a fiber: it lies at the top of its stack. What overruns the stack above writes into `mark` first.
 struct fiber_state {
-  /// What `joiner` is from the end on.
+  /// What `joiner` is from the end on, and once it was detached.
   [[nodiscard]] static base::waiter* over() noexcept { return reinterpret_cast<base::waiter*>(1); }
+  [[nodiscard]] static base::waiter* detached() noexcept { return reinterpret_cast<base::waiter*>(2); }
 
   static constexpr std::uint64_t whole = 0x5765'6674'2066'6962;
 
@@ -79,8 +81,9 @@ struct fiber_state {
   std::uint32_t slot = 0;         // there: what others know it by
   fiber_state* behind = nullptr;  // in an inbox
   std::uint32_t next_slot = 0;    // where it moves to
-  std::atomic<bool> is_detached{false};
-  std::atomic<std::uint32_t> holders{0};  // the fiber itself, and its handle
+  fiber_state* lender = nullptr;  // whose slot it has at another worker, until it leaves: a stack that is free
+  // Null until it ends, is joined or is detached. Whichever of end and detach comes second releases it, or else the
+  // join.
   std::atomic<base::waiter*> joiner{nullptr};
   void (*call)(void*) = nullptr;
   void* function = nullptr;
@@ -144,8 +147,8 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   /// The same where the fiber takes something along (base/of_fiber.hpp).
   void suspend_running_with_words(const base::wait_note& note) noexcept;
   void yield_running_with_words() noexcept;
-  /// The fiber itself, or its handle, is done with it. **Threads**: any.
-  void drop(fiber_state& which) noexcept;
+  /// A fiber with its stack here has ended, and no handle refers to it any more. **Threads**: any.
+  void release(fiber_state& ended) noexcept;
 
   /// How many fibers with a stack of this worker have been made, and how many fibers have ended here. Neither becomes
   /// less.
@@ -169,17 +172,17 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
     pid_t thread = 0;
   };
   [[nodiscard]] look look_at() const noexcept {
-    return {.moves = moves_.load(std::memory_order_relaxed),          // [hint] for the watch
-            .polls = polls_.load(std::memory_order_relaxed),          // [hint]
-            .is_asleep = is_asleep_.load(std::memory_order_relaxed),  // [hint]
-            .thread = thread_id_.load(std::memory_order_relaxed)};    // [hint]
+    return {.moves = moves_.load(std::memory_order_relaxed),  // [hint] for the watch
+            .polls = polls_.load(std::memory_order_relaxed),  // [hint]
+            .is_asleep = sleeps_.is_asleep(),
+            .thread = thread_id_.load(std::memory_order_relaxed)};  // [hint]
   }
   /// Calls `function(note)` for each fiber that is alive. **Threads**: any; nobody spawns here meanwhile.
   template <class Function>
   void each_wait(Function function) {
     const std::scoped_lock lock{making_};
     for (std::uint32_t slot = 0; slot < used_; ++slot) {
-      const fiber_state* const each = slots_[slot];
+      const fiber_state* const each = slots_[slot].load(std::memory_order_relaxed);  // [locked] as it is written
       // [hint] what it says is for people; the location of a guest is guarded by its home's lock.
       if (each != nullptr && each->location.load(std::memory_order_relaxed) == location_of(slot)) {
         function(each->waits_for.said());
@@ -207,11 +210,10 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   void idle() noexcept;
   void rest_from_polls(bool has_moved) noexcept;
   void wake() noexcept;
-  /// After something was set, or put, for it: whether it has to be woken.
-  [[nodiscard]] bool sleeps() const noexcept {
-    // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees what there is.
-    return is_asleep_.load(std::memory_order_seq_cst);
-  }
+  /// After something was set, or put, for it.
+  void wake_if_asleep() noexcept;
+  /// For a fiber that any worker may begin: wakes one more that sleeps and has room. False: there is none.
+  bool call_another() noexcept;
   [[nodiscard]] fiber_state* next() noexcept;
   [[nodiscard]] fiber_state* refill() noexcept;
   enum class leaving { by_wait, by_yield };
@@ -238,11 +240,14 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   void forward(fiber_state& elsewhere) noexcept;
   void settle(fiber_state& moved, std::uint64_t location) noexcept;
   bool take_up() noexcept;
+  bool call_another_for_rest() noexcept;
   [[nodiscard]] bool begin_one_of(worker& other) noexcept;
   void seat(fiber_state& here, std::uint32_t slot) noexcept;
   [[nodiscard]] bool is_one_offered() const noexcept;
+  [[nodiscard]] fiber_state* owner_of(std::uint32_t slot) const noexcept;
   [[nodiscard]] std::uint32_t reserve_guest() noexcept;
-  void leave_guest(std::uint32_t slot) noexcept;
+  void leave_guest(std::uint32_t slot, const fiber_state* guest) noexcept;
+  void note_room() noexcept;
   template <leaving How>
   void suspend_at_end_of_word(fiber_state& me) noexcept;
   [[nodiscard]] fiber_state& make_slot();
@@ -250,7 +255,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
 
   // Of the thread itself.
   ready_bits ready_;
-  fiber_state** slots_;
+  std::atomic<fiber_state*>* slots_;
   fiber_state* running_ = nullptr;
   bool has_overrun_ = false;
   fiber_state* ended_ = nullptr;   // whose stack was left for good just now
@@ -273,10 +278,10 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   std::uint32_t index_ = 0;
   std::uint64_t base_ = 0;  // of the locations here
   bool steals_ = false;
-  bool is_full_ = false;  // there was no slot for a fiber from another worker, and no fiber has ended since
 
   // Of all threads.
-  alignas(detail::cache_line_bytes) std::atomic<bool> is_asleep_{false};
+  alignas(detail::cache_line_bytes) basic_sleep_mark<> sleeps_;
+  std::atomic<bool> is_full_{false};  // it had no slot for a fiber from another worker, and none was left since
   std::atomic<bool> stops_{false};
   std::atomic<std::uint32_t> woken_{0};  // where there is no device to wait by
   std::optional<counter> alarm_;         // where there is
@@ -285,8 +290,8 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   inbox offered_;                        // fibers to begin here, or at a worker that steals them
   std::mutex making_;                    // what follows
   stacks stacks_;
-  std::vector<std::uint32_t> free_;         // the warm ones last
-  std::vector<std::uint32_t> free_guests_;  // slots for fibers whose stack is another worker's
+  std::vector<std::uint32_t> free_;  // slots with a stack that nothing runs on, the warm ones last
+  std::vector<std::uint32_t> bare_;  // slots without a stack, which fibers of other workers have left
   std::uint32_t used_ = 0;
   std::uint32_t held_ = 0;  // stacks of fibers that are alive, or that a `fiber` refers to
 

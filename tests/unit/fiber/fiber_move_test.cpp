@@ -1,8 +1,11 @@
 // Fibers that go on, or begin, at another worker than the one that has their stack.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -66,6 +69,63 @@ TEST(fiber_move, is_refused_where_the_other_worker_has_no_slot_left) {
   over.set();
 }
 
+// What a worker's own fibers have used once is for fibers of other workers as well, and the other way round.
+TEST(fiber_move, uses_slots_that_are_free_whatever_had_them_before) {
+  constexpr std::uint32_t most = 64;
+  fiber_scheduler fibers{{.workers = 2, .fibers_per_worker = most}};
+  const auto fill = [&](std::uint32_t own, std::uint32_t guests) {
+    fiber_event over;
+    test::tally<std::uint32_t> waiting;
+    std::vector<fiber> all;
+    for (std::uint32_t i = 0; i < own; ++i) {
+      all.push_back(fibers.spawn(
+          [&] {
+            waiting.add();
+            over.wait();
+          },
+          {.worker = 1}));
+    }
+    for (std::uint32_t i = 0; i < guests; ++i) {
+      all.push_back(fibers.spawn(
+          [&] {
+            EXPECT_NO_THROW(this_fiber::move_to(1));
+            waiting.add();
+            over.wait();
+            this_fiber::yield();
+          },
+          {.worker = 0}));
+    }
+    EXPECT_TRUE(test::eventually([&] { return waiting.value() == own + guests; }));
+    const bool is_full = own + guests == most;
+    fibers
+        .spawn(
+            [&] {
+              if (is_full) {
+                EXPECT_THROW(this_fiber::move_to(1), error);
+              } else {
+                EXPECT_NO_THROW(this_fiber::move_to(1));
+              }
+            },
+            {.worker = 0})
+        .detach();
+    EXPECT_TRUE(test::eventually([&] { return fibers.alive() == own + guests; }));
+    if (is_full) {
+      EXPECT_THROW(static_cast<void>(fibers.spawn([] {}, {.worker = 1})), error);
+    } else {
+      fibers.spawn([] {}, {.worker = 1}).join();
+    }
+    over.set();
+    for (fiber& each : all) each.join();
+  };
+  for (int round = 0; round < 3; ++round) {
+    fill(most, 0);
+    fill(0, most - 1);
+    fill(10, most - 10);
+    fill(most - 10, 10);
+    fill(most, 0);
+  }
+}
+
 // Signals go to where it was, is, or will be, and none is lost: it would wait for ever.
 TEST(fiber_move, loses_no_signal) {
   constexpr std::uint64_t rounds = test::under_sanitizer ? 300 : 5000;
@@ -126,6 +186,68 @@ TEST(fiber_steal, who_has_nothing_begins_what_another_has_no_time_for) {
       })
       .join();
   EXPECT_EQ(fibers.alive(), 0U);
+}
+
+// Whether a thread of this process sleeps in the system.
+bool is_asleep(pid_t thread) {
+  std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0;
+}
+
+// A sleeping worker is woken for each of them: otherwise one would wait until another worker wakes up by itself, which
+// takes so long that all rounds take longer than the bound.
+TEST(fiber_steal, many_that_are_spawned_one_after_the_other_wake_as_many_workers) {
+  constexpr int rounds = test::under_sanitizer ? 100 : 1000;
+  fiber_scheduler fibers{{.workers = 4, .steal = true}};
+  std::array<pid_t, 4> threads{};
+  for (std::uint32_t i = 0; i < 4; ++i) fibers.spawn([&, i] { threads[i] = ::gettid(); }, {.worker = i}).join();
+  const auto until = std::chrono::steady_clock::now() + test::patience;
+  for (int round = 0; round < rounds && std::chrono::steady_clock::now() < until; ++round) {
+    test::tally<int> begun;
+    const auto wait_for_all = [&] { EXPECT_TRUE(test::eventually([&] { return begun.value() == 3; })); };
+    // Its worker spawns all, and begins none of them.
+    fibers
+        .spawn(
+            [&] {
+              EXPECT_TRUE(test::eventually(
+                  [&] { return is_asleep(threads[1]) && is_asleep(threads[2]) && is_asleep(threads[3]); }));
+              std::vector<fiber> all;
+              for (int i = 0; i < 3; ++i) {
+                all.push_back(fibers.spawn([&] {
+                  begun.add();
+                  wait_for_all();
+                }));
+              }
+              wait_for_all();
+              for (fiber& each : all) each.join();
+            },
+            {.worker = 0})
+        .join();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now(), until);
+}
+
+// A worker without room is passed over, and has room again when a fiber of another one moves away.
+TEST(fiber_steal, goes_to_a_worker_that_has_room) {
+  fiber_scheduler fibers{{.workers = 3, .fibers_per_worker = 4, .steal = true}};
+  fiber_event over;
+  std::vector<fiber> all;
+  for (int i = 0; i < 4; ++i) all.push_back(fibers.spawn([&] { over.wait(); }, {.worker = 1}));
+  for (int round = 0; round < 200; ++round) {
+    test::flag has_begun;
+    fibers
+        .spawn(
+            [&] {
+              const fiber next = fibers.spawn([&] { has_begun.raise(); });
+              EXPECT_TRUE(test::eventually([&] { return has_begun.is_raised(); }));
+            },
+            {.worker = 0})
+        .join();
+  }
+  over.set();
 }
 
 TEST(fiber_steal, leaves_those_that_were_given_to_a_worker) {
