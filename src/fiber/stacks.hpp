@@ -19,7 +19,9 @@ class stacks {
     std::byte* top = nullptr;
   };
 
-  /// The first `guarded` have a page below their bottom that ends who touches it.
+  /// The first `guarded` have a page below their bottom: a fiber that touches it ends the process with SIGSEGV. All
+  /// stacks of the process together have at most so many guard pages that they take a quarter of the mappings that the
+  /// kernel allows: what else needs mappings, as each thread and each large allocation, must find some.
   stacks(std::size_t bytes, std::uint32_t guarded);
   ~stacks();
   stacks(const stacks&) = delete;
@@ -27,6 +29,8 @@ class stacks {
 
   /// The stack of a slot, once. **Returns**: none where there is no memory.
   [[nodiscard]] stack make(std::uint32_t slot) noexcept;
+  /// How many have a guard page.
+  [[nodiscard]] std::uint32_t guards() const noexcept { return guards_; }
 
   /// Gives the pages of a stack that nobody uses back to the system, but for the one that its top is in.
   void release_pages(const stack& unused) const noexcept;
@@ -38,6 +42,7 @@ class stacks {
   std::size_t bytes_;   // of a stack, whole pages
   std::size_t stride_;  // from one to the next
   std::uint32_t guarded_;
+  std::uint32_t guards_ = 0;
   std::vector<std::byte*> slabs_;
 };
 
