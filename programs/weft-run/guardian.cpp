@@ -83,7 +83,7 @@ class guardian {
     order given{};
     for (;;) {
       switch (receive_message(control_.get(), given)) {
-        case received::message: signal_ranks(given.signal); break;
+        case received::message: signal_ranks(given.signal, given.by_terminal != 0); break;
         case received::nothing: return;
         case received::hang_up: return end_ranks();  // weft-run is gone
       }
@@ -97,9 +97,13 @@ class guardian {
   }
 
   // None of them has been waited for, so these process ids are theirs.
-  void signal_ranks(int signal) {
+  void signal_ranks(int signal, bool by_terminal = false) {
     for (const auto& [pid, rank] : ranks_) {
-      if (::kill(-pid, signal) != 0) ::kill(pid, signal);
+      if (rank == 0 && plan_.terminal_group != 0) {
+        if (!by_terminal) signal_family(pid, plan_.terminal_group, signal);
+      } else if (::kill(-pid, signal) != 0) {
+        ::kill(pid, signal);
+      }
     }
   }
 

@@ -24,7 +24,7 @@ constexpr std::size_t read_bytes = std::size_t{64} << 10;
 sigset_t forwarded_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN, SIGCONT, SIGWINCH}) {
     ::sigaddset(&set, signal);
   }
   return set;
@@ -39,6 +39,12 @@ bool same_file(int a, int b) {
 
 bool is_terminal(int fd) { return ::isatty(fd) == 1; }
 
+// Whether what is read from there may depend on what was written before.
+bool may_answer(int fd) {
+  struct stat kind {};
+  return is_terminal(fd) || (::fstat(fd, &kind) == 0 && (S_ISFIFO(kind.st_mode) || S_ISSOCK(kind.st_mode)));
+}
+
 std::uint32_t columns_of(int fd) {
   if (!is_terminal(fd)) return 0;
   winsize size{};
@@ -50,6 +56,7 @@ program_plan make_plan(const options& chosen, const inherited_state& inherited) 
   plan.ranks = chosen.ranks;
   plan.terminal_columns = columns_of(STDERR_FILENO);
   plan.launcher = ::getpid();
+  plan.terminal_group = is_terminal(STDIN_FILENO) ? ::getpgrp() : 0;
   plan.inherited = inherited;
   return plan;
 }
@@ -62,8 +69,8 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
       errors_own_{STDERR_FILENO, is_terminal(STDERR_FILENO)},
       errors_{same_file(STDOUT_FILENO, STDERR_FILENO) ? &output_ : &errors_own_},
       server_{chosen.ranks},
-      input_{descriptor{}},
-      running_(chosen.ranks) {
+      running_(chosen.ranks),
+      answers_come_{may_answer(STDIN_FILENO)} {
   std::iota(running_.begin(), running_.end(), 0U);
   const sigset_t signals = forwarded_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);  // before there are ranks: none shall be missed
@@ -72,7 +79,6 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
   epoll_ = descriptor{::epoll_create1(EPOLL_CLOEXEC)};
   if (!epoll_.open()) fail_by_errno("make an epoll descriptor");
   launched_ = launch(chosen, make_plan(chosen, inherited), bind, argv);
-  input_ = input_pump{std::move(launched_.input)};
   watch(launched_.control.get(), EPOLLIN, source::control, 0);
   watch(signals_.get(), EPOLLIN, source::signals, 0);
   streams_.reserve(std::size_t{2} * chosen.ranks);
@@ -120,13 +126,12 @@ void job::watch(int fd, std::uint32_t events, source event_source, std::uint32_t
   wanted.data.u64 = static_cast<std::uint64_t>(event_source) << 32 | index;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted) == 0) return;
   // Regular files can't be watched; they are always ready, which flush() finds out by itself.
-  const bool may_be_file = event_source == source::input || event_source == source::sink;
-  if (errno != EPERM || !may_be_file) fail_by_errno("watch a descriptor");
+  if (errno != EPERM || event_source != source::sink) fail_by_errno("watch a descriptor");
 }
 
 void job::unwatch(int fd) { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-// Who has to wait for whom may have changed: a rank's output for a full sink, the terminal for rank 0.
+// Who has to wait for whom may have changed: a rank's output for a full sink.
 void job::refresh_watches() {
   const auto set = [&](bool& watched, bool wanted, int fd, std::uint32_t events, source event_source,
                        std::uint32_t index) {
@@ -143,23 +148,17 @@ void job::refresh_watches() {
     stream& s = streams_[i];
     if (s.fd.open()) set(s.watched, !s.lines.target().full(), s.fd.get(), EPOLLIN, source::stream, i);
   }
-  if (!input_.open()) return;
-  set(input_watched_, input_.wants_input(), STDIN_FILENO, EPOLLIN, source::input, 0);
-  set(input_room_watched_, input_.wants_output(), input_.target(), EPOLLOUT, source::input_room, 0);
 }
 
 int job::milliseconds_to_wait() const {
   std::optional<clock::time_point> next;
-  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, kill_at_, give_up_at_}) {
+  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, kill_at_, prompt_at_, give_up_at_}) {
     if (deadline && (!next || *deadline < *next)) next = deadline;
   }
   if (give_up_at_ && next == give_up_at_ && clock::now() >= *next) return -1;  // only a slow reader is left to wait for
-  // A terminal may bring us to its foreground without telling.
-  const int idle = input_.open() && !input_watched_ ? 500 : -1;
-  if (!next) return idle;
+  if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now()).count();
-  const int bounded = static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
-  return idle < 0 ? bounded : std::min(idle, bounded);
+  return static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
 }
 
 void job::wait_for_events() {
@@ -176,8 +175,6 @@ void job::dispatch(source event_source, std::uint32_t index) {
   switch (event_source) {
     case source::control: return read_events();
     case source::signals: return read_signals();
-    case source::input: return input_.read_some();
-    case source::input_room: return input_.write_some();
     case source::sink: return flush(index == 0 ? output_ : errors_own_);
     case source::stream: return read_stream(index);
     case source::pmi: return serve_pmi(index);
@@ -192,12 +189,21 @@ void job::read_stream(std::uint32_t index) {
   if (n > 0) {
     s.bytes_owed -= std::min(s.bytes_owed, static_cast<std::size_t>(n));
     s.lines.append({bytes.get(), static_cast<std::size_t>(n)});
+    watch_for_prompt(index);
     flush(s.lines.target());
   } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-    s.lines.finish();
+    s.lines.show_begun();
     s.fd.close();
     --streams_open_;
   }
+}
+
+// What rank 0 has written without a newline may ask for what it reads next: it is shown when nothing follows for a
+// moment.
+void job::watch_for_prompt(std::uint32_t index) {
+  if (index > 1 || !answers_come_) return;
+  const bool begun = streams_[0].lines.has_begun() || streams_[1].lines.has_begun();
+  prompt_at_ = begun ? std::optional{clock::now() + std::chrono::milliseconds{50}} : std::nullopt;
 }
 
 // What a rank has said so far, before something is said about it.
@@ -261,7 +267,7 @@ void job::send_pmi_replies() {
 void job::read_signals() {
   signalfd_siginfo signal{};
   while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal)
-    take_signal(static_cast<int>(signal.ssi_signo));
+    take_signal(static_cast<int>(signal.ssi_signo), signal.ssi_code == SI_KERNEL);
 }
 
 }  // namespace weft::run

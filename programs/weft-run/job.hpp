@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "weft-run/input.hpp"
 #include "weft-run/launch.hpp"
 #include "weft-run/messages.hpp"
 #include "weft-run/options.hpp"
@@ -39,7 +38,7 @@ class job {
     bool watched = false;
     std::size_t bytes_owed = 0;  // what was in its pipe when the last rank was gone
   };
-  enum class source : std::uint32_t { control, signals, input, input_room, sink, stream, pmi };
+  enum class source : std::uint32_t { control, signals, sink, stream, pmi };
 
   static clock::time_point after(double seconds);
 
@@ -51,6 +50,7 @@ class job {
   [[nodiscard]] int milliseconds_to_wait() const;
   void refresh_watches();
   void read_stream(std::uint32_t index);
+  void watch_for_prompt(std::uint32_t index);
   void drain_rank(std::uint32_t rank);
   void flush(sink& to);
   void serve_pmi(std::uint32_t rank);
@@ -69,12 +69,12 @@ class job {
   [[nodiscard]] std::string describe_stragglers(double seconds) const;
   void start_failed(std::uint32_t rank, start_step step, int problem);
   void guardian_gone();
-  void take_signal(int signal);
+  void take_signal(int signal, bool by_terminal);
   void check_deadlines();
   void fail(int exit_code, const std::string& text);
   void complain(const std::optional<std::string>& complaint);
   void report_first_failure();
-  void signal_ranks(int signal);
+  void signal_ranks(int signal, bool by_terminal = false);
 
   options options_;
   sink output_;
@@ -82,7 +82,6 @@ class job {
   sink* errors_;  // output_ itself, where both are the same file
   launched_job launched_;
   pmi_server server_;
-  input_pump input_;
   descriptor epoll_;
   descriptor signals_;
   std::vector<stream> streams_;  // 2 r: standard output of rank r; 2 r + 1: standard error
@@ -99,14 +98,14 @@ class job {
   bool ending_ = false;
   bool all_gone_ = false;
   bool output_lost_ = false;
+  bool answers_come_;  // rank 0's input is a terminal, a pipe or a socket
   int signals_seen_ = 0;
   std::optional<clock::time_point> timeout_at_;
   std::optional<clock::time_point> notice_at_;  // a rank has ended, and others may wait for it
   std::optional<clock::time_point> linger_at_;
   std::optional<clock::time_point> kill_at_;
+  std::optional<clock::time_point> prompt_at_;   // rank 0 has begun a line, which may be a question
   std::optional<clock::time_point> give_up_at_;  // waiting for processes outside of the job that hold its pipes
-  bool input_watched_ = false;
-  bool input_room_watched_ = false;
   bool sink_watched_[2] = {false, false};
 };
 

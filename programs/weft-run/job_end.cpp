@@ -59,8 +59,8 @@ void job::complain(const std::optional<std::string>& complaint) {
   if (complaint) fail(exit_launcher, *complaint);
 }
 
-void job::signal_ranks(int signal) {
-  if (launched_.control.open()) (void)send_message(launched_.control.get(), order{signal});
+void job::signal_ranks(int signal, bool by_terminal) {
+  if (launched_.control.open()) (void)send_message(launched_.control.get(), order{signal, by_terminal ? 1 : 0});
 }
 
 void job::read_events() {
@@ -168,7 +168,7 @@ void job::leave_held_streams() {
   for (std::uint32_t i = 0; i < streams_.size(); ++i) {
     stream& s = streams_[i];
     if (!s.fd.open()) continue;
-    s.lines.finish();
+    s.lines.show_begun();
     s.fd.close();
     --streams_open_;
     ranks[i % 2].push_back(i / 2);
@@ -180,7 +180,7 @@ void job::leave_held_streams() {
   }
 }
 
-void job::take_signal(int signal) {
+void job::take_signal(int signal, bool by_terminal) {
   switch (signal) {
     case SIGINT:
     case SIGTERM:
@@ -191,15 +191,16 @@ void job::take_signal(int signal) {
         ending_ = true;
         signal_ranks(SIGKILL);
       } else {
-        signal_ranks(signal);
+        signal_ranks(signal, by_terminal);
         signal_ranks(SIGCONT);
       }
       break;
     case SIGTSTP:
-      signal_ranks(SIGTSTP);
+    case SIGTTIN:  // rank 0 has read the terminal in the background: the terminal has stopped it
+      signal_ranks(SIGTSTP, by_terminal);
       ::raise(SIGSTOP);
       break;
-    default: signal_ranks(signal);
+    default: signal_ranks(signal, by_terminal);
   }
 }
 
@@ -221,6 +222,10 @@ void job::check_deadlines() {
   if (kill_at_ && now >= *kill_at_) {
     kill_at_.reset();
     signal_ranks(SIGKILL);
+  }
+  if (prompt_at_ && now >= *prompt_at_) {
+    prompt_at_.reset();
+    for (const std::uint32_t index : {0U, 1U}) streams_[index].lines.show_begun();
   }
   if (streams_open_ > 0 && give_up_at_ && now >= *give_up_at_) leave_held_streams();
 }

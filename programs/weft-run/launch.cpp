@@ -36,11 +36,11 @@ void check_descriptor_limit(std::uint32_t ranks) {
                                              ranks, needed, files.rlim_cur)};
 }
 
-// A pipe that the ranks write (or read) blocking, and we do not.
-ends_of_pair make_pipe(bool we_read) {
+// A pipe that the ranks write blocking, and we read without waiting.
+ends_of_pair make_pipe() {
   std::array<int, 2> fds{};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) fail_by_errno("make a pipe");
-  ends_of_pair pair{descriptor{fds[we_read ? 0 : 1]}, descriptor{fds[we_read ? 1 : 0]}};
+  ends_of_pair pair{descriptor{fds[0]}, descriptor{fds[1]}};
   make_non_blocking(pair.ours);
   return pair;
 }
@@ -67,27 +67,19 @@ descriptor open_nothing() {
   return nothing;
 }
 
-// A terminal's input has to be passed on: a rank is no member of the terminal's foreground group, and may not read it.
-void connect_input(launched_job& job, rank_ends& theirs) {
-  if (::isatty(STDIN_FILENO) == 1) {
-    auto [ours, reader] = make_pipe(false);
-    job.input = std::move(ours);
-    theirs.input = std::move(reader);
-  } else {
-    theirs.input = descriptor{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)};
-    if (!theirs.input.open()) fail_by_errno("pass on standard input");
-  }
+// Rank 0 reads it itself: what weft-run read in advance, and the rank did not want, would be lost to the next reader.
+descriptor inherited_input() {
+  descriptor input{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)};
+  if (!input.open()) fail_by_errno("pass on standard input");
+  return input;
 }
 
 rank_ends connect_rank(launched_job& job, std::uint32_t rank) {
   rank_ends theirs;
   launcher_ends ours;
-  if (rank == 0)
-    connect_input(job, theirs);
-  else
-    theirs.input = open_nothing();
-  auto output = make_pipe(true);
-  auto errors = make_pipe(true);
+  theirs.input = rank == 0 ? inherited_input() : open_nothing();
+  auto output = make_pipe();
+  auto errors = make_pipe();
   auto pmi = make_socket_pair(SOCK_STREAM);
   make_non_blocking(pmi.ours);
   theirs.output = std::move(output.theirs);
@@ -127,7 +119,6 @@ inherited_state prepare_process() {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &state.pipe);
-  ::sigaction(SIGTTIN, &ignore, &state.terminal_input);
   ::sigaction(SIGTTOU, &ignore, &state.terminal_output);
   ::sigprocmask(SIG_SETMASK, nullptr, &state.mask);
   ::getrlimit(RLIMIT_NOFILE, &state.files);

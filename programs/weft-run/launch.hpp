@@ -18,7 +18,6 @@ struct launcher_ends {
 
 struct launched_job {
   std::vector<launcher_ends> ranks;
-  descriptor input;    ///< rank 0's standard input, where weft-run has to pass it on; else closed
   descriptor control;  ///< orders out, events in
   pid_t guardian = -1;
 };

@@ -14,6 +14,7 @@ namespace weft::run {
 /// weft-run -> guardian: send this signal to all ranks that are left.
 struct order {
   std::int32_t signal;
+  std::int32_t by_terminal;  ///< not 0: the terminal has sent it to weft-run's process group itself
 };
 
 /// What it takes to start a rank.

@@ -83,7 +83,7 @@ void line_gatherer::append(std::string_view bytes) {
   begun_ = bytes.substr(end + 1);
 }
 
-void line_gatherer::finish() {
+void line_gatherer::show_begun() {
   to_->take(stream_, prefix_, begun_);
   begun_.clear();
 }

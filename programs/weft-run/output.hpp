@@ -53,8 +53,9 @@ class line_gatherer {
 
   /// Passes on all whole lines. A line longer than the bound goes on in parts.
   void append(std::string_view bytes);
-  /// The stream has ended: passes on a last line without newline as it is.
-  void finish();
+  /// Passes on the line that has begun, as far as it goes: nothing more comes for now, or the stream has ended.
+  void show_begun();
+  [[nodiscard]] bool has_begun() const noexcept { return !begun_.empty(); }
   [[nodiscard]] sink& target() const noexcept { return *to_; }
 
  private:

@@ -44,6 +44,9 @@ void set_environment(const program_plan& plan, std::uint32_t rank, int pmi_fd) {
   }
 }
 
+// 0: one of its own.
+pid_t group_of(const program_plan& plan, std::uint32_t rank) noexcept { return rank == 0 ? plan.terminal_group : 0; }
+
 bool keep_open_as(int from, int to) {
   if (from == to) return ::fcntl(from, F_SETFD, 0) == 0;
   return ::dup2(from, to) == to;
@@ -52,7 +55,7 @@ bool keep_open_as(int from, int to) {
 // In the child. Comes back only if something failed.
 start_failure become_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
                           pid_t parent) {
-  ::setpgid(0, 0);
+  ::setpgid(0, group_of(plan, rank));
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {start_step::process, errno};
   if (::getppid() != parent) ::_exit(exit_launcher);  // it died before the kernel knew our wish
   if (!bind.apply(rank)) return {start_step::binding, errno};
@@ -66,7 +69,6 @@ start_failure become_rank(const program_plan& plan, const binding& bind, std::ui
   arguments.push_back(nullptr);
   ::setrlimit(RLIMIT_NOFILE, &plan.inherited.files);
   ::sigaction(SIGPIPE, &plan.inherited.pipe, nullptr);
-  ::sigaction(SIGTTIN, &plan.inherited.terminal_input, nullptr);
   ::sigaction(SIGTTOU, &plan.inherited.terminal_output, nullptr);
   ::sigprocmask(SIG_SETMASK, &plan.inherited.mask, nullptr);
   ::execvp(arguments[0], arguments.data());
@@ -97,7 +99,7 @@ pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t ra
     failure.problem = errno;
     return -1;
   }
-  ::setpgid(child, child);  // by both, so that neither has to wait for the other
+  ::setpgid(child, group_of(plan, rank));  // by both, so that neither has to wait for the other
   report_out.close();
   ssize_t n = 0;
   do {
@@ -136,18 +138,36 @@ std::multimap<pid_t, pid_t> read_family_tree() {
   return children;
 }
 
+std::vector<pid_t> descendants_of(pid_t ancestor) {
+  const auto tree = read_family_tree();
+  std::vector<pid_t> found{ancestor};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [first, last] = tree.equal_range(found[i]);
+    for (auto child = first; child != last; ++child) found.push_back(child->second);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
 }  // namespace
+
+void signal_family(pid_t parent, pid_t group, int signal) noexcept {
+  std::vector<pid_t> family;
+  try {
+    family = descendants_of(parent);  // first: they get another parent when theirs ends
+  } catch (...) {                     // no memory: what is left is killed in the end
+  }
+  ::kill(parent, signal);
+  for (const pid_t each : family) {
+    if (::getpgid(each) == group) ::kill(each, signal);
+  }
+}
 
 std::size_t kill_descendants() noexcept {
   try {
-    const auto tree = read_family_tree();
-    std::vector<pid_t> found{::getpid()};
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const auto [first, last] = tree.equal_range(found[i]);
-      for (auto child = first; child != last; ++child) found.push_back(child->second);
-    }
-    for (std::size_t i = 1; i < found.size(); ++i) ::kill(found[i], SIGKILL);
-    return found.size() - 1;
+    const std::vector<pid_t> found = descendants_of(::getpid());
+    for (const pid_t each : found) ::kill(each, SIGKILL);
+    return found.size();
   } catch (...) {
     return 0;
   }

@@ -18,7 +18,6 @@ namespace weft::run {
 struct inherited_state {
   sigset_t mask{};
   struct sigaction pipe {};
-  struct sigaction terminal_input {};
   struct sigaction terminal_output {};
   rlimit files{};
 };
@@ -38,6 +37,8 @@ struct program_plan {
   std::vector<std::string> environment;  ///< NAME=VALUE, from the command line
   std::uint32_t terminal_columns = 0;    ///< of the terminal that weft-run's messages go to; 0: there is none
   pid_t launcher = 0;
+  /// weft-run's process group, which rank 0 joins so that it may read the terminal; 0: standard input is no terminal.
+  pid_t terminal_group = 0;
   inherited_state inherited;
 };
 
@@ -46,10 +47,14 @@ struct start_failure {
   int problem = 0;  ///< an errno
 };
 
-/// Starts the rank as a child, in a process group of its own, to be killed by the kernel when the caller dies.
+/// Starts the rank as a child, in a process group of its own or in `terminal_group`, to be killed by the kernel when
+/// the caller dies.
 /// **Returns** its pid; or -1 with the failure set.
 [[nodiscard]] pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
                                start_failure& failure);
+
+/// Sends `signal` to `parent` and to its descendants in process group `group`.
+void signal_family(pid_t parent, pid_t group, int signal) noexcept;
 
 /// Kills every living descendant of the caller. **Returns** how many it found.
 [[nodiscard]] std::size_t kill_descendants() noexcept;

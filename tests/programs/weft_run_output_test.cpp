@@ -49,8 +49,24 @@ TEST_F(weft_run_output, lines_wait_until_they_are_whole) {
   b.append("whole\nbegun");
   EXPECT_EQ(written(to), "whole\n");
   a.append("a line\n");
-  b.finish();
+  b.show_begun();
   EXPECT_EQ(written(to), "half a line\nbegun");
+}
+
+TEST_F(weft_run_output, a_line_that_is_shown_before_its_end_goes_on_without_another_prefix) {
+  sink to{pipe_[1], false};
+  line_gatherer a{to, 0, "[0] "};
+  line_gatherer b{to, 1, "[1] "};
+  a.append("name? ");
+  EXPECT_TRUE(a.has_begun());
+  a.show_begun();
+  EXPECT_FALSE(a.has_begun());
+  EXPECT_EQ(written(to), "[0] name? ");
+  a.append("hello\nmore? ");
+  a.show_begun();
+  b.append("other\n");
+  a.append("so\n");
+  EXPECT_EQ(written(to), "hello\n[0] more? \n[1] other\n[0] so\n");
 }
 
 TEST_F(weft_run_output, who_comes_after_an_unfinished_line_begins_a_new_one) {
@@ -58,7 +74,7 @@ TEST_F(weft_run_output, who_comes_after_an_unfinished_line_begins_a_new_one) {
   line_gatherer a{to, 0, ""};
   line_gatherer b{to, 1, ""};
   a.append("no newline");
-  a.finish();
+  a.show_begun();
   b.append("next\n");
   EXPECT_EQ(written(to), "no newline\nnext\n");
 }
@@ -68,7 +84,7 @@ TEST_F(weft_run_output, the_prefix_stands_before_every_line_and_nowhere_else) {
   line_gatherer a{to, 0, "[0] "};
   a.append("one\n\ntw");
   a.append("o\nthree");
-  a.finish();
+  a.show_begun();
   EXPECT_EQ(written(to), "[0] one\n[0] \n[0] two\n[0] three");
 }
 

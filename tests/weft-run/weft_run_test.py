@@ -2,9 +2,7 @@
 
 import collections
 import os
-import pty
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -175,117 +173,6 @@ class Environment(unittest.TestCase):
         counts = [line for line in result.stdout.split()]
         # 0, 1, 2, PMI_FD, and the one that ls reads the folder with
         self.assertEqual(counts.count("5"), 3, result.stdout)
-
-
-class Input(unittest.TestCase):
-    def test_standard_input_is_rank_0s_alone(self):
-        result = subprocess.run([WEFT_RUN, "-n", "3", "--prefix", "cat"], input="one\ntwo\n", stdout=subprocess.PIPE,
-                                text=True, timeout=LIMIT, env=environment())
-        self.assertEqual((result.returncode, result.stdout), (0, "[0] one\n[0] two\n"))
-
-    def test_a_file_as_input_is_read_from_where_it_stands(self):
-        with tempfile.TemporaryFile("w+") as file:
-            file.write("first\nsecond\n")
-            file.flush()
-            os.lseek(file.fileno(), 6, os.SEEK_SET)
-            self.assertEqual(run("-n", 2, "cat", stdin=file).stdout, "second\n")
-
-
-class Terminal(unittest.TestCase):
-    """weft-run as the foreground job of a terminal of its own."""
-
-    def start(self, *arguments):
-        pid, self.terminal = pty.fork()
-        if pid == 0:
-            try:
-                os.execve(WEFT_RUN, [WEFT_RUN, *arguments], environment(TERM="xterm"))
-            finally:
-                os._exit(127)  # or a second copy of these tests would go on here
-        self.pid = pid
-        self.addCleanup(os.close, self.terminal)
-        self.text = ""
-
-    def expect(self, words):
-        until = time.monotonic() + LIMIT
-        while words not in self.text:
-            ready, _, _ = select.select([self.terminal], [], [], max(0, until - time.monotonic()))
-            self.assertTrue(ready, f"no {words!r} in {self.text!r}")
-            try:
-                self.text += os.read(self.terminal, 4096).decode()
-            except OSError:  # the last process has closed it
-                break
-        self.assertIn(words, self.text)
-
-    def code(self):
-        until = time.monotonic() + LIMIT
-        while time.monotonic() < until:
-            ready, _, _ = select.select([self.terminal], [], [], 0.01)
-            try:
-                if ready:
-                    self.text += os.read(self.terminal, 4096).decode()
-            except OSError:
-                pass
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.read_the_rest()
-                return os.waitstatus_to_exitcode(status)
-        self.fail("weft-run does not end")
-
-    def read_the_rest(self):
-        try:
-            while select.select([self.terminal], [], [], 0)[0]:
-                more = os.read(self.terminal, 4096)
-                if not more:
-                    break
-                self.text += more.decode()
-        except OSError:  # the last process has closed it
-            pass
-
-    def test_what_is_typed_reaches_rank_0(self):
-        self.start("-n", "2", "--prefix", "sh", "-c", "read x; echo got $x")
-        self.expect("[1] got")
-        os.write(self.terminal, b"hello\n")
-        self.expect("[0] got hello")
-        self.assertEqual(self.code(), 0)
-
-    def test_the_end_of_typing_reaches_rank_0(self):
-        self.start("-n", "1", "cat")
-        os.write(self.terminal, b"line\n\x04")
-        self.assertEqual(self.code(), 0)
-
-    def test_an_interrupt_reaches_the_ranks(self):
-        self.start("-n", "2", "sh", "-c", "echo ready; sleep 1000")
-        self.expect("ready\r\nready")
-        os.write(self.terminal, b"\x03")
-        self.assertEqual(self.code(), 130)
-
-    def test_rank_0_learns_how_wide_the_terminal_is(self):
-        self.start("-n", "2", "sh", "-c", "echo $PMI_RANK:${WEFT_RUN_TERMINAL_COLUMNS:-none}")
-        self.assertEqual(self.code(), 0)
-        self.assertRegex(self.text, r"0:\d+")
-        self.assertIn("1:none", self.text)
-        self.assertNotIn("WEFT_RUN_TERMINAL_COLUMNS", run("-n", 1, "env").stdout)
-
-    def test_a_progress_bar_is_shown_before_its_line_ends(self):
-        self.start("-n", "1", "sh", "-c", r"printf '50%%\r' >&2; read x; printf '100%%\n' >&2")
-        self.expect("50%")
-        os.write(self.terminal, b"\n")
-        self.expect("100%")
-        self.assertEqual(self.code(), 0)
-
-    def test_a_stopped_job_goes_on(self):
-        self.start("-n", "1", "sh", "-c", "echo ready; read x; echo got $x")
-        self.expect("ready")
-        os.kill(self.pid, signal.SIGTSTP)
-
-        def stopped():
-            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
-            return pid and os.WIFSTOPPED(status)
-        self.assertTrue(eventually(stopped))
-        os.kill(self.pid, signal.SIGCONT)
-        os.write(self.terminal, b"on\n")
-        self.expect("got on")
-        self.assertEqual(self.code(), 0)
 
 
 class Pmi(unittest.TestCase):
