@@ -1,8 +1,13 @@
 #include "weft-run/options.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 #include "number_option.hpp"
 
@@ -27,6 +32,52 @@ std::string check_assignment(const std::string& text) {
 std::string check_bind(const std::string& text) {
   if (parse_bind(text)) return {};
   return "'" + text + "' is not auto, none, hwthread, core, socket or numa, or one of these and a count as in core:2";
+}
+
+}  // namespace
+
+namespace {
+
+// The number of ranks in the words of other launchers (-np 2, --np=2, -N 2, -n=2), among the options before the
+// program: how it is given here. Nothing where another argument is the first that is wrong.
+std::optional<std::string> count_of_ranks_elsewhere(int argc, char** argv) {
+  static constexpr std::array<std::string_view, 9> with_value{"-n",        "--ranks", "-x",       "--env",   "--bind",
+                                                              "--timeout", "--grace", "--notice", "--linger"};
+  static constexpr std::array<std::string_view, 6> flags{"--prefix", "-q", "--quiet", "-h", "--help", "--version"};
+  static constexpr std::array<std::string_view, 7> others{"np", "n", "N", "ranks", "nprocs", "nranks", "ntasks"};
+  const auto is_in = [](const auto& list, std::string_view text) {
+    return std::find(list.begin(), list.end(), text) != list.end();
+  };
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  };
+  for (int i = 1; i < argc && argv[i][0] == '-'; ++i) {
+    const std::string_view argument = argv[i];
+    const std::string_view until_value = argument.substr(0, argument.find('='));
+    const bool is_long = argument.starts_with("--");
+    if (is_in(with_value, argument)) {
+      ++i;
+      continue;
+    }
+    if (is_in(flags, argument) || (is_long && is_in(with_value, until_value)) || argument.starts_with("-x") ||
+        (argument.starts_with("-n") && is_number(argument.substr(2)))) {
+      continue;
+    }
+    const std::size_t begin = is_long ? 2 : 1;
+    const std::size_t end = std::min(argument.find_first_of("=0123456789", begin), argument.size());
+    if (!is_in(others, argument.substr(begin, end - begin))) return std::nullopt;
+    std::string_view value = argument.substr(end);
+    if (value.starts_with('=')) value.remove_prefix(1);
+    if (value.empty() && i + 1 < argc) value = argv[i + 1];
+    return fmt::format("'{}' is no option; say -n {}", argument, is_number(value) ? value : "N");
+  }
+  return std::nullopt;
+}
+
+std::optional<options> refuse(const std::string& text, int& exit_code) {
+  std::fprintf(stderr, "weft-run: %s (see weft-run --help)\n", text.c_str());
+  exit_code = exit_usage;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -105,28 +156,20 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    const bool asked = problem.get_exit_code() == 0;
-    if (asked)
-      (void)app.exit(problem);
-    else
-      std::fprintf(stderr, "weft-run: %s (see weft-run --help)\n", problem.what());
-    exit_code = asked ? 0 : exit_usage;
+    if (problem.get_exit_code() != 0) {
+      return refuse(count_of_ranks_elsewhere(argc, argv).value_or(problem.what()), exit_code);
+    }
+    (void)app.exit(problem);
+    exit_code = 0;
     return std::nullopt;
   }
   result.bind = *parse_bind(bind);
   result.command = app.remaining();
   if (!result.command.empty() && result.command.front() == "--")
     result.command.erase(result.command.begin());
-  else if (!result.command.empty() && result.command.front().starts_with('-')) {
-    std::fprintf(stderr, "weft-run: unknown option %s (see weft-run --help)\n", result.command.front().c_str());
-    exit_code = exit_usage;
-    return std::nullopt;
-  }
-  if (result.command.empty()) {
-    std::fprintf(stderr, "weft-run: which program is to be started? (see weft-run --help)\n");
-    exit_code = exit_usage;
-    return std::nullopt;
-  }
+  else if (!result.command.empty() && result.command.front().starts_with('-'))
+    return refuse(count_of_ranks_elsewhere(argc, argv).value_or("unknown option " + result.command.front()), exit_code);
+  if (result.command.empty()) return refuse("which program is to be started?", exit_code);
   return result;
 }
 

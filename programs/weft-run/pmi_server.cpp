@@ -49,7 +49,12 @@ std::optional<std::string> pmi_server::handle(std::uint32_t rank, const message&
     return fmt::format("rank {} sent '{}' while it waits in a barrier", rank, printable(command));
   }
   if (command == "init") {
-    if (self.at != phase::fresh) return fmt::format("rank {} introduced itself a second time", rank);
+    if (self.at != phase::fresh) {
+      return fmt::format(
+          "rank {} started a second Weft program{}; a rank is one Weft program: start each by a weft-run of "
+          "its own, as in weft-run -n {} a && weft-run -n {} b",
+          rank, self.at == phase::finalized ? " after its first" : "", peers_.size(), peers_.size());
+    }
     const bool known = request.find_number("pmi_version") == 1;
     if (known) {
       self.at = phase::initialized;

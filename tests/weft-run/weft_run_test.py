@@ -140,6 +140,17 @@ class ExitCodes(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertIn(words, result.stderr)
 
+    def test_the_number_of_ranks_as_other_launchers_take_it_is_answered_with_how_it_is_given_here(self):
+        for arguments in (["-np", 2, "true"], ["-n=2", "true"], ["-np=2", "true"], ["--np", 2, "true"], ["-np2", "true"],
+                          ["--prefix", "-np", 2, "true"], ["--timeout", 9, "--np=2", "true"], ["-N", 2, "true"],
+                          ["-ranks", 2, "true"], ["--n", 2, "true"], ["-nprocs", 2, "true"]):
+            result = run(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
+            self.assertIn("say -n 2", result.stderr, arguments)
+        self.assertIn("say -n N", run("-np", "true").stderr)
+        for arguments in (["-n", 2, "--bogus", "-np", 2], ["-n", "x", "echo", "-np", 2]):
+            self.assertNotIn("say -n", run(*arguments).stderr)
+
     def test_options_after_the_program_are_the_programs(self):
         result = run("-n", 1, "echo", "-n", "3", "--version", "--help", "--", "-x")
         self.assertEqual((result.returncode, result.stdout), (0, "3 --version --help -- -x"))
@@ -188,6 +199,16 @@ class Pmi(unittest.TestCase):
         result = self.steps("init fence", "exit=0", "init fence")
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, "weft-run: rank 1 ended without ever making a Weft runtime.*wait for it")
+
+    def test_two_programs_one_after_the_other_in_a_rank_are_told_what_to_do(self):
+        result = run_ranks(f"{STEPS} init fence && {STEPS} init fence", f"exec {STEPS} init fence stay")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "weft-run: rank 0 started a second Weft program.*a weft-run of its own")
+
+    def test_two_programs_at_once_in_a_rank_are_told_what_to_do(self):
+        result = run_ranks(f"{STEPS} init stay & {STEPS} init stay & wait", f"exec {STEPS} init fence")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "weft-run: rank 0 started a second Weft program.*a weft-run of its own")
 
     def test_a_rank_that_takes_its_leave_early_fails_those_who_wait_for_it(self):
         result = self.steps("init fence", "init exit=0")
