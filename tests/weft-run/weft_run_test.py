@@ -166,6 +166,22 @@ class ExitCodes(unittest.TestCase):
         self.assertEqual(result.stderr.count("did you mean WEFT_PACKET_COUNT?"), 1)
 
 
+@unittest.skipUnless(subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode == 0,
+                     "needs network namespaces")
+class RanksThatSeeNoOther(unittest.TestCase):
+    """Each rank is in a network namespace of its own: there is no socket by which they could share memory."""
+
+    def test_they_are_told_that_one_namespace_would_do(self):
+        fabric = f"{BUILD}/tests/process/fabric"
+        for up in ("", "ip link set lo up; "):
+            for transports in ("shm", "shm,ofi"):
+                result = run("-n", 2, "unshare", "-rn", "sh", "-c", f"{up}exec {fabric}",
+                             env=environment(WEFT_TRANSPORT=transports))
+                self.assertNotEqual(result.returncode, 0)
+                self.assertRegex(result.stderr, r"network namespace \(containers: --network=host\)", (up, transports))
+                self.assertNotIn("WEFT_TRANSPORT=shm does without", result.stderr)
+
+
 class Environment(unittest.TestCase):
     def test_ranks_learn_who_they_are_and_nothing_of_another_launcher(self):
         foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x",

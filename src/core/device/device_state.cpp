@@ -35,10 +35,12 @@ device_state::device_state(runtime_state& runtime, std::uint32_t index, bool sha
   idle_.pop_back();
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (endpoint_of_[rank] == nullptr) {
-      throw error{errc::transport_failed,
-                  fmt::format("rank {} has no way to rank {}: they can't share memory (another machine or network "
-                              "namespace), and no network transport is there",
-                              runtime.rank(), rank)};
+      throw error{
+          errc::transport_failed,
+          fmt::format("rank {} has no way to rank {}: they can't share memory, and no network transport is there; "
+                      "ranks of one machine share memory in one network namespace (containers: "
+                      "--network=host), those of several need libfabric (WEFT_TRANSPORT=shm,ofi)",
+                      runtime.rank(), rank)};
     }
   }
 }

@@ -94,10 +94,12 @@ owned_info fastest_provider() {
   }
   if (best) return best;
   const auto names = provider_names(list.get());
-  throw error{errc::transport_failed,
-              fmt::format("libfabric: no provider here passes a message ({}); found: {}. WEFT_OFI_PROVIDER names one, "
-                          "and WEFT_TRANSPORT=shm does without",
-                          tried.empty() ? "none to try" : tried, fmt::join(names, ", "))};
+  throw error{
+      errc::transport_failed,
+      fmt::format("libfabric: no provider here passes a message ({}); found: {}. If all ranks are on one machine, "
+                  "they need no network where they share a network namespace (containers: --network=host), and "
+                  "WEFT_TRANSPORT=shm; if not, is the network up? WEFT_OFI_PROVIDER names a provider",
+                  tried.empty() ? "none to try" : tried, fmt::join(names, ", "))};
 }
 
 }  // namespace weft::net::ofi

@@ -152,9 +152,12 @@ void ofi_transport::refuse_loopback(std::uint32_t local, std::uint32_t other, bo
   throw error{
       errc::transport_failed,
       fmt::format("libfabric: rank {} can only be reached from its own machine, and rank {} is {}, through "
-                  "provider '{}'; is the network of rank {}'s machine up, and an address set? FI_NET_IFACE, "
+                  "provider '{}'; if both are on one machine, start them in one network namespace (containers: "
+                  "--network=host); if not, is the network of rank {}'s machine up, and an address set? FI_NET_IFACE, "
                   "FI_TCP_IFACE and FI_UDP_IFACE choose an interface",
-                  local, other, is_reachable ? "reached from others too" : "on another one", name_of(*info_), local)};
+                  local, other,
+                  is_reachable ? "reached from others too" : "on another one, or in a network namespace of its own",
+                  name_of(*info_), local)};
 }
 
 void ofi_transport::begin(std::uint32_t index) {
