@@ -1,15 +1,39 @@
 // weft-run -n N [options] program arguments...
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/config.hpp"
+#include "base/log.hpp"
 #include "weft-run/binding.hpp"
 #include "weft-run/job.hpp"
 #include "weft-run/launch.hpp"
 #include "weft-run/options.hpp"
 #include "weft/error.hpp"
+
+namespace {
+
+// What the ranks will read: weft-run's own environment, and what `-x` adds to it.
+weft::base::settings settings_of_ranks(const std::vector<std::string>& added) {
+  const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
+  std::vector<const char*> entries;
+  for (char** own = environ; *own != nullptr; ++own) {
+    const bool replaced = std::any_of(added.begin(), added.end(),
+                                      [&](const std::string& each) { return name_of(each) == name_of(*own); });
+    if (!replaced) entries.push_back(*own);
+  }
+  for (const std::string& each : added) entries.push_back(each.c_str());
+  entries.push_back(nullptr);
+  return weft::base::parse_settings(entries.data());
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace weft::run;
@@ -17,7 +41,9 @@ int main(int argc, char** argv) {
   try {
     const auto chosen = parse_options(argc, argv, exit_code);
     if (!chosen) return exit_code;
-    (void)weft::base::process_settings();  // a misspelt variable is told once, not by every rank
+    // A misspelt variable is told once, not by every rank.
+    (void)weft::base::process_settings();
+    warn_of_foreign_variables(settings_of_ranks(chosen->environment));
     const inherited_state inherited = prepare_process();
     const binding bind{chosen->bind, chosen->ranks};
     job ranks{*chosen, inherited, bind, argv};

@@ -188,7 +188,16 @@ constexpr std::array table{
     number<&s::test_ranks>("WEFT_TEST_RANKS", "count", 1, 1U << 16, "set by the tests: the ranks a test must find"),
 };
 
-// Levenshtein's distance, for "did you mean".
+// Where something is installed: CMake reads <Package>_ROOT and <Package>_DIR, module files set most of the others. Some
+// are one letter away from a setting.
+constexpr std::array names_of_installations{
+    "ROOT"sv,       "DIR"sv,         "HOME"sv,         "PREFIX"sv,    "PATH"sv,        "BASE"sv,          "VERSION"sv,
+    "BIN"sv,        "BINDIR"sv,      "BIN_DIR"sv,      "LIB"sv,       "LIBDIR"sv,      "LIB_DIR"sv,       "LIBS"sv,
+    "LIBRARY"sv,    "LIBRARIES"sv,   "INC"sv,          "INCDIR"sv,    "INC_DIR"sv,     "INCLUDE"sv,       "INCLUDES"sv,
+    "INCLUDEDIR"sv, "INCLUDE_DIR"sv, "INCLUDE_DIRS"sv, "DOC"sv,       "DOC_DIR"sv,     "MAN"sv,           "SHARE"sv,
+    "SRC"sv,        "SRC_DIR"sv,     "SOURCE_DIR"sv,   "BUILD_DIR"sv, "INSTALL_DIR"sv, "INSTALL_PREFIX"sv};
+
+// Levenshtein's distance.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -204,14 +213,45 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-[[noreturn]] void refuse_unknown(std::string_view name) {
-  const auto nearest = std::min_element(table.begin(), table.end(), [&](const setting& a, const setting& b) {
-    return distance(name, a.name) < distance(name, b.name);
-  });
-  throw error{errc::configuration,
-              fmt::format("environment variable {} is unknown to Weft; did you mean {}? (all names that start with "
-                          "WEFT_ are Weft's; docs/configuration.md lists them)",
-                          name, nearest->name)};
+// In capitals, its words in alphabetical order: MAX_RECEIVES is nearly RECEIVES_MAX.
+std::string in_order(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name) {
+    if (c == '_')
+      words.emplace_back();
+    else
+      words.back() += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  std::sort(words.begin(), words.end());
+  return fmt::format("{}", fmt::join(words, "_"));
+}
+
+// A name that is nearly a setting's is a slip, and refused; any other is of no concern to Weft, and may be meant for
+// something else.
+void take_foreign(std::string_view name, settings& into) {
+  const std::string_view own = name.substr(prefix.size());
+  if (std::find(names_of_installations.begin(), names_of_installations.end(), own) != names_of_installations.end())
+    return;
+  const setting* nearest = nullptr;
+  std::size_t least = own.size() + name.size();
+  const std::string ordered = in_order(own);
+  for (const setting& row : table) {
+    const std::string_view known = row.name.substr(prefix.size());
+    const std::size_t far = std::min(distance(own, known), distance(ordered, in_order(known)));
+    if (far < least) {
+      least = far;
+      nearest = &row;
+    }
+  }
+  const std::size_t letters = nearest->name.size() - prefix.size();
+  if (least <= (letters <= 5 ? 1U : letters <= 9 ? 2U : 3U)) {
+    throw error{errc::configuration, fmt::format("environment variable {} is unknown to Weft; did you mean {}? "
+                                                 "(docs/configuration.md lists all)",
+                                                 name, nearest->name)};
+  }
+  into.foreign_variables.push_back(fmt::format(
+      "environment variable {} is no setting of Weft's, and has no effect{} (docs/configuration.md lists all)", name,
+      least <= letters / 2 ? fmt::format("; did you mean {}?", nearest->name) : std::string{}));
 }
 
 }  // namespace
@@ -244,7 +284,10 @@ settings parse_settings(const char* const* environment) {
     const std::string_view name = entry.substr(0, equals);
     const std::string_view value = equals == entry.npos ? std::string_view{} : entry.substr(equals + 1);
     const auto row = std::find_if(table.begin(), table.end(), [&](const setting& r) { return r.name == name; });
-    if (row == table.end()) refuse_unknown(name);
+    if (row == table.end()) {
+      take_foreign(name, result);
+      continue;
+    }
     if (value.empty()) refuse(*row, value, "is empty");
     row->assign(*row, result, value);
   }

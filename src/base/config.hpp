@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/progress_policy.hpp"
 
@@ -53,6 +54,9 @@ struct settings {
   std::optional<std::uint32_t> launcher_pid;
   std::optional<std::uint32_t> run_terminal_columns;
   std::optional<std::uint32_t> test_ranks;
+
+  /// Names in the environment that start with WEFT_ and are no settings, as a line about each.
+  std::vector<std::string> foreign_variables;
 };
 
 /// One row of the table: what docs/configuration.md is made from and what the parser obeys.
@@ -79,7 +83,8 @@ struct setting {
 [[nodiscard]] std::string allowed_values(const setting& row);
 
 /// Reads the WEFT_* variables of an environment block (NAME=VALUE strings, then a null pointer).
-/// **Errors** configuration: a WEFT_* name that is not in the table, or a value that is ill-formed or out of range.
+/// **Errors** configuration: a WEFT_* name that is nearly one in the table, or a value that is ill-formed or out of
+/// range.
 [[nodiscard]] settings parse_settings(const char* const* environment);
 
 /// This process's settings, read from its environment by the first call.

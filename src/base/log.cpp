@@ -76,4 +76,8 @@ void write_log_line(log_level level, std::string_view text) noexcept {
   errno = saved_errno;
 }
 
+void warn_of_foreign_variables(const settings& from) noexcept {
+  for (const std::string& text : from.foreign_variables) log_warn("{}", text);
+}
+
 }  // namespace weft::base

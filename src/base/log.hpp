@@ -49,6 +49,9 @@ void log_debug(fmt::format_string<Args...> format, Args&&... args) noexcept {
   log<Args...>(log_level::debug, format, std::forward<Args>(args)...);
 }
 
+/// Logs a warning for each of `foreign_variables`. For one process of a job.
+void warn_of_foreign_variables(const settings& from) noexcept;
+
 /// For what is said once however often it happens: `static base::said_once said; log_once(said, log_level::warn, ...)`.
 class said_once {
  public:

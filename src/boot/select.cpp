@@ -18,6 +18,7 @@ std::shared_ptr<bootstrap> make_process_bootstrap() {
   const job_description job = describe_job(::environ, settings);
   const std::chrono::seconds timeout{settings.boot_timeout_s};
   base::set_log_identity(job.rank, job.size);
+  if (job.rank == 0 && !settings.launcher_pid) base::warn_of_foreign_variables(settings);  // or weft-run has done so
   base::log_debug("boot: rank {} of {}", job.rank, job.size);
   switch (job.method) {
     case base::boot_method::pmi1: return make_pmi1({job.pmi_fd, job.rank, job.size, timeout});

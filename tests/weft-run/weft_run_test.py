@@ -164,6 +164,23 @@ class ExitCodes(unittest.TestCase):
         result = run("-n", 3, "true", env=environment(WEFT_PAKET_COUNT="3"))
         self.assertEqual(result.returncode, 2)
         self.assertEqual(result.stderr.count("did you mean WEFT_PACKET_COUNT?"), 1)
+        result = run("-n", 3, "-x", "WEFT_PAKET_COUNT=3", "true")
+        self.assertEqual((result.returncode, result.stderr.count("did you mean WEFT_PACKET_COUNT?")), (2, 1))
+
+    def test_a_variable_that_is_no_setting_is_told_once_and_stops_nothing(self):
+        result = run("-n", 3, "-x", "WEFT_FLAVOUR=sweet", STEPS, "init", "fence", env=environment(WEFT_COLOUR="red"))
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stderr.count("WEFT_COLOUR is no setting"), 1)
+        self.assertEqual(result.stderr.count("WEFT_FLAVOUR is no setting"), 1)
+
+    def test_where_weft_is_installed_stops_nothing(self):
+        result = run("-n", 2, STEPS, "init", "fence",
+                     env=environment(WEFT_ROOT="/opt/weft", WEFT_HOME="/opt/weft", WEFT_DIR="/opt/weft", WEFT_VERSION="1"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        alone = subprocess.run([STEPS, "init"], env=environment(WEFT_ROOT="/opt/weft", WEFT_COLOUR="red"), timeout=LIMIT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(alone.returncode, 0)
+        self.assertEqual(alone.stderr.count("WEFT_COLOUR is no setting"), 1)
 
 
 @unittest.skipUnless(subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode == 0,

@@ -82,6 +82,34 @@ TEST(config, an_unknown_variable_is_named_with_the_nearest_one) {
   expect_words(refusal({"WEFT_PAKET_COUNT=5"}), {"WEFT_PAKET_COUNT", "did you mean WEFT_PACKET_COUNT?"});
 }
 
+TEST(config, a_name_that_is_nearly_a_settings_is_refused) {
+  for (const auto& [slip, meant] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"WEFT_BOOTS=x", "WEFT_BOOT?"},
+           {"WEFT_LOGG=x", "WEFT_LOG?"},
+           {"WEFT_packet_count=5", "WEFT_PACKET_COUNT?"},
+           {"WEFT_MAX_RECEIVES=5", "WEFT_RECEIVES_MAX?"},
+           {"WEFT_RECEIVE_MAX", "WEFT_RECEIVES_MAX?"},
+           {"WEFT_TRANSPROT=shm", "WEFT_TRANSPORT?"},
+           {"WEFT_UNEXPECTED_BYTE_MAX=5", "WEFT_UNEXPECTED_BYTES_MAX?"},
+           {"WEFT_BOOT_TIMEOUT=5", "WEFT_BOOT_TIMEOUT_S?"}}) {
+    expect_words(refusal({slip}), {"did you mean", meant});
+  }
+}
+
+TEST(config, a_name_that_is_no_settings_is_told_and_stops_nothing) {
+  const settings s = parse({"WEFT_COLOUR=red", "WEFT_PACKET_SIZE=5", "WEFT_=1", "WEFT_X", "WEFT_RING_CELLS=1024"});
+  EXPECT_EQ(s.ring_cells, 1024U);
+  ASSERT_EQ(s.foreign_variables.size(), 4U);
+  expect_words(s.foreign_variables[0], {"WEFT_COLOUR is no setting", "has no effect (docs/configuration.md"});
+  expect_words(s.foreign_variables[1], {"WEFT_PACKET_SIZE", "did you mean WEFT_PACKET_BYTES?"});
+}
+
+TEST(config, where_something_is_installed_is_not_even_told) {
+  const settings s = parse({"WEFT_ROOT=/opt/weft", "WEFT_HOME=/opt/weft", "WEFT_DIR=/opt/weft", "WEFT_VERSION=1.0",
+                            "WEFT_PREFIX=", "WEFT_BIN=/opt/weft/bin", "WEFT_LIB=/opt/weft/lib", "WEFT_INCLUDE_DIR=x"});
+  EXPECT_TRUE(s.foreign_variables.empty()) << s.foreign_variables.front();
+}
+
 TEST(config, an_ill_formed_value_is_refused_with_name_value_and_what_is_allowed) {
   expect_words(refusal({"WEFT_PACKET_COUNT=many"}), {"WEFT_PACKET_COUNT='many'", "not a number", "from 64 to"});
   expect_words(refusal({"WEFT_PACKET_COUNT=-1"}), {"'-1'", "not a number"});
