@@ -42,6 +42,34 @@ TEST_F(lifetime, of_a_completion_object_ends_after_its_operations) {
   EXPECT_DEATH(wrong(), "wrong use: .*operations that will signal it are under way");
 }
 
+// As an exit() in a handler does to static objects.
+TEST_F(lifetime, of_a_runtime_does_not_end_inside_a_handler) {
+  const auto wrong = [] {
+    auto rt = lone_runtime();
+    weft::handler inbox{*rt, [&](weft::completion_record&&) { rt.reset(); }};
+    const auto arrivals = rt->register_completion(inbox, {.id = 1});
+    weft::counter sent{*rt};
+    weft::device& dev = rt->default_device();
+    static_cast<void>(dev.post_am(0, {1}, std::span{large}.first(8), sent));
+    for (int i = 0; i < 1000; ++i) static_cast<void>(dev.progress());
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a device is destroyed inside a handler .*static object by an exit");
+}
+
+TEST_F(lifetime, of_a_progress_thread_does_not_end_in_this_thread) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    std::optional<weft::progress_thread> own;
+    weft::handler inbox{*rt, [&](weft::completion_record&&) { own.reset(); }};
+    const auto arrivals = rt->register_completion(inbox, {.id = 1});
+    weft::counter sent{*rt};
+    own.emplace(rt->default_device());
+    static_cast<void>(rt->default_device().post_am(0, {1}, std::span{large}.first(8), sent));
+    ::sleep(60);
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a progress_thread is destroyed by its own thread");
+}
+
 // An exception leaves the scope of operations that are under way: its text comes first.
 TEST_F(lifetime, of_a_completion_object_that_an_exception_ends_too_early_is_told_with_the_exception) {
   const auto wrong = [](bool by_weft) {

@@ -1,6 +1,7 @@
 #include "weft/progress_thread.hpp"
 
 #include "base/leave_to_parent.hpp"
+#include "base/misuse.hpp"
 
 namespace weft {
 namespace {
@@ -28,6 +29,9 @@ progress_thread::~progress_thread() {
   if (copy_.is_copy()) {
     base::leave_to_parent(thread_);
     return;
+  }
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    base::misuse("a progress_thread is destroyed by its own thread: inside a handler or hook, or by an exit() there");
   }
   // [progress_thread.end] release -> [progress_thread.stop]: carries nothing else.
   stops_.store(true, std::memory_order_release);

@@ -125,7 +125,9 @@ void end_of_engine::drop_all() noexcept {
 end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept : of_{&of}, handle_{&handle} {
   device_state& gone = **handle_;
   if (gone.gate().is_inside() || of.devices().is_inside_standard()) {
-    base::misuse("a device is destroyed inside a handler or hook of its own or of the default device");
+    base::misuse(
+        "a device is destroyed inside a handler or hook of its own or of the default device, perhaps "
+        "as a static object by an exit() there");
   }
   if (gone.is_shared()) of.devices().hide(gone);
 }
