@@ -39,6 +39,7 @@ class parking {
   }
   /// Whether other ranks may run on the processors of this one. **Threads**: one, before any device is made.
   void expect_company(bool others) noexcept { yields_.use(others); }
+  [[nodiscard]] bool expects_company() const noexcept { return yields_.is_used(); }
 
   /// Wakes the threads that wait for `object`; called after each of its signals. Only the address is used: the object
   /// may have been destroyed.

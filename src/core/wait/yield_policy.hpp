@@ -38,6 +38,7 @@ class yield_policy {
 
   /// **Threads**: one, before any thread waits.
   void use(bool wanted) noexcept { wanted_ = wanted; }
+  [[nodiscard]] bool is_used() const noexcept { return wanted_; }
 
   [[nodiscard]] bool is_due(std::uint32_t looks, const wait_state& mine) const noexcept {
     return looks >= mine.due && wanted_;
