@@ -45,12 +45,13 @@ class memory_region {
  public:
   /// Allocates `bytes` zero bytes, aligned to a page. **Blocking**: briefly, for memory and a lock. **Errors**:
   /// `invalid_argument` for 0 bytes; `out_of_memory` if no piece of that size is left of `WEFT_SHARED_BYTES`;
-  /// `invalid_state` beyond 1024 regions at once.
+  /// `invalid_state` beyond `WEFT_REGIONS_MAX` regions at once.
   memory_region(weft::runtime& owner, std::size_t bytes);
 
   /// Opens `memory`. **Blocking**: briefly, for a lock. **Buffer**: `memory` stays the caller's and must outlive the
   /// region.
-  /// **Errors**: `invalid_argument` for empty memory or a null pointer; `invalid_state` beyond 1024 regions at once.
+  /// **Errors**: `invalid_argument` for empty memory or a null pointer; `invalid_state` beyond `WEFT_REGIONS_MAX`
+  /// regions at once.
   memory_region(weft::runtime& owner, std::span<std::byte> memory);
 
   /// Withdraws the region: later puts, gets and atomics of peers are refused. Make sure that no peer is accessing the

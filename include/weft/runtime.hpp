@@ -90,6 +90,7 @@ struct runtime_attributes {
   std::uint32_t unexpected_packets_max;   ///< packets of unexpected messages; beyond it senders send RTS instead
   std::uint32_t foreign_packets_max;      ///< packets of a peer in records; beyond it delivery copies
   std::size_t unexpected_bytes_max;       ///< memory for messages whose id is not registered yet
+  std::uint32_t regions_max;              ///< memory regions at once
   std::size_t shared_bytes;               ///< memory for regions that peers map
   weft::progress_policy progress_policy;  ///< of devices that name none
 };

@@ -150,6 +150,8 @@ constexpr std::array table{
                        "which devices a thread polls when its own is quiet: no other, another one, all, the neglected"),
     multiple_of(4 * KiB, number<&s::shared_bytes>("WEFT_SHARED_BYTES", "bytes", 4 * MiB, 1024 * GiB,
                                                   "address space for memory that Weft allocates and peers map")),
+    power_of_two(number<&s::regions_max>("WEFT_REGIONS_MAX", "count", 64, 1U << 20,
+                                         "memory regions that a rank may have at a time")),
     text<&s::transport>("WEFT_TRANSPORT",
                         "the transports to use, in order of preference, separated by commas; sim: before one wraps it"),
     number<&s::sim_seed>("WEFT_SIM_SEED", "count", 0, std::numeric_limits<std::uint64_t>::max(),

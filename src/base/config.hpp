@@ -35,6 +35,7 @@ struct settings {
   bind_kind bind = bind_kind::none;
   progress_policy policy = progress_policy::local;
   std::size_t shared_bytes = std::size_t{8} << 30;
+  std::uint32_t regions_max = 1024;
   std::string transport = "shm,ofi";
   std::uint64_t sim_seed = 0;
   std::uint32_t sim_delay_percent = 30;

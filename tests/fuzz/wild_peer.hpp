@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/config.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "fuzz/input.hpp"
 #include "support/boundaries.hpp"
@@ -100,7 +101,7 @@ class wild_peer {
   [[nodiscard]] static std::uint64_t word(input& in) {
     const auto kind = in.take<std::uint8_t>();
     if (kind >= 0xf0) return in.take<std::uint64_t>();
-    if (kind >= 0xe8) return (kind % 4 + 1U) * core::region_table::regions_max + kind % 4U;  // a region
+    if (kind >= 0xe8) return (kind % 4 + 1U) * base::process_settings().regions_max + kind % 4U;  // a region
     if (kind >= 0xe0) return test::boundary_words[in.take<std::uint8_t>() % test::boundary_words.size()];
     // A ticket: generation, set, and index + 1.
     if (kind >= 0xc0) return std::uint64_t{(kind - 0xc0U) / 8 + 1} << 32 | (kind / 4 % 2 + 1U) << 28 | (kind % 4 + 1U);

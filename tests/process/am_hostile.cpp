@@ -1,5 +1,6 @@
 // Rank 1 is no runtime but a program that sends impossible messages; rank 0 has to survive and to count them.
 // ranks: 2
+#include "base/config.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "core/runtime/regions.hpp"
 #include "net/shm/shm_endpoint.hpp"
@@ -150,7 +151,7 @@ class wild_rank {
       const weft::core::ready_body ready{8, bytes, 1};
       inject_refused(wire::ready_to_receive, ready, sizeof ready, 0, weft::default_matching_engine);
       inject_refused(wire::written, weft::core::written_body{1, bytes, 0, 0}, sizeof(weft::core::written_body));
-      const weft::core::put_rts_body region{weft::core::region_table::regions_max, 0, bytes, 1};
+      const weft::core::put_rts_body region{weft::base::settings{}.regions_max, 0, bytes, 1};
       inject_refused(wire::put_rts, region, sizeof region);
       inject_refused(wire::get, region, sizeof region);
       inject_refused(wire::put_signal, weft::core::signal_body{1, 0, bytes}, sizeof(weft::core::signal_body));

@@ -173,6 +173,11 @@ class ExitCodes(unittest.TestCase):
         self.assertEqual(result.stderr.count("WEFT_COLOUR is no setting"), 1)
         self.assertEqual(result.stderr.count("WEFT_FLAVOUR is no setting"), 1)
 
+    def test_ranks_that_disagree_on_the_number_of_regions_say_so(self):
+        result = run_ranks(*(f"WEFT_REGIONS_MAX={many} exec {BUILD}/tests/process/fabric" for many in (64, 128)))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("rank 1 has WEFT_REGIONS_MAX=128 and rank 0 has 64: give all ranks the same", result.stderr)
+
     def test_where_weft_is_installed_stops_nothing(self):
         result = run("-n", 2, STEPS, "init", "fence",
                      env=environment(WEFT_ROOT="/opt/weft", WEFT_HOME="/opt/weft", WEFT_DIR="/opt/weft", WEFT_VERSION="1"))

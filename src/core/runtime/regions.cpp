@@ -11,16 +11,24 @@
 namespace weft::core {
 
 region_table::region_table(std::uint32_t rank, std::uint32_t size,
-                           const std::vector<std::unique_ptr<net::transport>>& transports)
-    : rank_{rank}, own_entries_{std::make_unique<entry[]>(regions_max)}, peers_(size) {
+                           const std::vector<std::unique_ptr<net::transport>>& transports, std::uint32_t regions_max)
+    : rank_{rank}, last_index_{regions_max - 1}, own_entries_{std::make_unique<entry[]>(regions_max)}, peers_(size) {
   for (const auto& transport : transports) {
     net::memory_sharing* const sharing = transport->sharing();
     std::byte* const own = sharing != nullptr ? sharing->shared_memory(rank) : nullptr;
-    if (own == nullptr || sharing->shared_bytes() < 2 * reserved_bytes) continue;
+    if (own == nullptr || sharing->shared_bytes() == 0) continue;
+    if (sharing->shared_bytes() < 2 * reserved_bytes()) {
+      throw error{
+          errc::configuration,
+          fmt::format("WEFT_REGIONS_MAX={} takes {} bytes, more than half of the {} that a rank can share; raise "
+                      "WEFT_SHARED_BYTES, or lower WEFT_REGIONS_MAX",
+                      regions_max, reserved_bytes(), sharing->shared_bytes())};
+    }
     own_ = own;
     published_ = reinterpret_cast<entry*>(own);
-    shared_ = own + reserved_bytes;
-    shared_bytes_ = sharing->shared_bytes() - reserved_bytes;
+    shared_ = own + reserved_bytes();
+    all_bytes_ = sharing->shared_bytes();
+    shared_bytes_ = all_bytes_ - reserved_bytes();
     for (std::uint32_t peer = 0; peer < size; ++peer) {
       if (peer != rank) peers_[peer] = sharing->shared_memory(peer);
     }
@@ -55,20 +63,25 @@ region_table::opened region_table::open_new(std::size_t bytes) {
 }
 
 std::uint32_t region_table::free_index() const {
-  for (std::uint32_t index = 0; index < regions_max; ++index) {
+  for (std::uint32_t tried = 0; tried <= last_index_; ++tried) {
+    const std::uint32_t index = (next_ + tried) & last_index_;
     if (own_entries_[index].name.load(std::memory_order_relaxed) == 0) return index;  // [locked]
   }
-  throw error{errc::invalid_state, fmt::format("rank {} has {} memory regions already, as many as there can be at once",
-                                               rank_, regions_max)};
+  throw error{
+      errc::invalid_state,
+      fmt::format("rank {} has {} memory regions already, as many as WEFT_REGIONS_MAX allows at a time: raise it "
+                  "for all ranks, or open one region for memory that lies together",
+                  rank_, std::uint64_t{last_index_} + 1)};
 }
 
 std::uint64_t region_table::open_at(std::uint32_t index, std::span<std::byte> memory) noexcept {
-  const std::uint64_t name = ++generation_ * regions_max + index;
+  const std::uint64_t name = ++generation_ * (std::uint64_t{last_index_} + 1) + index;
   const bool is_shared = shared_ != nullptr && memory.data() >= shared_ && memory.data() < shared_ + shared_bytes_;
-  const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes + 1 : 0;
+  const auto offset = is_shared ? static_cast<std::uint64_t>(memory.data() - shared_) + reserved_bytes() + 1 : 0;
   const facts lies{name, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(), offset};
   fill(own_entries_[index], lies);
   if (published_ != nullptr) fill(published_[index], lies);
+  next_ = index + 1;
   return name;
 }
 
@@ -178,7 +191,7 @@ region_location region_table::locate(std::uint32_t rank, std::uint64_t name, std
   out.by = region_location::access::copied;
   if (shared == 0) return out;
   // The peer wrote this: memory outside of its segment is not touched.
-  const std::uint64_t all = shared_bytes_ + reserved_bytes;
+  const std::uint64_t all = all_bytes_;
   if (shared - 1 > all || !is_within(offset, bytes, all - (shared - 1))) {
     out.by = region_location::access::refused;
     return out;

@@ -35,11 +35,12 @@ struct region_location {
 
 class region_table {
  public:
-  static constexpr std::uint32_t regions_max = 1024;
   static constexpr std::size_t common_bytes = 4096;
 
-  /// `transports`: in the order of preference; the first one that shares memory provides it.
-  region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports);
+  /// `transports`: in the order of preference; the first one that shares memory provides it. `regions_max`: a power of
+  /// two, the same in all ranks. **Errors**: configuration where the table takes more than half of the shared memory.
+  region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports,
+               std::uint32_t regions_max);
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 
@@ -47,14 +48,14 @@ class region_table {
     std::uint64_t name;
     std::span<std::byte> memory;
   };
-  /// Opens `memory`. **Errors**: invalid_state beyond `regions_max`.
+  /// Opens `memory`. **Errors**: invalid_state beyond the greatest number of regions.
   [[nodiscard]] std::uint64_t open(std::span<std::byte> memory);
   /// Opens `bytes` zeroes, which it allocates, and which peers map if memory can be shared. **Errors**: out_of_memory;
-  /// invalid_state beyond `regions_max`. After an error nothing has changed.
+  /// invalid_state beyond the greatest number of regions. After an error nothing has changed.
   [[nodiscard]] opened open_new(std::size_t bytes);
   /// Whether no region is open.
   [[nodiscard]] bool is_empty() const noexcept {
-    for (std::uint32_t index = 0; index < regions_max; ++index) {
+    for (std::uint32_t index = 0; index <= last_index_; ++index) {
       if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [own] at the end
     }
     return true;
@@ -66,7 +67,7 @@ class region_table {
   /// A page of `rank`'s shared memory for the library's own use, all zeros at first; null where it is not mapped here.
   [[nodiscard]] std::byte* common(std::uint32_t rank) const noexcept {
     std::byte* const base = rank == rank_ ? own_ : peers_[rank];
-    return base == nullptr ? nullptr : base + table_bytes;
+    return base == nullptr ? nullptr : base + table_bytes();
   }
 
   /// The address of `bytes` bytes from `offset` of this rank's region `name`; null if it is withdrawn or too short.
@@ -91,7 +92,7 @@ class region_table {
     const std::uint64_t shared_offset = from.shared.load(std::memory_order_relaxed) - 1;
     // The peer wrote this: memory outside of its segment is not touched. If the region is not shared, `shared_offset`
     // is larger than `all`.
-    const std::uint64_t all = shared_bytes_ + reserved_bytes;
+    const std::uint64_t all = all_bytes_;
     if (!is_within(offset, bytes, size) || shared_offset > all || !is_within(offset, bytes, all - shared_offset))
       return nullptr;
     return table + shared_offset + offset;
@@ -106,12 +107,13 @@ class region_table {
     std::atomic<std::uint64_t> shared;  // offset in the shared memory + 1; 0: the region is not in it
   };
   static_assert(sizeof(entry) == 32 && std::atomic<std::uint64_t>::is_always_lock_free);
-  static constexpr std::size_t table_bytes = sizeof(entry) * regions_max;
-  static constexpr std::size_t reserved_bytes = table_bytes + common_bytes;  // before the memory for regions
+  // What lies before the memory for regions: the table, then the page of `common`.
+  [[nodiscard]] std::size_t table_bytes() const noexcept { return sizeof(entry) * (std::size_t{last_index_} + 1); }
+  [[nodiscard]] std::size_t reserved_bytes() const noexcept { return table_bytes() + common_bytes; }
   static constexpr std::size_t page_bytes = 4096;
 
-  [[nodiscard]] static std::uint32_t index_of(std::uint64_t name) noexcept {
-    return static_cast<std::uint32_t>(name % regions_max);
+  [[nodiscard]] std::uint32_t index_of(std::uint64_t name) const noexcept {
+    return static_cast<std::uint32_t>(name) & last_index_;
   }
   [[nodiscard]] static bool read(const entry& from, std::uint64_t name, std::uint64_t offset, std::uint64_t bytes,
                                  region_location& out, std::uint64_t& shared) noexcept;
@@ -126,14 +128,17 @@ class region_table {
   void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
 
   std::uint32_t rank_;
+  std::uint32_t last_index_;     // of the table, whose size is a power of two
   std::byte* own_ = nullptr;     // this rank's shared memory; null if no memory is shared
   std::byte* shared_ = nullptr;  // the part of it that is for regions
   std::size_t shared_bytes_ = 0;
+  std::uint64_t all_bytes_ = 0;  // of the shared memory, the table included
   std::unique_ptr<entry[]> own_entries_;
   entry* published_ = nullptr;     // a copy for peers, in the shared memory
   std::vector<std::byte*> peers_;  // by rank: its shared memory as mapped here; null
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
+  std::uint32_t next_ = 0;                       // where the search for a free entry begins
   std::map<std::byte*, std::size_t> free_;       // of the shared memory
   std::map<std::byte*, std::size_t> allocated_;  // by `open_new`
 };

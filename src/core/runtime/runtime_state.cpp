@@ -25,6 +25,12 @@ std::uint32_t receives_in_all(const base::settings& settings) noexcept {
   return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
 }
 
+// What rank 0 publishes, and all ranks take or compare.
+struct job_proposal {
+  std::uint64_t job;
+  std::uint64_t regions_max;
+};
+
 }  // namespace
 
 runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap,
@@ -52,7 +58,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   neighbours_.find(transports_, rank_, size_);
   if (options.bind.value_or(settings.bind == base::bind_kind::automatic)) neighbours_.divide_cores();
   parking_.expect_company(neighbours_.has_company());
-  regions_ = std::make_unique<region_table>(rank_, size_, transports_);
+  regions_ = std::make_unique<region_table>(rank_, size_, transports_, settings.regions_max);
   copy_states_ = std::make_unique<core::copy_states>(*regions_, rank_);
   propose_job(context.name);
   std::uint32_t devices_max = settings.devices_max;
@@ -70,6 +76,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
                  .unexpected_packets_max = settings.unexpected_packets_max,
                  .foreign_packets_max = settings.foreign_packets_max,
                  .unexpected_bytes_max = settings.unexpected_bytes_max,
+                 .regions_max = settings.regions_max,
                  .shared_bytes = settings.shared_bytes,
                  .progress_policy = settings.policy};
   devices_.set_room(devices_max);
@@ -131,16 +138,25 @@ bool runtime_state::has_payloads_out() noexcept {
 void runtime_state::propose_job(const std::string& name) {
   job_key_ = name + ".job";
   job_ = base::random_word();
-  if (rank_ == 0 && size_ > 1) bootstrap_->put(job_key_, {reinterpret_cast<const char*>(&job_), sizeof job_});
+  const job_proposal mine{job_, base::process_settings().regions_max};
+  if (rank_ == 0 && size_ > 1) bootstrap_->put(job_key_, {reinterpret_cast<const char*>(&mine), sizeof mine});
 }
 
 // Called after a fence of the bootstrap.
 void runtime_state::learn_job() {
   const std::string agreed = bootstrap_->get(0, job_key_);
-  if (agreed.size() != sizeof job_) {
+  job_proposal theirs{};
+  if (agreed.size() != sizeof theirs) {
     throw error{errc::boot_failed, "rank 0 published no name of the job: do all ranks use the same version of Weft?"};
   }
-  std::memcpy(&job_, agreed.data(), sizeof job_);
+  std::memcpy(&theirs, agreed.data(), sizeof theirs);
+  job_ = theirs.job;
+  const std::uint32_t mine = base::process_settings().regions_max;
+  if (theirs.regions_max != mine) {  // a peer finds a region by its place in a table of that size
+    throw error{errc::configuration,
+                fmt::format("rank {} has WEFT_REGIONS_MAX={} and rank 0 has {}: give all ranks the same", rank_, mine,
+                            theirs.regions_max)};
+  }
 }
 
 engine_state& runtime_state::make_engine(const matching_engine_options& options) {

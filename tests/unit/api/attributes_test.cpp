@@ -33,6 +33,7 @@ TEST(attributes, of_a_runtime_are_its_settings) {
     EXPECT_EQ(is.unexpected_packets_max, settings.unexpected_packets_max);
     EXPECT_EQ(is.foreign_packets_max, settings.foreign_packets_max);
     EXPECT_EQ(is.unexpected_bytes_max, settings.unexpected_bytes_max);
+    EXPECT_EQ(is.regions_max, settings.regions_max);
     EXPECT_EQ(is.shared_bytes, settings.shared_bytes);
     EXPECT_EQ(is.progress_policy, settings.policy);
     EXPECT_EQ(rt.default_device().policy(), is.progress_policy);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/config.hpp"
 #include "core/message/message_body.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "support/boundaries.hpp"
@@ -73,7 +74,7 @@ TEST(wild_peer, moves_no_region_of_another_rank) {
     rt.barrier();
     for (const auto& transport : state.transports()) {
       if (net::memory_sharing* const sharing = transport->sharing(); sharing != nullptr) {
-        std::memset(sharing->shared_memory(rt.rank()), 0x5a, core::region_table::regions_max * 32);
+        std::memset(sharing->shared_memory(rt.rank()), 0x5a, base::settings{}.regions_max * 32);
       }
     }
     EXPECT_EQ(state.regions().find(users.handle().name, 8, 8), memory.data() + 8);

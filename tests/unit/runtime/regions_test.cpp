@@ -20,7 +20,7 @@ TEST(regions, leave_no_memory_behind_where_the_table_is_full) {
     const std::size_t most = rt.attributes().shared_bytes / 4 * 3;
     std::array<std::byte, 8> own{};
     std::vector<std::unique_ptr<memory_region>> all;
-    for (std::uint32_t i = 0; i < core::region_table::regions_max; ++i) {
+    for (std::uint32_t i = 0; i < rt.attributes().regions_max; ++i) {
       all.push_back(std::make_unique<memory_region>(rt, std::span{own}));
     }
     for (int i = 0; i < 2; ++i) {
