@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,6 +57,22 @@ TEST_F(lifetime, of_a_runtime_does_not_end_inside_a_handler) {
     for (int i = 0; i < 1000; ++i) static_cast<void>(dev.progress());
   };
   EXPECT_DEATH(wrong(), "wrong use: a device is destroyed inside a handler .*static object by an exit");
+}
+
+TEST_F(lifetime, of_a_completion_object_does_not_end_inside_its_own_handler) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    std::optional<weft::counter> sent{std::in_place, *rt};
+    using handler = weft::handler<std::function<void(weft::completion_record &&)>>;
+    std::optional<handler> inbox;
+    inbox.emplace(*rt, [&](weft::completion_record&&) { inbox.reset(); });
+    weft::device& dev = rt->default_device();
+    static_cast<void>(dev.post_send(0, std::span{large}.first(8), *sent));
+    std::array<std::byte, 8> bytes{};
+    static_cast<void>(dev.post_recv(0, std::span{bytes}, *inbox));
+    for (int i = 0; i < 1000; ++i) static_cast<void>(dev.progress());
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a completion object is destroyed inside its own handler");
 }
 
 TEST_F(lifetime, of_a_progress_thread_does_not_end_in_this_thread) {

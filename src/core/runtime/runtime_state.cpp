@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/assertion.hpp"
 #include "base/backoff.hpp"
+#include "base/callback_scope.hpp"
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
@@ -23,6 +26,22 @@ namespace {
 // The receives that may be posted, plus the receives that devices of one thread's own keep (not the default device).
 std::uint32_t receives_in_all(const base::settings& settings) noexcept {
   return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
+}
+
+// How long another thread's handler may take where a handler destroys its object.
+constexpr std::chrono::seconds own_signal_max{5};
+
+// A signal that a thread has seen is about to end. Inside a callback it may be the one that the callback is part of:
+// then the wait would have no end.
+void wait_for_signals(const completion& gone) noexcept {
+  const auto until = base::clock::now() + own_signal_max;
+  for (base::backoff waiting; gone.outstanding() != 0;) {
+    base::yield_or_pause(waiting);
+    if (base::callback_scope::is_inside() && base::clock::now() > until) {
+      base::misuse(
+          "a completion object is destroyed inside its own handler, perhaps as a static object by an exit() there");
+    }
+  }
 }
 
 // What rank 0 publishes, and all ranks take or compare.
@@ -255,8 +274,7 @@ void runtime_state::object_gone(const completion& object) noexcept {
   if (operation_state::signals_to_come(object) != 0) {
     base::misuse("a completion object is destroyed while operations that will signal it are under way");
   }
-  // A signal that a thread has seen is about to end.
-  for (base::backoff waiting; object.outstanding() != 0;) base::yield_or_pause(waiting);
+  if (object.outstanding() != 0) wait_for_signals(object);
   if (core::registrations::are_of(object)) {
     base::misuse("a completion object is destroyed before its registration: declare the registration after the object");
   }
