@@ -212,8 +212,8 @@ std::optional<double> round_by_threads(const contestant& by, const point& of) {
   return got.front() ? std::optional{1e9 / (2 * got.front()->value)} : std::nullopt;
 }
 
-// Many threads of a process take slices of time, milliseconds each; more than so many say nothing new.
-constexpr std::uint32_t threads_max = 64;
+// Each of Weft's threads has a device, of which a rank has 64 unless it is told otherwise, the default device included.
+constexpr std::uint32_t threads_max = 63;
 
 }  // namespace
 

@@ -118,8 +118,9 @@ std::string build_flags() { return flags; }
 std::string host() {
   const hwloc_obj_t package = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_PACKAGE, 0);
   const char* const model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
-  const std::string cores = std::to_string(core_count()) + (core_count() == 1 ? " core" : " cores");
-  return model == nullptr ? cores : std::string{model} + ", " + cores;
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  const std::string all = std::to_string(count) + (count == 1 ? " processor" : " processors");
+  return model == nullptr ? all : std::string{model} + ", " + all;
 }
 
 std::string program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }

@@ -58,7 +58,7 @@ class pinned_here {
 [[nodiscard]] std::string build_commit();
 [[nodiscard]] std::string build_flags();
 
-/// The processors that this process may use, as in `AMD EPYC, 2 cores`.
+/// The processors of the machine, as in `AMD EPYC, 2 processors`, whichever of them this process may use.
 [[nodiscard]] std::string host();
 
 /// The folder of the running executable, and a program beside it.
