@@ -32,7 +32,7 @@ MARK = re.compile(r"(?P<text>[^\s<>|(\[]+)<!--(?P<name>[^<>]*?)-->")
 ITEM = r"(?<![\w.,/^-])\d+(?:,\d{3})*(?:\.\d+)?(?:<!--[^<>]*-->)?"
 UNIT = (r"(?:ns|us|ms|GB/s|M/s|k/s|M msg/s|million (?:messages|records|operations|cells)|instructions|times"
         r"|messages a second)(?![\w/])|%")
-FIGURES = re.compile(rf"({ITEM})((?:(?:,?\sand|,?\sor|\sto|,|\s·|\s/|\s…)\s{ITEM})*)\s?(?:{UNIT})")
+FIGURES = re.compile(rf"({ITEM})((?:(?:,?\s+and|,?\s+or|\s+to|,|\s+·|\s+/|\s+…)\s+{ITEM})*)\s*(?:{UNIT})")
 DECIMAL = re.compile(r"(?<![\w.,/^-])\d+\.\d+(?![\w.]|<!--)")
 HISTORY = re.compile(r"^The figures of this page are history, measured up to commit [0-9a-f]{7,40} \([A-Z][a-z]+ \d{4}\)\.$",
                      re.MULTILINE)
