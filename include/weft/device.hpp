@@ -73,8 +73,9 @@ struct device_options {
 /// time on a device of its own; also inside handlers and hooks. **Returns**: *done*, *posted* (the library will signal
 /// `local` once) or *retry* (nothing happened). **Errors**: `invalid_argument` for an unknown rank, for a null buffer
 /// with a size, and for a `local` of another runtime (not checked for a message that is *done*); `backlog_full`
-/// if `.allow_retry = false` and the backlog is at its bound; `transport_failed` if nothing can be sent to that rank
-/// any more. A function names its further errors.
+/// if `.allow_retry = false` and the backlog is at its bound; `peer_failed` if that rank has ended, `transport_failed`
+/// if nothing can be sent to it any more for another reason. A function names its further errors. An operation under
+/// way with a rank that ends is complete with the error `peer_failed`.
 ///
 /// The functions without effects (`index` to `runtime`): **Blocking**: never. **Threads**: any. **Errors**: none.
 /// **Source**: yan2025-lci, 4.2.3 to 4.2.7.
@@ -165,7 +166,9 @@ class device {
   /// **Errors**: `invalid_argument` for an engine that this rank has not made; for `any_rank` or `.any_tag` in an
   /// engine that is not ordered; for a policy other than `rank_tag` in an ordered or receiver-first engine. In a
   /// receiver-first engine the completion has the error `unknown_completion` if rank `peer` has destroyed the engine,
-  /// or has one of another kind. `transport_failed` is thrown only there, where a receive sends an RTR.
+  /// or has one of another kind. `transport_failed` and `peer_failed` are thrown only there, where a receive sends an
+  /// RTR. A receive whose policy names rank `peer` is complete with `peer_failed` if that rank has ended, and all that
+  /// it had sent is received.
   /// **Order**: receives of one rank, tag, policy and engine are matched in the order of their posts; receives that
   /// waited in the backlog may come later. In a receiver-first engine the order holds for those, too.
   /// **Source**: dang2016, 3.1; yan2025-lci, 4.3.2.
@@ -270,7 +273,8 @@ class device {
   /// **Blocking**: until then. It makes progress on this device only; operations that were posted on another device
   /// need progress there. **Threads**: as for posting. **Errors**: `region_refused` if the target has refused a put or
   /// atomic that had answered *done*, since the last flush to that rank; `invalid_argument` for an unknown rank;
-  /// `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` as for posting.
+  /// `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` and `peer_failed` as for
+  /// posting, but for a rank that has destroyed its runtime and to which no operation is under way.
   void flush(std::uint32_t peer);
   /// Flushes to each rank, one after the other. **Blocking**, **Threads** and **Errors**: as for one rank.
   void flush();

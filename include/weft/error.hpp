@@ -18,7 +18,7 @@ enum class errc : std::uint8_t {
   transport_failed,    ///< no transport reaches the rank, or its connection broke
   out_of_memory,       ///< the system refused memory
   backlog_full,        ///< an operation that may not answer `retry` found the backlog at its bound
-  peer_failed,         ///< the peer's process has ended
+  peer_failed,         ///< the peer's process has ended, or has destroyed its runtime
   unknown_completion,  ///< the target has withdrawn the id that the message names
   truncated,           ///< the message was longer than the receive buffer, which was not written
   cancelled,           ///< the operation was cancelled before anything matched it

@@ -159,8 +159,9 @@ class runtime {
   /// Returns once every rank has called it.
   ///
   /// **Blocking**: until then; makes progress on the default device. **Threads**: one thread of a rank at a time.
-  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` if nothing
-  /// can be sent to a rank to which the barrier sends.
+  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; `peer_failed`, at every rank, if a rank
+  /// has died, and at ranks to which it had to send if a rank has destroyed its runtime; `transport_failed` if nothing
+  /// can be sent to a rank to which the barrier sends, or for whose message it waits.
   void barrier();
 
   /// The sizes and bounds of this runtime.

@@ -247,19 +247,13 @@ bool flush_awaiter::go_on() {
   return next_ == end_;
 }
 
-// What a rank has sent before it was cut off may not have been polled yet: it has some looks more.
 bool barrier_awaiter::go_on() {
-  constexpr unsigned looks_max = 64;
-  core::barrier::passage at{round_, is_posted_};
+  core::barrier::passage at{round_, is_posted_, looks_in_vain_};
   const bool is_over = of_.barrier().go_on(at, of_.default_state(), of_.rank(), of_.size());
-  if (is_over) return true;
-  if (at.round != round_) looks_in_vain_ = 0;
   round_ = at.round;
   is_posted_ = at.is_posted;
-  const std::uint32_t to = at.to(of_.rank(), of_.size());
-  if (is_posted_ && of_.peers().is_cut_off(to) && ++looks_in_vain_ > looks_max)
-    of_.peers().refuse_if_cut_off("barrier", to);
-  return false;
+  looks_in_vain_ = at.looks_in_vain;
+  return is_over;
 }
 
 end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::ending> of) noexcept

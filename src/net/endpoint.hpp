@@ -42,6 +42,9 @@ class endpoint {
   /// Gives arrivals to `sink`, at most about `budget` from each peer; returns how many were consumed.
   virtual unsigned poll(Sink& sink, unsigned budget) noexcept = 0;
 
+  /// Whether messages of `peer`, which has ended, may still wait for a poll. Serialized like `poll`.
+  [[nodiscard]] virtual bool has_arrivals_from(std::uint32_t peer) const noexcept = 0;
+
   /// Copies `bytes` bytes from `remote` in the memory of `peer`.
   [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                                 std::size_t bytes) noexcept = 0;

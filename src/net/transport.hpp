@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,7 @@
 #include "net/packet_store.hpp"
 #include "net/ring/sleep_word.hpp"
 #include "net/sink.hpp"
+#include "net/transport_counts.hpp"
 
 namespace weft::base {
 struct settings;
@@ -28,36 +30,10 @@ struct direct_copies {
   std::string_view how;
 };
 
-/// What a simulated network has done to its messages on purpose; all zero elsewhere.
-struct fault_counts {
-  std::uint64_t delayed = 0;      // arrivals held back
-  std::uint64_t reordered = 0;    // arrivals that overtook an older one of the same peer's
-  std::uint64_t full = 0;         // posts refused though there was room
-  std::uint64_t busy = 0;         // posts refused though no other thread was posting
-  std::uint64_t unavailable = 0;  // direct copies denied
-  std::uint64_t unmapped = 0;     // peers' shared memory denied
-  // Direct copies that WEFT_SIM_FAIL chose:
-  std::uint64_t failed_reads = 0;   // answered bad_address
-  std::uint64_t failed_writes = 0;  // the same
-  std::uint64_t gone_reads = 0;     // answered peer_gone
-  std::uint64_t gone_writes = 0;    // the same
-};
-
-/// What this rank has sent over a fabric, headers included. Messages that stay on the machine do not count.
-struct traffic_counts {
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// What a transport has counted.
-struct transport_counts {
-  std::uint64_t refused = 0;  // messages dropped because a peer wrote impossible values
-  /// Payloads owned by this transport that a sink has not given back, less the payloads of any owner that this
-  /// transport holds as the sink of another one. The sum over all transports, plus the lent packets, is what the core
-  /// holds.
-  std::int64_t payloads_out = 0;
-  fault_counts faults{};
-  traffic_counts traffic{};
+/// A rank that has ended.
+struct ended_peer {
+  std::uint32_t rank = 0;
+  bool in_order = false;  // it has destroyed its runtime; if not, its process ended in the middle
 };
 
 /// Of a transport whose ranks map memory of each other.
@@ -114,6 +90,11 @@ class transport {
 
   /// Devices that a rank may have at a time with this transport.
   [[nodiscard]] virtual std::uint32_t devices_max() const noexcept = 0;
+
+  /// Writes ranks to `out` that have ended and were not found before; returns how many. From then on each post to them
+  /// is answered `full`, and none of them accesses memory of this rank. What they have sent can still be polled. May
+  /// call the system. **Threads**: one at a time.
+  [[nodiscard]] virtual std::size_t find_ended(std::span<ended_peer> out) noexcept = 0;
 
   [[nodiscard]] virtual transport_counts counted() const noexcept = 0;
 

@@ -320,7 +320,7 @@ class barrier_awaiter final : public runtime_wait {
   [[nodiscard]] bool go_on() override;
   std::uint32_t round_ = 0;
   bool is_posted_ = false;
-  unsigned looks_in_vain_ = 0;  // since the awaited rank is cut off
+  unsigned looks_in_vain_ = 0;  // since a rank of this round is cut off
 };
 
 /// The end of a hook, a registration, an engine or a device.

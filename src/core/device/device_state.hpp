@@ -71,8 +71,13 @@ class device_state final {
   [[nodiscard]] [[gnu::always_inline]] status post_inline(operation opcode, detail::message_target to,
                                                           const net::header& header, const_buffer_ref bytes) {
     const auto count = static_cast<std::uint32_t>(bytes.bytes());
-    if (net::outgoing* const ring = known_ring(to); ring != nullptr) [[likely]]
-      return posted_inline(opcode, count, ring->push(shared_, header, bytes.address(), count));
+    if (net::outgoing* const ring = known_ring(to); ring != nullptr) [[likely]] {
+      const net::post_result result = ring->push(shared_, header, bytes.address(), count);
+      if (result != net::post_result::ok) [[unlikely]]
+        return refused_inline(opcode, to.peer(), result);
+      counts_.posted(opcode, count);
+      return status::done();
+    }
     return post_inline_slow(to.peer(), to.device(), header.kind, header.id, header.tag, bytes);
   }
   /// The answer of a post of `bytes` bytes, which was sent if `result` is ok.
@@ -155,10 +160,13 @@ class device_state final {
   void release(std::uint32_t index) noexcept;
 
  private:
+  [[nodiscard]] [[gnu::cold, gnu::noinline]] status refused_inline(operation opcode, std::uint32_t peer,
+                                                                   net::post_result result);
   // Takes the header's fields as arguments: in the common case the header then need not lie in memory.
   [[nodiscard]] status post_inline_slow(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
                                         std::uint64_t tag, const_buffer_ref bytes);
   [[nodiscard]] bool dispatch(const net::arrival& message) noexcept;
+  [[nodiscard]] bool continue_operation(const net::arrival& message) noexcept;
   // An active message to a queue, and a send that matches a posted receive (core/fast/take_send.hpp).
   [[nodiscard]] const void* take_active_word(std::uint32_t source, std::uint32_t id,
                                              const std::byte* tag_and_payload) noexcept;
@@ -186,6 +194,8 @@ class device_state final {
   // After so many quiet calls in a row, a device visits device 0 once: messages for a device that does not live (yet,
   // or any more) go there, and a program that polls only devices of its own would never get them.
   static constexpr unsigned quiet_calls_max = 64;
+  // Of so many times of so many calls, one ends with a look for ranks that have ended.
+  static constexpr unsigned long_quiets_per_look = 8;
   [[nodiscard]] bool look_by_policy(unsigned& moved) noexcept;
   [[nodiscard]] bool visit(std::uint32_t index, unsigned& moved) noexcept;
   [[nodiscard]] bool visit_neglected(std::uint64_t among, unsigned& moved) noexcept;
@@ -209,7 +219,8 @@ class device_state final {
   poll_gate gate_;
   device_counts counts_;
   // Inside the gate.
-  unsigned quiet_calls_ = 0;           // in a row
+  unsigned quiet_calls_ = 0;  // in a row, since the last long time of quiet
+  unsigned long_quiets_ = 0;
   endpoint* busy_ = nullptr;           // the endpoint that moved something last
   std::vector<endpoint*> idle_;        // the other endpoints
   std::atomic<bool> choosing_{false};  // a thread is choosing another device to poll

@@ -60,6 +60,21 @@ inline constexpr std::size_t operation_sets = 4;
 
 struct engine_state;
 
+/// The rank of an operation. Its owner writes it; a thread that ends all operations with a rank reads it at any time.
+class operation_peer {
+ public:
+  operation_peer& operator=(std::uint32_t rank) noexcept {
+    // [operation.peer] relaxed -> [operation.peer_of]: no other thread acts on it before [operation.reach].
+    rank_.store(rank, std::memory_order_relaxed);
+    return *this;
+  }
+  // [operation.peer_of] relaxed <- [operation.peer]: the same.
+  operator std::uint32_t() const noexcept { return rank_.load(std::memory_order_relaxed); }  // NOLINT: as a number
+
+ private:
+  std::atomic<std::uint32_t> rank_{0};
+};
+
 // The match node is the first line; what else a receive needs is in the next two.
 struct alignas(detail::cache_line_bytes) operation_state : match_node {
   // The operation's number for its peer and for the user; 0 while the operation is free. The high half is the
@@ -74,7 +89,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   bool awaited = false;         // a flush waits for it
   bool done_when_sent = false;  // answers done once its first message is sent
   std::uint32_t generation = 0;
-  std::uint32_t peer = 0;
+  operation_peer peer;
   std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
   // Of a receive in a receiver-first engine: the sender's rank; read also by a thread that cancels it.
   std::atomic<std::uint32_t> announced_to{0};
@@ -106,8 +121,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
 
   /// The operation is ready for step `reached`: other threads may now find it by its ticket at this step.
   void reach(step reached) noexcept {
-    // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim], [receive.put_off]: the
-    // operation as it is at this step.
+    // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim], [receive.put_off], [ended.at]:
+    // the operation as it is at this step.
     WEFT_ASSERT_CHECKED(ticket.load(std::memory_order_relaxed) != 0);  // [own] one thread at a time works on it
     next.store(reached, std::memory_order_release);
   }

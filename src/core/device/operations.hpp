@@ -37,6 +37,12 @@ class operations {
     return set < operation_sets ? sets_[set].claim(note, peer) : nullptr;
   }
 
+  /// Visits the operations under way, of all sets; may miss operations that begin or end meanwhile.
+  template <class Visit>
+  void each(const Visit& visit) noexcept {
+    for (operation_pool& set : sets_) set.each(visit);
+  }
+
   /// Called at the end, when no other thread uses the operations.
   [[nodiscard]] bool are_consistent() noexcept {
     return std::ranges::all_of(sets_, [](operation_pool& each) { return each.is_consistent(); });

@@ -22,7 +22,7 @@ namespace {
   receive.tag = tag;
   receive.into = into;
   receive.context = context;
-  // [receive.engine] relaxed: the engine's lock orders what counts.
+  // [receive.engine] relaxed -> [operation.ended_in]: the engine's lock orders what counts.
   receive.engine.store(&engine, std::memory_order_relaxed);
   receive.side = match_side::receive;
   return receive.key = make_match_key(engine.id, from.policy(), from.peer(), tag);

@@ -27,13 +27,16 @@ std::uint64_t device_state::others() const noexcept {
 }
 
 bool device_state::look_elsewhere() noexcept {
-  const bool wants_default = index_ != 0 && ++quiet_calls_ == quiet_calls_max;
-  if (wants_default) quiet_calls_ = 0;
+  const bool is_long_quiet = ++quiet_calls_ >= quiet_calls_max;
+  if (is_long_quiet) quiet_calls_ = 0;
+  unsigned moved = 0;
+  if (is_long_quiet && !is_visiting_here && ++long_quiets_ % long_quiets_per_look == 0)
+    moved = runtime_->peer_ends().look(*this);
+  const bool wants_default = is_long_quiet && index_ != 0;
   if ((!wants_default && policy_ == progress_policy::local) || is_visiting_here) {
     gate_.leave();
-    return false;
+    return moved != 0;
   }
-  unsigned moved = 0;
   bool is_back = true;
   if (wants_default) is_back = visit(0, moved);
   if (is_back) is_back = look_by_policy(moved);
@@ -130,6 +133,7 @@ device_state::visit_answer device_state::be_visited() noexcept {
   const unsigned arrived = poll_all();
   if (!hooks_.is_empty()) moved += hooks_.run();
   moved += arrived;
+  runtime_->peer_ends().look_when_visited(*this);
   if (moved != 0) {
     counts_.moved(arrived);
   } else {

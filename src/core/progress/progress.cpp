@@ -17,6 +17,10 @@ namespace {
 // Of so many calls at least one polls all transports, however busy one of them is.
 constexpr unsigned skips_max = 64;
 
+// Of so many calls that have moved something, one looks for ranks that have ended.
+constexpr unsigned moves_per_look = 1024;
+static_assert(moves_per_look % skips_max == 0);  // such a call comes to `end_call`
+
 }  // namespace
 
 bool device_state::progress() noexcept {
@@ -66,7 +70,7 @@ bool device_state::poll_idle() noexcept {
   }
   // What `end_call` and `look_elsewhere` would do here, without saving the registers that they use.
   if (base::has_fast_paths && hooks_.is_empty() && policy_ == progress_policy::local &&
-      (index_ == 0 || quiet_calls_ + 1 < quiet_calls_max)) [[likely]] {
+      quiet_calls_ + 1 < quiet_calls_max) [[likely]] {
     ++quiet_calls_;
     counts_.quiet();
     gate_.leave();
@@ -94,6 +98,7 @@ bool device_state::end_call(unsigned arrived, unsigned moved) noexcept {
     counts_.quiet();
     return look_elsewhere();
   }
+  if (counts_.next_move() % moves_per_look == 0) static_cast<void>(runtime_->peer_ends().look(*this));
   counts_.moved(arrived);
   quiet_calls_ = 0;
   gate_.leave();
@@ -109,8 +114,9 @@ unsigned device_state::poll_all() noexcept {
 stillness device_state::look_before_sleep() noexcept {
   if (!gate_.try_enter()) return stillness::busy;
   was_full_ = false;
-  const unsigned moved = poll_all();
+  unsigned moved = poll_all();
   if (moved != 0) counts_.moved(moved);
+  moved += runtime_->peer_ends().look(*this);
   const bool has_retries = backlog_.is_just(retries_.in_backlog());
   const bool has_steps = !has_retries && !backlog_.is_empty();
   const bool is_busy = moved != 0 || has_steps || runtime_->kept().has_ready() || !hooks_.is_empty();

@@ -8,6 +8,12 @@ bool reject(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
+bool drop(device_state& dev, const net::arrival& message) noexcept {
+  dev.runtime().count_dropped();
+  give_back(message);
+  return true;
+}
+
 found_entry find_entry(device_state& dev, const net::arrival& message) noexcept {
   for (;;) {
     const base::id_entry found = dev.runtime().registrations().ids().look_up(message.header.id);

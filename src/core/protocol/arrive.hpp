@@ -33,6 +33,8 @@ namespace arrivals {
 
 /// Counts an invalid message, and gives its packet back. Always true.
 [[nodiscard]] bool reject(device_state& dev, const net::arrival& message) noexcept;
+/// Counts a message as dropped, and gives its packet back. Always true.
+[[nodiscard]] bool drop(device_state& dev, const net::arrival& message) noexcept;
 /// An operation to answer the sender with; null if none is free: then call `put_aside`.
 [[nodiscard]] operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept;
 /// Keeps the message until the resource that it lacks is free, so that messages behind it are delivered. False: there

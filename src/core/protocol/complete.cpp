@@ -41,8 +41,9 @@ completion_record record_of(const operation_state& operation) noexcept {
 
 bool try_signal(device_state& dev, operation_state& operation) noexcept {
   if (operation.target == nullptr) {
-    // The post has answered done: the next flush reports an error.
-    if (operation.error != errc::none) dev.runtime().peers().note_failure(operation.peer);
+    // If it is a post, it has answered done: the next flush reports an error.
+    if (operation.error != errc::none && operation.set == operation_set::posts)
+      dev.runtime().peers().note_failure(operation.peer);
     dev.runtime().put_back(operation);
     return true;
   }

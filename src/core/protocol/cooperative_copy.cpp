@@ -74,8 +74,13 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     copy.finish(piece, result == net::copy_result::done);
     operation.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
   }
-  if (!copy.is_through(operation.bytes)) return false;
-  const bool is_copied = copy.is_whole();
+  const bool is_through = copy.is_through(operation.bytes);
+  if (!is_through) {
+    // A sender that has ended finishes no piece, and writes none any more.
+    if (!dev.runtime().peers().has_ended(operation.peer)) return false;
+    operation.error = errc::peer_failed;
+  }
+  const bool is_copied = is_through && copy.is_whole();
   operation.copies_alone = !is_copied && operation.error == errc::none;
   if (is_copied) {
     const std::uint64_t own = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone

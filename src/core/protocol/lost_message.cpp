@@ -1,5 +1,5 @@
-// Messages that a transport has accepted and can't deliver: the operation of such a message fails, and so does every
-// further message to that rank. A message that arrives never runs this code.
+// Messages that a transport has accepted and can't deliver, and ranks that have ended: the operations of such messages
+// and ranks fail, and so does every further message to that rank. A message that arrives never runs this code.
 #include "core/protocol/lost_message.hpp"
 
 #include <fmt/format.h>
@@ -12,17 +12,81 @@
 
 namespace weft::core {
 
+namespace {
+
+// A receive that names its source, or a send in a receiver-first engine.
+bool names_its_peer(const match_key& key, std::uint32_t peer) noexcept {
+  return (key.policy() == match_policy::rank_tag || key.policy() == match_policy::rank_only) && key.rank() == peer;
+}
+
+// Takes an operation out of the engine in which it waits for its match. False: it does not wait there any more, it
+// waits for other ranks as well, or another thread has the engine's lock.
+bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer) noexcept {
+  return dev.runtime().engines().readers().read([&] {
+    // As for a cancelled receive (receive.cpp): an operation that waits, seen by a brief reader, has its engine.
+    // [ended.at] acquire <- [operation.reach]: the operation's engine.
+    const step at = operation.next.load(std::memory_order_acquire);
+    if (at != step::wait_for_match && at != step::match) return false;
+    // [operation.ended_in] relaxed <- [send.of_engine], [receive.of_engine], [receive.engine]: published by the step.
+    engine_state* const engine = operation.engine.load(std::memory_order_relaxed);
+    if (engine == nullptr) return false;
+    const auto is_meant = [&](const match_node& node) { return names_its_peer(node.key, peer); };
+    const match_result result = engine->is_ordered() ? engine->ordered->remove(operation, is_meant)
+                                                     : dev.runtime().matching().remove(operation, is_meant);
+    return result == match_result::removed;
+  });
+}
+
+// Whether the operation waited for `peer`; then it belongs to the caller.
+bool take_waiting(device_state& dev, operation_state& operation, std::uint32_t peer) noexcept {
+  // [operation.ended_step] relaxed: what follows looks again.
+  switch (operation.next.load(std::memory_order_relaxed)) {
+    case step::wait_for_answer:
+    case step::wait_for_chunks:
+    case step::wait_for_sender: {
+      // [operation.ended_ticket] relaxed: `claim` looks at the step again.
+      const std::uint32_t note = operation_pool::note_of(operation.ticket.load(std::memory_order_relaxed));
+      return dev.runtime().operations().claim(note, peer) != nullptr;
+    }
+    case step::wait_for_match:
+    case step::match:
+      if (!take_out(dev, operation, peer)) return false;
+      if (operation.opcode == operation::receive) operation.into = {};
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 status unless_cut_off(device_state& dev, operation opcode, std::uint32_t peer, status answer) {
-  if (answer.is_retry() && dev.runtime().peers().is_cut_off(peer)) [[unlikely]]
-    dev.runtime().peers().refuse_if_cut_off(fmt::format("a post ({})", name_of(opcode)), peer);
+  if (!answer.is_retry()) [[likely]]
+    return answer;
+  peers& all = dev.runtime().peers();
+  if (!all.is_cut_off(peer)) dev.runtime().peer_ends().look_after_retry();
+  if (all.is_cut_off(peer)) all.refuse_if_cut_off(fmt::format("a post ({})", name_of(opcode)), peer);
   return answer;
 }
 
 bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
-  if (!dev.runtime().peers().is_cut_off(operation.peer)) return false;
-  operation.error = errc::transport_failed;
+  const peers& all = dev.runtime().peers();
+  if (!all.is_cut_off(operation.peer)) return false;
+  operation.error = all.error_with(operation.peer);
   operation.reach(step::signal);
   return true;
+}
+
+unsigned end_operations_with_ended(device_state& dev) noexcept {
+  const peers& all = dev.runtime().peers();
+  unsigned ended = 0;
+  dev.runtime().operations().each([&](operation_state& operation) {
+    const std::uint32_t peer = operation.peer;
+    if (peer >= dev.rank_count() || !all.is_settled(peer) || !take_waiting(dev, operation, peer)) return;
+    operation.error = errc::peer_failed;
+    complete::signal_or_defer(dev, operation);
+    ++ended;
+  });
+  return ended;
 }
 
 }  // namespace weft::core

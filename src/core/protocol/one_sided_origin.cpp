@@ -187,7 +187,10 @@ attempt transfer(device_state& dev, operation_state& operation, shortage& reason
       operation.next.store(step::ask, std::memory_order_relaxed);  // [own]
       return ask(dev, operation, reason);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
-    case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
+    case net::copy_result::peer_gone:
+      operation.error = errc::peer_failed;
+      dev.runtime().peer_ends().look_soon();
+      break;
   }
   if (operation.error != errc::none) return attempt::finished;
   operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the copying device's alone
@@ -235,22 +238,21 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   } else {
     if (is_done_when_sent) operation.target = nullptr;
     if (!is_get) dev.runtime().await(operation);
-    operation.reach(is_get ? step::wait_for_chunks : step::wait_for_answer);
-    if (is_atomic) {
-      header.kind = static_cast<std::uint32_t>(wire::atomic);
-      result = dev.try_send_body(peer, device, header, atomic);
-    } else if (rides) {
-      header.kind = static_cast<std::uint32_t>(wire::put);
-      result = dev.endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
-      if (result == net::post_result::ok) {
-        dev.counts().went(path::one_packet, operation::put, bytes);
-      } else {
-        dev.runtime().packets().put(packet);
+    const step waits = is_get ? step::wait_for_chunks : step::wait_for_answer;
+    result = send_and_wait(dev, operation, waits, step::ask, [&] {
+      if (is_atomic) {
+        header.kind = static_cast<std::uint32_t>(wire::atomic);
+        return dev.try_send_body(peer, device, header, atomic);
       }
-    } else {
+      if (rides) {
+        header.kind = static_cast<std::uint32_t>(wire::put);
+        return dev.endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
+      }
       header.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
-      result = dev.try_send_body(peer, device, header, rts);
-    }
+      return dev.try_send_body(peer, device, header, rts);
+    });
+    if (rides && result == net::post_result::ok) dev.counts().went(path::one_packet, operation::put, bytes);
+    if (rides && result != net::post_result::ok) dev.runtime().packets().put(packet);
     reason = shortage_of(result);
   }
   if (result == net::post_result::ok) {
@@ -258,7 +260,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
     return attempt::waiting;
   }
   operation.target = local;
-  operation.next.store(step::ask, std::memory_order_relaxed);  // [own] again
+  operation.next.store(step::ask, std::memory_order_relaxed);  // [own] still
   return attempt::stuck;
 }
 

@@ -54,12 +54,13 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
   describe(*operation, request, request.rts);
   if (request.delivered) dev.runtime().await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
-  operation->reach(step::wait_for_answer);
   const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
                       request.delivered};
   net::header header = header_of(request.rts, request);
   header.note = operation_pool::note_of(ticket);
-  const net::post_result result = dev.try_send_body(request.peer, request.device, header, body);
+  const net::post_result result = send_and_wait(dev, *operation, step::wait_for_answer, step::post, [&] {
+    return dev.try_send_body(request.peer, request.device, header, body);
+  });
   if (result == net::post_result::ok) return status::posted(ticket);
   operation_state::cancel_signal(*request.local);
   dev.runtime().put_back(*operation);
@@ -247,10 +248,8 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   header.note = operation_pool::note_of(ticket);
-  operation.reach(step::wait_for_answer);  // from here on another thread may continue it
-  if (dev.try_send_body(peer, device, header, body) == net::post_result::ok) return true;
-  operation.reach(step::post);
-  return false;
+  return send_and_wait(dev, operation, step::wait_for_answer, step::post,
+                       [&] { return dev.try_send_body(peer, device, header, body); }) == net::post_result::ok;
 }
 
 }  // namespace weft::core::posting
@@ -262,6 +261,10 @@ void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t coun
               fmt::format("a post ({}) to rank {} may not answer retry, but {} operations are under way already: call "
                           "progress() before posting more, or raise WEFT_OPERATIONS_MAX or WEFT_RECEIVES_MAX",
                           name_of(opcode), peer, count)};
+}
+
+status device_state::refused_inline(operation opcode, std::uint32_t peer, net::post_result result) {
+  return unless_cut_off(*this, opcode, peer, counts_.retried(status::retry(shortage_of(result))));
 }
 
 // For an inline message whose ring is not known yet, or that takes no ring.

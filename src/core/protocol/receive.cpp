@@ -35,7 +35,7 @@ void describe(operation_state& receive, const receive_request& request) noexcept
   receive.bytes = 0;
   receive.message_bytes = 0;
   receive.context = request.context;
-  // [receive.of_engine] relaxed: the engine's lock orders what counts.
+  // [receive.of_engine] relaxed -> [operation.ended_in]: the engine's lock orders what counts.
   receive.engine.store(request.engine, std::memory_order_relaxed);
   receive.will_signal(*request.local);
 }

@@ -41,8 +41,8 @@ ready_body body_of(const unexpected_message& ready) noexcept {
   return out;
 }
 
-// Once the RTR is sent, the receive may be complete.
-net::post_result inject_ready(device_state& dev, operation_state& receive) noexcept {
+// Once the RTR is sent, the receive may be complete. If it is not sent, the receive is at step `ready`.
+net::post_result announce_buffer(device_state& dev, operation_state& receive) noexcept {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);   // [own] until RTR is out
   const engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
   const net::header header{.kind = static_cast<std::uint32_t>(wire::ready_to_receive),
@@ -51,7 +51,8 @@ net::post_result inject_ready(device_state& dev, operation_state& receive) noexc
                            .note = operation_pool::note_of(ticket),
                            .tag = receive.tag};
   const ready_body body{reinterpret_cast<std::uint64_t>(receive.into.address()), receive.bytes, ticket};
-  return dev.try_send_body(receive.peer, receive.device, header, body);
+  return send_and_wait(dev, receive, step::wait_for_sender, step::ready,
+                       [&] { return dev.try_send_body(receive.peer, receive.device, header, body); });
 }
 
 // Packets come in any order. The message's end counts the unused bytes of the buffer, plus one. So the count reaches
@@ -124,7 +125,10 @@ bool write_piece(device_state& dev, operation_state& send) noexcept {
       send.reach(send.acknowledge ? step::send_written : step::stream);
       return false;
     case net::copy_result::bad_address: send.error = errc::transport_failed; break;
-    case net::copy_result::peer_gone: send.error = errc::peer_failed; break;
+    case net::copy_result::peer_gone:
+      send.error = errc::peer_failed;
+      dev.runtime().peer_ends().look_soon();
+      break;
   }
   return send_written(dev, send);
 }
@@ -143,8 +147,7 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
   };
   const auto post = [&](std::uint32_t number) {
     receive.sequence = number;
-    receive.reach(step::wait_for_sender);
-    const net::post_result result = inject_ready(dev, receive);
+    const net::post_result result = announce_buffer(dev, receive);
     if (result == net::post_result::ok) return status::posted(ticket);
     if (request.allow_retry) return status::retry(shortage_of(result));
     dev.defer(receive, step::ready);
@@ -163,10 +166,7 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
 }
 
 bool send_ready(device_state& dev, operation_state& receive) noexcept {
-  receive.reach(step::wait_for_sender);
-  if (inject_ready(dev, receive) == net::post_result::ok) return true;
-  receive.reach(step::ready);
-  return false;
+  return announce_buffer(dev, receive) == net::post_result::ok;
 }
 
 // Handles a packet of a message, maybe its last or only one, for a receive that has announced its buffer.
@@ -247,6 +247,8 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
   completion& local = *send.target;
   const std::uint32_t peer = send.peer;
   send.key = make_match_key(engine.id, match_policy::rank_tag, peer, send.tag);
+  // [send.of_engine] relaxed -> [operation.ended_in]: published by the step.
+  send.engine.store(&engine, std::memory_order_relaxed);
   send.reach(step::wait_for_match);
   ordered_message* found = nullptr;
   base::backoff waiting;
@@ -289,8 +291,8 @@ bool write(device_state& dev, operation_state& send) noexcept {
 bool send_written(device_state& dev, operation_state& send) noexcept {
   const std::uint64_t told = send.error != errc::none ? static_cast<std::uint64_t>(send.error) : send.operand;
   const bool sends_packets = send.acknowledge && send.remote_address == 0 && send.bytes != 0 && told == 0;
-  // The send does not wait for a peer that has failed.
-  if (send.error != errc::peer_failed) {
+  // The send does not wait for a peer that is cut off.
+  if (!dev.runtime().peers().is_cut_off(send.peer)) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
     const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::written),

@@ -7,6 +7,7 @@
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/cooperative_copy.hpp"
+#include "core/protocol/lost_message.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -163,9 +164,10 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     const std::uint32_t peer = operation.peer;
     const std::uint32_t device = operation.device;
     const weft::operation opcode = operation.opcode;
-    if (ends) operation.reach(step::wait_for_answer);  // from here on another thread may continue it
-    if (dev.endpoint_to(peer).try_send(peer, device, header, packet, bytes) != net::post_result::ok) {
-      if (ends) operation.reach(step::stream);
+    const auto send = [&] { return dev.endpoint_to(peer).try_send(peer, device, header, packet, bytes); };
+    const net::post_result result =
+        ends ? send_and_wait(dev, operation, step::wait_for_answer, step::stream, send) : send();
+    if (result != net::post_result::ok) {
       packets.put(packet);
       return false;
     }
@@ -185,10 +187,8 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
   const net::header header{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
-  operation.reach(step::wait_for_chunks);  // from here on another thread may continue it
-  if (dev.try_send_body(peer, device, header, body) == net::post_result::ok) return true;
-  operation.reach(step::send_rtr);
-  return false;
+  return send_and_wait(dev, operation, step::wait_for_chunks, step::send_rtr,
+                       [&] { return dev.try_send_body(peer, device, header, body); }) == net::post_result::ok;
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
@@ -210,14 +210,18 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
       operation.moved.store(0, std::memory_order_relaxed);  // [own] no chunk is under way yet
       return send_rtr(dev, operation);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
-    case net::copy_result::peer_gone: operation.error = errc::peer_failed; break;
+    case net::copy_result::peer_gone:
+      operation.error = errc::peer_failed;
+      dev.runtime().peer_ends().look_soon();
+      break;
   }
   return send_fin(dev, operation);
 }
 
 bool send_fin(device_state& dev, operation_state& operation) noexcept {
-  // A sender that has failed, or is cut off, gets no FIN: the bytes are here.
-  if (operation.error != errc::peer_failed && !dev.runtime().peers().is_cut_off(operation.peer)) {
+  // A sender that is cut off gets no FIN. A sender whose memory could not be read gets it: only a transport says that a
+  // rank has ended.
+  if (!dev.runtime().peers().is_cut_off(operation.peer)) {
     // A message that is longer than the receive's buffer is an error for the receiver only.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
     const fin_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};

@@ -18,10 +18,44 @@ completion::answer barrier::signal(completion_record&& record) noexcept {
   return answer::taken;
 }
 
+namespace {
+
+// A rank because of which the round can't end; `peers::no_peer` if there is none.
+std::uint32_t find_missing(barrier::passage& at, const peers& all, std::uint32_t rank, std::uint32_t size) noexcept {
+  // What a rank has sent before it was cut off may not have been polled yet: it has some looks more.
+  constexpr unsigned looks_max = 64;
+  if (const std::uint32_t dead = all.dead_peer(); dead != peers::no_peer) return dead;
+  const std::uint32_t from = at.from(rank, size);
+  if (all.is_settled(from)) return from;
+  for (const std::uint32_t each : {at.to(rank, size), from}) {
+    const bool is_lost = all.is_cut_off(each) && !all.has_ended(each);
+    if (at.is_posted && is_lost && ++at.looks_in_vain > looks_max) return each;
+  }
+  return peers::no_peer;
+}
+
+}  // namespace
+
 bool barrier::go_on(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size) {
+  if (size == 1) return true;
+  const peers& all = through.runtime().peers();
+  // Before the look for messages, the last of which may come now.
+  const std::uint32_t missing = find_missing(at, all, rank, size);
+  const std::uint32_t round = at.round;
+  if (pass_rounds(at, through, rank, size)) return true;
+  if (at.round != round) {
+    at.looks_in_vain = 0;
+  } else if (missing != peers::no_peer) {
+    all.refuse_if_cut_off("barrier", missing);
+  }
+  return false;
+}
+
+bool barrier::pass_rounds(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size) {
   const auto rounds = static_cast<std::uint32_t>(std::bit_width(size - 1));
   for (; at.round < rounds; ++at.round) {
     if (!at.is_posted) {
+      through.runtime().peers().refuse_if_cut_off("barrier", at.to(rank, size));
       const net::header header = active_message_to(id, parity_ * rounds_max + at.round);
       if (through.post_inline(operation::active_message, {at.to(rank, size), 0}, header, {}).is_retry()) return false;
       at.is_posted = true;
@@ -44,7 +78,6 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
       waiting.reset();
       continue;
     }
-    if (at.is_posted) through.runtime().peers().refuse_if_cut_off("barrier", at.to(rank, size));
     base::yield_or_pause(waiting);
   }
 }

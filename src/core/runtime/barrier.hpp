@@ -21,15 +21,21 @@ class barrier final : public completion {
   /// The state of a rank that passes the barrier.
   struct passage {
     std::uint32_t round = 0;
-    bool is_posted = false;  // this round's message
+    bool is_posted = false;      // this round's message
+    unsigned looks_in_vain = 0;  // since a rank of this round is cut off
 
     /// The rank to which this round's message goes.
     [[nodiscard]] std::uint32_t to(std::uint32_t rank, std::uint32_t size) const noexcept {
       return static_cast<std::uint32_t>((rank + (std::uint64_t{1} << round)) % size);
     }
+    /// The rank whose message this round waits for.
+    [[nodiscard]] std::uint32_t from(std::uint32_t rank, std::uint32_t size) const noexcept {
+      return static_cast<std::uint32_t>((rank + size - (std::uint64_t{1} << round) % size) % size);
+    }
   };
   /// Does as many rounds as it can without waiting. **Returns**: whether all ranks have entered the barrier.
-  /// **Errors**: as for a post.
+  /// **Errors**: peer_failed or transport_failed, with the rank that will not take part or can't be reached. If one
+  /// rank has died, no rank can pass, so each of them gets the error.
   [[nodiscard]] bool go_on(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size);
 
   /// Implements `runtime::barrier`. Posts and polls on `through`.
@@ -38,6 +44,8 @@ class barrier final : public completion {
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 
  private:
+  [[nodiscard]] bool pass_rounds(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size);
+
   static constexpr std::uint32_t rounds_max = 32;
 
   // A rank that is one barrier ahead may already signal the next one, but never the one after it.

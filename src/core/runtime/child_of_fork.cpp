@@ -18,6 +18,7 @@ class parents_endpoint final : public device_state::endpoint {
     base::refuse_to_child("a device");
   }
   unsigned poll(device_state& /*sink*/, unsigned /*budget*/) noexcept override { base::refuse_to_child("a device"); }
+  [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
   net::copy_result read_remote(std::uint32_t /*peer*/, void* /*target*/, std::uint64_t /*remote*/,
                                std::size_t /*bytes*/) noexcept override {
     base::refuse_to_child("a device");

@@ -72,6 +72,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   prepare_fences();
   const net::transport_context context{*bootstrap_, settings, fmt::format("runtime{}", bootstrap_->next_runtime())};
   transports_ = net::make_transports(context);
+  peer_ends_.expect(size_);
   make_packets(settings);
   choose_sleep_words();
   neighbours_.find(transports_, rank_, size_);

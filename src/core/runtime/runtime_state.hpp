@@ -23,6 +23,7 @@
 #include "core/runtime/copy_states.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/engines.hpp"
+#include "core/runtime/peer_ends.hpp"
 #include "core/runtime/peers.hpp"
 #include "core/runtime/regions.hpp"
 #include "core/runtime/registrations.hpp"
@@ -84,6 +85,7 @@ class runtime_state {
   [[nodiscard]] core::engines& engines() noexcept { return engines_; }
   [[nodiscard]] engine_state& make_engine(const matching_engine_options& options);
   [[nodiscard]] core::peers& peers() noexcept { return peers_; }
+  [[nodiscard]] core::peer_ends& peer_ends() noexcept { return peer_ends_; }
   [[nodiscard]] region_table& regions() noexcept { return *regions_; }
   [[nodiscard]] packet_pool& packets() noexcept { return *packets_; }
   [[nodiscard]] core::operations& operations() noexcept { return operations_; }
@@ -99,6 +101,8 @@ class runtime_state {
   void forget(operation_state& operation) noexcept {
     if (std::exchange(operation.awaited, false) && peers_.forget(operation.peer)) wake_flushes();
   }
+  /// Wakes threads that wait for a barrier or a flush.
+  void wake_flushes() noexcept;
 
   // Waiting.
   [[nodiscard]] descriptor_state& descriptor();
@@ -122,7 +126,6 @@ class runtime_state {
   void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
 
  private:
-  void wake_flushes() noexcept;
   [[noreturn]] static void refuse_object(const char* call);
   [[nodiscard]] bool has_payloads_out() noexcept;
   void assert_consistent() noexcept;
@@ -147,6 +150,7 @@ class runtime_state {
   std::unique_ptr<packet_pool> packets_;
   core::operations operations_;
   core::peers peers_;
+  core::peer_ends peer_ends_{*this};
   matching_table matching_;
   core::unexpected_sends unexpected_sends_;
   core::engines engines_;

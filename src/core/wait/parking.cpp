@@ -9,6 +9,7 @@
 #include "base/this_suspender.hpp"
 #include "core/device/device_state.hpp"
 #include "core/device/poll_gate.hpp"
+#include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
 namespace {
@@ -86,7 +87,8 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
   const bool all_see = fence_all_processes();
   out.still = look(through, standard);
   // Messages for other devices wake no sleeper here.
-  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.has_others();
+  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.has_others() &&
+                       !through.runtime().peer_ends().is_settling();
   out.longest = clock::now() + (is_told ? sleep_max : nap_max);
   return out;
 }

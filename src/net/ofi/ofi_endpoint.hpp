@@ -43,6 +43,9 @@ class ofi_endpoint final : public endpoint<Sink> {
     return moved;
   }
 
+  // The fabric does not say that a peer has ended.
+  [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
+
   [[nodiscard]] copy_result read_remote(std::uint32_t, void*, std::uint64_t, std::size_t) noexcept override {
     return copy_result::unavailable;
   }

@@ -53,6 +53,8 @@ class ofi_transport final : public transport {
   void use_sleep_words(sleep_words& /*nobody is woken*/) noexcept override {}
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return false; }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return devices_max_; }
+  // The fabric does not say that a peer has ended.
+  [[nodiscard]] std::size_t find_ended(std::span<ended_peer> /*out*/) noexcept override { return 0; }
   [[nodiscard]] transport_counts counted() const noexcept override;
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);

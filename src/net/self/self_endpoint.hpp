@@ -35,6 +35,8 @@ class self_endpoint final : public endpoint<Sink> {
     return 0;
   }
 
+  [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
+
   copy_result read_remote(std::uint32_t, void* target, std::uint64_t remote, std::size_t bytes) noexcept override {
     std::memcpy(target, reinterpret_cast<const void*>(remote), bytes);
     return copy_result::done;

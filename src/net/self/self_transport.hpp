@@ -34,6 +34,7 @@ class self_transport final : public transport {
   void use_sleep_words(sleep_words& words) noexcept override { sleepers_ = &words; }
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return true; }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return devices_unbounded; }
+  [[nodiscard]] std::size_t find_ended(std::span<ended_peer> /*out*/) noexcept override { return 0; }
   [[nodiscard]] transport_counts counted() const noexcept override { return {}; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);

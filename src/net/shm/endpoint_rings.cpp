@@ -1,5 +1,6 @@
 #include "net/shm/endpoint_rings.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -22,6 +23,12 @@ post_result endpoint_rings::try_send(std::uint32_t peer, std::uint32_t device, c
   // push fails: a faulty peer could otherwise return a packet that the caller still has.
   const packet_reference reference{packet, bytes};
   return ring->push(shared_, header, &reference, sizeof reference, true, [&] { owner_->lend(packet, peer); });
+}
+
+bool endpoint_rings::has_arrivals_from(std::uint32_t peer) const noexcept {
+  return has_news() || std::ranges::any_of(polled_, [&](const incoming* ring) {
+           return ring->rank == peer && ring->receiver.has_cell();
+         });
 }
 
 void endpoint_rings::look_for_rings() noexcept {

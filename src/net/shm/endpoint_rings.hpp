@@ -48,6 +48,7 @@ class endpoint_rings {
     // [shm.news] acquire <- [shm.opened]: the words in which peers say which rings they have opened.
     return opened_->load(std::memory_order_acquire) != opened_before_;
   }
+  [[nodiscard]] bool has_arrivals_from(std::uint32_t peer) const noexcept;
   /// Finds rings that peers have opened since the last look.
   void look_for_rings() noexcept;
 

@@ -27,8 +27,8 @@ struct shape {
   friend bool operator==(const shape&, const shape&) = default;
 };
 
-// "WEFTSEG2": the digit is incremented with each change of the layout.
-inline constexpr std::uint64_t segment_magic = 0x3247'4553'5446'4557;
+// "WEFTSEG3": the digit is incremented with each change of the layout.
+inline constexpr std::uint64_t segment_magic = 0x3347'4553'5446'4557;
 inline constexpr std::size_t page_bytes = 4096;
 
 /// The first page of a segment. Its owner writes all before `live` before any peer maps it.
@@ -40,7 +40,10 @@ struct segment_header {
   std::uint64_t probe_address;  // of eight bytes in the owner's own memory,
   std::uint64_t probe_value;    // which hold this
   // A line that seldom changes. Written by the owner: bit d is set while device d takes messages.
+  // When the owner has ended, each peer that finds that out clears all bits.
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> live;
+  // Written by the owner: 1 once it destroys its runtime.
+  std::atomic<std::uint32_t> ends_in_order;
   // Written by peers: how often any of them has opened a ring, so that the owner reads one word to look for new rings.
   std::atomic<std::uint64_t> opened;
   // Set by the owner, cleared by its peers.

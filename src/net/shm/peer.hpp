@@ -71,6 +71,23 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }
   void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }
 
+  /// The Unix socket that hangs up when the peer has ended; none for a rank of this process. The kernel closes the
+  /// sockets of a killed process after its last thread has left its last system call, and a peer that ends in order
+  /// closes this one after its devices: after the hang-up the peer accesses no memory of this process.
+  [[nodiscard]] const base::descriptor& connection() const noexcept { return connection_; }
+  /// Whether the peer has destroyed its runtime, or is about to.
+  [[nodiscard]] bool ends_in_order() const noexcept {
+    // [shm.ended] acquire <- [shm.ends]: carries nothing; the connection has hung up.
+    return header().ends_in_order.load(std::memory_order_acquire) != 0;
+  }
+  /// The peer has ended: posts to it find no device.
+  void note_end() noexcept {
+    // [shm.no_device] relaxed: a message that is posted meanwhile is lost like those before it.
+    header().live.store(0, std::memory_order_relaxed);
+    has_ended_.store(true, std::memory_order_relaxed);  // [hint] its packets are taken back by a later call
+  }
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_.load(std::memory_order_relaxed); }  // [hint]
+
   /// Gives one of the peer's packets back.
   void release(void* data, std::size_t bytes) noexcept override;
 
@@ -96,6 +113,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   std::uint32_t process_id_ = 0;
   bool same_process_ = false;
   bool can_read_ = false;
+  std::atomic<bool> has_ended_{false};
   bool is_copy_ = false;  // in a child of fork(): the parent gives the packets back
   segment mapped_;
   base::descriptor connection_;  // its hang-up announces the peer's end

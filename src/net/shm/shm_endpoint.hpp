@@ -25,6 +25,9 @@ class shm_endpoint final : public endpoint<Sink> {
                                      std::uint32_t packet, std::uint32_t bytes) noexcept override {
     return rings_.try_send(peer, device, header, packet, bytes);
   }
+  [[nodiscard]] bool has_arrivals_from(std::uint32_t peer) const noexcept override {
+    return rings_.has_arrivals_from(peer);
+  }
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                         std::size_t bytes) noexcept override {
     return rings_.owner().peer_at(peer).read(target, remote, bytes);

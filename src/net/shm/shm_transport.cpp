@@ -54,6 +54,28 @@ shm_transport::shm_transport(const transport_context& context)
   for (auto& other : peers_) {
     if (other->is_attached()) other->probe(wanted);
   }
+  watch_peers();
+}
+
+void shm_transport::watch_peers() {
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    if (!peers_[rank]->is_attached() || !peers_[rank]->connection()) continue;
+    connections_.push_back({peers_[rank]->connection().get(), 0, 0});
+    connected_ranks_.push_back(rank);
+  }
+}
+
+std::size_t shm_transport::find_ended(std::span<ended_peer> out) noexcept {
+  if (connections_.empty() || ::poll(connections_.data(), connections_.size(), 0) <= 0) return 0;
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < connections_.size() && found < out.size(); ++i) {
+    if (connections_[i].revents == 0) continue;
+    peer& ended = *peers_[connected_ranks_[i]];
+    out[found++] = {ended.rank(), ended.ends_in_order()};
+    ended.note_end();
+    connections_[i].fd = -1;  // which the kernel ignores
+  }
+  return found;
 }
 
 shm_transport::~shm_transport() { forget_segment(base()); }
@@ -66,6 +88,9 @@ slot& shm_transport::begin(std::uint32_t index) {
 }
 
 void shm_transport::close(std::uint32_t index) noexcept {
+  // Device 0 ends last.
+  // [shm.ends] release -> [shm.ended]: this rank ends in order.
+  if (index == 0) header().ends_in_order.store(1, std::memory_order_release);
   // [device.close] relaxed: messages that still come are taken by the device that adopts the slot.
   header().live.fetch_and(~(std::uint64_t{1} << index), std::memory_order_relaxed);
 }
@@ -74,7 +99,10 @@ unsigned shm_transport::reclaim_packets() noexcept {
   if (!reclaiming_.try_enter()) return 0;
   unsigned found = 0;
   for (std::uint32_t rank = 0; rank < reclaimed_.size(); ++rank) {
-    if (peers_[rank]->is_attached()) found += reclaim_from(rank);
+    if (!peers_[rank]->is_attached()) continue;
+    found += reclaim_from(rank);
+    if (peers_[rank]->has_ended()) [[unlikely]]
+      found += reclaim_from_ended(rank);
   }
   reclaiming_.leave();
   return found;
@@ -95,6 +123,21 @@ unsigned shm_transport::reclaim_from(std::uint32_t rank) noexcept {
       continue;
     }
     packets_->put(index);
+  }
+  return found;
+}
+
+// A rank that has ended returns no more packets, and reads none.
+unsigned shm_transport::reclaim_from_ended(std::uint32_t rank) noexcept {
+  unsigned found = 0;
+  for (std::uint32_t index = 0; index < layout_.shape.packet_count; ++index) {
+    std::uint32_t holder = rank + 1;
+    // [shm.take_back] acquire <- [shm.lend]: as for [shm.settle].
+    if (!lent_to_[index].compare_exchange_strong(holder, 0, std::memory_order_acquire, std::memory_order_relaxed)) {
+      continue;
+    }
+    packets_->put(index);
+    ++found;
   }
   return found;
 }

@@ -1,6 +1,8 @@
 // A runtime's side of shared memory: its segment, its peers, its slots, and the packets that peers hold.
 #pragma once
 
+#include <poll.h>
+
 #include <array>
 #include <atomic>
 #include <memory>
@@ -50,6 +52,7 @@ class shm_transport final : public transport, public memory_sharing {
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared);
+  [[nodiscard]] std::size_t find_ended(std::span<ended_peer> out) noexcept override;
   [[nodiscard]] transport_counts counted() const noexcept override {
     transport_counts out{.refused = refused_.load(std::memory_order_relaxed)};  // [stat]
     for (const auto& each : peers_) out.payloads_out += each->owed();
@@ -71,8 +74,8 @@ class shm_transport final : public transport, public memory_sharing {
 
   /// Notes that `peer` has `packet` from now on; only that peer can return it.
   void lend(std::uint32_t packet, std::uint32_t peer) noexcept {
-    // [shm.lend] release -> [shm.settle]: what was written into the packet. The peer's return passes this on as well,
-    // but a faulty peer may not, and a sanitizer of this process does not see it.
+    // [shm.lend] release -> [shm.settle], [shm.take_back]: what was written into the packet. The peer's return passes
+    // this on as well, but a faulty peer may not, and a sanitizer of this process does not see it.
     lent_to_[packet].store(peer + 1, std::memory_order_release);
   }
 
@@ -80,6 +83,8 @@ class shm_transport final : public transport, public memory_sharing {
   [[nodiscard]] std::byte* base() const noexcept { return segment_.memory(); }
   [[nodiscard]] segment_header& header() const noexcept { return *reinterpret_cast<segment_header*>(base()); }
   unsigned reclaim_from(std::uint32_t rank) noexcept;
+  unsigned reclaim_from_ended(std::uint32_t rank) noexcept;
+  void watch_peers();
 
   std::uint32_t self_;
   bool reaches_all_ = false;
@@ -93,6 +98,9 @@ class shm_transport final : public transport, public memory_sharing {
   std::unique_ptr<std::atomic<std::uint32_t>[]> lent_to_;  // for each packet: the rank that has it, plus 1
   base::try_lock reclaiming_;
   std::vector<std::uint32_t> reclaimed_;  // for each rank: position of its next return
+  // The connections of peers that have not ended, as far as is known, and their ranks.
+  std::vector<pollfd> connections_;
+  std::vector<std::uint32_t> connected_ranks_;
   std::atomic<std::uint64_t> refused_{0};
 };
 

@@ -23,6 +23,9 @@ class inbox {
   /// Messages that are held here whose payload has an owner.
   [[nodiscard]] std::int64_t payloads_held() const noexcept;
 
+  /// Whether messages of `peer` are held.
+  [[nodiscard]] bool holds_from(std::uint32_t peer) const noexcept { return held_from_[peer] != 0; }
+
   /// Keeps the loss for the sink of the next `deliver`.
   void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
     lost_.push_back({peer, header, cause});

@@ -1,6 +1,7 @@
 // A device's side of a simulated network: an endpoint of the wrapped transport, with faults added.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,11 @@ class sim_endpoint final : public endpoint<Sink> {
     unsigned moved = 0;
     for (slot* each : served_) moved += each->arrivals.deliver(sink, budget);
     return moved;
+  }
+
+  [[nodiscard]] bool has_arrivals_from(std::uint32_t peer) const noexcept override {
+    return wrapped_->has_arrivals_from(peer) ||
+           std::ranges::any_of(served_, [&](const slot* each) { return each->arrivals.holds_from(peer); });
   }
 
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,

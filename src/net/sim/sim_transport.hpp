@@ -39,6 +39,9 @@ class sim_transport final : public transport, public memory_sharing {
   void use_sleep_words(sleep_words& words) noexcept override { wrapped_->use_sleep_words(words); }
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return false; }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return wrapped_->devices_max(); }
+  [[nodiscard]] std::size_t find_ended(std::span<ended_peer> out) noexcept override {
+    return wrapped_->find_ended(out);
+  }
   [[nodiscard]] transport_counts counted() const noexcept override;
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
 

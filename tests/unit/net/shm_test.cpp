@@ -162,5 +162,18 @@ TEST(peer, whose_connection_has_hung_up_is_neither_read_nor_written) {
   EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::peer_gone);
 }
 
+TEST(peer, that_has_ended_has_no_device_that_takes_messages) {
+  fake_segment there;
+  there.header().live = 5;
+  peer other{0, 1, there.where};
+  other.attach(there.base(), segment{}, base::descriptor{}, true, 1);
+  EXPECT_FALSE(other.has_ended() || other.ends_in_order());
+  there.header().ends_in_order = 1;
+  EXPECT_TRUE(other.ends_in_order());
+  other.note_end();
+  EXPECT_TRUE(other.has_ended());
+  EXPECT_EQ(other.live_word(), 0U);
+}
+
 }  // namespace
 }  // namespace weft::net::shm

@@ -1,0 +1,156 @@
+#include "core/runtime/peer_ends.hpp"
+
+#include <algorithm>
+
+#include "base/backoff.hpp"
+#include "core/protocol/lost_message.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+namespace {
+
+// Of so many posts that are answered retry, one looks.
+constexpr unsigned retries_per_look = 256;
+thread_local constinit unsigned retries = 0;
+
+}  // namespace
+
+void peer_ends::expect(std::uint32_t ranks) {
+  found_.resize(ranks);
+  open_.reserve(ranks);
+  closed_.reserve(ranks);
+}
+
+unsigned peer_ends::look(device_state& dev) noexcept {
+  if (has_unsettled()) note_received(dev);
+  if (!begin_look()) return 0;
+  const bool found = find();
+  if (has_unsettled()) {
+    note_received(dev);
+    settle(dev);
+    close_some();
+  }
+  // [peer_ends.some] relaxed: only a thread with the lock stores it.
+  const unsigned ended = has_settled_.load(std::memory_order_relaxed) ? end_operations_with_ended(dev) : 0;
+  looking_.leave();
+  if (found) of_->parking().wake_everybody();
+  return ended;
+}
+
+void peer_ends::look_after_retry() noexcept {
+  if (++retries % retries_per_look != 0 || !begin_look()) return;
+  const bool found = find();
+  looking_.leave();
+  if (found) of_->parking().wake_everybody();
+}
+
+bool peer_ends::is_settling() const noexcept {
+  // [hint] as in `has_unsettled`.
+  return has_unsettled() &&
+         base::clock::now().time_since_epoch().count() < hurry_until_.load(std::memory_order_relaxed);
+}
+
+// Enters the lock if a look is due.
+bool peer_ends::begin_look() noexcept {
+  const base::clock::time_point now = base::clock::now();
+  if (now.time_since_epoch().count() < next_.load(std::memory_order_relaxed)) return false;  // [hint]
+  if (!looking_.try_enter()) return false;
+  const base::clock::duration pause = is_settling() ? base::clock::duration{interval_of_settling} : interval;
+  next_.store((now + pause).time_since_epoch().count(), std::memory_order_relaxed);  // [hint]
+  return true;
+}
+
+bool peer_ends::find() noexcept {
+  bool has_found = false;
+  for (const auto& transport : of_->transports()) {
+    const std::size_t count = transport->find_ended(found_);
+    for (const net::ended_peer& each : std::span{found_}.first(count)) add(each);
+    has_found = has_found || count != 0;
+  }
+  return has_found;
+}
+
+void peer_ends::note(const net::ended_peer& end) noexcept {
+  for (base::backoff waiting; !looking_.try_enter();) waiting.pause();
+  add(end);
+  looking_.leave();
+}
+
+void peer_ends::add(const net::ended_peer& end) noexcept {
+  const base::clock::time_point now = base::clock::now();
+  of_->peers().note_end(end.rank, end.in_order);
+  // [peer_ends.number] release -> [peer_ends.number_of]: the rank has ended.
+  const std::uint32_t number = number_.fetch_add(1, std::memory_order_release) + 1;
+  open_.push_back({end.rank, number, now});
+  // [hint] as in `is_settling`.
+  hurry_until_.store((now + patience).time_since_epoch().count(), std::memory_order_relaxed);
+  unsettled_.fetch_add(1, std::memory_order_relaxed);  // [hint] as in `has_unsettled`
+  look_soon();
+}
+
+// Called inside the gate of `dev`.
+void peer_ends::note_received(device_state& dev) noexcept {
+  std::atomic<std::uint32_t>& received = received_[dev.index()];
+  // [peer_ends.number_of] acquire <- [peer_ends.number]: which ranks have ended.
+  const std::uint32_t number = number_.load(std::memory_order_acquire);
+  if (received.load(std::memory_order_relaxed) == number) return;  // [own] inside the gate
+  const peers& all = of_->peers();
+  for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
+    if (all.has_ended(rank) && !all.is_closed(rank) && dev.endpoint_to(rank).has_arrivals_from(rank)) return;
+  }
+  // [peer_ends.received] release -> [peer_ends.received_all]: what the messages did.
+  received.store(number, std::memory_order_release);
+}
+
+bool peer_ends::all_have_received(const ended_rank& from) noexcept {
+  bool out = true;
+  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+    // [peer_ends.received_all] acquire <- [peer_ends.received]: what the messages did.
+    if (device != nullptr && received_[index].load(std::memory_order_acquire) < from.number) out = false;
+  });
+  return out;
+}
+
+// Closes the ranks from which nothing more can come, and notes which threads may be handling their messages.
+void peer_ends::close_some() noexcept {
+  if (!closed_.empty()) return;  // those first
+  std::erase_if(open_, [&](const ended_rank& each) {
+    const bool may_close =
+        all_have_received(each) || (of_->peers().has_died(each.rank) && base::clock::now() >= each.since + patience);
+    if (may_close) closed_.push_back(each);
+    return may_close;
+  });
+  if (closed_.empty()) return;
+  for (const ended_rank& each : closed_) of_->peers().close(each.rank);
+  fence_all_threads();
+  before_ = {};
+  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+    if (device == nullptr) return;
+    before_.passes[index] = device->gate().passes();
+    before_.inside |= std::uint64_t{1} << index;
+  });
+}
+
+// Whether all threads that were inside a gate then have left it. The calling thread is inside the gate of `own`, but in
+// no handler of it; inside another gate it would be in a handler there.
+bool peer_ends::have_left(const device_state& own) noexcept {
+  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+    const bool has_left = device == nullptr || device == &own || device->gate().is_free() ||
+                          device->gate().passes() != before_.passes[index];
+    if (has_left) before_.inside &= ~(std::uint64_t{1} << index);
+  });
+  return before_.inside == 0;
+}
+
+void peer_ends::settle(const device_state& own) noexcept {
+  if (closed_.empty() || !have_left(own)) return;
+  of_->engines().readers().wait();
+  for (const ended_rank& each : closed_) of_->peers().settle(each.rank);
+  unsettled_.fetch_sub(static_cast<std::uint32_t>(closed_.size()), std::memory_order_relaxed);  // [hint]
+  closed_.clear();
+  // [peer_ends.some] relaxed: under the lock.
+  has_settled_.store(true, std::memory_order_relaxed);
+  of_->wake_flushes();
+}
+
+}  // namespace weft::core

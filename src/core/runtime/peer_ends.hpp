@@ -1,0 +1,99 @@
+// Finds out that ranks have ended, and ends the operations that wait for them.
+//
+// A rank that has ended passes four states (peers.hpp), each reached by a look of some thread:
+//   cut off   posts to it are refused. What it had sent before its end is still received.
+//   closed    each device has received what it had sent. Its messages continue no operation from here on.
+//   settled   each thread that was handling such a message, or posting to the rank, has ended that. Its operations
+//             belong to no thread now: each look from here on ends them, with the error peer_failed.
+// A rank that ended in order is not closed before every device has received its last message. For a rank that died,
+// devices that no thread polls are waited for during `patience` at most.
+//
+// Cost: nothing where messages come and go. Threads that sleep look before each sleep, others once in some hundred
+// calls of progress that find nothing, in a thousand that find something, and in some hundred posts that are answered
+// retry; a look is a read of the clock, and once in `interval` a call of the system for each transport.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/try_lock.hpp"
+#include "core/device/device_state.hpp"
+#include "net/transport.hpp"
+
+namespace weft::core {
+
+class peer_ends {
+ public:
+  explicit peer_ends(runtime_state& of) noexcept : of_{&of} {}
+
+  /// Called once the transports are made, before any device is.
+  void expect(std::uint32_t ranks);
+
+  /// Looks, if it is time. The calling thread is inside the gate of `dev`, and in no handler of that device.
+  /// **Returns**: how many operations it has ended.
+  unsigned look(device_state& dev) noexcept;
+  /// Called when a thread of another device visits `dev`: notes that it has received what ended ranks have sent.
+  void look_when_visited(device_state& dev) noexcept {
+    if (has_unsettled()) [[unlikely]]
+      note_received(dev);
+  }
+  /// The same as `look` after a post was answered retry: finds ranks that have ended, and ends no operation.
+  /// **Threads**: any.
+  void look_after_retry() noexcept;
+  /// A rank has ended, as its transport did not find out: for tests. **Threads**: any.
+  void note(const net::ended_peer& end) noexcept;
+  /// A copy from or to a peer has failed: the next look is not put off.
+  void look_soon() noexcept { next_.store(0, std::memory_order_relaxed); }  // [hint]
+
+  /// Whether a rank has ended just now and is not settled: looks have to follow each other soon. **Threads**: any.
+  [[nodiscard]] bool is_settling() const noexcept;
+
+ private:
+  struct ended_rank {
+    std::uint32_t rank;
+    std::uint32_t number;  // how many had ended with it
+    base::clock::time_point since;
+  };
+  /// The threads that were inside gates at one moment.
+  struct polls {
+    std::uint64_t inside = 0;  // by device
+    std::array<std::uint64_t, net::slots_max> passes{};
+  };
+
+  static constexpr std::chrono::milliseconds interval{50};
+  static constexpr std::chrono::milliseconds interval_of_settling{1};
+  static constexpr std::chrono::seconds patience{1};
+
+  [[nodiscard]] bool has_unsettled() const noexcept {
+    return unsettled_.load(std::memory_order_relaxed) != 0;  // [hint] the next look sees it
+  }
+  [[nodiscard]] bool begin_look() noexcept;
+  bool find() noexcept;
+  void add(const net::ended_peer& end) noexcept;
+  void note_received(device_state& dev) noexcept;
+  [[nodiscard]] bool all_have_received(const ended_rank& from) noexcept;
+  void close_some() noexcept;
+  void settle(const device_state& own) noexcept;
+  [[nodiscard]] bool have_left(const device_state& own) noexcept;
+
+  runtime_state* of_;
+  std::atomic<base::clock::rep> next_{0};    // when the next look is due
+  std::atomic<std::uint32_t> number_{0};     // of ranks that have ended
+  std::atomic<std::uint32_t> unsettled_{0};  // of those
+  std::atomic<bool> has_settled_{false};
+  std::atomic<base::clock::rep> hurry_until_{0};
+  // By device: the messages of so many of the ended ranks are received.
+  std::array<std::atomic<std::uint32_t>, net::slots_max> received_{};
+  base::try_lock looking_;
+  // Under the lock.
+  std::vector<net::ended_peer> found_;
+  std::vector<ended_rank> open_;
+  std::vector<ended_rank> closed_;
+  polls before_;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,194 @@
+// The operations with a rank that has ended, while other threads post to it and handle its messages. Here a rank is
+// declared ended that is still there, and answers at every moment.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/runtime/runtime_state.hpp"
+#include "support/between_threads.hpp"
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+constexpr post_recv_options in_receiver_first{.engine = 4};
+
+void drain(completion_queue& inbox) {
+  while (inbox.pop()) {
+  }
+}
+
+// Runs `at_first` at rank 0; rank 1 has the same engine and makes progress until `at_first` has ended.
+void beside_a_rank_that_polls(const std::function<void(runtime&)>& at_first) {
+  test::flag is_over;
+  test::tally<> drained;
+  test::local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue inbox{rt};
+    const registration arrivals = rt.register_completion(inbox, {.id = 1});
+    {
+      const matching_engine engine{rt, {.id = 4, .receiver_first = true}};
+      rt.barrier();
+      if (rt.rank() == 0) {
+        at_first(rt);
+        is_over.raise();
+      }
+      EXPECT_TRUE(test::eventually(dev, [&] {
+        drain(inbox);
+        return is_over.is_raised();
+      }));
+    }
+    // Ranks of a local job end together, and can't send the answers then that are still to be sent.
+    bool is_drained = false;
+    EXPECT_TRUE(test::eventually(dev, [&] {
+      drain(inbox);
+      if (!is_drained && dev.counters().backlog == 0) drained.add(1);
+      is_drained = is_drained || dev.counters().backlog == 0;
+      return drained.value() == 2;
+    }));
+  });
+}
+
+void declare_ended(runtime& rt, bool in_order) {
+  test::local_job::state_of(rt).peer_ends().note({.rank = 1, .in_order = in_order});
+}
+
+// What a call throws; empty where it throws nothing.
+std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const error& reason) {
+    EXPECT_EQ(reason.code(), errc::peer_failed);
+    return reason.what();
+  }
+  return "";
+}
+
+TEST(peer_ends, end_what_waits_for_the_rank_and_nothing_else) {
+  beside_a_rank_that_polls([](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue over{rt}, others{rt};
+    std::uint64_t word = 0;
+    const buffer_ref into{&word, sizeof word};
+    ASSERT_TRUE(dev.post_recv(1, into, over).is_posted());
+    ASSERT_TRUE(dev.post_recv(1, into, over, {.policy = match_policy::rank_only}).is_posted());
+    ASSERT_TRUE(dev.post_recv(1, into, over, in_receiver_first).is_posted());
+    ASSERT_TRUE(dev.post_send(1, into, over, {.engine = 4}).is_posted());
+    const status from_itself = dev.post_recv(0, into, others);
+    const status from_any = dev.post_recv(1, into, others, {.policy = match_policy::tag_only});
+    ASSERT_TRUE(from_itself.is_posted() && from_any.is_posted());
+    declare_ended(rt, false);
+    for (int i = 0; i < 4; ++i) {
+      std::optional<completion_record> got;
+      ASSERT_TRUE(test::eventually(dev, [&] { return (got = over.pop()).has_value(); }));
+      EXPECT_EQ(got->error(), errc::peer_failed);
+      EXPECT_EQ(got->peer(), 1U);
+    }
+    EXPECT_EQ(over.outstanding(), 0U);
+    EXPECT_FALSE(over.pop().has_value());
+    EXPECT_EQ(dev.cancel(from_itself.ticket()), cancel_result::cancelled);
+    EXPECT_EQ(dev.cancel(from_any.ticket()), cancel_result::cancelled);
+    EXPECT_EQ(refusal_of([&] { dev.flush(1); }),
+              "flush: messages to rank 1 can't be sent any more: its process has ended in the middle");
+    EXPECT_EQ(refusal_of([&] { rt.barrier(); }),
+              "barrier: messages to rank 1 can't be sent any more: its process has ended in the middle");
+  });
+}
+
+TEST(peer_ends, in_order_are_no_failure_for_a_flush_to_which_nothing_is_owed) {
+  beside_a_rank_that_polls([](runtime& rt) {
+    device& dev = rt.default_device();
+    declare_ended(rt, true);
+    dev.flush();
+    completion_queue over{rt};
+    std::uint64_t word = 0;
+    ASSERT_TRUE(dev.post_recv(1, {&word, sizeof word}, over).is_posted());
+    std::optional<completion_record> got;
+    ASSERT_TRUE(test::eventually(dev, [&] { return (got = over.pop()).has_value(); }));
+    EXPECT_EQ(got->error(), errc::peer_failed);
+    dev.flush();
+    EXPECT_EQ(refusal_of([&] { rt.barrier(); }),
+              "barrier: messages to rank 1 can't be sent any more: it has ended, and destroyed its runtime");
+  });
+}
+
+TEST(peer_ends, are_seen_by_a_thread_that_sleeps) {
+  beside_a_rank_that_polls([](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue over{rt};
+    std::uint64_t word = 0;
+    ASSERT_TRUE(dev.post_recv(1, {&word, sizeof word}, over).is_posted());
+    std::thread other{[&] { declare_ended(rt, false); }};
+    std::optional<completion_record> got;
+    EXPECT_TRUE(dev.wait(over, [&] { return (got = over.pop()).has_value(); }, {.timeout = test::patience}));
+    other.join();
+    ASSERT_TRUE(got.has_value());
+    EXPECT_EQ(got->error(), errc::peer_failed);
+  });
+}
+
+// Each thread posts until it is refused; then all that it has posted ends, each once.
+TEST(peer_ends, end_each_operation_once_while_threads_post_and_the_rank_answers) {
+  constexpr unsigned rounds = 10, posters = 2;
+  // Rank 1 is still there, and reads them at any time.
+  const std::vector<std::byte> large(20'000);
+  std::array<std::uint64_t, posters> words{};
+  for (unsigned round = 0; round < rounds; ++round) {
+    beside_a_rank_that_polls([&](runtime& rt) {
+      test::tally<> begun;
+      std::vector<std::thread> threads;
+      for (unsigned i = 0; i < posters; ++i) {
+        threads.emplace_back([&, i] {
+          device dev{rt};
+          completion_queue over{rt};
+          std::uint64_t& word = words[i];
+          std::uint64_t posted = 0, ended = 0;
+          bool has_begun = false;
+          const auto take = [&] {
+            while (const auto got = over.pop()) {
+              EXPECT_TRUE(got->error() == errc::none || got->error() == errc::peer_failed);
+              ++ended;
+            }
+            return ended == posted;
+          };
+          const auto post = [&] {
+            posted += dev.post_am(1, {1}, large, over).is_posted();
+            posted += dev.post_am(1, {1}, {&word, 8}, over, {.complete_at = completion_level::delivered}).is_posted();
+            posted += dev.post_recv(1, {&word, 8}, over, in_receiver_first).is_posted();
+            posted += dev.post_recv(1, {&word, 8}, over).is_posted();
+            posted += dev.post_send(1, large, over, {.engine = 4}).is_posted();
+            dev.progress();
+            static_cast<void>(take());
+            if (!has_begun) begun.add(1);
+            has_begun = true;
+          };
+          EXPECT_NE(refusal_of([&] { static_cast<void>(test::eventually(dev, [&] { return post(), false; })); }), "");
+          EXPECT_TRUE(test::eventually(dev, take));
+          EXPECT_EQ(over.outstanding(), 0U);
+        });
+      }
+      EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return begun.value() == posters; }));
+      declare_ended(rt, round % 2 == 0);
+      test::flag are_over;
+      std::thread poller{[&] {
+        while (!are_over.is_raised()) {
+          if (!rt.default_device().progress()) std::this_thread::yield();
+        }
+      }};
+      for (std::thread& each : threads) each.join();
+      are_over.raise();
+      poller.join();
+    });
+  }
+}
+
+}  // namespace
+}  // namespace weft
