@@ -1,10 +1,13 @@
 // Fibers that break a rule end the process with a line that says which.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string_view>
 
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"
@@ -71,7 +74,28 @@ TEST_F(fiber_misuse, one_that_overruns_its_stack) {
     fibers.spawn([] { static_cast<void>(go_deep(32)); }).join();
   };
   EXPECT_DEATH(wrong(0), "wrong use: a fiber has overrun its stack");
-  EXPECT_DEATH(wrong(1000), "");  // by the page that nobody may touch
+  // By the guard page: a page that exists and may not be touched, not one that is missing.
+  const auto touches_guard_page = [&] {
+    static std::array<char, 16384> stack;
+    const stack_t other{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
+    weft::fiber_scheduler fibers{{.stack_bytes = 16384, .guarded_stacks = 1000}};
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+      constexpr std::string_view text = "touched a page that is protected\n";
+      if (info->si_code == SEGV_ACCERR) static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+      ::_exit(3);
+    };
+    ::sigaction(SIGSEGV, &action, nullptr);
+    fibers
+        .spawn([&] {
+          ::sigaltstack(&other, nullptr);
+          static_cast<void>(go_deep(32));
+        })
+        .join();
+  };
+  EXPECT_EXIT(touches_guard_page(), testing::ExitedWithCode(3), "touched a page that is protected");
+  EXPECT_EXIT(wrong(1000), testing::KilledBySignal(SIGSEGV), "");
 }
 
 }  // namespace
