@@ -114,8 +114,8 @@ class [[nodiscard]] fiber {
 /// Threads ("workers") that run fibers. A fiber stays with one worker unless it moves itself (`this_fiber::move_to`).
 /// So it sees one set of thread-local variables before and after each wait, which all fibers of the worker use.
 ///
-/// A worker runs its ready fibers in turn. It makes progress if none is ready, otherwise at the end of the round in
-/// which it has made 64 switches. An idle worker sleeps as `device::wait` does.
+/// A worker runs its ready fibers in turn. It makes progress if none is ready, otherwise after 64 switches (at most
+/// 127, as it takes ready fibers by words of 64 bits). An idle worker sleeps as `device::wait` does.
 ///
 /// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any; fibers and handlers as well.
 /// **Errors**: none. **Source**: dang2016, 3.2.

@@ -47,7 +47,7 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept {
 // The same once those were run; null: it is time for progress, or for sleep.
 [[gnu::noinline]] fiber_state* worker::refill() noexcept {
   do {
-    if (switches_ >= switches_max && ready_.is_round_over()) [[unlikely]] {
+    if (switches_ >= switches_max) [[unlikely]] {
       switches_ = 0;
       return nullptr;
     }
@@ -399,13 +399,15 @@ void worker::idle() noexcept {
 // Where all that are ready look again and again for what doesn't come, as in `device::wait`, the thread sleeps after a
 // while, until something moves; but not long, as what they look at may change without a word.
 void worker::rest_from_polls(bool has_moved) noexcept {
+  const bool is_round_over = ready_.is_round_over();
   const std::uint64_t moves = moves_.load(std::memory_order_relaxed);  // [own]
   if (progress_ == nullptr || has_moved || moves != last_moves_) {
     last_moves_ = moves;
     rounds_in_vain_ = 0;
     return;
   }
-  if (++rounds_in_vain_ < rounds_before_rest) return;
+  // In the middle of a round, fibers that are ready have not looked yet.
+  if (!is_round_over || ++rounds_in_vain_ < rounds_before_rest) return;
   sleeps_.fall_asleep();
   const std::uint64_t before = progress_->counters().progress_moved;
   const auto is_over = [&] {

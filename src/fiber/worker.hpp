@@ -192,7 +192,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
 
  private:
   friend struct debugger_layout;
-  static constexpr unsigned switches_max = 64;          // after so many, progress is made at the end of the round
+  static constexpr unsigned switches_max = 64;  // after so many, at the end of a word of ready bits, progress is made
   static constexpr unsigned rounds_before_rest = 1000;  // some milliseconds
   static constexpr std::chrono::milliseconds rest_max{1};
   static constexpr std::ptrdiff_t least_left = 256;  // below this much, the next call may be beyond a stack's bottom

@@ -13,6 +13,9 @@
 
 #include "support/between_threads.hpp"
 #include "support/waiting.hpp"
+#include "weft/fiber_sync.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
 
 namespace weft {
 namespace {
@@ -271,6 +274,38 @@ TEST(fiber, options_out_of_range_and_calls_outside_of_fibers_are_refused) {
   first.ref().signal();
   first.join();
 }
+
+// However many are ready: each call of progress calls the hook once.
+void yield_beside_a_hook(runtime& rt) {
+  constexpr std::uint64_t fibers_max = 1024;
+  constexpr std::uint64_t yields = 64;
+  device& dev = rt.default_device();
+  std::array<device*, 1> served{&dev};
+  test::tally<std::uint64_t> calls;
+  const hook counts = dev.add_hook([&] {
+    calls.add();
+    return hook_answer::no_progress;
+  });
+  fiber_scheduler fibers{{.stack_bytes = 16384, .guarded_stacks = 0, .devices = served}};
+  fiber_event go;
+  std::vector<fiber> all;
+  std::uint64_t running = 0;
+  std::uint64_t first = 0, last = 0;
+  for (std::uint64_t i = 0; i < fibers_max; ++i) {
+    all.push_back(fibers.spawn([&] {
+      go.wait();
+      if (++running == fibers_max) first = calls.value();
+      while (running < fibers_max) this_fiber::yield();
+      for (std::uint64_t k = 0; k < yields; ++k) this_fiber::yield();
+      if (running++ == fibers_max) last = calls.value();
+    }));
+  }
+  go.set();
+  for (fiber& each : all) each.join();
+  EXPECT_GE(last - first, (yields - 1) * fibers_max / 128);
+}
+
+TEST(fiber, gives_way_to_progress_after_each_64_switches) { test::local_job{1}.run(yield_beside_a_hook); }
 
 }  // namespace
 }  // namespace weft
