@@ -11,7 +11,7 @@ namespace {
 
 // Of so many posts that are answered retry, one looks.
 constexpr unsigned retries_per_look = 256;
-thread_local constinit unsigned retries = 0;
+thread_local constinit unsigned retries = 0;  // of the thread
 
 }  // namespace
 
