@@ -45,6 +45,12 @@ void beside_a_rank_that_polls(const std::function<void(runtime&)>& at_first) {
         drain(inbox);
         return is_over.is_raised();
       }));
+      // What rank 1 has begun with rank 0 has to end, too.
+      if (rt.rank() == 1) test::local_job::state_of(rt).peer_ends().note({.rank = 0, .in_order = false});
+      EXPECT_TRUE(test::eventually(dev, [&] {
+        drain(inbox);
+        return inbox.outstanding() == 0;
+      }));
     }
     // Ranks of a local job end together, and can't send the answers then that are still to be sent.
     bool is_drained = false;
@@ -80,8 +86,9 @@ TEST(peer_ends, end_what_waits_for_the_rank_and_nothing_else) {
     const buffer_ref into{&word, sizeof word};
     ASSERT_TRUE(dev.post_recv(1, into, over).is_posted());
     ASSERT_TRUE(dev.post_recv(1, into, over, {.policy = match_policy::rank_only}).is_posted());
-    ASSERT_TRUE(dev.post_recv(1, into, over, in_receiver_first).is_posted());
-    ASSERT_TRUE(dev.post_send(1, into, over, {.engine = 4}).is_posted());
+    // A simulated network refuses some messages.
+    static_cast<void>(test::post(dev, [&] { return dev.post_recv(1, into, over, in_receiver_first); }));
+    static_cast<void>(test::post(dev, [&] { return dev.post_send(1, into, over, {.engine = 4}); }));
     const status from_itself = dev.post_recv(0, into, others);
     const status from_any = dev.post_recv(1, into, others, {.policy = match_policy::tag_only});
     ASSERT_TRUE(from_itself.is_posted() && from_any.is_posted());
