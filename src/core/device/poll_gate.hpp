@@ -123,8 +123,10 @@ class basic_gate_word {
 
   /// Waits until the thread that is inside has left, unless it is `me`. Does not depend on seeing the gate free.
   void wait_until_left(who me) const noexcept {
+    if (is_inside(me)) return;
     const std::uint64_t before = passes();
-    for (base::backoff waiting; !has_left_since(before, me);) base::yield_or_pause(waiting);
+    // A fiber of another scheduler may continue in another thread: then the first thread may be inside.
+    for (base::backoff waiting; !has_left_since(before, nobody);) base::yield_or_pause(waiting);
   }
 
   /// Whether no thread is inside. If none will enter any more, the gate may then be destroyed.

@@ -29,8 +29,9 @@ pending_polls::pending_polls(runtime_state& of) noexcept : of_{&of} {
 }
 
 // The lock isn't kept between the calls: a handler may be waiting for it. If a new device takes the index of a
-// destroyed one meanwhile, the wait lasts for one more pass.
-bool pending_polls::have_ended() noexcept {
+// destroyed one meanwhile, the wait lasts for one more pass. Not inlined into loops: a fiber of another scheduler may
+// be in another thread the next time, and the gates know threads by their addresses.
+[[gnu::noinline]] bool pending_polls::have_ended() noexcept {
   if (inside_ == 0) return true;
   of_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr || device->gate().has_left_since(before_[index])) inside_ &= ~(std::uint64_t{1} << index);

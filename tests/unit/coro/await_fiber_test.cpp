@@ -54,8 +54,8 @@ TEST_P(await_fiber, continues_a_task_on_the_fiber_that_awaited_it) {
       switch (GetParam()) {
         case letting::by_yield: this_fiber::yield(); break;
         case letting::by_wait_on_device: {
-          int looks = 0;
-          EXPECT_TRUE(dev.wait(never, [&] { return ++looks > 2; }, {.timeout = test::patience}));
+          int checks = 0;
+          EXPECT_TRUE(dev.wait(never, [&] { return ++checks > 2; }, {.timeout = test::patience}));
           break;
         }
         case letting::by_event: {
