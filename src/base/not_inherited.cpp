@@ -60,8 +60,8 @@ namespace {
 [[maybe_unused]] const inheritance& counts_from_the_start = inheritance::of_this_process();
 }  // namespace
 
-not_inherited::not_inherited() { inheritance::of_this_process().add(*this); }
-not_inherited::~not_inherited() { inheritance::of_this_process().remove(*this); }
+fork_entry::fork_entry(not_inherited& of) : of_{of} { inheritance::of_this_process().add(of); }
+fork_entry::~fork_entry() { inheritance::of_this_process().remove(of_); }
 
 }  // namespace base
 }  // namespace weft

@@ -11,12 +11,12 @@ namespace weft::base {
 /// here. **Threads**: any, each object as its owner says.
 class not_inherited {
  public:
+  not_inherited() = default;
   not_inherited(const not_inherited&) = delete;
   not_inherited& operator=(const not_inherited&) = delete;
 
  protected:
-  not_inherited();
-  ~not_inherited();
+  ~not_inherited() = default;
 
   /// In the child, which has one thread, before fork() returns there: no more than a signal handler may do.
   virtual void become_copy() noexcept {}
@@ -28,6 +28,19 @@ class not_inherited {
   friend class inheritance;
   not_inherited* before_ = nullptr;
   not_inherited* behind_ = nullptr;
+};
+
+/// From its construction to its destruction, forks call the functions of `of`. The last member of the class of `of`, so
+/// that a fork in another thread meets the object whole or not at all.
+class fork_entry {
+ public:
+  explicit fork_entry(not_inherited& of);
+  ~fork_entry();
+  fork_entry(const fork_entry&) = delete;
+  fork_entry& operator=(const fork_entry&) = delete;
+
+ private:
+  not_inherited& of_;
 };
 
 /// A lock of the whole process, such as the one of a table of all threads. fork() waits until it is free: so a child
@@ -44,6 +57,7 @@ class process_lock final : private not_inherited {
   void after_fork() noexcept override { mutex_.unlock(); }
 
   std::mutex mutex_;
+  fork_entry at_forks_{*this};
 };
 
 }  // namespace weft::base

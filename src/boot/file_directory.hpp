@@ -32,6 +32,7 @@ class held_file final : private base::not_inherited {
   void become_copy() noexcept override { file_ = base::descriptor{}; }
 
   base::descriptor file_;
+  base::fork_entry at_forks_{*this};
 };
 
 /// All names are those of files in the directory. **Errors** boot_failed, with path and cause.

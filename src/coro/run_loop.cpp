@@ -366,6 +366,7 @@ class living_loops final : private base::not_inherited {
   base::process_lock& mutex_ = *new base::process_lock;
   std::unordered_map<const run_loop*, core::run_loop_state*> loops_;
   std::atomic<std::uint64_t> changes_{1};
+  base::fork_entry at_forks_{*this};
 };
 
 // Never destroyed: a loop may be a static object.

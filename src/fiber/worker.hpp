@@ -299,6 +299,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   std::thread thread_;
   detail::copy_mark copy_;
   debugger_entry listed_{*this};
+  base::fork_entry at_forks_{*this};
 };
 
 }  // namespace weft::fibers

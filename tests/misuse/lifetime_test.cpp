@@ -154,7 +154,7 @@ void in_child_of_fork(const Action& action) {
 }
 
 TEST_F(lifetime, of_a_process_ends_where_a_child_of_fork_goes_on_with_what_is_its_parents) {
-  const char* const words = "wrong use: a child of fork.. uses a device of its parent";
+  const char* const words = "wrong use: a child of fork.. uses a (device|matching engine) of its parent";
   const auto use = [](weft::runtime& rt) { static_cast<void>(rt.default_device().progress()); };
   EXPECT_DEATH(in_child_of_fork(use), words);
   for (const std::uint32_t peer : {0U, 1U}) {

@@ -55,8 +55,8 @@ class laned_queue {
   laned_queue(const laned_queue&) = delete;
   laned_queue& operator=(const laned_queue&) = delete;
   ~laned_queue() {
-    // [laned_queue.in_use] acquire <- [laned_queue.open]: not `open_`, which a fork() may have met half changed.
-    const std::uint32_t open = in_use_.load(std::memory_order_acquire) & lanes_mask;
+    // [own] no other thread uses the queue any more. Not `open_`, which a fork() may have met half changed.
+    const std::uint32_t open = in_use_.load(std::memory_order_relaxed) & lanes_mask;
     for (std::uint32_t index = 1; index < open; ++index) {
       lane& each = at(index);
       each.~lane();

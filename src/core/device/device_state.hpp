@@ -240,6 +240,7 @@ class device_state final {
    private:
     void become_copy() noexcept override;
     device_state* of_;
+    base::fork_entry at_forks_{*this};
   } inheritance_{*this};
 };
 

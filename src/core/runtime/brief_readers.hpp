@@ -50,6 +50,7 @@ class brief_readers final : private base::not_inherited {
 
   std::array<own, own_gates> gates_;  // by the thread's slot
   poll_gate shared_{true};            // for all other threads
+  base::fork_entry at_forks_{*this};
 };
 
 }  // namespace weft::core

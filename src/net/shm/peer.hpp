@@ -120,6 +120,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   base::processor_set processors_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> taken_{0};
   std::atomic<std::uint32_t> returned_{0};  // also the position of the next return
+  base::fork_entry at_forks_{*this};
 };
 
 }  // namespace weft::net::shm

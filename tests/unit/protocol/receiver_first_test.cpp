@@ -339,10 +339,10 @@ TEST(receiver_first, takes_a_receive_back_from_an_engine_that_is_made_later) {
       static_cast<void>(recv(2));  // the numbers go on
       has_asked.raise();
       rt.barrier();
-      for (const errc expected : {errc::cancelled, errc::unknown_completion}) {
+      for (int i = 0; i < 2; ++i) {  // in either order
         std::optional<completion_record> got;
         ASSERT_TRUE(eventually(dev, [&] { return (got = received.pop()).has_value(); }));
-        EXPECT_EQ(got->error(), expected);
+        EXPECT_EQ(got->error(), got->tag() == 1 ? errc::cancelled : errc::unknown_completion);
       }
     } else {
       EXPECT_TRUE(eventually([&] { return has_asked.is_raised(); }));
