@@ -117,9 +117,16 @@ void job::report_first_failure() {
   if (failures_.empty()) return;
   const auto killed =
       std::find_if(failures_.begin(), failures_.end(), [](const failure& f) { return WIFSIGNALED(f.status); });
-  const failure first = killed == failures_.end() ? failures_.front() : *killed;
+  const bool is_killed = killed != failures_.end();
+  const failure first = is_killed ? *killed : failures_.front();
   failures_.clear();
-  if (ending_) return;
+  if (ending_) {
+    // A rank can notice the death of another one, and end, before that death is seen here. `kill_at_`: none was killed
+    // by this job yet.
+    const bool is_cause = is_killed && kill_at_ && signals_seen_ == 0 && WTERMSIG(first.status) != SIGTERM;
+    if (is_cause) say(fmt::format("rank {} {}, which may be the cause", first.rank, describe(first.status)));
+    return;
+  }
   drain_rank(first.rank);
   fail(exit_code_of(first.status), fmt::format("rank {} {}", first.rank, describe(first.status)));
 }
