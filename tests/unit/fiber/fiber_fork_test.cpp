@@ -84,10 +84,13 @@ TEST(fiber_fork, destroys_schedulers_that_other_threads_make_and_use) {
       waits->detach();
       report.at("destroys a scheduler");
       fibers.reset();
-      report.at("makes a scheduler");
-      fiber_scheduler own{{.workers = 2}};
-      report.at("joins a fiber of its own");
-      own.spawn([] { this_fiber::yield(); }).join();
+      // The sanitizers' allocators keep locks that other threads held at the fork: new threads may wait for them.
+      if constexpr (!test::under_sanitizer) {
+        report.at("makes a scheduler");
+        fiber_scheduler own{{.workers = 2}};
+        report.at("joins a fiber of its own");
+        own.spawn([] { this_fiber::yield(); }).join();
+      }
     });
     EXPECT_EQ(end.fault, "") << end.said;
     if (!end.fault.empty()) break;
