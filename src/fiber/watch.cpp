@@ -13,7 +13,7 @@
 namespace weft::fibers {
 namespace {
 
-constexpr int looks = 8;               // in the time after which something is said
+constexpr int looks_per_patience = 8;  // in the time after which something is said
 constexpr std::size_t kinds_max = 16;  // of waits that are told of one by one
 
 double in_seconds(std::chrono::milliseconds time) noexcept { return std::chrono::duration<double>(time).count(); }
@@ -63,7 +63,7 @@ watch::~watch() {
 }
 
 void watch::run() {
-  const auto step = std::max<std::chrono::milliseconds>(patience_ / looks, std::chrono::milliseconds{1});
+  const auto step = std::max<std::chrono::milliseconds>(patience_ / looks_per_patience, std::chrono::milliseconds{1});
   std::unique_lock lock{mutex_};
   while (!changed_.wait_for(lock, step, [this] { return is_over_; })) {
     try {

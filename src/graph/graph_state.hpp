@@ -20,6 +20,7 @@
 #include "core/device/retry_list.hpp"
 #include "graph/end_signal.hpp"
 #include "weft/completion.hpp"
+#include "weft/detail/copy_mark.hpp"
 #include "weft/device.hpp"
 #include "weft/graph.hpp"
 
