@@ -16,7 +16,7 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 COMPONENTS = ("pool", "matching", "queue")
@@ -46,12 +46,16 @@ def read_lines(paths):
     return figures
 
 
-def most_common_label(figures):
-    """Rounds of different labels are never drawn together."""
-    rounds = Counter()
-    for each in figures:
-        rounds[each["label"]] += each["weft"]["rounds"]
-    return rounds.most_common(1)[0][0]
+def panels_of_one_label(kind, figures, wished):
+    """Rounds of different labels are never drawn together: those of the label with most rounds in this picture."""
+    best = (None, [])
+    most = 0
+    for label in [wished] if wished else sorted({each["label"] for each in figures}):
+        panels = list(kind([each for each in figures if each["label"] == label]))
+        rounds = sum(figure["weft"]["rounds"] for _, group, *_ in panels for figure in group)
+        if rounds > most:
+            best, most = (label, panels), rounds
+    return best
 
 
 def sides(figure):
@@ -290,20 +294,19 @@ def main():
     parser.add_argument("--format", default="svg", choices=["svg", "png", "pdf"])
     options = parser.parse_args()
     figures = read_lines(options.lines)
-    label = options.label or most_common_label(figures)
-    figures = [each for each in figures if each["label"] == label]
     need_matplotlib().use("Agg")
     options.output.mkdir(parents=True, exist_ok=True)
     made = 0
     for name, kind in (("rate", rates), ("latency", latencies), ("bandwidth", bandwidths), ("one_sided", one_sided),
                        ("resources", resources), ("attentiveness", attentiveness), ("hooks", hooks),
                        ("fibers", fibers)):
-        panels = list(kind(figures))
+        label, panels = panels_of_one_label(kind, figures, options.label)
         if panels:
             draw(name, panels, options, label)
             made += 1
     if made == 0:
-        sys.exit(f"plot.py: no line of the {label} state is of a claim that it draws")
+        state = f" of the {options.label} state" if options.label else ""
+        sys.exit(f"plot.py: no line{state} is of a claim that it draws")
 
 
 if __name__ == "__main__":
