@@ -98,7 +98,8 @@ class transport {
 
   [[nodiscard]] virtual transport_counts counted() const noexcept = 0;
 
-  /// The device of `slot` is destroyed: peers choose another one from now on.
+  /// The device of `slot` is there, with all its endpoints: peers may choose it. After `close` they choose another one.
+  virtual void go_live(std::uint32_t slot) noexcept = 0;
   virtual void close(std::uint32_t slot) noexcept = 0;
 };
 

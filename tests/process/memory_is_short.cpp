@@ -1,10 +1,11 @@
 // Where memory is short, what ends goes through: a device that closes, a region that is withdrawn, rings that a peer
-// has opened. And what is opened is refused with an error that says so.
+// has opened. What is opened is refused with an error that says so.
 //
 // ranks: 2
 // launchers: weft-run
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <optional>
 
@@ -15,19 +16,21 @@ namespace {
 using weft::test::eventually;
 using weft::test::require;
 
-thread_local bool is_short = false;
+constexpr std::size_t plenty = std::numeric_limits<std::size_t>::max();
+thread_local std::size_t left = plenty;  // so often this thread gets memory
 
-void* allocate(std::size_t bytes) noexcept { return is_short ? nullptr : std::malloc(bytes); }
+bool may_allocate() noexcept { return left == plenty || (left != 0 && left-- != 0); }
+void* allocate(std::size_t bytes) noexcept { return may_allocate() ? std::malloc(bytes) : nullptr; }
 void* allocate(std::size_t bytes, std::align_val_t to) noexcept {
   const auto each = static_cast<std::size_t>(to);
-  return is_short ? nullptr : std::aligned_alloc(each, (bytes + each - 1) / each * each);
+  return may_allocate() ? std::aligned_alloc(each, (bytes + each - 1) / each * each) : nullptr;
 }
 void* or_throw(void* memory) { return memory != nullptr ? memory : throw std::bad_alloc{}; }
 
-// While one lives, this thread gets no memory.
+// While one lives, this thread gets memory `times` times.
 struct shortage {
-  shortage() { is_short = true; }
-  ~shortage() { is_short = false; }
+  explicit shortage(std::size_t times = 0) { left = times; }
+  ~shortage() { left = plenty; }
 };
 
 constexpr std::size_t devices = 8;
@@ -60,6 +63,59 @@ void send_from_new_devices(weft::runtime& rt) {
   rt.barrier();
   const shortage now;
   for (auto& each : mine) each.reset();
+}
+
+// A device is tried with memory for one step more each time. While it isn't there, the default device gets what a
+// peer's device of the same index sends; in the second pass, the default device has the rings of one that was there
+// before.
+void open_a_device(weft::runtime& rt) {
+  weft::counter inbox{rt};
+  const auto arrivals = rt.register_completion(inbox, {.id = 2});
+  weft::device& dev = rt.default_device();
+  std::uint64_t expected = 0;
+  rt.barrier();
+  for (int pass = 0; pass < 2; ++pass) {
+    for (std::size_t steps = 0;; ++steps) {
+      std::optional<weft::device> mine;
+      try {
+        const shortage now{steps};
+        mine.emplace(rt);
+      } catch (const std::bad_alloc&) {
+      }
+      const bool is_made = mine.has_value();
+      std::uint64_t word = is_made ? 1 : 0;
+      weft::counter told{rt};
+      static_cast<void>(weft::test::post(dev, [&] {
+        return dev.post_am(1, {3}, std::as_bytes(std::span{&word, 1}), told);
+      }));
+      ++expected;
+      require(eventually(is_made ? *mine : dev, [&] { return inbox.value() == expected; }),
+              "what was sent to a device that could not be made is lost");
+      if (is_made) break;
+      require(steps < 1000, "a device is never made");
+    }
+  }
+  rt.barrier();
+}
+
+void send_to_a_device(weft::runtime& rt) {
+  weft::completion_queue answers{rt};
+  const auto told = rt.register_completion(answers, {.id = 3});
+  weft::device& dev = rt.default_device();
+  weft::counter sent{rt};
+  weft::device mine{rt};
+  rt.barrier();
+  for (int made = 0; made < 2;) {
+    std::optional<weft::completion_record> got;
+    require(eventually(dev, [&] { return (got = answers.pop()).has_value(); }),
+            "nobody says whether a device is there");
+    made += static_cast<int>(std::to_integer<unsigned>(got->data()[0]));
+    const std::uint64_t word = 7;
+    static_cast<void>(weft::test::post(mine, [&] {
+      return mine.post_am(0, {2}, std::as_bytes(std::span{&word, 1}), sent);
+    }));
+  }
+  rt.barrier();
 }
 
 void withdraw_regions(weft::runtime& rt) {
@@ -108,8 +164,10 @@ int main() {
   return weft::test::run_rank([](weft::runtime& rt) {
     if (rt.rank() == 0) {
       hear_from_new_devices(rt);
+      open_a_device(rt);
     } else {
       send_from_new_devices(rt);
+      send_to_a_device(rt);
     }
     withdraw_regions(rt);
     rt.barrier();

@@ -51,10 +51,13 @@ device_state& devices::open(runtime_state& owner, const device_options& options)
     const auto index = static_cast<std::uint32_t>(room - all_.begin());
     is_adopted = adopted_[index];
     if (is_adopted && !may_release) continue;
+    auto made = std::make_unique<device_state>(owner, index, options.shared, policy);
+    // Nothing throws from here on: until then no peer sends to it, and device 0 keeps what it has adopted.
     if (is_adopted) standard().release(index);
     entry.reset();
     adopted_[index] = false;
-    *room = std::make_unique<device_state>(owner, index, options.shared, policy);
+    for (const auto& transport : owner.transports()) transport->go_live(index);
+    *room = std::move(made);
     if (options.shared) shared_.add(index, **room);
     return **room;
   }

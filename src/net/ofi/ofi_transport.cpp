@@ -168,6 +168,10 @@ void ofi_transport::begin(std::uint32_t index) {
     slot.sender->know(addresses_);
   }
   if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, buffers_.receives, 2 * buffers_.sends);
+}
+
+void ofi_transport::go_live(std::uint32_t index) noexcept {
+  device_slot& slot = slots_[index];
   // [ofi.made] release -> [ofi.find], [ofi.find_wished], [ofi.count]: the slot has its fabric endpoint
   // and its `inbound`.
   slot.is_made.store(true, std::memory_order_release);

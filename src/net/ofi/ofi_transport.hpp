@@ -58,6 +58,7 @@ class ofi_transport final : public transport {
   [[nodiscard]] transport_counts counted() const noexcept override;
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+  void go_live(std::uint32_t slot) noexcept override;
   void close(std::uint32_t slot) noexcept override;
 
   // For endpoints.

@@ -29,6 +29,9 @@ self_transport::loop& self_transport::ring_to(std::uint32_t device, std::uint32_
 
 void self_transport::begin(std::uint32_t slot) {
   if (!slots_[slot].ring) slots_[slot].ring = std::make_unique<loop>(slot, ring_cells_);
+}
+
+void self_transport::go_live(std::uint32_t slot) noexcept {
   // [self.open] release -> [self.ring]: the ring is made.
   slots_[slot].live.store(true, std::memory_order_release);
 }

@@ -38,6 +38,7 @@ class self_transport final : public transport {
   [[nodiscard]] transport_counts counted() const noexcept override { return {}; }
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+  void go_live(std::uint32_t slot) noexcept override;
   void close(std::uint32_t slot) noexcept override;
 
   // The ring of a device slot. It outlives its device, so that no message in it is lost.
@@ -58,7 +59,7 @@ class self_transport final : public transport {
   /// The ring for a message that names `device`, sent from the device in slot `own`.
   [[nodiscard]] loop& ring_to(std::uint32_t device, std::uint32_t own) noexcept;
   [[nodiscard]] sleep_word& sleep_word_of(const loop& ring) noexcept { return (*sleepers_)[ring.slot % slots_max]; }
-  /// Makes the ring of a slot if it has none yet; messages may come from now on.
+  /// Makes the ring of a slot if it has none yet.
   void begin(std::uint32_t slot);
 
  private:

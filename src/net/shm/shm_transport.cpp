@@ -82,9 +82,12 @@ shm_transport::~shm_transport() { forget_segment(base()); }
 
 slot& shm_transport::begin(std::uint32_t index) {
   if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index);
+  return *slots_[index];
+}
+
+void shm_transport::go_live(std::uint32_t index) noexcept {
   // [device.open] release -> [device.live]: the slot is made, and messages that come will be polled.
   header().live.fetch_or(std::uint64_t{1} << index, std::memory_order_release);
-  return *slots_[index];
 }
 
 void shm_transport::close(std::uint32_t index) noexcept {

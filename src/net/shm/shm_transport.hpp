@@ -58,6 +58,7 @@ class shm_transport final : public transport, public memory_sharing {
     for (const auto& each : peers_) out.payloads_out += each->owed();
     return out;
   }
+  void go_live(std::uint32_t index) noexcept override;
   void close(std::uint32_t index) noexcept override;
 
   // For endpoints.

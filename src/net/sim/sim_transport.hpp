@@ -43,6 +43,7 @@ class sim_transport final : public transport, public memory_sharing {
     return wrapped_->find_ended(out);
   }
   [[nodiscard]] transport_counts counted() const noexcept override;
+  void go_live(std::uint32_t index) noexcept override { wrapped_->go_live(index); }
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
 
   // Forwarded to the wrapped transport, if it shares memory.
