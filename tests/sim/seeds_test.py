@@ -29,7 +29,6 @@ LEFT_OUT = {
     "lost_message": "loses messages by itself, and wants others to be taken, or refused, where there is room, or none",
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",
-    "child_of_fork": "posts once what has to be posted or received in a fixed order before the fork; a network may refuse it",
 }
 # Tests that take half of the time of a seed: with every tenth seed alone, and why.
 SELDOM = {
