@@ -91,9 +91,10 @@ TEST(blocking_device, worker_that_sleeps_over_fibers_that_poll_hears_what_comes)
 }
 
 // Each of many begins another and ends, and so on: the workers have always something to run, but look for messages all
-// the same. Two workers, as one alone never steals; and more fibers than both take up at a time, so that neither is
-// idle.
+// the same, once for so many fibers as they take up at a time. Two workers, as one alone never steals; and more fibers
+// than both take up, so that neither is idle.
 TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time) {
+  constexpr std::uint64_t taken_up_at_a_time = 64, fibers_counted = 20'000;
   for (const bool steal : {false, true}) {
     test::local_job{1}.run([&](runtime& rt) {
       device& dev = rt.default_device();
@@ -104,16 +105,33 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
       test::flag has_come;
       const auto until = std::chrono::steady_clock::now() + test::patience;
       std::mutex counting;
-      std::map<std::thread::id, int> begun;  // by worker
+      std::map<std::thread::id, std::uint64_t> begun;  // by worker
+      std::uint64_t all_begun = 0, looks_before = 0, looks_after = 0, counted_from = 0;
+      const auto looks = [&] {
+        const device_counters counted = dev.counters();
+        return counted.progress_calls + counted.progress_busy;
+      };
       const auto are_busy = [&] {
-        const std::scoped_lock lock{counting};
         return begun.size() == workers && std::ranges::all_of(begun, [](const auto& by) { return by.second > 500; });
       };
-      std::function<void()> begin_next = [&] {
-        {
-          const std::scoped_lock lock{counting};
-          ++begun[std::this_thread::get_id()];
+      // Counts looks from when all workers are busy until so many more fibers have begun.
+      const auto count_one = [&] {
+        const std::scoped_lock lock{counting};
+        ++begun[std::this_thread::get_id()];
+        ++all_begun;
+        if (counted_from == 0 && are_busy()) {
+          counted_from = all_begun;
+          looks_before = looks();
+        } else if (counted_from != 0 && all_begun == counted_from + fibers_counted) {
+          looks_after = looks();
         }
+      };
+      const auto has_counted = [&] {
+        const std::scoped_lock lock{counting};
+        return looks_after != 0;
+      };
+      std::function<void()> begin_next = [&] {
+        count_one();
         if (has_come.is_raised() || std::chrono::steady_clock::now() > until) return;
         fibers.spawn([&] { begin_next(); }).detach();
       };
@@ -124,8 +142,8 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
         has_come.raise();
       });
       fiber sends = fibers.spawn([&] {
-        for (int chain = 0; chain < 256; ++chain) begin_next();
-        while (!are_busy() && std::chrono::steady_clock::now() < until) this_fiber::yield();
+        for (int chain = 0; chain < 1024; ++chain) begin_next();
+        while (!has_counted() && std::chrono::steady_clock::now() < until) this_fiber::yield();
         const std::uint64_t word = 5;
         through.send(0, {&word, sizeof word}, {.tag = 1});
       });
@@ -134,6 +152,7 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
       EXPECT_TRUE(has_come.is_raised());
       waits.join();
       EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
+      EXPECT_GE((looks_after - looks_before + workers) * 2 * taken_up_at_a_time, fibers_counted);
     });
   }
 }
