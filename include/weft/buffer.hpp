@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -25,6 +26,23 @@ concept byte_container =
     !std::is_same_v<std::remove_cv_t<element_of<Container>>, const_buffer_ref> &&
     !std::is_same_v<std::remove_cv_t<element_of<Container>>, buffer_ref>;
 
+/// Whether the bytes of an argument outlive it: it is no temporary, or a view, which refers to memory of others.
+template <class Argument>
+inline constexpr bool outlives_call =
+    std::is_lvalue_reference_v<Argument&&> || std::ranges::enable_borrowed_range<std::remove_cvref_t<Argument>>;
+
+template <class Argument>
+inline constexpr bool is_literal = false;
+template <std::size_t Size>
+inline constexpr bool is_literal<const char (&)[Size]> = true;
+
+/// One value, and no container: refused with a message.
+template <class Argument>
+concept single_value = std::is_scalar_v<Argument> ||(
+    std::is_aggregate_v<Argument>&& std::is_trivially_copyable_v<Argument> &&
+    !requires(const Argument& value) { std::data(value); } &&
+    !requires(const Argument& value) { value.operator const_buffer_ref(); });
+
 }  // namespace detail
 
 /// Memory that an operation only reads. Implicit from a span of bytes and from any contiguous container of trivially
@@ -39,10 +57,29 @@ class const_buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr const_buffer_ref(const void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
-  /// All elements of `container`, which must live until the operation is complete.
-  template <detail::byte_container Container>
-  constexpr const_buffer_ref(const Container& container) noexcept
-      : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<const Container>)} {}
+  /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
+  /// that owns its elements, nor for a string literal, whose last element is a NUL.
+  template <class Container>
+  requires detail::byte_container<std::remove_reference_t<Container>>  //
+  constexpr const_buffer_ref(Container&& container) noexcept
+      : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {
+    static_assert(
+        detail::outlives_call<Container>,
+        "the buffer is a temporary, which ends before the operation: keep it in a variable until the operation "
+        "is complete (a view of other memory sets std::ranges::enable_borrowed_range)");
+    static_assert(
+        !detail::is_literal<Container>,
+        "a string literal ends in a NUL, which would be sent: write std::string_view{\"text\"}; of an array of "
+        "characters, std::span{array}");
+  }
+
+  /// Does not compile: says what to write instead of one value.
+  template <detail::single_value Value>
+  constexpr const_buffer_ref(const Value& /*value*/) noexcept {
+    static_assert(!detail::single_value<Value>,
+                  "a buffer is a view or container of trivially copyable elements: for one value, write "
+                  "std::span{&value, 1}; for an address, {address, bytes}");
+  }
 
   /// The first byte; null if there is none.
   [[nodiscard]] constexpr const void* address() const noexcept { return address_; }
@@ -66,11 +103,17 @@ class buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr buffer_ref(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
-  /// All elements of `container`, which must live until the operation is complete.
+  /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
+  /// that owns its elements.
   template <class Container>
   requires(detail::byte_container<Container> && !std::is_const_v<detail::element_of<Container>>)  //
       constexpr buffer_ref(Container&& container) noexcept
-      : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {}
+      : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {
+    static_assert(
+        detail::outlives_call<Container>,
+        "the buffer is a temporary, which ends before the operation: keep it in a variable until the operation "
+        "is complete (a view of other memory sets std::ranges::enable_borrowed_range)");
+  }
 
   /// A reference to this memory that only reads.
   constexpr operator const_buffer_ref() const noexcept { return {address_, bytes_}; }
@@ -95,6 +138,17 @@ class basic_buffer_list {
  public:
   /// Refers to `buffers`, which is not copied.
   constexpr basic_buffer_list(std::span<const Buffer> buffers) noexcept : buffers_{buffers} {}
+  /// The same for a container of buffers. Does not compile for a temporary, which would end before the operation.
+  template <class Container>
+  requires(std::is_convertible_v<Container, std::span<const Buffer>> &&
+           !std::is_same_v<std::remove_cvref_t<Container>, std::span<const Buffer>>)  //
+      constexpr basic_buffer_list(Container&& buffers) noexcept
+      : buffers_{buffers} {
+    static_assert(
+        detail::outlives_call<Container>,
+        "the list of buffers is a temporary, which ends before the operation: keep it in a variable until the "
+        "operation is complete");
+  }
 
   /// The array that it refers to.
   [[nodiscard]] constexpr std::span<const Buffer> buffers() const noexcept { return buffers_; }

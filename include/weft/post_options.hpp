@@ -22,6 +22,22 @@ enum class completion_level : std::uint8_t {
   delivered,  ///< the data is at the target: in the region, matched by a receive, or at the completion object's rank
 };
 
+/// The completion object that a put or get signals at its target, if any: `{.signal = {7}}` for id 7. All functions:
+/// **Blocking**: never. **Threads**: any. **Errors**: none.
+class signal_target : public std::optional<remote_completion> {
+ public:
+  /// None.
+  constexpr signal_target() noexcept = default;
+  /// None.
+  constexpr signal_target(std::nullopt_t) noexcept {}
+  /// The object with this id.
+  constexpr signal_target(std::uint32_t id) noexcept : optional{remote_completion{id}} {}
+  /// This one.
+  constexpr signal_target(remote_completion to) noexcept : optional{to} {}
+  /// This one, if any.
+  constexpr signal_target(std::optional<remote_completion> to) noexcept : optional{to} {}
+};
+
 /// Options of `device::post_am`.
 struct post_am_options {
   /// The tag of the message; the target finds it in the record.
@@ -40,7 +56,8 @@ struct post_am_options {
 
 /// Options of `device::post_send`.
 struct post_send_options {
-  std::uint64_t tag = 0;  ///< compared with the receive's
+  /// Compared with the receive's. Messages of one tag have no order, unless the engine is `.ordered`: number them.
+  std::uint64_t tag = 0;
   /// The id of an engine that both ranks have made.
   std::uint32_t engine = default_matching_engine;
   match_policy policy = match_policy::rank_tag;            ///< which of rank and tag are compared
@@ -53,7 +70,8 @@ struct post_send_options {
 
 /// Options of `device::post_recv`.
 struct post_recv_options {
-  std::uint64_t tag = 0;                           ///< compared with the message's
+  /// Compared with the message's. Messages of one tag have no order, unless the engine is `.ordered`: number them.
+  std::uint64_t tag = 0;
   std::uint32_t engine = default_matching_engine;  ///< the engine's id
   match_policy policy = match_policy::rank_tag;    ///< which of rank and tag are compared
   /// In an ordered engine: matches any tag, as `MPI_ANY_TAG` does.
@@ -73,7 +91,7 @@ struct probe_options {
 /// Options of `device::post_put`.
 struct post_put_options {
   /// The completion object that is signalled at the target, after the data has been written.
-  std::optional<remote_completion> signal = std::nullopt;
+  signal_target signal = std::nullopt;
   std::uint64_t tag = 0;                                   ///< of the signal
   completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
   std::uint32_t device = any_device;                       ///< as in `post_am_options`
@@ -85,7 +103,7 @@ struct post_put_options {
 /// Options of `device::post_get`.
 struct post_get_options {
   /// The completion object that is signalled at the target, after the data has been read.
-  std::optional<remote_completion> signal = std::nullopt;
+  signal_target signal = std::nullopt;
   std::uint64_t tag = 0;              ///< of the signal
   std::uint32_t device = any_device;  ///< as in `post_am_options`
   void* context = nullptr;            ///< as in `post_am_options`
@@ -125,7 +143,7 @@ enum class direction : std::uint8_t {
 /// Options of `device::post_comm`: those of the operation that it selects.
 struct post_comm_options {
   std::optional<remote_buffer> remote = std::nullopt;      ///< makes it a put or get
-  std::optional<remote_completion> notify = std::nullopt;  ///< makes it an active message, or adds a signal
+  signal_target notify = std::nullopt;                     ///< makes it an active message, or adds a signal
   std::uint64_t tag = 0;                                   ///< of a message, or of a put's or get's signal
   std::uint32_t engine = default_matching_engine;          ///< of a send or receive
   match_policy policy = match_policy::rank_tag;            ///< of a send or receive

@@ -1,0 +1,94 @@
+"""What the compiler refuses, and the words that it says; beside each, what is right and compiles."""
+
+import concurrent.futures
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+COMPILER = os.environ.get("TEST_CXX", "c++")
+FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", "-Wno-unused-result", "-I", SOURCE / "include"]
+LIMIT = 600  # seconds for anything; never reached where all is well
+PROGRAM = """#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+#include <weft/weft.hpp>
+using namespace weft;
+std::string make();
+const std::vector<int> make_const();
+std::vector<const_buffer_ref> make_list();
+struct pair { int first, second; };
+void use(device& dev, blocking_device& io, run_loop& loop, counter& local, remote_buffer at) {
+  std::uint64_t word = 0;
+  pair both{};
+  std::array<int, 3> numbers{};
+  std::vector<const_buffer_ref> parts;
+  std::vector<buffer_ref> holes;
+  std::string text;
+"""
+TEMPORARY = "the buffer is a temporary"
+LIST = "the list of buffers is a temporary"
+VALUE = "std::span{&value, 1}"
+REFUSED = {
+    "dev.post_am(1, {1}, make(), local);": TEMPORARY,
+    "dev.post_am(1, {1}, make_const(), local);": TEMPORARY,
+    "dev.post_am(1, {1}, std::array{1, 2}, local, {.tag = 5});": TEMPORARY,
+    "dev.post_send(1, text + 'x', local);": TEMPORARY,
+    "dev.post_send(1, std::move(text), local);": TEMPORARY,
+    "dev.post_recv(1, std::vector<int>(5), local);": TEMPORARY,
+    "dev.post_put(1, make(), at, local);": TEMPORARY,
+    "dev.post_get(1, std::string(5, ' '), at, local);": TEMPORARY,
+    "dev.post_comm(direction::out, 1, make_const(), local);": TEMPORARY,
+    "dev.post_am(1, {1}, make_list(), local);": LIST,
+    "dev.post_recv(1, std::array{buffer_ref{&word, 8}}, local);": LIST,
+    "const const_buffer_list kept{std::array{const_buffer_ref{&word, 8}}};": LIST,
+    "dev.post_send(1, word, local);": VALUE,
+    "dev.post_am(1, {1}, both, local);": VALUE,
+    "dev.post_am(1, {1}, &word, local);": VALUE,
+    'dev.post_am(1, {1}, "hello", local);': 'std::string_view{"text"}',
+    "dev.until_accepted([&] { dev.post_send(1, numbers, local); });": "returns the status of a post",
+}
+RIGHT = """
+  dev.post_am(1, {1}, text, local);
+  dev.post_am(1, {1}, std::string_view{"hello"}, local);
+  dev.post_am(1, {1}, std::as_bytes(std::span{&word, 1}), local);
+  dev.post_am(1, {1}, {&word, sizeof word}, local);
+  dev.post_am(1, {1}, {}, local);
+  dev.post_am(1, {1}, parts, local);
+  dev.post_send(1, const_buffer_list{parts}, local);
+  dev.post_send(1, std::span{&both, 1}, local);
+  dev.post_recv(1, numbers, local);
+  dev.post_recv(1, std::span{numbers}.first(2), local);
+  dev.post_recv(1, holes, local);
+  dev.post_put(1, numbers, at, local, {.signal = {5}});
+  dev.post_put(1, numbers, at, local, {.signal = {{5}}});
+  dev.post_get(1, numbers, at, local, {.signal = remote_completion{.id = 5}});
+  dev.post_comm(direction::in, 1, buffer_ref{numbers}, local);
+  dev.until_accepted([&] { return dev.post_send(1, numbers, local); });
+  static_cast<void>(loop.post_send(1, make()));
+  static_cast<void>(loop.post_recv(1, std::vector<int>(5)));
+"""
+
+
+def compile_one(line):
+    return subprocess.run([COMPILER, *FLAGS, "-x", "c++", "-"], input=f"{PROGRAM}{line}\n}}\n", stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=LIMIT)
+
+
+class Compiler(unittest.TestCase):
+    def test_what_is_wrong_is_refused_with_words(self):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for line, answer in zip(REFUSED, pool.map(compile_one, REFUSED)):
+                with self.subTest(line):
+                    self.assertNotEqual(answer.returncode, 0)
+                    self.assertIn(REFUSED[line], answer.stdout)
+
+    def test_what_is_right_compiles(self):
+        answer = compile_one(RIGHT)
+        self.assertEqual(answer.returncode, 0, answer.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
