@@ -337,6 +337,33 @@ class device {
   /// Waits until `on` has counted at least `value` signals; false after `options.timeout`.
   bool wait(const counter& on, std::uint64_t value, const wait_options& options = {});
 
+  /// Waits until no post has yet to signal `on`; that is, until every buffer of these posts is the caller's again.
+  /// Posts that were *done* are not waited for, and nobody has to count the others. **Returns**: false after
+  /// `options.timeout`. Ask the object whether any of them failed.
+  bool wait_all(const completion& on, const wait_options& options = {});
+  /// The same for several objects.
+  bool wait_all(std::initializer_list<const completion*> on, const wait_options& options = {});
+
+  /// Calls `post`, a function that posts once and gives back the `status`, until the answer is not *retry*:
+  /// `dev.until_accepted([&] { return dev.post_am(1, {.id = 1}, text, sent); });`. Makes progress on this device
+  /// between two calls. In a fiber, other fibers run meanwhile.
+  ///
+  /// **Blocking**: until the post is accepted, not until it is complete. **Threads**: as for posting. **Returns**:
+  /// *done* or *posted*. **Errors**: those of `post`; `invalid_state` inside a handler, a hook or a node of a graph.
+  template <std::invocable Post>
+  accepted_status until_accepted(Post&& post) {
+    static_assert(
+        std::is_same_v<std::invoke_result_t<Post&>, status>,
+        "until_accepted takes a function that returns the status of a post: [&] { return dev.post_am(...); }");
+    begin_posting();
+    status answer = post();
+    while (answer.is_retry()) {
+      make_room();
+      answer = post();
+    }
+    return accepted_status{answer};
+  }
+
   /// This device's number on its rank; the default device is 0.
   [[nodiscard]] std::uint32_t index() const noexcept;
   /// The `.shared` that it was made with.
@@ -368,6 +395,9 @@ class device {
 
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);
+
+  static void begin_posting();
+  void make_room();
 
   hook add_hook_node(std::unique_ptr<detail::hook_node> made);
   bool wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,

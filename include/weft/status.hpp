@@ -74,4 +74,12 @@ class [[nodiscard]] status {
   std::uint64_t code_;  // state and shortage in one word, which is returned in a register
 };
 
+/// The answer of `device::until_accepted`: *done* or *posted*. It may be ignored, unlike a `status`. All functions:
+/// **Blocking**: never. **Threads**: any. **Errors**: none.
+class accepted_status : public status {
+ public:
+  /// The answer of the last call.
+  constexpr explicit accepted_status(status answer) noexcept : status{answer} {}
+};
+
 }  // namespace weft

@@ -1,5 +1,10 @@
 // `device::wait`, for every kind of completion object.
+#include <sched.h>
+
+#include <algorithm>
+
 #include "base/callback_scope.hpp"
+#include "base/waiter.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -41,6 +46,27 @@ std::optional<completion_record> device::wait(completion_queue& from, const wait
 bool device::wait(const synchronizer& on, const wait_options& options) {
   return wait(
       on, [&] { return on.is_ready(); }, options);
+}
+
+bool device::wait_all(const completion& on, const wait_options& options) { return wait_all({&on}, options); }
+
+bool device::wait_all(std::initializer_list<const completion*> on, const wait_options& options) {
+  return wait(
+      on, [&] { return std::ranges::all_of(on, [](const completion* each) { return each->outstanding() == 0; }); },
+      options);
+}
+
+void device::begin_posting() { base::refuse_in_callback("device::until_accepted"); }
+
+// After a post that was answered *retry*.
+void device::make_room() {
+  base::waiter here;
+  const bool has_moved = progress();
+  if (here.is_fiber()) {
+    here.yield("what it lacks to post (it is answered retry)");
+  } else if (!has_moved) {
+    sched_yield();
+  }
 }
 
 bool device::wait(const counter& on, std::uint64_t value, const wait_options& options) {
