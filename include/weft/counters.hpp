@@ -50,6 +50,10 @@ struct device_counters {
       0;  ///< with these messages; without bytes that one process copied from another's memory
   std::uint64_t messages_refused = 0;  ///< times that a message found no room, and stayed for a later call
 
+  /// Sends that came while an earlier one of the same rank, tag and engine waited for its receive, where nothing keeps
+  /// their order: in an engine that is not `.ordered`. If it matters which one a receive gets, number them in the tag.
+  std::uint64_t ambiguous_sends = 0;
+
   std::uint64_t progress_calls = 0;  ///< calls of `progress()` that polled
   std::uint64_t progress_moved = 0;  ///< of these, calls that moved something
   std::uint64_t progress_busy = 0;   ///< calls that found another thread polling, and returned false

@@ -56,6 +56,7 @@ device_counters device_counts::read() const noexcept {
   out.messages_arrived = value_of(poller_.arrived);
   out.bytes_arrived = value_of(poller_.arrived_bytes);
   out.messages_refused = value_of(poller_.refused);
+  out.ambiguous_sends = value_of(poller_.ambiguous);
   out.backlog = value_of(backlog_);
   out.backlog_max = value_of(backlog_max_);
   return out;
@@ -93,6 +94,7 @@ std::string to_text(const device_counters& counted) {
     add_number(fmt::format("retries for {}", name_of(static_cast<shortage>(i))).c_str(), counted.retries[i]);
   }
   add_number("times no room for a message", counted.messages_refused);
+  add_number("sends that nothing orders", counted.ambiguous_sends);
   separate();
   fmt::format_to(std::back_inserter(out), "{} of {} calls of progress moved something", counted.progress_moved,
                  counted.progress_calls);

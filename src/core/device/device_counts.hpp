@@ -81,6 +81,7 @@ class device_counts {
   }
   void took(std::uint64_t bytes) noexcept { add(poller_.arrived_bytes, bytes); }
   void refused() noexcept { add(poller_.refused, 1); }
+  void ambiguous() noexcept { add(poller_.ambiguous, 1); }
 
   // The backlog, by any thread.
 
@@ -154,6 +155,7 @@ class device_counts {
     word arrived{0};
     word arrived_bytes{0};
     word refused{0};
+    word ambiguous{0};
   } poller_;
 
   alignas(detail::cache_line_bytes) word backlog_{0};

@@ -75,10 +75,15 @@ class basic_matching_table {
   /// Takes out the oldest node of the other side with an equal key; if there is none, inserts `mine`.
   /// **Returns**: matched (`found` and `mine` belong to the caller), inserted or busy.
   [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found) noexcept {
+    bool is_behind = false;
+    return insert(mine, found, is_behind);
+  }
+  /// The same. If `mine` was inserted, `is_behind` says whether another node of its key and side waited before it.
+  [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found, bool& is_behind) noexcept {
     const std::uint64_t print = fingerprint(mine.key);
     bucket& home = home_of(print);
     if (!enter(home)) return match_result::busy;
-    return insert_inside(home, print, mine, found);
+    return insert_inside(home, print, mine, found, is_behind);
   }
 
   /// The same in two steps, of which the first one calls no function. It inserts `mine`, whose key is `key`, if that is
@@ -110,8 +115,9 @@ class basic_matching_table {
     return false;
   }
   [[nodiscard]] [[gnu::always_inline]] match_result insert_rest(half_done rest, node& mine, node*& found) noexcept {
+    bool is_behind = false;
     if (rest.entered_ == nullptr) return insert(mine, found);
-    return insert_inside(*rest.entered_, fingerprint(mine.key), mine, found);
+    return insert_inside(*rest.entered_, fingerprint(mine.key), mine, found, is_behind);
   }
 
   /// Takes out the oldest node of `side` with key `key`.
@@ -271,13 +277,15 @@ class basic_matching_table {
 
   // The rest of `insert`; releases the lock.
   [[nodiscard]] [[gnu::always_inline]] match_result insert_inside(bucket& home, std::uint64_t print, node& mine,
-                                                                  node*& found) noexcept {
+                                                                  node*& found, bool& is_behind) noexcept {
     const position at = find(home, print, mine.key);
     match_result out = match_result::inserted;
+    is_behind = false;
     if (at.head == nullptr) {
       begin_key(home, at, print, mine);
     } else if (side_of(*at.head) == mine.side) {
       append(home, *at.head, mine);
+      is_behind = true;
     } else {
       found = at.head;
       take_out(home, at, *at.head);

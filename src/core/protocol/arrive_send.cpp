@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/log.hpp"
 #include "core/device/device_state.hpp"
 #include "core/fast/take_send.hpp"
 #include "core/message/message_body.hpp"
@@ -36,6 +37,18 @@ bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noe
   return true;
 }
 
+// Two sends that only their order could tell apart, in an engine that keeps none.
+[[gnu::noinline, gnu::cold]] void note_ambiguous(device_state& dev, const engine_state& engine,
+                                                 const net::arrival& message) noexcept {
+  static base::said_once said;
+  dev.counts().ambiguous();
+  base::log_once(said, base::log_level::info,
+                 "rank {}: two sends of rank {} with tag {} wait for receives in engine {}, which keeps no order: a "
+                 "receive may get either (an engine made with {{.ordered = true}} keeps it, as MPI does); "
+                 "device_counters::ambiguous_sends counts them",
+                 dev.runtime().rank(), message.source, message.header.tag, engine.id);
+}
+
 bool match_send(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
   const auto policy = static_cast<match_policy>(message.header.kind >> 8);
   const match_key key = engine.key_of(policy, message.source, message.header.tag);
@@ -45,8 +58,13 @@ bool match_send(device_state& dev, engine_state& engine, const net::arrival& mes
     unexpected_message* const kept = dev.runtime().unexpected_sends().try_keep(message, engine);
     if (kept == nullptr) return false;
     kept->key = key;
-    result = dev.runtime().matching().insert(*kept, found);
-    if (result == match_result::inserted) return true;
+    bool is_behind = false;
+    result = dev.runtime().matching().insert(*kept, found, is_behind);
+    if (result == match_result::inserted) {
+      if (is_behind && policy == match_policy::rank_tag) [[unlikely]]
+        note_ambiguous(dev, engine, message);
+      return true;
+    }
     dev.runtime().unexpected_sends().put(*kept);  // a receive was posted meanwhile, or another thread holds the lock
   }
   if (result != match_result::matched) return false;

@@ -178,6 +178,48 @@ TEST(counters, count_a_message_that_waits_for_its_id_once) {
   });
 }
 
+// Only an order that nobody keeps would tell these sends apart.
+TEST(counters, tell_of_sends_that_nothing_orders) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    const matching_engine in_order{rt, {.id = 1, .ordered = true}};
+    counter local{rt};
+    std::uint64_t sends = 0, receives = 0;
+    const std::uint64_t word = 5;
+    std::uint64_t into = 0;
+    const auto send = [&](const post_send_options& options) {
+      if (options.engine != in_order.id()) ++sends;
+      static_cast<void>(test::post(dev, [&] { return dev.post_send(0, std::span{&word, 1}, local, options); }));
+      EXPECT_TRUE(test::eventually(dev, [&] { return rt.counters().sends_waiting == sends - receives; }));
+    };
+    const auto receive = [&](const post_recv_options& options) {
+      const std::uint64_t before = local.value();
+      static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, std::span{&into, 1}, local, options); }));
+      EXPECT_TRUE(test::eventually(dev, [&] { return local.value() == before + 1; }));
+      ++receives;
+    };
+    for (std::uint64_t tag = 0; tag < 3; ++tag) send({.tag = tag});
+    for (int i = 0; i < 2; ++i) send({.tag = 7, .engine = 1});
+    for (int i = 0; i < 2; ++i) send({.tag = 7, .policy = match_policy::rank_only});
+    EXPECT_EQ(dev.counters().ambiguous_sends, 0U);
+    send({.tag = 1});
+    EXPECT_EQ(dev.counters().ambiguous_sends, 1U);
+    receive({.tag = 1});
+    receive({.tag = 1});
+    send({.tag = 1});
+    EXPECT_EQ(dev.counters().ambiguous_sends, 1U);
+    const std::vector<char> long_one(100'000);
+    static_cast<void>(test::post(dev, [&] { return dev.post_send(0, long_one, local, {.tag = 1}); }));
+    EXPECT_TRUE(test::eventually(dev, [&] { return dev.counters().ambiguous_sends == 2; })) << "an RTS counts as well";
+    std::vector<char> into_long(100'000);
+    ++sends;
+    for (int i = 0; i < 2; ++i) {
+      static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, into_long, local, {.tag = 1}); }));
+    }
+    EXPECT_TRUE(dev.wait_all(local, {.timeout = test::patience}));
+  });
+}
+
 TEST(counters, tell_why_posts_were_not_taken) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
