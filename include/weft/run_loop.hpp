@@ -8,8 +8,11 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -59,6 +62,16 @@ class run_loop {
   /// `run_ready`, `poll` or `run` throws its exception. An empty task ends the process. **Threads**: any, with any kind
   /// of device.
   void spawn(task<> new_task);
+  /// Calls `function(arguments...)`, which returns a task, and spawns that. Keeps the function and the arguments until
+  /// the task has ended: a lambda that captures would be destroyed too early where only its task is spawned.
+  /// **Errors**: `std::bad_alloc`, and exceptions of the copies and of the function.
+  template <class Function, class... Arguments>
+  requires std::is_same_v<std::invoke_result_t<Function&, Arguments&...>, task<>>
+  void spawn(Function function, Arguments... arguments) {
+    auto kept = std::make_shared<std::tuple<Function, Arguments...>>(std::move(function), std::move(arguments)...);
+    task<> made = std::apply([](auto&... parts) { return std::invoke(parts...); }, *kept);
+    spawn(keeping(std::move(kept), std::move(made)));
+  }
 
   /// The number of spawned tasks that have not ended.
   [[nodiscard]] std::size_t spawned() const noexcept;
@@ -333,6 +346,9 @@ class run_loop {
 
  private:
   friend class event;
+
+  // The frame holds `kept` until `awaited` has ended.
+  static task<> keeping(std::shared_ptr<void> kept, task<> awaited);
 
   template <class Options>
   static std::uint64_t tag_of(const Options& options) noexcept {

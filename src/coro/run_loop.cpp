@@ -395,6 +395,8 @@ run_loop::~run_loop() {
   loops().remove(this);
 }
 
+task<> run_loop::keeping(std::shared_ptr<void> /*kept*/, task<> awaited) { co_await std::move(awaited); }
+
 void run_loop::spawn(task<> new_task) {
   core::run_loop_state& loop = state();
   if (!new_task.coroutine_) detail::await_misuse(detail::task_is_empty);
