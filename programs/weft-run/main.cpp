@@ -15,6 +15,7 @@
 #include "weft-run/job.hpp"
 #include "weft-run/launch.hpp"
 #include "weft-run/options.hpp"
+#include "weft-run/simulated_network.hpp"
 #include "weft/error.hpp"
 
 namespace {
@@ -39,8 +40,9 @@ int main(int argc, char** argv) {
   using namespace weft::run;
   int exit_code = 0;
   try {
-    const auto chosen = parse_options(argc, argv, exit_code);
+    auto chosen = parse_options(argc, argv, exit_code);
     if (!chosen) return exit_code;
+    if (chosen->sim_seed) chosen->sim_seed = simulate_network(*chosen, *chosen->sim_seed);
     // A misspelt variable is told once, not by every rank.
     (void)weft::base::process_settings();
     warn_of_foreign_variables(settings_of_ranks(chosen->environment));
@@ -48,6 +50,7 @@ int main(int argc, char** argv) {
     const binding bind{chosen->bind, chosen->ranks};
     job ranks{*chosen, inherited, bind, argv};
     if (bind.is_crowded()) ranks.say("--bind: there are more ranks than objects, so some share theirs");
+    if (chosen->sim_seed) ranks.say(fmt::format("a simulated network; --sim={} replays it", *chosen->sim_seed));
     return ranks.run();
   } catch (const weft::error& problem) {
     std::fprintf(stderr, "weft-run: %s\n", problem.what());

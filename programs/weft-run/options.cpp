@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -32,6 +33,15 @@ std::string check_assignment(const std::string& text) {
 std::string check_bind(const std::string& text) {
   if (parse_bind(text)) return {};
   return "'" + text + "' is not auto, none, hwthread, core, socket or numa, or one of these and a count as in core:2";
+}
+
+// `drawn`, or a number from 1 on.
+std::optional<std::uint64_t> parse_seed(const std::string& text) {
+  if (text == "drawn") return 0;
+  std::uint64_t out = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (problem != std::errc{} || end != text.data() + text.size() || out == 0) return std::nullopt;
+  return out;
 }
 
 }  // namespace
@@ -114,6 +124,7 @@ std::optional<bind_rule> parse_bind(const std::string& text) {
 std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   options result;
   std::string bind = "auto";
+  std::string sim;
   CLI::App app{
       "Starts a program as several ranks on this machine.\n"
       "The job ends with the first rank that fails, and with its exit code.",
@@ -149,6 +160,8 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
       ->allow_extra_args(false)
       ->check(check_assignment)
       ->option_text("NAME=VALUE");
+  app.add_flag("--sim{drawn}", sim, "a simulated network, which shows mistakes of order and retries; SEED replays one")
+      ->option_text("[=SEED]");
   app.add_flag("-q,--quiet", result.quiet, "say nothing of one's own about ranks that fail");
   app.set_version_flag("--version", version);
   app.prefix_command();
@@ -164,6 +177,12 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
     return std::nullopt;
   }
   result.bind = *parse_bind(bind);
+  if (!sim.empty()) {
+    result.sim_seed = parse_seed(sim);
+    if (!result.sim_seed) {
+      return refuse("--sim=" + sim + " is no seed: give a whole number from 1 on, or --sim alone", exit_code);
+    }
+  }
   result.command = app.remaining();
   if (!result.command.empty() && result.command.front() == "--")
     result.command.erase(result.command.begin());

@@ -29,11 +29,12 @@ struct options {
   bool prefix = false;
   bool quiet = false;
   bind_rule bind;
-  double timeout_s = 0;                  ///< 0: none
-  double grace_s = 5;                    ///< between asking ranks to end and killing them
-  double notice_s = 60;                  ///< from a rank's end to a line about ranks that still run; 0: no line
-  double linger_s = 0;                   ///< from a rank's end to the end of the job; 0: none
-  std::vector<std::string> environment;  ///< NAME=VALUE
+  double timeout_s = 0;                   ///< 0: none
+  double grace_s = 5;                     ///< between asking ranks to end and killing them
+  double notice_s = 60;                   ///< from a rank's end to a line about ranks that still run; 0: no line
+  double linger_s = 0;                    ///< from a rank's end to the end of the job; 0: none
+  std::optional<std::uint64_t> sim_seed;  ///< of a simulated network; 0: to be drawn
+  std::vector<std::string> environment;   ///< NAME=VALUE
   std::vector<std::string> command;
 };
 

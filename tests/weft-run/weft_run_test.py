@@ -178,6 +178,22 @@ class ExitCodes(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("rank 1 has WEFT_REGIONS_MAX=128 and rank 0 has 64: give all ranks the same", result.stderr)
 
+    def test_a_simulated_network_has_every_transport_and_a_seed_that_is_told(self):
+        show = ["sh", "-c", 'echo "$WEFT_TRANSPORT $WEFT_SIM_SEED"']
+        result = run("-n", 2, "--sim=7", *show)
+        self.assertEqual((result.returncode, result.stdout), (0, "sim:self,sim:shm 7\n" * 2))
+        self.assertIn("--sim=7 replays it", result.stderr)
+        result = run("-n", 1, "--sim", "-x", "WEFT_TRANSPORT=shm,sim:ofi", "-x", "WEFT_SIM_SEED=5", *show)
+        self.assertRegex(result.stdout, r"^sim:shm,sim:ofi [1-9]\d*\n$")
+        self.assertIn(f"--sim={result.stdout.split()[1]} replays it", result.stderr)
+        self.assertEqual(run("-n", 1, "--sim=1", *show, env=environment(WEFT_TRANSPORT="self")).stdout, "sim:self 1\n")
+        for seed in ("x", "0", "-1", "1x", "99999999999999999999999"):
+            result = run("-n", 1, f"--sim={seed}", *show)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(f"--sim={seed} is no seed", result.stderr)
+        result = run("-n", 2, "--sim", STEPS, "init", "fence")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_where_weft_is_installed_stops_nothing(self):
         result = run("-n", 2, STEPS, "init", "fence",
                      env=environment(WEFT_ROOT="/opt/weft", WEFT_HOME="/opt/weft", WEFT_DIR="/opt/weft", WEFT_VERSION="1"))

@@ -1,0 +1,44 @@
+#include "weft-run/simulated_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/random.hpp"
+
+namespace weft::run {
+namespace {
+
+constexpr std::string_view name = "WEFT_TRANSPORT=";
+// Messages of a rank to itself included.
+constexpr std::string_view by_default = "self,shm";
+
+std::string all_simulated(std::string_view list) {
+  std::string out;
+  while (!list.empty()) {
+    const std::string_view each = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(each.size() + 1, list.size()));
+    out += fmt::format("{}{}{}", out.empty() ? "" : ",", each.starts_with("sim:") ? "" : "sim:", each);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t simulate_network(options& chosen, std::uint64_t wished) {
+  const std::uint64_t seed = wished != 0 ? wished : 1 + base::random_word() % 1'000'000'000;
+  std::string list{by_default};
+  if (const char* const own = std::getenv("WEFT_TRANSPORT"); own != nullptr && *own != '\0') list = own;
+  for (const std::string& each : chosen.environment) {
+    if (each.starts_with(name)) list = each.substr(name.size());
+  }
+  std::erase_if(chosen.environment,
+                [](const std::string& each) { return each.starts_with(name) || each.starts_with("WEFT_SIM_SEED="); });
+  chosen.environment.push_back(std::string{name} + all_simulated(list));
+  chosen.environment.push_back(fmt::format("WEFT_SIM_SEED={}", seed));
+  return seed;
+}
+
+}  // namespace weft::run
