@@ -12,36 +12,30 @@ class distributed_array {
       : rt_{rt}, block_{(size + rt.size() - 1) / rt.size()}, mine_{rt, block_ * sizeof(Element)}, blocks_(rt.size()) {
     weft::counter told{rt};
     for (std::uint32_t rank = 0; rank < rt.size(); ++rank) {
-      post([&] { return dev_.post_recv(rank, std::span{&blocks_[rank], 1}, done_); });
-      post([&] { return dev_.post_send(rank, std::span{&mine_.handle(), 1}, told); });  // so short that it is done
+      dev_.until_accepted([&] { return dev_.post_recv(rank, std::span{&blocks_[rank], 1}, done_); });
+      dev_.until_accepted([&] { return dev_.post_send(rank, std::span{&mine_.handle(), 1}, told); });
     }
-    dev_.wait(done_, posted_);
+    dev_.wait_all({&done_, &told});
   }
   ~distributed_array() { rt_.barrier(); }  // no block is destroyed while another rank still reads it
   void write(std::uint64_t index, const Element& value) {
-    post([&] { return dev_.post_put(owner(index), std::span{&value, 1}, at(index), done_); });
+    dev_.until_accepted([&] { return dev_.post_put(owner(index), std::span{&value, 1}, at(index), done_); });
     dev_.flush(owner(index));
   }
   Element read(std::uint64_t index) {
     Element out{};
-    post([&] { return dev_.post_get(owner(index), std::span{&out, 1}, at(index), done_); });
-    dev_.wait(done_, posted_);
+    dev_.until_accepted([&] { return dev_.post_get(owner(index), std::span{&out, 1}, at(index), done_); });
+    dev_.wait_all(done_);
     return out;
   }
 
  private:
   std::uint32_t owner(std::uint64_t i) const { return static_cast<std::uint32_t>(i / block_); }
   weft::remote_buffer at(std::uint64_t i) const { return {blocks_[owner(i)], i % block_ * sizeof(Element)}; }
-  template <class Post>
-  void post(Post once) {
-    weft::status answer = once();
-    for (; answer.is_retry(); answer = once()) dev_.progress();
-    posted_ += answer.is_posted();  // else it is done already, and `done_` is not signalled
-  }
 
   weft::runtime& rt_;
   weft::device& dev_ = rt_.default_device();
-  std::uint64_t block_, posted_ = 0;
+  std::uint64_t block_;
   weft::memory_region mine_;
   std::vector<weft::remote_region> blocks_;
   weft::counter done_{rt_};

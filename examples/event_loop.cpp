@@ -18,7 +18,7 @@ int main() {
   weft::counter local{rt};
   const weft::registration box = rt.register_completion(mail, {.id = 1});
   const auto tell_next = [&](std::uint64_t round) {
-    while (dev.post_am((rt.rank() + 1) % rt.size(), {1}, std::span{&round, 1}, local).is_retry()) dev.progress();
+    dev.until_accepted([&] { return dev.post_am((rt.rank() + 1) % rt.size(), {1}, std::span{&round, 1}, local); });
   };
 
   const int loop = epoll_create1(0);

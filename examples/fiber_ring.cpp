@@ -24,9 +24,10 @@ int main() {
       all.push_back(fibers.spawn([&, tag] {
         std::uint64_t token = tag;
         for (std::uint32_t step = 0; step < rt.size(); ++step) {
+          const std::uint64_t of_step = tag * rt.size() + step;  // messages of one tag have no order
           std::uint64_t from_left = 0;
-          through.send(right, {&token, sizeof token}, {.tag = tag});  // suspends this fiber, not the thread
-          static_cast<void>(through.recv(left, {&from_left, sizeof from_left}, {.tag = tag}));
+          through.send(right, {&token, sizeof token}, {.tag = of_step});  // suspends this fiber, not the thread
+          static_cast<void>(through.recv(left, {&from_left, sizeof from_left}, {.tag = of_step}));
           token = from_left + 1;
         }
         if (token == tag + rt.size()) ++arrived;  // each rank has added one

@@ -1,6 +1,5 @@
 // Every rank greets the next one.
 #include <cstdio>
-#include <optional>
 #include <string>
 
 #include <weft/weft.hpp>
@@ -14,11 +13,11 @@ int main() {
   weft::device& dev = rt.default_device();
   const std::string text = "hello from rank " + std::to_string(rt.rank());
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
-  while (dev.post_am(next, {.id = 1}, text, sent).is_retry()) dev.progress();
+  dev.until_accepted([&] { return dev.post_am(next, {.id = 1}, text, sent); });
 
-  std::optional<weft::completion_record> message;
-  while (!(message = inbox.pop())) dev.progress();
+  const auto message = dev.wait(inbox);
   const std::string heard(reinterpret_cast<const char*>(message->data().data()), message->bytes());
   std::printf("rank %u of %u: '%s'\n", rt.rank(), rt.size(), heard.c_str());
-  rt.barrier();  // no rank ends while another one still works
+  dev.wait_all(sent);  // `text` is ours again: a long one is fetched by its receiver
+  rt.barrier();        // no rank ends while another one still works
 }

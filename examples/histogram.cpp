@@ -21,7 +21,7 @@ std::vector<weft::remote_region> exchange(weft::runtime& rt, const weft::remote_
   const auto arrivals = rt.register_completion(inbox, {.id = 1});
   std::vector<weft::remote_region> all(rt.size());
   for (std::uint32_t rank = 0; rank < rt.size(); ++rank) {
-    while (dev.post_am(rank, {1}, std::span{&mine, 1}, sent).is_retry()) dev.progress();
+    dev.until_accepted([&] { return dev.post_am(rank, {1}, std::span{&mine, 1}, sent); });
   }
   for (std::uint32_t heard = 0; heard < rt.size(); ++heard) {
     const auto message = dev.wait(inbox);
@@ -42,9 +42,8 @@ int main() {
     const std::uint64_t bin = bin_of(number, all_bins);
     const auto owner = static_cast<std::uint32_t>(bin / bins_per_rank);
     const weft::remote_buffer target{owners[owner], bin % bins_per_rank * sizeof(std::uint64_t)};
-    while (dev.post_atomic<std::uint64_t>(owner, weft::atomic_op::fetch_add, 1, target, counted).is_retry()) {
-      dev.progress();
-    }
+    dev.until_accepted(
+        [&] { return dev.post_atomic<std::uint64_t>(owner, weft::atomic_op::fetch_add, 1, target, counted); });
   }
   dev.flush();   // all of mine are counted
   rt.barrier();  // and everybody's

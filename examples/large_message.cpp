@@ -1,8 +1,6 @@
 // A message of 16 MiB goes straight from the sender's buffer into one that the receiver has chosen.
 #include <algorithm>
 #include <cstdio>
-#include <optional>
-#include <thread>
 #include <vector>
 
 #include <weft/weft.hpp>
@@ -29,23 +27,14 @@ int main() {
   weft::runtime rt;
   weft::device& dev = rt.default_device();
   weft::completion_queue inbox{rt};
-  weft::synchronizer sent{rt};
+  weft::counter sent{rt};
   const auto arrivals = rt.register_completion(inbox, {.id = 1, .allocator = &buffer});
 
   const std::vector<std::byte> data(large, std::byte(rt.rank() + 1));
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
-  weft::status s = dev.post_am(next, {1}, data, sent, {.tag = 42});
-  while (s.is_retry()) {
-    dev.progress();
-    s = dev.post_am(next, {1}, data, sent, {.tag = 42});
-  }
-
-  // Posted, not done: the receiver fetches from `data`, which is ours again when `sent` is signalled.
-  std::optional<weft::completion_record> got;
-  while (!got || !sent.is_ready()) {
-    if (!got) got = inbox.pop();
-    if (!dev.progress()) std::this_thread::yield();
-  }
+  dev.until_accepted([&] { return dev.post_am(next, {1}, data, sent, {.tag = 42}); });
+  const auto got = dev.wait(inbox);
+  dev.wait_all(sent);  // it was posted, not done: the receiver fetches from `data`, which is ours again only now
   const auto whole = std::ranges::count(got->data(), std::byte(got->source() + 1));
   std::printf("rank %u: %zu bytes from rank %u, %s\n", rt.rank(), got->bytes(), got->source(),
               static_cast<std::size_t>(whole) == large ? "all of them right" : "NOT as they were sent");

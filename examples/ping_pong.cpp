@@ -16,7 +16,7 @@ struct player {
       : dev{rt, {.shared = false}}, inbox{rt}, sent{rt}, arrivals{rt.register_completion(inbox, {.id = 1 + thread})} {}
 
   void hit(std::uint32_t peer, std::uint64_t round) {
-    while (dev.post_am(peer, {arrivals.id()}, {}, sent, {.tag = round}).is_retry()) dev.progress();
+    dev.until_accepted([&] { return dev.post_am(peer, {arrivals.id()}, {}, sent, {.tag = round}); });
   }
 
   std::uint64_t wait_for_ball() {

@@ -33,7 +33,7 @@ int main() {
 
   if (rt.rank() == 0) {
     const std::uint64_t start = 0;
-    while (dev.post_am(next, {1}, std::span{&start, 1}, sent).is_retry()) dev.progress();
+    dev.until_accepted([&] { return dev.post_am(next, {1}, std::span{&start, 1}, sent); });
     while (home == 0) dev.progress();
     std::printf("after %u laps of %u ranks: %u\n", unsigned{laps}, rt.size(), static_cast<unsigned>(home));
   }

@@ -17,20 +17,13 @@ void exchange(weft::runtime& rt, std::uint32_t thread) {
   const std::uint32_t right = (rt.rank() + 1) % rt.size();
   const std::uint32_t left = (rt.rank() + rt.size() - 1) % rt.size();
   std::vector<std::uint64_t> mine(row), theirs(row);
-  std::uint64_t posted = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::uint64_t tag = round * thread_count + thread;
     mine.assign(row, rt.rank() * 1000 + tag);
-    while (dev.post_recv(left, theirs, received, {.tag = tag}).is_retry()) dev.progress();
-    weft::status s = dev.post_send(right, mine, sent, {.tag = tag});
-    while (s.is_retry()) {
-      dev.progress();
-      s = dev.post_send(right, mine, sent, {.tag = tag});
-    }
-    posted += s.is_posted();
-    while (received.value() < round + 1 || sent.value() < posted) {
-      if (!dev.progress()) std::this_thread::yield();  // there may be more threads than cores
-    }
+    dev.until_accepted([&] { return dev.post_recv(left, theirs, received, {.tag = tag}); });
+    dev.until_accepted([&] { return dev.post_send(right, mine, sent, {.tag = tag}); });
+    dev.wait_all({&sent, &received});
+    if (received.failed() != 0) std::abort();  // such as a row that is longer than its buffer
     if (theirs != std::vector<std::uint64_t>(row, left * 1000 + tag)) std::abort();
   }
 }

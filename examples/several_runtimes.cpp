@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <weft/weft.hpp>
 
@@ -12,9 +13,8 @@ class adder {
  public:
   explicit adder(std::uint64_t mine) {
     for (std::uint32_t rank = 0; rank < rt_.size(); ++rank) {
-      while (rt_.default_device().post_am(rank, {1}, std::span{&mine, 1}, sent_).is_retry()) {
-        rt_.default_device().progress();
-      }
+      weft::device& dev = rt_.default_device();
+      dev.until_accepted([&] { return dev.post_am(rank, {1}, std::span{&mine, 1}, sent_); });
     }
   }
   bool is_ready() {
@@ -45,7 +45,7 @@ int main() {
   const weft::registration box = rt.register_completion(mail, {.id = 1});
   weft::device& dev = rt.default_device();
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
-  while (dev.post_am(next, {1}, std::span{"hello", 5}, sent).is_retry()) dev.progress();
+  dev.until_accepted([&] { return dev.post_am(next, {1}, std::string_view{"hello"}, sent); });
 
   adder library{rt.rank() + 1};
   const auto greeting = dev.wait(mail);
