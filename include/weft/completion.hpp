@@ -122,7 +122,8 @@ static_assert(sizeof(completion_record) == 56);
 /// signals an object when an operation that names it completes, and when a message for its id arrives.
 ///
 /// Completion objects neither copy nor move. If one is destroyed while an operation or a registration still names it,
-/// the process ends with a message. The runtime must outlive it.
+/// the process ends with a message, unless an exception is leaving its scope: then its operations are cancelled, or
+/// waited for, a second at most (`end_signals`). The runtime must outlive it.
 /// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none.
 class completion {
  public:
@@ -157,6 +158,13 @@ class completion {
   explicit completion(weft::runtime& owner) noexcept;
   virtual ~completion();
 
+  /// For the destructor of a class of your own, as its first call. If an exception is leaving the scope of the object,
+  /// cancels the posted operations that would signal it, and makes progress on shared devices until the others have
+  /// signalled it. What is cancelled here is not signalled. Otherwise it does nothing.
+  ///
+  /// **Blocking**: a second at most, and only then.
+  void end_signals() noexcept { end_signals(nullptr); }
+
   /// Whether this is the copy that a child of fork() has. Its signals come to the object in the parent, and what it
   /// holds may have been changing at the fork: a destructor leaves both alone.
   [[nodiscard]] bool is_copy() const noexcept;
@@ -169,7 +177,11 @@ class completion {
   friend class core::registrations;
   friend struct core::operation_state;
 
+  // The same, for an object that can be full: `make_room` empties it.
+  void end_signals(void (*make_room)(completion& full)) noexcept;
+
   friend class completion_queue;
+  friend class synchronizer;
   friend class counter;
 
   // How many signals were promised, how many have begun, and how many have ended. A thread that sees a signal may

@@ -14,6 +14,7 @@ class counter final : public completion {
  public:
   /// Begins at zero.
   explicit counter(weft::runtime& owner) noexcept : completion{owner} { count_ = &value_; }
+  ~counter() override { end_signals(); }
 
   /// Signals so far, also of failed operations. A thread that sees a signal counted may read all that was written
   /// before the signal.

@@ -21,6 +21,7 @@ class run_loop_state;
 ///
 /// All functions: **Blocking**: never; an await suspends the coroutine. **Threads**: any. **Errors**: none.
 /// **Lifetime**: if it is destroyed while coroutines wait for it, or after its loop, the process ends with a message.
+/// If an exception is leaving its scope, their awaits throw `cancelled` instead.
 class event {
  public:
   /// Not set. Coroutines that wait for it go on in `loop`.
@@ -53,8 +54,11 @@ class event {
       // [event.own] relaxed: no other thread knows the awaiter yet.
       return of_.load(std::memory_order_relaxed)->enter(*this);
     }
-    /// Returns nothing.
-    void await_resume() noexcept { resumed(); }
+    /// Returns nothing. **Errors**: `cancelled` if an exception has destroyed the event.
+    void await_resume() {
+      resumed();
+      if (is_lost_) refuse_lost();
+    }
     /// Takes the coroutine out of the event, or, once the event was set, holds its task until it would be resumed.
     bool abandon(detail::ready_node& of) noexcept override {
       if (is_abandoned) return false;
@@ -67,13 +71,17 @@ class event {
 
    private:
     friend class event;
+    [[noreturn]] static void refuse_lost();
+
     std::atomic<event*> of_;  // null once the event was set
+    bool is_lost_ = false;    // the event has gone
   };
   /// Waits until it is set.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter{*this}; }
 
  private:
   [[nodiscard]] bool enter(detail::ready_node& node) noexcept;
+  void release(void* waiting, bool is_lost) noexcept;
   [[nodiscard]] bool give_up(detail::ready_node& node) noexcept;
   // Stands in `state_` while a thread takes a coroutine out: for some instructions.
   [[nodiscard]] const void* being_changed() const noexcept { return reinterpret_cast<const char*>(this) + 1; }

@@ -126,8 +126,8 @@ class fiber_scheduler {
   /// which the switch of stacks is not written (it is for x86-64 and ARM64).
   explicit fiber_scheduler(const fiber_scheduler_options& options = {});
   /// Stops the workers. If a fiber has not ended, or a `fiber` object was neither joined nor detached, the process ends
-  /// with a message. **Blocking**: until the workers have stopped. **Threads**: one thread, which is no worker; no
-  /// other may be using it.
+  /// with a message; if an exception is leaving the scope, after a second. **Blocking**: until the workers have
+  /// stopped. **Threads**: one thread, which is no worker; no other may be using it.
   ~fiber_scheduler();
   fiber_scheduler(const fiber_scheduler&) = delete;
   fiber_scheduler& operator=(const fiber_scheduler&) = delete;

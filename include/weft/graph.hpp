@@ -68,7 +68,7 @@ class graph {
   /// **Blocking**: until the operations are complete that `abandon` can't cancel, which may need a peer's progress. It
   /// makes progress on the graph's device; operations on other devices need progress there. **Errors**: if the graph
   /// still runs after `abandon` and the destructor can't wait, as it is called inside a handler, a hook or a node, the
-  /// process ends with a message.
+  /// process ends with a message; so it does after a second if an exception is leaving the graph's scope.
   ~graph();
 
   /// Adds a node that calls `function`, and is complete when `function` returns, or throws.

@@ -25,6 +25,7 @@ class handler final : public completion {
  public:
   /// Keeps a copy of `function`. **Blocking**: never. **Threads**: any. **Errors**: exceptions of the copy.
   handler(weft::runtime& owner, Function function) : completion{owner}, function_{std::move(function)} {}
+  ~handler() override { end_signals(); }
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override {
     weft::runtime& owner = runtime();

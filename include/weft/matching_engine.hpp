@@ -72,9 +72,10 @@ class matching_engine {
   /// key; `std::bad_alloc`.
   explicit matching_engine(weft::runtime& owner, const matching_engine_options& options = {});
 
-  /// Withdraws the engine. If receives are still posted in it, the process ends with a message: cancel them first. This
-  /// also holds for sends that wait in a receiver-first engine. Unexpected messages are dropped and counted. Receives
-  /// of other ranks whose RTR has matched no send end with `unknown_completion`.
+  /// Withdraws the engine. If receives are still posted in it, the process ends with a message: cancel them first. If
+  /// an exception is leaving its scope, the destructor cancels them. This also holds for sends that wait in a
+  /// receiver-first engine. Unexpected messages are dropped and counted. Receives of other ranks whose RTR has matched
+  /// no send end with `unknown_completion`.
   ///
   /// **Blocking**: until calls of `progress()` return that other threads have begun; not inside a handler. **Threads**:
   /// none may be using it.

@@ -48,8 +48,9 @@ class registration;
 /// **Blocking**: never, but for `run`; an await suspends the coroutine. **Threads**: any, concurrently if the device is
 /// shared: then several threads run coroutines.
 /// **Lifetime**: if the loop is destroyed while coroutines wait in it, or if a coroutine awaits it afterwards, the
-/// process ends with a message. The device must outlive the loop. **Source**: yan2025-lci, 4.2.6, for completion by
-/// the user's own object; dang2016, 4.2, for user-level threads.
+/// process ends with a message. If an exception is leaving the loop's scope, the destructor destroys the spawned tasks
+/// instead, and waits for operations that can't be cancelled, a second at most. The device must outlive the loop.
+/// **Source**: yan2025-lci, 4.2.6, for completion by the user's own object; dang2016, 4.2, for user-level threads.
 class run_loop {
  public:
   /// Posts on `through`, and makes progress on it in `poll` and `run`. **Errors**: `std::bad_alloc`.

@@ -60,6 +60,18 @@ class task_promise_base : public ready_node, public suspendable {
   }
 
   std::exception_ptr failure;
+  // Of a spawned task: its neighbours in the list of its loop, which guards them.
+  task_promise_base* spawned_before = nullptr;
+  task_promise_base* spawned_behind = nullptr;
+
+  /// Destroys the frame, at once or when nothing outside refers to it any more.
+  void drop(std::coroutine_handle<> self) noexcept {
+    if (at == nullptr) return self.destroy();
+    // [own] held by this call: abandoned parts may release their holds meanwhile.
+    holders.store(1, std::memory_order_relaxed);
+    at->abandon(*this);
+    drop_holder();
+  }
 
  private:
   void end() noexcept {
@@ -176,12 +188,7 @@ class [[nodiscard]] task {
   void drop() noexcept {
     if (!coroutine_) return;
     const auto gone = std::exchange(coroutine_, nullptr);
-    promise_type& promise = gone.promise();
-    if (promise.at == nullptr) return gone.destroy();
-    // [own] held by this call: abandoned parts may release their holds meanwhile.
-    promise.holders.store(1, std::memory_order_relaxed);
-    promise.at->abandon(promise);
-    promise.drop_holder();
+    gone.promise().drop(gone);
   }
 
   std::coroutine_handle<promise_type> coroutine_;

@@ -3,19 +3,32 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string>
 
+#include "base/exception_text.hpp"
 #include "base/last_error.hpp"
 #include "base/log.hpp"
 
 namespace weft::base {
+namespace {
+
+// The exception that no handler will get, as the process ends; often it is the cause of the wrong use.
+std::string lost_exception() noexcept {
+  try {
+    const bool is_unwinding = base::is_unwinding();
+    std::string text = exception_text();
+    if (text.empty() && is_unwinding) text = uncaught_error();
+    if (!text.empty()) return (is_unwinding ? "; an exception is leaving the scope: " : ": ") + text;
+    if (is_unwinding) return "; an exception is leaving the scope, whose text can't be found: catch it there";
+  } catch (...) {  // no memory for a report
+  }
+  return {};
+}
+
+}  // namespace
 
 void misuse(const char* description) noexcept {
-  // What is wrong now may be the consequence: scopes are left with operations under way.
-  if (const char* const text = uncaught_error(); text != nullptr) {
-    log_error("an exception is leaving the scope; this thread's last error of Weft's: {}",
-              *text != '\0' ? text : "none, so it is another's: catch it where operations are under way");
-  }
-  log_error("wrong use: {}", description);
+  log_error("wrong use: {}{}", description, lost_exception());
   std::abort();
 }
 

@@ -1,14 +1,16 @@
 // The steps in which coroutines are suspended and resumed.
 #include "weft/detail/awaiters.hpp"
 #include "base/backoff.hpp"
+#include "base/exception_text.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
 
 #include "core/device/ending.hpp"
-#include "core/protocol/receive.hpp"
+#include "core/protocol/cancel.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/detail/copy_mark.hpp"
+#include "weft/error.hpp"
 #include "weft/event.hpp"
 #include "weft/run_loop.hpp"
 
@@ -57,7 +59,7 @@ class succession {
 
 // Never waits: a lock may be held, a ring may be full, and only this thread may be there to make progress.
 [[nodiscard]] bool try_cancel(core::run_loop_state& loop, std::uint64_t ticket) noexcept {
-  return core::send_recv::cancel(loop.device_of(), ticket) != core::cancel_answer::busy;
+  return core::cancel::one(loop.device_of(), ticket) != core::cancel_answer::busy;
 }
 
 }  // namespace
@@ -278,8 +280,11 @@ event::~event() {
   if (loop_->is_copy()) return;
   // [event.end] acquire <- [event.enter], [event.changed]: alone.
   void* const waiting = state_.load(std::memory_order_acquire);
-  if (waiting != nullptr && waiting != this)
-    detail::await_misuse("an event is destroyed while coroutines wait for it: set it before");
+  if (waiting != nullptr && waiting != this) {
+    if (!base::is_unwinding())
+      detail::await_misuse("an event is destroyed while coroutines wait for it: set it before");
+    release(waiting, true);
+  }
   // [event.gone] relaxed: only the loop's destructor asks, after the ends of its events.
   loop_->events.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -331,23 +336,32 @@ bool event::give_up(detail::ready_node& node) noexcept {
 }
 
 void event::set() noexcept {
-  core::run_loop_state& loop = *loop_;
   void* top = nullptr;
   do {
     top = settled();
     // [event.set] acq_rel -> [event.look], [event.settled], <- [event.enter], [event.changed]: what was done before,
     // and the waiting coroutines.
   } while (!state_.compare_exchange_weak(top, this, std::memory_order_acq_rel, std::memory_order_relaxed));
-  if (top == this) return;
+  if (top != this) release(top, false);
+}
+
+// Makes coroutines ready, which wait in the opposite order. A coroutine may destroy the event at once.
+void event::release(void* waiting, bool is_lost) noexcept {
+  core::run_loop_state& loop = *loop_;
   detail::ready_node* in_order = nullptr;
-  for (auto* next = static_cast<detail::ready_node*>(top); next != nullptr;) {
+  for (auto* next = static_cast<detail::ready_node*>(waiting); next != nullptr;) {
     auto& node = static_cast<awaiter&>(*next);
     next = std::exchange(node.behind, in_order);
     in_order = &node;
+    node.is_lost_ = is_lost;
     // [event.taken] release -> [event.is_taken]: it is in the event no more.
     node.of_.store(nullptr, std::memory_order_release);
   }
   loop.make_all_ready(in_order);
+}
+
+void event::awaiter::refuse_lost() {
+  throw error{errc::cancelled, "an awaited event was destroyed by an exception that has left its scope"};
 }
 
 void event::reset() noexcept {

@@ -13,13 +13,16 @@
 
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
+#include "base/exception_text.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/misuse.hpp"
 #include "base/not_inherited.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/hook_list.hpp"
+#include "core/protocol/cancel.hpp"
 #include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/runtime/unwinding.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -47,6 +50,7 @@ struct run_loop_state::sleep {
 
 // Frames of abandoned tasks may still be here; events of this loop may lie in them.
 run_loop_state::~run_loop_state() {
+  if (base::is_unwinding()) end_tasks();
   if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
   drop_abandoned(to_post_.first);
   drop_abandoned(unwanted_.take_all());
@@ -59,6 +63,65 @@ run_loop_state::~run_loop_state() {
   if (events.load(std::memory_order_relaxed) != 0) {
     detail::await_misuse("a run loop is destroyed before an event that was made for it");
   }
+}
+
+// An exception leaves the loop's scope. The tasks are destroyed, not resumed: they may refer to what has gone with the
+// scope. What they wait for is cancelled by that, or waited for, and then frees their frames.
+void run_loop_state::end_tasks() noexcept {
+  if (spawned() == 0 && operation_state::signals_to_come(local_) == 0 && ready_.is_empty()) return;
+  destroy_tasks();
+  static_cast<void>(unwinding::wait(device_of(), [this] { return has_destroyed_all(); }));
+}
+
+void run_loop_state::destroy_tasks() noexcept {
+  // Tasks that have not begun are in the ready queue themselves; of the others, what they wait for may be there.
+  for (ready_node* next = ready_.is_empty() ? nullptr : ready_.take_all(); next != nullptr;) {
+    ready_node& node = *next;
+    next = node.behind;
+    if (node.is_abandoned || !node.is_started) ready_.add(node);
+  }
+  for (;;) {
+    detail::task_promise_base* gone = nullptr;
+    {
+      const std::scoped_lock lock{tasks_mutex_};
+      gone = tasks_;
+    }
+    if (gone == nullptr) return;
+    forget(*gone);
+    gone->drop(gone->handle);
+    spawned_.fetch_sub(1, std::memory_order_relaxed);  // [own] the thread that destroys the loop runs no task
+  }
+}
+
+// Called until it is true: a destroyed task's operation may still be under way, and its end makes the frame free.
+bool run_loop_state::has_destroyed_all() noexcept {
+  cancel::all(device_of(), {.target = &local_});
+  ready_node* kept = nullptr;
+  for (ready_node* next = take_ready(); next != nullptr;) {
+    ready_node& node = *next;
+    next = node.behind;
+    if (node.is_abandoned) {
+      node.let_go();
+    } else {  // a coroutine that no task of this loop awaits
+      node.behind = std::exchange(kept, &node);
+    }
+  }
+  while (kept != nullptr) ready_.add(*std::exchange(kept, kept->behind));
+  return operation_state::signals_to_come(local_) == 0 && watched_.empty() && to_post_.first == nullptr &&
+         to_cancel_.first == nullptr;
+}
+
+void run_loop_state::keep(detail::task_promise_base& task) noexcept {
+  const std::scoped_lock lock{tasks_mutex_};
+  task.spawned_behind = tasks_;
+  if (tasks_ != nullptr) tasks_->spawned_before = &task;
+  tasks_ = &task;
+}
+
+void run_loop_state::forget(detail::task_promise_base& task) noexcept {
+  const std::scoped_lock lock{tasks_mutex_};
+  (task.spawned_before != nullptr ? task.spawned_before->spawned_behind : tasks_) = task.spawned_behind;
+  if (task.spawned_behind != nullptr) task.spawned_behind->spawned_before = task.spawned_before;
 }
 
 void run_loop_state::drop_abandoned(ready_node* all) noexcept {
@@ -128,6 +191,7 @@ void run_loop_state::set(std::atomic<bool>& flag) noexcept {
 
 void run_loop_state::spawn(std::coroutine_handle<detail::task_promise<void>> coroutine) {
   coroutine.promise().start(coroutine, nullptr, this);
+  keep(coroutine.promise());
   // [run_loop.spawn] relaxed: the task itself is handed over by the ready queue.
   spawned_.fetch_add(1, std::memory_order_relaxed);
   make_ready(coroutine.promise());
@@ -135,6 +199,7 @@ void run_loop_state::spawn(std::coroutine_handle<detail::task_promise<void>> cor
 
 void run_loop_state::ended(detail::task_promise_base& promise) noexcept {
   std::exception_ptr failure = std::move(promise.failure);
+  forget(promise);
   promise.handle.destroy();
   if (failure) {
     const std::scoped_lock lock{failures_mutex_};

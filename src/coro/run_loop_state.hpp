@@ -21,7 +21,8 @@ using detail::ready_node;
 class run_loop_state final : public detail::task_owner {
  public:
   explicit run_loop_state(device& through) : through_{&through}, local_{through.runtime(), *this} {}
-  /// Ends the process where a coroutine still waits.
+  /// Ends the process where a coroutine still waits, unless an exception leaves the loop's scope: then destroys the
+  /// spawned tasks first.
   ~run_loop_state();
 
   /// Whether this is the copy in a child of fork(), whose parent runs the coroutines.
@@ -109,6 +110,11 @@ class run_loop_state final : public detail::task_owner {
   static void drop_abandoned(ready_node* all) noexcept;
   [[nodiscard]] bool has_changed(const sleep& since) noexcept;
   sleep prepare_to_sleep() noexcept;
+  void end_tasks() noexcept;
+  void destroy_tasks() noexcept;
+  [[nodiscard]] bool has_destroyed_all() noexcept;
+  void keep(detail::task_promise_base& task) noexcept;
+  void forget(detail::task_promise_base& task) noexcept;
 
   device* through_;
   local_completion local_;
@@ -118,6 +124,8 @@ class run_loop_state final : public detail::task_owner {
   base::intrusive_stack<ready_node> unwanted_;  // receives to be cancelled
   std::atomic<bool> stops_{false};
   std::atomic<std::size_t> spawned_{0};
+  std::mutex tasks_mutex_;
+  detail::task_promise_base* tasks_ = nullptr;  // all that were spawned and have not ended
 
   // A thread that looks holds this lock; it guards what follows.
   base::try_lock looking_;

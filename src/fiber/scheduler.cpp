@@ -2,7 +2,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
+#include "base/clock.hpp"
+#include "base/exception_text.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
@@ -105,6 +108,21 @@ void join_now(fibers::fiber_state& joined) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
+// An exception leaves the scope of a fiber's handle. The fiber may never end: then the exception never reaches its
+// handler, and this line alone has its text.
+void log_exception(const fibers::fiber_state& joined) noexcept {
+  // [fiber.is_over] acquire <- [fiber.end]: nothing is left to wait for.
+  if (joined.joiner.load(std::memory_order_acquire) == fibers::fiber_state::over()) return;
+  base::log_warn("an exception waits for the end of a fiber, whose handle is in a scope that it leaves: {}",
+                 base::exception_text());
+}
+
+// An exception leaves the scope of the scheduler.
+void wait_for_detached(const fiber_scheduler& of) noexcept {
+  const auto until = base::clock::now() + std::chrono::seconds{1};
+  for (base::backoff waiting; of.alive() != 0 && base::clock::now() < until;) base::yield_or_pause(waiting);
+}
+
 }  // namespace
 
 fiber_scheduler::fiber_scheduler(const fiber_scheduler_options& options)
@@ -115,6 +133,7 @@ fiber_scheduler::~fiber_scheduler() {
     base::leave_to_parent(state_);
     return;
   }
+  if (base::is_unwinding()) wait_for_detached(*this);
   if (alive() != 0) base::misuse("a fiber scheduler is destroyed before a fiber has ended: join it");
 }
 
@@ -162,6 +181,7 @@ fiber::~fiber() {
   if (base::callback_scope::is_inside() &&
       state_->joiner.load(std::memory_order_acquire) != fibers::fiber_state::over())
     base::misuse(joined_in_callback);
+  if (base::is_unwinding()) log_exception(*state_);
   try {
     join_now(*std::exchange(state_, nullptr));
   } catch (const std::exception& lost) {
@@ -188,7 +208,7 @@ void fiber::detach() noexcept {
                                           std::memory_order_acquire)) {
     return;
   }
-  if (left.thrown != nullptr) fibers::refuse_throwing_alone();
+  if (left.thrown != nullptr) fibers::refuse_throwing_alone(left.thrown);
   left.home->release(left);
 }
 

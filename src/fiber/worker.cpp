@@ -217,7 +217,7 @@ void worker::finish(fiber_state& ended) noexcept {
   worker& home = *ended.home;
   // [fiber.is_detached] acquire <- [fiber.detach]: what was done with it before.
   const bool is_detached = ended.joiner.load(std::memory_order_acquire) == fiber_state::detached();
-  if (is_detached && has_thrown) refuse_throwing_alone();
+  if (is_detached && has_thrown) refuse_throwing_alone(ended.thrown);
   if (is_detached) home.release(ended);
   // [fiber.ended] release -> [fiber.alive]: what it did. [own] one thread counts.
   ended_count_.store(ended_count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -227,12 +227,16 @@ void worker::finish(fiber_state& ended) noexcept {
   base::waiter* const joiner = ended.joiner.exchange(fiber_state::over(), std::memory_order_acq_rel);
   if (joiner == nullptr) return;
   if (joiner != fiber_state::detached()) return joiner->come();
-  if (has_thrown) refuse_throwing_alone();
+  if (has_thrown) refuse_throwing_alone(ended.thrown);
   home.release(ended);
 }
 
-void refuse_throwing_alone() noexcept {
-  base::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
+void refuse_throwing_alone(const std::exception_ptr& thrown) noexcept {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (...) {  // the line has its text
+    base::misuse("a fiber that nobody joins threw an exception, which can be handed to nobody: it must not throw");
+  }
 }
 
 void worker::release(fiber_state& ended) noexcept {

@@ -43,7 +43,7 @@ class worker;
 [[nodiscard]] std::uint64_t count_alive(std::span<const std::unique_ptr<worker>> workers) noexcept;
 
 /// Ends the process: a detached fiber threw.
-[[noreturn]] void refuse_throwing_alone() noexcept;
+[[noreturn]] void refuse_throwing_alone(const std::exception_ptr& thrown) noexcept;
 
 /// What the C++ runtime keeps for each thread: of a fiber while it is suspended in a handler of an exception.
 struct exception_globals {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/callback_scope.hpp"
+#include "base/exception_text.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
@@ -434,6 +435,10 @@ void graph_state::wait() noexcept {
   for (bool is_logged = false;
        !runtime.parking().wait(through, runtime.default_state(), {&on, 1}, has_ended, this, for_a_while);
        is_logged = true) {
+    if (base::is_unwinding()) {
+      base::misuse(
+          "a graph is destroyed by an exception while operations of its nodes are under way that can't be cancelled");
+    }
     if (is_logged) continue;
     base::log_warn(
         "a graph that is destroyed waits for operations of its nodes that can't be cancelled: they need progress on "

@@ -55,7 +55,7 @@ TEST_F(fiber_misuse, a_detached_one_that_throws) {
         .detach();
     while (fibers.alive() != 0) weft::this_fiber::yield();
   };
-  EXPECT_DEATH(wrong(), "wrong use: a fiber that nobody joins threw");
+  EXPECT_DEATH(wrong(), "wrong use: a fiber that nobody joins threw.*: lost");
 }
 
 // Writes below the bottom of its stack of 16 KiB.

@@ -3,6 +3,7 @@
 
 #include "base/leave_to_parent.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/runtime/unwinding.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
 #include "weft/runtime.hpp"
@@ -22,6 +23,10 @@ completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner
 bool completion::is_copy() const noexcept { return runtime_->state_->is_copy(); }
 
 completion::~completion() { runtime_->state_->object_gone(*this); }
+
+void completion::end_signals(void (*make_room)(completion& full)) noexcept {
+  core::unwinding::end_signals(*runtime_->state_, *this, make_room);
+}
 
 // The library's completion objects call this themselves, because users may signal them. After a signal by the library
 // it is called again, for objects of the user's own that don't call it. The second call reads the same line, and mostly
@@ -70,6 +75,10 @@ completion_queue::completion_queue(weft::runtime& owner, const completion_queue_
 
 completion_queue::~completion_queue() {
   if (is_copy()) return;
+  end_signals([](completion& full) {
+    while (static_cast<completion_queue&>(full).pop()) {
+    }
+  });
   while (pop()) {
   }
 }
@@ -102,7 +111,13 @@ synchronizer::synchronizer(weft::runtime& owner, const synchronizer_options& opt
 
 // A thread of the parent may have been writing a record at the fork().
 synchronizer::~synchronizer() {
-  if (is_copy()) base::leave_to_parent(records_);
+  if (is_copy()) {
+    base::leave_to_parent(records_);
+    return;
+  }
+  end_signals([](completion& full) {
+    if (auto& mine = static_cast<synchronizer&>(full); mine.is_ready()) mine.reset();
+  });
 }
 
 std::optional<completion_record> synchronizer::take(std::uint32_t index) {

@@ -2,6 +2,7 @@
 #include "weft/matching_engine.hpp"
 #include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/runtime/unwinding.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft {
@@ -9,7 +10,9 @@ matching_engine::matching_engine(weft::runtime& owner, const matching_engine_opt
     : runtime_{&owner}, state_{&owner.state_->make_engine(options)}, id_{state_->id} {}
 
 matching_engine::~matching_engine() {
-  if (state_ != nullptr && !runtime_->state_->is_copy()) core::end_of_engine{*runtime_->state_, state_}.wait();
+  if (state_ == nullptr || runtime_->state_->is_copy()) return;
+  core::unwinding::end_posted(*runtime_->state_, *state_);
+  core::end_of_engine{*runtime_->state_, state_}.wait();
 }
 
 bool matching_engine::is_ordered() const noexcept { return state_->is_ordered() && !state_->receiver_first; }

@@ -5,6 +5,7 @@
 
 #include "base/misuse.hpp"
 #include "core/api/checks.hpp"
+#include "core/protocol/cancel.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -111,7 +112,7 @@ status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& loc
 }
 
 cancel_result device::cancel(std::uint64_t ticket) noexcept {
-  switch (core::send_recv::cancel(*state_, ticket)) {
+  switch (core::cancel::one(*state_, ticket)) {
     case core::cancel_answer::cancelled: return cancel_result::cancelled;
     case core::cancel_answer::too_late: return cancel_result::too_late;
     case core::cancel_answer::asked:

@@ -106,6 +106,8 @@ class device_state final {
   [[nodiscard]] bool has_others() const noexcept { return policy_ != progress_policy::local && others() != 0; }
   /// Returns once each thread of this device that has chosen another device is inside that one's gate, or has left it.
   void wait_until_chosen() const noexcept;
+  /// One call of progress here and on each other shared device, whatever the policy.
+  bool progress_everywhere() noexcept;
 
   /// Looks for arrivals once more, for a thread that is about to sleep.
   [[nodiscard]] stillness look_before_sleep() noexcept;

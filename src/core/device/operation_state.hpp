@@ -60,19 +60,22 @@ inline constexpr std::size_t operation_sets = 4;
 
 struct engine_state;
 
-/// The rank of an operation. Its owner writes it; a thread that ends all operations with a rank reads it at any time.
-class operation_peer {
+/// A field that the operation's owner writes, and that other threads may read at any time: threads that end all
+/// operations with a rank, cancel all of an object, or list them. They find the operation again by its ticket before
+/// they act.
+template <class T>
+class listed_field {
  public:
-  operation_peer& operator=(std::uint32_t rank) noexcept {
-    // [operation.peer] relaxed -> [operation.peer_of]: no other thread acts on it before [operation.reach].
-    rank_.store(rank, std::memory_order_relaxed);
+  listed_field& operator=(T value) noexcept {
+    // [operation.field] relaxed -> [operation.field_of]: no other thread acts on it before [operation.reach].
+    value_.store(value, std::memory_order_relaxed);
     return *this;
   }
-  // [operation.peer_of] relaxed <- [operation.peer]: the same.
-  operator std::uint32_t() const noexcept { return rank_.load(std::memory_order_relaxed); }  // NOLINT: as a number
+  // [operation.field_of] relaxed <- [operation.field]: the same.
+  operator T() const noexcept { return value_.load(std::memory_order_relaxed); }  // NOLINT: as the value itself
 
  private:
-  std::atomic<std::uint32_t> rank_{0};
+  std::atomic<T> value_{};
 };
 
 // The match node is the first line; what else a receive needs is in the next two.
@@ -89,12 +92,12 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   bool awaited = false;         // a flush waits for it
   bool done_when_sent = false;  // answers done once its first message is sent
   std::uint32_t generation = 0;
-  operation_peer peer;
-  std::uint32_t device = 0;  // of the peer's, for messages that continue the operation
+  listed_field<std::uint32_t> peer;  // rank
+  std::uint32_t device = 0;          // of the peer's, for messages that continue the operation
   // Of a receive in a receiver-first engine: the sender's rank; read also by a thread that cancels it.
   std::atomic<std::uint32_t> announced_to{0};
   std::uint64_t tag = 0;
-  completion* target = nullptr;
+  listed_field<completion*> target;
   void* context = nullptr;
   std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by a thread that cancels it
   target_payload into;                         // the buffer of a receive or get, or the memory that a put writes
@@ -121,8 +124,8 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
 
   /// The operation is ready for step `reached`: other threads may now find it by its ticket at this step.
   void reach(step reached) noexcept {
-    // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim], [receive.put_off], [ended.at]:
-    // the operation as it is at this step.
+    // [operation.reach] release -> [operation.at], [operation.lost], [operation.claim], [receive.put_off],
+    // and [ended.at], [ended.posted], [operation.listed_at]: the operation as it is at this step.
     WEFT_ASSERT_CHECKED(ticket.load(std::memory_order_relaxed) != 0);  // [own] one thread at a time works on it
     next.store(reached, std::memory_order_release);
   }
@@ -232,10 +235,11 @@ class operation_pool {
     out.copies_alone = false;
     // [operation.reset] relaxed: no other thread knows the operation yet.
     out.moved.store(0, std::memory_order_relaxed);
-    // [operation.name] relaxed: a peer learns the ticket from a message that this precedes.
+    // [operation.name] release -> [operation.listed]: the end of the use before. A peer learns the ticket from a
+    // message that this precedes.
     out.ticket.store(
         std::uint64_t{++out.generation} << 32 | static_cast<std::uint64_t>(set_) << set_shift | (index + 1),
-        std::memory_order_relaxed);
+        std::memory_order_release);
     return out;
   }
 

@@ -44,6 +44,17 @@ bool device_state::look_elsewhere() noexcept {
   return moved != 0;
 }
 
+bool device_state::progress_everywhere() noexcept {
+  unsigned moved = progress() ? 1 : 0;
+  if (is_visiting_here || !gate_.try_enter()) return moved != 0;
+  bool is_back = true;
+  for (std::uint64_t left = others(); left != 0 && is_back; left &= left - 1) {
+    is_back = visit(index_of_bit(left, 0), moved);
+  }
+  if (is_back) gate_.leave();
+  return moved != 0;
+}
+
 // Called inside the gate. False: this thread has left the gate and another one is inside now. The same for the
 // functions that follow.
 bool device_state::look_by_policy(unsigned& moved) noexcept {

@@ -1,4 +1,4 @@
-// Posting a receive, cancelling one, and probing for a message (dang2016, 3.1; zhou2024, 3.4).
+// Posting a receive, and probing for a message (dang2016, 3.1; zhou2024, 3.4).
 //
 // Cost of a receive: an operation from its pool and the matching table's one cache line; a copy if the message has
 // arrived already.
@@ -71,26 +71,6 @@ status receive_probed(device_state& dev, operation_state& receive, unexpected_me
   return status::posted(ticket);
 }
 
-// Takes the receive out of its engine. If it does not wait in one, `receive` is null.
-match_result remove_posted(device_state& dev, std::uint64_t ticket, operation_state*& receive) noexcept {
-  receive = dev.runtime().operations().receives().find(ticket, step::wait_for_match);
-  const bool was_put_off = receive == nullptr;
-  if (was_put_off) receive = dev.runtime().operations().receives().find(ticket, step::match);
-  if (receive == nullptr) return match_result::none;
-  // A receive keeps its ticket while it waits in an engine, so this answer is certain under the engine's lock.
-  const auto is_meant = [&](const match_node& node) {
-    // [operation.meant] relaxed: the engine's lock orders it.
-    return static_cast<const operation_state&>(node).ticket.load(std::memory_order_relaxed) == ticket;
-  };
-  // [receive.cancel] relaxed: `is_meant` checks under the lock that it is still this receive. The engine can't have
-  // been destroyed, as this thread is a brief reader.
-  const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
-  const match_result result = engine.is_ordered() ? engine.ordered->remove(*receive, is_meant)
-                                                  : dev.runtime().matching().remove(*receive, is_meant);
-  // A receive that was put off may still be in the backlog, or be matched at this moment.
-  return result == match_result::none && was_put_off ? match_result::busy : result;
-}
-
 void drop_unexpected(device_state& dev, unexpected_message& done) noexcept {
   const std::uint32_t source = done.arrival.source;
   dev.runtime().unexpected_sends().put(done);
@@ -141,26 +121,6 @@ void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_
   deliver(dev, receive, with.arrival);
   dev.runtime().unexpected_sends().put(with);
   if (has_packet) send_budget_notice(dev, source);
-}
-
-cancel_answer cancel(device_state& dev, std::uint64_t ticket) noexcept {
-  if (dev.runtime().is_copy())
-    base::refuse_to_child("a device");  // the lock of an engine may have been held at the fork
-  operation_state* receive = nullptr;
-  cancel_answer asked = cancel_answer::too_late;
-  const match_result result = dev.runtime().engines().readers().read([&] {
-    const match_result removed = remove_posted(dev, ticket, receive);
-    if (receive == nullptr) asked = receiver_first::ask_back(dev, ticket);
-    return removed;
-  });
-  if (receive == nullptr) return asked;
-  if (result == match_result::busy) return cancel_answer::busy;
-  if (result != match_result::removed) return cancel_answer::too_late;
-  receive->error = errc::cancelled;
-  receive->into = {};
-  receive->message_bytes = 0;
-  complete::signal_or_defer(dev, *receive);
-  return cancel_answer::cancelled;
 }
 
 unexpected_message* probe(device_state& dev, const receive_request& request) noexcept {

@@ -1,4 +1,4 @@
-// Posting a receive, cancelling one, and probing for a message.
+// Posting a receive, and probing for a message.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,10 @@ struct receive_request {
   bool allow_retry;
 };
 
-/// What has become of a receive that is to be cancelled.
-enum class cancel_answer : std::uint8_t {
-  cancelled,  // its completion is signalled with the error `cancelled`
-  too_late,   // it is complete, or has its message
-  asked,      // its sender decides: the completion says what, and there is nothing to repeat
-  busy,       // not known yet: make progress, and try again
-};
-
 namespace send_recv {
 
 // Implement the functions of `device` and `matched_message` with these names; the arguments have been checked.
 [[nodiscard]] status post_receive(device_state& dev, const receive_request& request);
-[[nodiscard]] cancel_answer cancel(device_state& dev, std::uint64_t ticket) noexcept;
 [[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& request) noexcept;
 [[nodiscard]] status receive_message(device_state& dev, unexpected_message& probed,
                                      const receive_request& request) noexcept;

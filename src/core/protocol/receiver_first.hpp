@@ -4,6 +4,7 @@
 #include "core/device/device_state.hpp"
 #include "core/matching/engine_state.hpp"
 #include "core/matching/unexpected_sends.hpp"
+#include "core/protocol/cancel.hpp"
 #include "core/protocol/receive.hpp"
 
 namespace weft::core::receiver_first {

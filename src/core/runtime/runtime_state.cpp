@@ -16,6 +16,7 @@
 #include "base/misuse.hpp"
 #include "base/random.hpp"
 #include "base/this_suspender.hpp"
+#include "core/runtime/unwinding.hpp"
 #include "net/packet_stride.hpp"
 #include "net/transports.hpp"
 
@@ -272,6 +273,7 @@ void runtime_state::refuse_object(const char* call) {
 
 void runtime_state::object_gone(const completion& object) noexcept {
   if (is_copy()) return;  // its signals are its parent's
+  unwinding::cancel_signals(*this, object);
   if (operation_state::signals_to_come(object) != 0) {
     base::misuse("a completion object is destroyed while operations that will signal it are under way");
   }

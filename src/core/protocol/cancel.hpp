@@ -1,0 +1,35 @@
+// Cancelling posted operations: one by its ticket, or all that will signal an object or wait in an engine.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device/device_state.hpp"
+#include "core/matching/engine_state.hpp"
+
+namespace weft::core {
+
+/// What has become of an operation that is to be cancelled.
+enum class cancel_answer : std::uint8_t {
+  cancelled,  // its completion is signalled with the error `cancelled`
+  too_late,   // it is complete, or has matched
+  asked,      // its peer decides: the completion says what, and there is nothing to repeat
+  busy,       // not known yet: make progress, and try again
+};
+
+namespace cancel {
+
+/// Implements `device::cancel`.
+[[nodiscard]] cancel_answer one(device_state& dev, std::uint64_t ticket) noexcept;
+
+/// Operations that are cancelled together: all that will signal `target`, or all that wait in `engine`.
+struct group {
+  const completion* target = nullptr;
+  const engine_state* engine = nullptr;
+  bool is_told = true;  // false: what is cancelled at once is not signalled
+};
+/// Cancels those posts and receives of a group that can be cancelled now; to be repeated until there are none.
+void all(device_state& dev, const group& which) noexcept;
+
+}  // namespace cancel
+
+}  // namespace weft::core

@@ -1,0 +1,52 @@
+#include "core/runtime/unwinding.hpp"
+
+#include "core/protocol/cancel.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core::unwinding {
+namespace {
+
+bool has_signals_to_come(const completion& object) noexcept {
+  return operation_state::signals_to_come(object) != 0 && base::is_unwinding();
+}
+
+// Whether an operation waits in `engine`, or has announced its buffer there.
+bool has_posted(runtime_state& of, const engine_state& engine) noexcept {
+  bool out = false;
+  of.operations().each([&](const operation_state& each) {
+    // [ended.posted] acquire <- [operation.reach]: the operation's engine.
+    const step at = each.next.load(std::memory_order_acquire);
+    const bool is_posted =
+        at == step::wait_for_match || at == step::match || at == step::ready || at == step::wait_for_sender;
+    // [ended.in] relaxed: published by the step; any other engine's address is ignored.
+    out = out || (is_posted && each.engine.load(std::memory_order_relaxed) == &engine);
+  });
+  return out;
+}
+
+}  // namespace
+
+void end_signals(runtime_state& of, completion& object, void (*make_room)(completion& full)) noexcept {
+  if (of.is_copy() || !has_signals_to_come(object)) return;
+  const auto cancel_more = [&] {
+    cancel::all(of.default_state(), {.target = &object, .is_told = false});
+    if (make_room != nullptr) make_room(object);
+    return operation_state::signals_to_come(object) == 0;
+  };
+  static_cast<void>(wait(of.default_state(), cancel_more));  // the base's destructor looks
+}
+
+void cancel_signals(runtime_state& of, const completion& object) noexcept {
+  if (has_signals_to_come(object)) cancel::all(of.default_state(), {.target = &object, .is_told = false});
+}
+
+void end_posted(runtime_state& of, engine_state& engine) noexcept {
+  if (!base::is_unwinding() || !has_posted(of, engine)) return;
+  const auto cancel_more = [&] {
+    cancel::all(of.default_state(), {.engine = &engine});
+    return !has_posted(of, engine);
+  };
+  static_cast<void>(wait(of.default_state(), cancel_more));  // `end_of_engine` looks
+}
+
+}  // namespace weft::core::unwinding

@@ -1,0 +1,44 @@
+// Objects that are destroyed because an exception leaves their scope, while operations are under way: a wrong use else,
+// which ends the process. Here the operations are cancelled if they can be, and the others are waited for, so that the
+// exception reaches its handler.
+#pragma once
+
+#include <chrono>
+
+#include "base/backoff.hpp"
+#include "base/clock.hpp"
+#include "base/exception_text.hpp"
+#include "base/this_suspender.hpp"
+#include "core/device/device_state.hpp"
+#include "core/matching/engine_state.hpp"
+#include "weft/completion.hpp"
+
+namespace weft::core::unwinding {
+
+/// How long an object waits for operations that can't be cancelled.
+inline constexpr std::chrono::seconds wait_max{1};
+
+/// Repeats `step()` and makes progress, by `through` and on shared devices, until `step()` returns true. False: the
+/// time is over.
+template <class Step>
+bool wait(device_state& through, Step&& step) noexcept {
+  const auto until = base::clock::now() + wait_max;
+  for (base::backoff waiting; !step();) {
+    if (base::clock::now() > until) return false;
+    if (through.progress_everywhere()) {
+      waiting.reset();
+    } else {
+      base::yield_or_pause(waiting);
+    }
+  }
+  return true;
+}
+
+/// Implements `completion::end_signals`. `make_room`: null if the object is never full.
+void end_signals(runtime_state& of, completion& object, void (*make_room)(completion& full)) noexcept;
+/// In the destructor of the base, where the object can't be signalled any more: only cancels.
+void cancel_signals(runtime_state& of, const completion& object) noexcept;
+/// Cancels the receives that wait in `engine`, and the sends to a receiver-first one, and signals them.
+void end_posted(runtime_state& of, engine_state& engine) noexcept;
+
+}  // namespace weft::core::unwinding
