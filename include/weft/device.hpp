@@ -183,14 +183,18 @@ class device {
   /// for one buffer.
   status post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options = {});
 
-  /// Cancels the receive that answered with `ticket`. Either it answers `cancelled`, and the completion is signalled
-  /// with the error `cancelled`; or it answers `too_late`, and the receive completes as if it had not been cancelled.
+  /// Cancels the receive, send or active message that was *posted* with `ticket`. Either it answers `cancelled`, and
+  /// the completion is signalled with the error `cancelled`; or it answers `too_late`, and the operation completes as
+  /// if it had not been cancelled. A put, get or atomic can't be cancelled.
   ///
-  /// In a receiver-first engine this rank has to ask the sender, which knows the buffer. It asks once, however often
-  /// this function is called. This function answers `busy` until the sender has answered, which takes progress of both
-  /// ranks; then it always answers `too_late`, and the completion says whether the receive was `cancelled`.
-  /// **Blocking**: never. `busy` if another thread holds the lock of the bucket at this moment, or if the receive is in
-  /// the backlog: make progress and cancel again. **Threads**: as for posting, on any device of the runtime.
+  /// A message that is *posted* waits at its target, which fetches it: this rank has to ask the target to give it up.
+  /// The target does so unless it has begun to receive the message: a receive has matched it, a probe has found it, or
+  /// its object has memory for it. In a receiver-first engine a send waits here, and for a receive this rank has to ask
+  /// the sender. Where it has to ask, this function answers `busy` until the peer has answered, which takes progress
+  /// of both ranks; then it answers `too_late`, and the completion says whether the operation was `cancelled`. The same
+  /// holds for a message in the backlog, which progress of its device ends; in an ordered engine it is sent first.
+  /// **Blocking**: never. `busy` also if another thread holds the lock of the bucket at this moment, or if a receive is
+  /// in the backlog: make progress and cancel again. **Threads**: as for posting, on any device of the runtime.
   /// **Errors**: none.
   cancel_result cancel(std::uint64_t ticket) noexcept;
 

@@ -99,9 +99,9 @@ class graph {
   /// and for an object of another runtime; `std::bad_alloc`.
   void start(completion& done, void* context = nullptr);
 
-  /// Ends a run early: cancels the receives that its nodes have posted, and skips the nodes that have not begun. The
-  /// run ends, with the error `cancelled` if no node has failed before, once the operations under way are complete: an
-  /// operation that is no receive can't be cancelled, nor can a receive whose message has come. Graphs inside, which
+  /// Ends a run early: cancels the receives, sends and active messages that its nodes have posted, as `device::cancel`
+  /// does, and skips the nodes that have not begun. The run ends, with the error `cancelled` if no node has failed
+  /// before, once the operations under way are complete: other operations can't be cancelled. Graphs inside, which
   /// nodes of this one have started, are abandoned, too. Does nothing if the graph doesn't run.
   ///
   /// **Blocking**: never. Progress on the graph's device does what can't be done at once. **Threads**: any that may

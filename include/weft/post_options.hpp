@@ -157,8 +157,8 @@ struct post_comm_options {
 
 /// The answer of `device::cancel`.
 enum class cancel_result : std::uint8_t {
-  cancelled,  ///< the completion of the receive is signalled with the error `cancelled`
-  too_late,   ///< the receive is complete, or has its message
+  cancelled,  ///< the completion is signalled with the error `cancelled`
+  too_late,   ///< the operation is complete, or has matched; its completion says how it ended
   busy,       ///< not known yet: make progress, and cancel again
 };
 

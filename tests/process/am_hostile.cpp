@@ -133,10 +133,14 @@ class wild_rank {
     inject_refused(wire::written, tickets, 31);
     inject_refused(wire::ready_to_receive, tickets, 25, 0, weft::default_matching_engine);
     inject_refused(wire::withdraw_rtr, tickets, 8, 0, weft::default_matching_engine);
+    for (const std::uint32_t bytes : {0U, 8U, 15U, 17U}) {
+      inject_refused(wire::withdraw_rts, tickets, bytes, 0, weft::default_matching_engine);
+      inject_refused(wire::withdraw_answer, tickets, bytes);
+    }
     inject_refused(wire::fin, tickets, 15);
     inject_refused(wire::rtr, tickets, 17);
-    for (const wire kind :
-         {wire::rts, wire::fin, wire::rtr, wire::chunk, wire::last_chunk, wire::written, wire::ready_to_receive}) {
+    for (const wire kind : {wire::rts, wire::fin, wire::rtr, wire::chunk, wire::last_chunk, wire::written,
+                            wire::ready_to_receive, wire::withdraw_rts, wire::withdraw_answer}) {
       send_packet(kind, 24, 7, inbox_id);  // none of these comes in a packet, but for chunks of which nobody knows
       ++refused_;
     }

@@ -43,6 +43,7 @@ enum class step : std::uint8_t {
   write,            // sender, receiver-first: send or copy into the receive's buffer
   send_written,     // sender, receiver-first: tell the receiver whether its buffer was written
   answer_atomic,    // target: send the old word
+  answer_withdraw,  // target: tell the sender that its RTS is not here
   signal,           // either: signal the completion object
   try_entries,      // no operation: all that a device tries again without one (retry_list)
 };
@@ -57,6 +58,14 @@ enum class step : std::uint8_t {
 /// posted after their message has arrived have a set of their own, which waiting receives can't use up.
 enum class operation_set : std::uint8_t { posts, arrivals, receives, late_receives };
 inline constexpr std::size_t operation_sets = 4;
+
+/// What was asked of the peer of an operation that is to be cancelled.
+enum class back_request : std::uint8_t {
+  none,
+  wanted,   // it is to be asked
+  asked,    // it has been asked, and has not answered
+  refused,  // it was too late
+};
 
 struct engine_state;
 
@@ -84,7 +93,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   // generation; the low half has set and index + 1.
   std::atomic<std::uint64_t> ticket{0};
   std::atomic<step> next{step::free};
-  operation opcode = operation::none;
+  listed_field<operation> opcode;
   operation_set set = operation_set::posts;
   errc error = errc::none;
   bool copies_alone = false;    // receiver: the sender's help has failed
@@ -96,7 +105,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::uint32_t device = 0;          // of the peer's, for messages that continue the operation
   // Of a receive in a receiver-first engine: the sender's rank; read also by a thread that cancels it.
   std::atomic<std::uint32_t> announced_to{0};
-  std::uint64_t tag = 0;
+  listed_field<std::uint64_t> tag;
   listed_field<completion*> target;
   void* context = nullptr;
   std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by a thread that cancels it
@@ -106,14 +115,14 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::atomic<std::uint64_t> moved{0};  // bytes copied so far; chunks may arrive on several devices
   operation_state* behind = nullptr;    // in a backlog
   source_payload source;                // the buffer of a send or put, or the memory that a get reads
-  std::uint32_t id = 0;                 // of the completion, engine, or signal at the peer
-  std::uint32_t kind = 0;               // header::kind of the post
+  listed_field<std::uint32_t> id;       // of the completion, engine, or signal at the peer
+  listed_field<std::uint32_t> kind;     // header::kind of the post
   std::uint32_t sequence = 0;           // in an ordered engine; of an atomic: operation and size
-  // Of a receive in a receiver-first engine: the generation of the last one whose sender was asked to give it up.
-  std::atomic<std::uint32_t> asked_back{0};
+  // The last use of this operation whose peer was asked to give it up, as `operation_pool::request_of` has it.
+  std::atomic<std::uint64_t> asked_back{0};
   detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
   std::uint64_t remote_address = 0;
-  std::uint64_t remote_ticket = 0;
+  listed_field<std::uint64_t> remote_ticket;
   copy_state* copy = nullptr;       // of a long message that both sides copy
   std::uint32_t copy_number = 0;    // of that copy
   std::byte* mapped = nullptr;      // the target's memory of a put or get, if it is mapped here
@@ -285,9 +294,9 @@ class operation_pool {
     }
   }
 
-  /// The number of the operation's use that has this ticket.
-  [[nodiscard]] static constexpr std::uint32_t generation_of(std::uint64_t ticket) noexcept {
-    return static_cast<std::uint32_t>(ticket >> 32);
+  /// A request for the use of an operation that has this ticket. Later uses, and later states, have larger numbers.
+  [[nodiscard]] static constexpr std::uint64_t request_of(std::uint64_t ticket, back_request state) noexcept {
+    return ticket >> 32 << 32 | static_cast<std::uint64_t>(state);
   }
   /// The note of an operation's message: the low half of the ticket.
   [[nodiscard]] static constexpr std::uint32_t note_of(std::uint64_t ticket) noexcept {

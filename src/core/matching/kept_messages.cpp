@@ -1,5 +1,6 @@
 #include "core/matching/kept_messages.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <new>
@@ -90,6 +91,28 @@ ordered_message* kept_messages::take_unwanted() noexcept {
   unwanted_count_.store(unwanted_count() - 1, std::memory_order_relaxed);  // [locked]
   count_ready();
   return out;
+}
+
+bool kept_messages::drop_rts(std::uint32_t source, wire kind, std::uint64_t ticket) noexcept {
+  const auto is_meant = [&](const kept_message& each) {
+    rts_body body;
+    if (each.arrival.source != source || kind_of(each.arrival.header.kind) != kind ||
+        each.arrival.bytes != sizeof body || each.has_owner) {
+      return false;
+    }
+    std::memcpy(&body, each.payload.get(), sizeof body);
+    return body.ticket == ticket;
+  };
+  const std::scoped_lock lock{mutex_};
+  for (messages* const list : {&waiting_, &ready_}) {
+    const auto found = std::ranges::find_if(*list, is_meant);
+    if (found == list->end()) continue;
+    bytes_ -= sizeof(kept_message) + found->arrival.bytes;
+    list->erase(found);
+    count_ready();
+    return true;
+  }
+  return false;
 }
 
 void kept_messages::registered(std::uint32_t id, bool is_engine) {

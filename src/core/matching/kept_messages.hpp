@@ -15,6 +15,7 @@
 #include "base/id_table.hpp"
 #include "base/log.hpp"
 #include "core/matching/ordered_matching.hpp"
+#include "core/message/wire.hpp"
 #include "net/transport.hpp"
 
 namespace weft::core {
@@ -42,6 +43,9 @@ class kept_messages {
   }
   /// The oldest such RTS, or null; it belongs to the caller again.
   [[nodiscard]] ordered_message* take_unwanted() noexcept;
+
+  /// Drops an RTS of this kind from `source`, whose operation has `ticket` there. False: it is not here.
+  [[nodiscard]] bool drop_rts(std::uint32_t source, wire kind, std::uint64_t ticket) noexcept;
 
   /// Makes the messages for `id`, of a completion or of an engine, which is in its table by now, ready for delivery.
   void registered(std::uint32_t id, bool is_engine = false);

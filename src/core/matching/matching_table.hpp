@@ -136,6 +136,25 @@ class basic_matching_table {
     return there ? match_result::matched : match_result::none;
   }
 
+  /// Takes out the oldest node of `side` with key `key` for which `is_meant(const node&)`, called under the lock, is
+  /// true. **Returns**: as `take`.
+  template <class IsMeant>
+  [[nodiscard]] match_result take_meant(const match_key& key, match_side side, IsMeant&& is_meant,
+                                        node*& found) noexcept {
+    const std::uint64_t print = fingerprint(key);
+    bucket& home = home_of(print);
+    if (!enter(home)) return match_result::busy;
+    const position at = find(home, print, key);
+    node* each = at.head != nullptr && side_of(*at.head) == side ? at.head : nullptr;
+    while (each != nullptr && !is_meant(*each)) each = each->behind.get();
+    if (each != nullptr) {
+      found = each;
+      take_out(home, at, *each);
+    }
+    leave(home);
+    return each != nullptr ? match_result::matched : match_result::none;
+  }
+
   /// Takes `which` out, at any position among the nodes of its key. It may have been matched, completed and inserted
   /// again for another purpose: `is_meant(node&)`, called under the lock while the node waits, says whether the caller
   /// means it.

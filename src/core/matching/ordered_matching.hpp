@@ -201,6 +201,16 @@ class basic_ordered_matching {
     return match_result::removed;
   }
 
+  /// Takes out the waiting message `name` of rank `from`. **Returns**: removed (`found` belongs to the caller), none (a
+  /// receive has matched it, or it is early, or was never here) or busy. Cost: as of `try_take_back`.
+  [[nodiscard]] match_result take_by_name(std::uint32_t engine, std::uint32_t from, std::uint64_t name,
+                                          message_node*& found) noexcept {
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    found = name == 0 ? nullptr : take_named(make_match_key(engine, match_policy::rank_tag, from, 0), name);
+    return found != nullptr ? match_result::removed : match_result::none;
+  }
+
   /// Takes a posted receive out. `is_meant(node&)` as for `basic_matching_table::remove`.
   /// **Returns**: removed (it belongs to the caller), none (it was matched) or busy.
   template <class IsMeant>

@@ -56,5 +56,7 @@ namespace weft::core {
 [[nodiscard]] constexpr bool can_be(const ready_body& body) noexcept { return is_memory(body.address, body.bytes); }
 [[nodiscard]] constexpr bool can_be(const written_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
 [[nodiscard]] constexpr bool can_be(const withdraw_rtr_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const withdraw_rts_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const withdraw_answer_body& /*body*/) noexcept { return true; }
 
 }  // namespace weft::core

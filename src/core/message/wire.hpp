@@ -29,6 +29,9 @@ enum class wire : std::uint32_t {
   last_chunk,        // as `chunk`, to such a receive: the message's last one
   written,           // FIN. `written_body`: the receive's buffer has been written, or will be by chunks, or an error
   withdraw_rtr,      // id, sequence: as of an RTR; `withdraw_rtr_body`: its receive is cancelled, unless it has matched
+  // For a long message that its sender cancels (withdraw_rts.cpp).
+  withdraw_rts,     // id, tag: as of its RTS; `withdraw_rts_body`: it is not to be received, unless that has begun
+  withdraw_answer,  // `withdraw_answer_body`: that RTS is not here
 };
 
 [[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
@@ -120,10 +123,21 @@ struct withdraw_rtr_body {
   std::uint64_t ticket;  // the receiver's operation
 };
 
+struct withdraw_rts_body {
+  std::uint64_t ticket;   // the sender's operation
+  std::uint64_t is_send;  // whether the id is an engine
+};
+
+struct withdraw_answer_body {
+  std::uint64_t ticket;    // the sender's operation
+  std::uint64_t is_begun;  // whether the message is being received; else it has not arrived, or is complete
+};
+
 static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 && sizeof(copy_invitation_body) == 32);
 static_assert(sizeof(fin_body) == 16 && sizeof(rtr_body) == 16 && sizeof(put_body) == 24);
 static_assert(sizeof(put_rts_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);
 static_assert(sizeof(ready_body) == 24 && sizeof(written_body) == 32 && sizeof(withdraw_rtr_body) == 8);
+static_assert(sizeof(withdraw_rts_body) == 16 && sizeof(withdraw_answer_body) == 16);
 
 }  // namespace weft::core

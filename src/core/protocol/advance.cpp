@@ -10,6 +10,7 @@
 #include "core/protocol/receive.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/rendezvous.hpp"
+#include "core/protocol/withdraw_rts.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -19,7 +20,7 @@ namespace {
 constexpr bool sends_next(step next) noexcept {
   return next == step::post || next == step::ask || next == step::notify || next == step::stream ||
          next == step::send_rtr || next == step::answer_atomic || next == step::ready || next == step::write ||
-         next == step::send_written;
+         next == step::send_written || next == step::answer_withdraw;
 }
 
 }  // namespace
@@ -38,6 +39,7 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
     case step::ask: return one_sided::go_on(dev, operation, one_sided::ask(dev, operation, reason));
     case step::notify: return one_sided::go_on(dev, operation, one_sided::notify(dev, operation));
     case step::answer_atomic: return one_sided::answer_atomic(dev, operation);
+    case step::answer_withdraw: return withdraw_rts::answer_withdraw(dev, operation);
     case step::send_rtr: return rendezvous::send_rtr(dev, operation);
     case step::fetch: return rendezvous::fetch(dev, operation);
     case step::write_pieces: return cooperative_copy::write(dev, operation);

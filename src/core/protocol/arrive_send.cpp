@@ -97,6 +97,19 @@ void deliver_all(device_state& dev, matched_messages& released) noexcept {
   }
 }
 
+// The sender's operation, by which it takes the message back; 0: it is complete there.
+std::uint64_t ticket_of(const unexpected_message& message) noexcept {
+  switch (kind_of(message.arrival.header.kind)) {
+    case wire::ready_to_receive: return receiver_first::ticket_of(message);
+    case wire::send_rts: {
+      rts_body body;
+      std::memcpy(&body, message.inlined, sizeof body);
+      return body.ticket;
+    }
+    default: return 0;
+  }
+}
+
 // For a message of an ordered engine that has a description of its own.
 match_result arrive_in_order(device_state& dev, engine_state& engine, unexpected_message& kept,
                              matched_messages& released) noexcept {
@@ -167,7 +180,7 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
     unexpected_message* const kept = dev.runtime().unexpected_sends().try_keep(message, engine);
     if (kept == nullptr) return false;
     kept->key = key;
-    kept->name = engine.receiver_first ? receiver_first::ticket_of(*kept) : 0;
+    kept->name = ticket_of(*kept);
     result = arrive_in_order(dev, engine, *kept, released);
   }
   deliver_all(dev, released);

@@ -1,9 +1,11 @@
-// Cancels what waits in a matching engine here; what a peer matches is asked back from that peer (receiver_first.cpp).
+// Cancels what waits in a matching engine here; what a peer matches is asked back from that peer (receiver_first.cpp,
+// withdraw_rts.cpp).
 #include "core/protocol/cancel.hpp"
 
 #include "base/misuse.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/receiver_first.hpp"
+#include "core/protocol/withdraw_rts.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::cancel {
@@ -59,6 +61,7 @@ cancel_answer one(device_state& dev, std::uint64_t ticket, bool is_told) noexcep
   const match_result result = dev.runtime().engines().readers().read([&] {
     const match_result taken = take_out(dev, ticket, waiting);
     if (waiting == nullptr) asked = receiver_first::ask_back(dev, ticket);
+    if (waiting == nullptr && asked == cancel_answer::too_late) asked = withdraw_rts::ask(dev, ticket);
     return taken;
   });
   if (waiting == nullptr) return asked;

@@ -13,6 +13,7 @@
 #include "core/protocol/one_sided_target.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/rendezvous.hpp"
+#include "core/protocol/withdraw_rts.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "net/transports.hpp"
 
@@ -81,6 +82,7 @@ bool device_state::continue_operation(const net::arrival& message) noexcept {
     case wire::last_chunk: return rendezvous::on_chunk(*this, message);
     case wire::atomic_result: return one_sided::on_atomic_result(*this, message);
     case wire::written: return receiver_first::on_written(*this, message);
+    case wire::withdraw_answer: return withdraw_rts::on_withdraw_answer(*this, message);
     default: return arrivals::reject(*this, message);
   }
 }
@@ -95,7 +97,8 @@ bool device_state::dispatch(const net::arrival& message) noexcept {
     case wire::chunk:
     case wire::last_chunk:
     case wire::atomic_result:
-    case wire::written: return continue_operation(message);
+    case wire::written:
+    case wire::withdraw_answer: return continue_operation(message);
     case wire::send:
     case wire::send_rts: return send_recv::on_send(*this, message);
     case wire::put: return one_sided::on_put(*this, message);
@@ -107,6 +110,7 @@ bool device_state::dispatch(const net::arrival& message) noexcept {
     case wire::budget_notice: return send_recv::on_budget_notice(*this, message);
     case wire::ready_to_receive: return receiver_first::on_ready(*this, message);
     case wire::withdraw_rtr: return receiver_first::on_withdraw_rtr(*this, message);
+    case wire::withdraw_rts: return withdraw_rts::on_withdraw_rts(*this, message);
   }
   return arrivals::reject(*this, message);
 }

@@ -13,6 +13,7 @@
 #include "core/protocol/lost_message.hpp"
 #include "core/protocol/post_numbered.hpp"
 #include "core/protocol/receiver_first.hpp"
+#include "core/protocol/withdraw_rts.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::posting {
@@ -233,6 +234,11 @@ status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std:
 
 bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
+  if (withdraw_rts::is_unwanted(dev, operation)) [[unlikely]] {
+    operation.error = errc::cancelled;
+    operation.reach(step::signal);
+    return complete::try_signal(dev, operation);
+  }
   net::header header{.kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
   const wire kind = kind_of(operation.kind);
   if (kind == wire::active_message || kind == wire::send) {

@@ -229,14 +229,14 @@ cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   std::uint32_t number = 0;
   if (!engine.numbers->try_begin(sender, number)) return cancel_answer::busy;
   // [hint] threads that ask for one receive hold the number one after the other; for another one it is asked twice.
-  const std::uint32_t generation = operation_pool::generation_of(ticket);
-  const bool was_asked = receive->asked_back.load(std::memory_order_relaxed) == generation;
+  const std::uint64_t asked = operation_pool::request_of(ticket, back_request::asked);
+  const bool was_asked = receive->asked_back.load(std::memory_order_relaxed) == asked;
   bool is_sent = false;
   if (!was_asked) {
     const net::header header{
         .kind = static_cast<std::uint32_t>(wire::withdraw_rtr), .id = engine.id, .sequence = number};
     is_sent = dev.try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}) == net::post_result::ok;
-    if (is_sent) receive->asked_back.store(generation, std::memory_order_relaxed);  // [hint]
+    if (is_sent) receive->asked_back.store(asked, std::memory_order_relaxed);  // [hint]
   }
   engine.numbers->end(sender, number, is_sent);
   return was_asked || is_sent ? cancel_answer::asked : cancel_answer::busy;

@@ -6,10 +6,6 @@
 namespace weft::core::unwinding {
 namespace {
 
-bool has_signals_to_come(const completion& object) noexcept {
-  return operation_state::signals_to_come(object) != 0 && base::is_unwinding();
-}
-
 // Whether an operation waits in `engine`, or has announced its buffer there.
 bool has_posted(runtime_state& of, const engine_state& engine) noexcept {
   bool out = false;
@@ -26,18 +22,20 @@ bool has_posted(runtime_state& of, const engine_state& engine) noexcept {
 
 }  // namespace
 
+// Also until no thread is inside a signal: the program has not seen it, and the object is about to change its class.
 void end_signals(runtime_state& of, completion& object, void (*make_room)(completion& full)) noexcept {
-  if (of.is_copy() || !has_signals_to_come(object)) return;
+  if (of.is_copy() || object.outstanding() == 0 || !base::is_unwinding()) return;
   const auto cancel_more = [&] {
     cancel::all(of.default_state(), {.target = &object, .is_told = false});
     if (make_room != nullptr) make_room(object);
-    return operation_state::signals_to_come(object) == 0;
+    return object.outstanding() == 0;
   };
   static_cast<void>(wait(of.default_state(), cancel_more));  // the base's destructor looks
 }
 
 void cancel_signals(runtime_state& of, const completion& object) noexcept {
-  if (has_signals_to_come(object)) cancel::all(of.default_state(), {.target = &object, .is_told = false});
+  if (operation_state::signals_to_come(object) == 0 || !base::is_unwinding()) return;
+  cancel::all(of.default_state(), {.target = &object, .is_told = false});
 }
 
 void end_posted(runtime_state& of, engine_state& engine) noexcept {

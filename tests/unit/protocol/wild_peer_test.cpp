@@ -244,6 +244,43 @@ TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer)
   });
 }
 
+// A send of this rank's to itself waits for its receive: only a request that names all of it ends it.
+TEST(wild_peer, takes_back_no_message_but_its_own) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    const matching_engine ordered{rt, {.id = 3, .ordered = true}};
+    const std::vector<std::byte> bytes(100'000);
+    completion_queue ends{rt};
+    wild_messages wild{rt};
+    for (const std::uint32_t engine : {default_matching_engine, ordered.id()}) {
+      const status posted =
+          test::post(dev, [&] { return dev.post_send(0, bytes, ends, {.tag = 7, .engine = engine}); });
+      EXPECT_TRUE(test::eventually(dev, [&] { return engine != 0 || rt.counters().sends_waiting == 1; }));
+      for (const std::uint64_t ticket : test::boundary_words) {
+        if (ticket == posted.ticket()) continue;
+        for (const std::uint32_t id : {engine, 77U, ~std::uint32_t{0}}) {
+          for (const std::uint64_t is_send : {0U, 1U, 2U}) {
+            EXPECT_FALSE(wild.is_refused(core::wire::withdraw_rts, id, core::withdraw_rts_body{ticket, is_send}, 7));
+            EXPECT_FALSE(wild.is_refused(core::wire::withdraw_answer, id, core::withdraw_answer_body{ticket, is_send}));
+            dev.progress();
+          }
+        }
+      }
+      const core::withdraw_rts_body right{posted.ticket(), 1};
+      const auto wrong_policy = static_cast<core::wire>(core::kind_word(core::wire::withdraw_rts, 9));
+      EXPECT_TRUE(wild.is_refused(wrong_policy, engine, right, 7));
+      EXPECT_EQ(ends.pop(), std::nullopt);
+      // It may come before the send has arrived.
+      std::optional<completion_record> end;
+      EXPECT_TRUE(test::eventually(dev, [&] {
+        EXPECT_FALSE(wild.is_refused(core::wire::withdraw_rts, engine, right, 7));
+        return (end = ends.pop()).has_value();
+      }));
+      EXPECT_EQ(end->error(), errc::cancelled);
+    }
+  });
+}
+
 // The same of a receive that has told the peer where its buffer is: whole messages and ends of long ones that would
 // reach beyond it are refused, and so is what comes for receives that have told nobody.
 TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) {
