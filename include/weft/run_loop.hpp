@@ -15,6 +15,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -29,6 +30,15 @@ namespace weft {
 class hook;
 class matching_engine;
 class registration;
+
+/// What a coroutine waits for (`run_loop::waits`).
+struct loop_wait {
+  weft::operation operation = weft::operation::none;  ///< none: anything else, as a record, a flush, or an end
+  std::uint32_t peer = 0;                             ///< of the operation
+  std::uint64_t tag = 0;                              ///< of the operation
+  std::uint64_t ticket = 0;                           ///< of the operation; 0: it is not posted, but answered *retry*
+  const completion* object = nullptr;                 ///< whose signals may end a wait that is no operation
+};
 
 /// A completion puts its coroutine into the loop's ready queue. Coroutines run when the program calls `run_ready`,
 /// `poll` or `run`, never inside `progress()`.
@@ -73,6 +83,20 @@ class run_loop {
     task<> made = std::apply([](auto&... parts) { return std::invoke(parts...); }, *kept);
     spawn(keeping(std::move(kept), std::move(made)));
   }
+
+  /// Cancels all that coroutines of the loop wait for at this moment, as a request of a stop token does: receives,
+  /// sends and active messages end with the error `cancelled` unless it is too late for that, posts that were answered
+  /// *retry* are not repeated, and waits for completion objects end without a result. Puts, gets, atomics, flushes,
+  /// barriers, graphs, ends of objects and events are not cancelled. What coroutines wait for afterwards is not either:
+  /// a coroutine that asks the record's `error()`, or the result, can end. **Blocking**: never. **Threads**: any that
+  /// may post on the device. **Errors**: none.
+  void cancel_all() noexcept;
+
+  /// What coroutines of the loop wait for: operations, posts that were answered *retry*, and other awaits, in no order.
+  /// Not listed: events, and graphs that they have started. **Blocking**: briefly, for memory, and for another thread
+  /// that runs the loop. Not inside a condition that the loop tests. **Threads**: any; then the list is a snapshot.
+  /// **Errors**: `std::bad_alloc`.
+  [[nodiscard]] std::vector<loop_wait> waits() const;
 
   /// The number of spawned tasks that have not ended.
   [[nodiscard]] std::size_t spawned() const noexcept;
@@ -234,6 +258,42 @@ class run_loop {
     return detail::operation_awaiter<decltype(post)>{state(), operation::active_message, peer, options.tag, post};
   }
 
+  /// Awaits `device::post_am`. A request of `stop` cancels the message as `device::cancel` does; then the record has
+  /// the error `cancelled`. Until its target has answered, the await does not end.
+  [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
+                             const post_am_options& options, std::stop_token stop) {
+    return stoppable_of(
+        operation::active_message, peer, options, std::move(stop),
+        [=](device& dev, completion& local, const auto& how) { return dev.post_am(peer, to, bytes, local, how); });
+  }
+  /// Awaits `device::post_am`, of a container that the operation keeps; `stop` cancels it.
+  template <detail::owned_buffer Buffer>
+  [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, Buffer&& bytes, const post_am_options& options,
+                             std::stop_token stop) {
+    return stoppable_with(operation::active_message, peer, std::move(bytes), options, std::move(stop),
+                          [=](device& dev, const Buffer& own, completion& local, const auto& how) {
+                            return dev.post_am(peer, to, own, local, how);
+                          });
+  }
+
+  /// Awaits `device::post_send`. A request of `stop` cancels the message as `device::cancel` does; then the record has
+  /// the error `cancelled`. Until its target has answered, the await does not end.
+  [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options,
+                               std::stop_token stop) {
+    return stoppable_of(
+        operation::send, peer, options, std::move(stop),
+        [=](device& dev, completion& local, const auto& how) { return dev.post_send(peer, bytes, local, how); });
+  }
+  /// Awaits `device::post_send`, of a container that the operation keeps; `stop` cancels it.
+  template <detail::owned_buffer Buffer>
+  [[nodiscard]] auto post_send(std::uint32_t peer, Buffer&& bytes, const post_send_options& options,
+                               std::stop_token stop) {
+    return stoppable_with(operation::send, peer, std::move(bytes), options, std::move(stop),
+                          [=](device& dev, const Buffer& own, completion& local, const auto& how) {
+                            return dev.post_send(peer, own, local, how);
+                          });
+  }
+
   /// Awaits `device::post_send`.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {}) {
     return post_of(operation::send, peer, options, [=](device& dev, completion& local, const auto& how) {
@@ -259,16 +319,16 @@ class run_loop {
   /// the error `cancelled`.
   [[nodiscard]] auto post_recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
-    return receive_of(peer, options, std::move(stop), [=](device& dev, completion& local, const auto& how) {
-      return dev.post_recv(peer, buffer, local, how);
-    });
+    return stoppable_of(
+        operation::receive, peer, options, std::move(stop),
+        [=](device& dev, completion& local, const auto& how) { return dev.post_recv(peer, buffer, local, how); });
   }
   /// Awaits `device::post_recv`, of a list of buffers.
   [[nodiscard]] auto post_recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
-    return receive_of(peer, options, std::move(stop), [=](device& dev, completion& local, const auto& how) {
-      return dev.post_recv(peer, buffer, local, how);
-    });
+    return stoppable_of(
+        operation::receive, peer, options, std::move(stop),
+        [=](device& dev, completion& local, const auto& how) { return dev.post_recv(peer, buffer, local, how); });
   }
   /// Awaits `device::post_recv`, into a container that the operation keeps. The await returns `received<Buffer>`: the
   /// record and the container.
@@ -279,8 +339,9 @@ class run_loop {
       return dev.post_recv(peer, own, local, how);
     };
     using post = detail::post_call_with<Buffer, post_recv_options, decltype(call)>;
-    return detail::owning_awaiter<detail::receive_awaiter<post>, Buffer>{
-        state(), peer, options.tag, std::move(stop), post{through_, options, call, std::move(buffer)}};
+    return detail::owning_awaiter<detail::stoppable_awaiter<post>, Buffer>{
+        state(),     operation::receive, peer,
+        options.tag, std::move(stop),    post{through_, options, call, std::move(buffer)}};
   }
   /// Awaits the receive of a message that `device::probe` has found; `message` is empty afterwards.
   [[nodiscard]] auto receive(matched_message& message, buffer_ref buffer) {
@@ -369,11 +430,19 @@ class run_loop {
     return detail::operation_awaiter<post>{state(), opcode, peer, tag_of(options),
                                            post{through_, options, call, std::move(bytes)}};
   }
-  template <class Call>
-  detail::receive_awaiter<detail::post_call<post_recv_options, Call>> receive_of(  //
-      std::uint32_t peer, const post_recv_options& options, std::stop_token stop, Call call) {
-    using post = detail::post_call<post_recv_options, Call>;
-    return detail::receive_awaiter<post>{state(), peer, options.tag, std::move(stop), post{through_, options, call}};
+  template <class Options, class Call>
+  detail::stoppable_awaiter<detail::post_call<Options, Call>> stoppable_of(  //
+      operation opcode, std::uint32_t peer, const Options& options, std::stop_token stop, Call call) {
+    using post = detail::post_call<Options, Call>;
+    return detail::stoppable_awaiter<post>{state(),     opcode,          peer,
+                                           options.tag, std::move(stop), post{through_, options, call}};
+  }
+  template <class Buffer, class Options, class Call>
+  detail::stoppable_awaiter<detail::post_call_with<Buffer, Options, Call>> stoppable_with(  //
+      operation opcode, std::uint32_t peer, Buffer&& bytes, const Options& options, std::stop_token stop, Call call) {
+    using post = detail::post_call_with<Buffer, Options, Call>;
+    return detail::stoppable_awaiter<post>{
+        state(), opcode, peer, options.tag, std::move(stop), post{through_, options, call, std::move(bytes)}};
   }
   template <class Result, class Ask>
   detail::watch_awaiter<Result, Ask> watch(const completion& on, bool is_for_all, std::stop_token stop, Ask ask) {

@@ -122,8 +122,7 @@ bool posting::post_again() noexcept {
   core::run_loop_state& in = *loop_;
   const bool is_kept = signals_twice;
   if (is_stopped()) {
-    record_.raw().error = errc::cancelled;
-    in.make_ready(*this);
+    cancel_unposted();
     return true;
   }
   status answer = status::done();
@@ -135,6 +134,11 @@ bool posting::post_again() noexcept {
   if (answer.is_retry()) return false;
   if (!settle(answer, is_kept)) in.make_ready(*this);
   return true;
+}
+
+void posting::cancel_unposted() noexcept {
+  record_.raw().error = errc::cancelled;
+  loop_->make_ready(*this);
 }
 
 completion_record posting::end() {
@@ -149,12 +153,13 @@ completion_record posting::end() {
   return std::move(record_);
 }
 
-receiving::receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept
-    : posting{loop, operation::receive, peer, tag}, stop_{std::move(stop)} {
+stoppable::stoppable(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag,
+                     std::stop_token stop) noexcept
+    : posting{loop, opcode, peer, tag}, stop_{std::move(stop)} {
   signals_twice = true;
 }
 
-bool receiving::begin() {
+bool stoppable::begin() {
   if (stop_.stop_requested()) {
     record().raw().error = errc::cancelled;
     return false;
@@ -163,7 +168,7 @@ bool receiving::begin() {
   return posting::begin();
 }
 
-bool receiving::publish_ticket(std::uint64_t ticket) noexcept {
+bool stoppable::publish_ticket(std::uint64_t ticket) noexcept {
   ticket_ = ticket;
   core::run_loop_state& in = loop();
   std::uint64_t seen = posted_soon;
@@ -176,10 +181,10 @@ bool receiving::publish_ticket(std::uint64_t ticket) noexcept {
   return true;
 }
 
-void receiving::cancel() noexcept {
+void stoppable::cancel() noexcept {
   core::run_loop_state& in = loop();
   std::uint64_t seen = posted_soon;
-  // [await.cancel] acq_rel <-> [await.ticket]: a post that has not returned cancels its receive when it does.
+  // [await.cancel] acq_rel <-> [await.ticket]: a post that has not returned cancels its operation when it does.
   if (state_.compare_exchange_strong(seen, unwanted_soon, std::memory_order_acq_rel, std::memory_order_acquire)) return;
   if (seen <= completed || try_cancel(in, seen)) return;
   // [await.hand_over] acq_rel <-> [await.complete]: from here on the loop makes the coroutine ready.
@@ -188,7 +193,7 @@ void receiving::cancel() noexcept {
   }
 }
 
-bool receiving::cancel_again() noexcept {
+bool stoppable::cancel_again() noexcept {
   core::run_loop_state& in = loop();
   // [await.held] acquire <- [await.complete]: the record.
   if (state_.load(std::memory_order_acquire) != completed) {
@@ -202,14 +207,14 @@ bool receiving::cancel_again() noexcept {
   return true;
 }
 
-bool receiving::abandon(ready_node& of) noexcept {
+bool stoppable::abandon(ready_node& of) noexcept {
   if (!posting::abandon(of)) return false;
   if (loop().is_copy()) return true;
   cancel();
   return true;
 }
 
-completion_record receiving::end() {
+completion_record stoppable::end() {
   on_stop_.reset();
   return posting::end();
 }

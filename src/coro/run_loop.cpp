@@ -19,10 +19,8 @@
 #include "base/not_inherited.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/hook_list.hpp"
-#include "core/protocol/cancel.hpp"
 #include "core/runtime/endings.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/runtime/unwinding.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -63,65 +61,6 @@ run_loop_state::~run_loop_state() {
   if (events.load(std::memory_order_relaxed) != 0) {
     detail::await_misuse("a run loop is destroyed before an event that was made for it");
   }
-}
-
-// An exception leaves the loop's scope. The tasks are destroyed, not resumed: they may refer to what has gone with the
-// scope. What they wait for is cancelled by that, or waited for, and then frees their frames.
-void run_loop_state::end_tasks() noexcept {
-  if (spawned() == 0 && operation_state::signals_to_come(local_) == 0 && ready_.is_empty()) return;
-  destroy_tasks();
-  static_cast<void>(unwinding::wait(device_of(), [this] { return has_destroyed_all(); }));
-}
-
-void run_loop_state::destroy_tasks() noexcept {
-  // Tasks that have not begun are in the ready queue themselves; of the others, what they wait for may be there.
-  for (ready_node* next = ready_.is_empty() ? nullptr : ready_.take_all(); next != nullptr;) {
-    ready_node& node = *next;
-    next = node.behind;
-    if (node.is_abandoned || !node.is_started) ready_.add(node);
-  }
-  for (;;) {
-    detail::task_promise_base* gone = nullptr;
-    {
-      const std::scoped_lock lock{tasks_mutex_};
-      gone = tasks_;
-    }
-    if (gone == nullptr) return;
-    forget(*gone);
-    gone->drop(gone->handle);
-    spawned_.fetch_sub(1, std::memory_order_relaxed);  // [own] the thread that destroys the loop runs no task
-  }
-}
-
-// Called until it is true: a destroyed task's operation may still be under way, and its end makes the frame free.
-bool run_loop_state::has_destroyed_all() noexcept {
-  cancel::all(device_of(), {.target = &local_});
-  ready_node* kept = nullptr;
-  for (ready_node* next = take_ready(); next != nullptr;) {
-    ready_node& node = *next;
-    next = node.behind;
-    if (node.is_abandoned) {
-      node.let_go();
-    } else {  // a coroutine that no task of this loop awaits
-      node.behind = std::exchange(kept, &node);
-    }
-  }
-  while (kept != nullptr) ready_.add(*std::exchange(kept, kept->behind));
-  return operation_state::signals_to_come(local_) == 0 && watched_.empty() && to_post_.first == nullptr &&
-         to_cancel_.first == nullptr;
-}
-
-void run_loop_state::keep(detail::task_promise_base& task) noexcept {
-  const std::scoped_lock lock{tasks_mutex_};
-  task.spawned_behind = tasks_;
-  if (tasks_ != nullptr) tasks_->spawned_before = &task;
-  tasks_ = &task;
-}
-
-void run_loop_state::forget(detail::task_promise_base& task) noexcept {
-  const std::scoped_lock lock{tasks_mutex_};
-  (task.spawned_before != nullptr ? task.spawned_before->spawned_behind : tasks_) = task.spawned_behind;
-  if (task.spawned_behind != nullptr) task.spawned_behind->spawned_before = task.spawned_before;
 }
 
 void run_loop_state::drop_abandoned(ready_node* all) noexcept {
@@ -168,10 +107,10 @@ void run_loop_state::watch(detail::watching& condition) noexcept {
   wake(rt, local);
 }
 
-void run_loop_state::cancel_later(detail::receiving& receive) noexcept {
+void run_loop_state::cancel_later(detail::stoppable& operation) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
-  unwanted_.add(receive);
+  unwanted_.add(operation);
   wake(rt, local);
 }
 
@@ -229,9 +168,11 @@ void run_loop_state::rethrow() {
 
 bool run_loop_state::look() noexcept {
   if (!looking_.try_enter()) return false;  // then another thread does it
+  // [run_loop.cancels] acquire <- [run_loop.cancel]: what the thread that cancels did before.
+  if (cancels_.load(std::memory_order_acquire) && cancels_.exchange(false, std::memory_order_acquire)) cancel_waits();
   post_all_again();
   cancel_all_again();
-  const bool has_to_repeat = to_post_.first != nullptr || to_cancel_.first != nullptr;
+  const bool has_to_repeat = has_to_try_again();
   if (has_to_repeat != has_to_repeat_.load(std::memory_order_relaxed)) {  // [own] the thread that holds `looking_`
     has_to_repeat_.store(has_to_repeat, std::memory_order_relaxed);       // [hint] for a thread about to sleep
   }
@@ -251,12 +192,16 @@ bool run_loop_state::look() noexcept {
   return true;
 }
 
-void run_loop_state::post_all_again() noexcept {
+void run_loop_state::take_refused() noexcept {
   for (ready_node* next = refused_.is_empty() ? nullptr : refused_.take_all(); next != nullptr;) {
     ready_node& node = *next;
     next = node.behind;
     to_post_.add(node);
   }
+}
+
+void run_loop_state::post_all_again() noexcept {
+  take_refused();
   node_list again;
   for (unsigned refusals = 0; to_post_.first != nullptr && refusals < refusals_max;) {
     ready_node& node = *to_post_.first;
@@ -270,23 +215,6 @@ void run_loop_state::post_all_again() noexcept {
     ready_node& node = *again.first;
     again.remove_behind(nullptr);
     to_post_.add(node);
-  }
-}
-
-void run_loop_state::cancel_all_again() noexcept {
-  for (ready_node* next = unwanted_.is_empty() ? nullptr : unwanted_.take_all(); next != nullptr;) {
-    ready_node& node = *next;
-    next = node.behind;
-    to_cancel_.add(node);
-  }
-  ready_node* before = nullptr;
-  for (ready_node* next = to_cancel_.first; next != nullptr;) {
-    auto& each = static_cast<detail::receiving&>(*next);
-    next = each.behind;
-    to_cancel_.remove_behind(before);  // first, as it may be destroyed once it is cancelled
-    if (each.cancel_again()) continue;
-    to_cancel_.add_behind(before, each);
-    before = &each;
   }
 }
 
@@ -339,7 +267,7 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
   if (!looking_.try_enter()) return out;
   const bool is_unsignalled = std::ranges::any_of(watched_, [](const watched& group) { return group.on == nullptr; });
   out.is_crowded = is_unsignalled || watched_.size() >= sleep::objects_max;
-  out.is_restless = to_post_.first != nullptr || to_cancel_.first != nullptr || out.is_crowded;
+  out.is_restless = has_to_try_again() || out.is_crowded;
   out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [own] the thread that holds `looking_`
   for (const watched& group : watched_) {
     if (group.on != nullptr && out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;

@@ -12,6 +12,7 @@
 #include "base/try_lock.hpp"
 #include "weft/detail/awaiters.hpp"
 #include "weft/detail/copy_mark.hpp"
+#include "weft/run_loop.hpp"
 #include "weft/task.hpp"
 
 namespace weft::core {
@@ -37,8 +38,11 @@ class run_loop_state final : public detail::task_owner {
   void make_all_ready(ready_node* first) noexcept;
   void post_later(detail::posting& posting) noexcept;
   void watch(detail::watching& condition) noexcept;
-  /// Holds a receive that could not be cancelled now; each look tries again.
-  void cancel_later(detail::receiving& receive) noexcept;
+  /// Holds an operation that could not be cancelled now; each look tries again.
+  void cancel_later(detail::stoppable& operation) noexcept;
+  /// Implements the functions of `run_loop` with these names.
+  void cancel_all() noexcept;
+  [[nodiscard]] std::vector<loop_wait> waits();
   /// What is waited for may have been given up: look.
   void look_again() noexcept;
   void wake() noexcept { wake(through_->runtime(), &local_); }
@@ -105,6 +109,12 @@ class run_loop_state final : public detail::task_owner {
   static void wake(weft::runtime& rt, const completion* local) noexcept { local_completion::signalled(rt, local); }
   void post_all_again() noexcept;
   void cancel_all_again() noexcept;
+  void cancel_waits() noexcept;
+  void take_refused() noexcept;
+  // Under `looking_`.
+  [[nodiscard]] bool has_to_try_again() const noexcept {
+    return to_post_.first != nullptr || to_cancel_.first != nullptr || !tickets_to_cancel_.empty();
+  }
   [[nodiscard]] bool take_in();
   void ask(watched& group, bool stops) noexcept;
   static void drop_abandoned(ready_node* all) noexcept;
@@ -121,8 +131,9 @@ class run_loop_state final : public detail::task_owner {
   base::intrusive_stack<ready_node> ready_;
   base::intrusive_stack<ready_node> refused_;   // operations to be posted again
   base::intrusive_stack<ready_node> coming_;    // waits to add to `watched_`
-  base::intrusive_stack<ready_node> unwanted_;  // receives to be cancelled
+  base::intrusive_stack<ready_node> unwanted_;  // operations to be cancelled
   std::atomic<bool> stops_{false};
+  std::atomic<bool> cancels_{false};  // all that coroutines wait for
   std::atomic<std::size_t> spawned_{0};
   std::mutex tasks_mutex_;
   detail::task_promise_base* tasks_ = nullptr;  // all that were spawned and have not ended
@@ -132,8 +143,9 @@ class run_loop_state final : public detail::task_owner {
   std::vector<watched> watched_;
   node_list to_post_;
   node_list to_cancel_;
-  std::atomic<bool> has_to_repeat_{false};       // one of the two
-  std::atomic<std::uint64_t> watched_since_{0};  // how many groups there have been
+  std::vector<std::uint64_t> tickets_to_cancel_;  // of operations that `cancel_all` could not cancel yet
+  std::atomic<bool> has_to_repeat_{false};        // one of the two
+  std::atomic<std::uint64_t> watched_since_{0};   // how many groups there have been
 
   std::mutex failures_mutex_;
   std::vector<std::exception_ptr> failures_;

@@ -45,6 +45,7 @@ RINGS = {
     "ring": lambda rank, size: f"after 3 laps of {size} ranks: {3 * size}" if rank == 0 else "",
     "rpc": lambda rank, size: f"rank {rank}: 131070 bytes",
     "send_receive": lambda rank, size: f"rank {rank}: 40 rows from its neighbour",
+    "stopped_pipeline": lambda rank, size: f"rank {rank}: stopped, and 0 messages are left over",
     "several_runtimes": lambda rank, size: f"rank {rank}: hello from rank {previous(rank, size)}; "
                                            f"the ranks add up to {size * (size + 1) // 2}",
     "stencil": lambda rank, size: f"rank {rank}: 200 steps, all right",

@@ -1,8 +1,9 @@
-// Awaiters: for a posted operation, for a receive that can be cancelled, for a condition. An awaiter lies in the frame
+// Awaiters: for a posted operation, for one that can be cancelled, for a condition. An awaiter lies in the frame
 // of the awaiting coroutine; the functions of `run_loop` make it.
 //
 // Cost of an operation: the post, and the completion's virtual call, which moves the record here and puts the coroutine
-// into the ready queue. A receive needs two more atomic exchanges, as a thread that cancels it needs its ticket.
+// into the ready queue. One that can be cancelled needs two more atomic exchanges, as a thread that cancels it needs
+// its ticket.
 #pragma once
 
 #include <atomic>
@@ -56,6 +57,10 @@ class posting : public suspension {
   /// Posts again after *retry*. **Returns**: false if the post answers *retry* again; true if the operation is under
   /// way, or the coroutine is in the ready queue.
   [[nodiscard]] bool post_again() noexcept;
+  /// Ends what was not posted, with the error `cancelled`: the coroutine is in the ready queue.
+  void cancel_unposted() noexcept;
+  /// The record so far: operation, peer and tag.
+  [[nodiscard]] const raw_record& described() noexcept { return record_.raw(); }
 
  protected:
   ~posting() = default;
@@ -68,15 +73,15 @@ class posting : public suspension {
   completion_record& record() noexcept { return record_; }
 
   virtual status post(completion& local, void* context) = 0;
-  /// After the post of a receive: publishes its ticket. **Returns**: whether the operation is under way; then the
-  /// coroutine may be destroyed already.
+  /// After the post of what can be cancelled: publishes its ticket. **Returns**: whether the operation is under way;
+  /// then the coroutine may be destroyed already.
   [[nodiscard]] virtual bool publish_ticket(std::uint64_t /*ticket*/) noexcept { return true; }
   /// Whether the coroutine was abandoned or asked to stop.
   [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
 
-  // The state of a receive. Its post has not returned: `posted_soon`, or `unwanted_soon` once it is to be cancelled.
-  // Its post has returned: its ticket, which is larger than all of these, or `cancelled_later` while the loop holds it,
-  // to try to cancel it.
+  // The state of what can be cancelled. Its post has not returned: `posted_soon`, or `unwanted_soon` once it is to be
+  // cancelled. Its post has returned: its ticket, which is larger than all of these, or `cancelled_later` while the
+  // loop holds it, to try to cancel it.
   static constexpr std::uint64_t posted_soon = 0;
   static constexpr std::uint64_t unwanted_soon = 1;
   static constexpr std::uint64_t cancelled_later = 2;
@@ -113,18 +118,19 @@ class operation_awaiter : public posting {
   Post post_;
 };
 
-/// Awaits a receive, which can be cancelled.
-class receiving : public posting {
+/// Awaits a receive, send or active message, which can be cancelled.
+class stoppable : public posting {
  public:
-  receiving(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop) noexcept;
+  stoppable(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag,
+            std::stop_token stop) noexcept;
 
   bool abandon(ready_node& of) noexcept override;
-  /// Tries again to cancel the receive, for the loop that holds it. **Returns**: false if that has to be repeated.
+  /// Tries again to cancel the operation, for the loop that holds it. **Returns**: false if that has to be repeated.
   /// After true the loop does not hold it any more: it is in the ready queue, will be put there, or was destroyed.
   [[nodiscard]] bool cancel_again() noexcept;
 
  protected:
-  ~receiving() = default;
+  ~stoppable() = default;
   [[nodiscard]] bool publish_ticket(std::uint64_t ticket) noexcept final;
   [[nodiscard]] bool is_stopped() noexcept final { return is_abandoned || stop_.stop_requested(); }
   [[nodiscard]] bool begin();
@@ -133,7 +139,7 @@ class receiving : public posting {
  private:
   struct canceller {
     void operator()() const noexcept { of->cancel(); }
-    receiving* of;
+    stoppable* of;
   };
   void cancel() noexcept;
 
@@ -143,10 +149,11 @@ class receiving : public posting {
 };
 
 template <class Post>
-class receive_awaiter : public receiving {
+class stoppable_awaiter : public stoppable {
  public:
-  receive_awaiter(core::run_loop_state& loop, std::uint32_t peer, std::uint64_t tag, std::stop_token stop, Post post)
-      : receiving{loop, peer, tag, std::move(stop)}, post_{std::move(post)} {}
+  stoppable_awaiter(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag,
+                    std::stop_token stop, Post post)
+      : stoppable{loop, opcode, peer, tag, std::move(stop)}, post_{std::move(post)} {}
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -222,7 +229,9 @@ class watching : public suspension {
 
   [[nodiscard]] const completion* on() const noexcept { return on_; }
   [[nodiscard]] bool is_for_all() const noexcept { return is_for_all_; }
-  [[nodiscard]] bool is_stopped() const noexcept { return is_abandoned || stop_.stop_requested(); }
+  [[nodiscard]] bool is_stopped() const noexcept { return is_abandoned || is_cancelled_ || stop_.stop_requested(); }
+  /// Called by the loop: as a request of the stop token, if the wait can have one.
+  void cancel() noexcept { is_cancelled_ = may_stop(); }
   /// Whether the condition is true. A wait for a record takes it here.
   [[nodiscard]] virtual bool is_met() noexcept = 0;
 
@@ -232,6 +241,7 @@ class watching : public suspension {
   ~watching() = default;
   void begin();
   void end() noexcept;
+  [[nodiscard]] virtual bool may_stop() const noexcept { return false; }
 
  private:
   struct look_request {
@@ -244,6 +254,7 @@ class watching : public suspension {
   std::stop_token stop_;
   std::optional<std::stop_callback<look_request>> on_stop_;
   bool is_for_all_;
+  bool is_cancelled_ = false;
 };
 
 /// `Ask()` returns a `Result`, which converts to true if the condition holds.
@@ -269,6 +280,8 @@ class watch_awaiter final : public watching {
   }
 
  private:
+  [[nodiscard]] bool may_stop() const noexcept override { return true; }
+
   Ask ask_;
   Result result_{};
 };

@@ -23,7 +23,7 @@ struct ready_node {
   };
   bool is_abandoned = false;
   bool is_started = false;                // of a task
-  bool signals_twice = false;             // of a receive: the end of its post counts as well
+  bool signals_twice = false;             // of what can be cancelled: the end of its post counts as well
   std::atomic<std::uint32_t> holders{0};  // of an abandoned task: references to its frame
 
   /// Drops this abandoned part's reference to its task; the last part destroys the task.

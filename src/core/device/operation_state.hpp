@@ -287,7 +287,7 @@ class operation_pool {
 
   /// Visits the operations under way, for reports and checks while no other thread uses the set.
   template <class Visit>
-  void each(const Visit& visit) noexcept {
+  void each(const Visit& visit) {
     for (std::uint32_t index = 0; index < count_; ++index) {
       // [hint] operations that begin or end meanwhile may be missed.
       if (operations_[index].ticket.load(std::memory_order_relaxed) != 0) visit(operations_[index]);

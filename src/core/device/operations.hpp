@@ -39,7 +39,7 @@ class operations {
 
   /// Visits the operations under way, of all sets; may miss operations that begin or end meanwhile.
   template <class Visit>
-  void each(const Visit& visit) noexcept {
+  void each(const Visit& visit) {
     for (operation_pool& set : sets_) set.each(visit);
   }
 

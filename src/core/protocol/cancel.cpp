@@ -71,6 +71,24 @@ cancel_answer one(device_state& dev, std::uint64_t ticket, bool is_told) noexcep
   return cancel_answer::cancelled;
 }
 
+// Calls `visit(operation, ticket)` for the operations of a group that are posted.
+template <class Visit>
+void each_of(device_state& dev, const group& which, const Visit& visit) {
+  const auto visit_if_meant = [&](const operation_state& each) {
+    // [operation.listed] acquire <- [operation.name]: with what is read after it, no older than this use.
+    const std::uint64_t ticket = each.ticket.load(std::memory_order_acquire);
+    // [operation.listed_at] acquire <- [operation.reach]: the operation's target and engine. If it is another operation
+    // by now, no operation has this ticket.
+    if (each.next.load(std::memory_order_acquire) == step::free) return;
+    if (which.target != nullptr && each.target != which.target) return;
+    // [operation.listed_in] relaxed: published by the step.
+    if (which.engine != nullptr && each.engine.load(std::memory_order_relaxed) != which.engine) return;
+    visit(each, ticket);
+  };
+  dev.runtime().operations().receives().each(visit_if_meant);
+  dev.runtime().operations().posts().each(visit_if_meant);
+}
+
 }  // namespace
 
 cancel_answer one(device_state& dev, std::uint64_t ticket) noexcept {
@@ -80,20 +98,16 @@ cancel_answer one(device_state& dev, std::uint64_t ticket) noexcept {
 }
 
 void all(device_state& dev, const group& which) noexcept {
-  operations& each_set = dev.runtime().operations();
-  const auto cancel_if_meant = [&](const operation_state& each) {
-    // [operation.listed] acquire <- [operation.name]: with what is read after it, no older than this use.
-    const std::uint64_t ticket = each.ticket.load(std::memory_order_acquire);
-    // [operation.listed_at] acquire <- [operation.reach]: the operation's target and engine. If it is another operation
-    // by now, no operation has this ticket.
-    if (each.next.load(std::memory_order_acquire) == step::free) return;
-    if (which.target != nullptr && each.target != which.target) return;
-    // [operation.listed_in] relaxed: published by the step.
-    if (which.engine != nullptr && each.engine.load(std::memory_order_relaxed) != which.engine) return;
-    static_cast<void>(one(dev, ticket, which.is_told));
-  };
-  each_set.receives().each(cancel_if_meant);
-  each_set.posts().each(cancel_if_meant);
+  each_of(dev, which,
+          [&](const operation_state&, std::uint64_t ticket) { static_cast<void>(one(dev, ticket, which.is_told)); });
+}
+
+std::vector<posted_operation> list(device_state& dev, const completion& target) {
+  std::vector<posted_operation> out;
+  each_of(dev, {.target = &target}, [&](const operation_state& each, std::uint64_t ticket) {
+    out.push_back({each.opcode, each.peer, each.tag, ticket});
+  });
+  return out;
 }
 
 }  // namespace weft::core::cancel

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/device/device_state.hpp"
 #include "core/matching/engine_state.hpp"
@@ -29,6 +30,15 @@ struct group {
 };
 /// Cancels those posts and receives of a group that can be cancelled now; to be repeated until there are none.
 void all(device_state& dev, const group& which) noexcept;
+/// The posts and receives that will signal `target`. **Threads**: any; operations that begin or end meanwhile may be
+/// missed, or be listed with fields of an older or later use. **Errors**: std::bad_alloc.
+struct posted_operation {
+  operation opcode;
+  std::uint32_t peer;
+  std::uint64_t tag;
+  std::uint64_t ticket;
+};
+[[nodiscard]] std::vector<posted_operation> list(device_state& dev, const completion& target);
 
 }  // namespace cancel
 

@@ -175,5 +175,160 @@ TEST(await_cancel, at_the_moment_of_the_message_ends_each_receive_once) {
   });
 }
 
+// A long send whose receiver has stopped.
+TEST(await_cancel, of_a_send_is_asked_of_its_target) {
+  test::flag is_over;
+  local_job{2}.run([&](runtime& rt) {
+    run_loop loop{rt.default_device()};
+    rt.barrier();
+    if (rt.rank() == 0) {
+      std::stop_source stop;
+      std::vector<errc> ends;
+      const std::vector<std::uint64_t> bytes(10'000);
+      const auto sends = [&](std::uint64_t tag, std::stop_token token) -> task<> {
+        const completion_record sent = co_await loop.post_send(1, std::as_bytes(std::span{bytes}), {.tag = tag}, token);
+        ends.push_back(sent.error());
+      };
+      const auto sends_own = [&](std::stop_token token) -> task<> {
+        std::vector<std::uint64_t> own(10'000);
+        const completion_record sent = co_await loop.post_am(1, {99}, std::move(own), {}, token);
+        ends.push_back(sent.error());
+      };
+      for (std::uint64_t tag = 0; tag < 3; ++tag) loop.spawn(sends(tag, stop.get_token()));
+      loop.spawn(sends_own(stop.get_token()));
+      loop.run_ready();
+      stop.request_stop();
+      EXPECT_TRUE(loop.run(patient));
+      EXPECT_EQ(ends, (std::vector{errc::cancelled, errc::cancelled, errc::cancelled, errc::cancelled}));
+      loop.spawn(sends(7, stop.get_token()));  // stopped before
+      EXPECT_TRUE(loop.run(patient));
+      EXPECT_EQ(ends.back(), errc::cancelled);
+      const auto sends_short = [&](std::stop_token token) -> task<> {
+        const std::uint64_t word = 1;
+        const completion_record sent = co_await loop.post_send(1, std::span{&word, 1}, {.tag = 8}, token);
+        EXPECT_EQ(sent.error(), errc::none) << "it was done at once";
+      };
+      std::stop_source other;
+      loop.spawn(sends_short(other.get_token()));
+      EXPECT_TRUE(loop.run(patient));
+      is_over.raise();
+    } else {
+      EXPECT_TRUE(eventually(rt.default_device(), [&] { return is_over.is_raised(); }));
+      std::uint64_t word = 0;
+      counter got{rt};
+      EXPECT_TRUE(test::post(rt.default_device(), [&] {
+                    return rt.default_device().post_recv(0, std::span{&word, 1}, got, {.tag = 8});
+                  }).is_posted());
+      EXPECT_TRUE(rt.default_device().wait(got, 1, patient));
+      EXPECT_EQ(rt.counters().sends_waiting, 0);
+    }
+    rt.barrier();
+  });
+}
+
+TEST(await_cancel, of_all_that_a_loop_waits_for_ends_every_wait_once) {
+  test::flag is_over;
+  local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    run_loop loop{dev};
+    completion_queue queue{rt};
+    counter count{rt};
+    rt.barrier();
+    if (rt.rank() == 0) {
+      int ended = 0;
+      std::uint64_t into = 0;
+      const std::vector<std::uint64_t> bytes(10'000);
+      const auto receives = [&]() -> task<> {
+        const completion_record got = co_await loop.post_recv(1, std::span{&into, 1}, {.tag = 5});
+        EXPECT_EQ(got.error(), errc::cancelled);
+        ++ended;
+      };
+      const auto sends = [&]() -> task<> {
+        const completion_record sent = co_await loop.post_send(1, std::as_bytes(std::span{bytes}), {.tag = 6});
+        EXPECT_EQ(sent.error(), errc::cancelled);
+        ++ended;
+      };
+      const auto pops = [&]() -> task<> {
+        EXPECT_FALSE((co_await loop.wait(queue)).has_value());
+        ++ended;
+      };
+      const auto counts = [&]() -> task<> {
+        EXPECT_FALSE(co_await loop.wait(count, 1));
+        EXPECT_FALSE(co_await loop.wait(count, 2)) << "the second request ends this one";
+        ++ended;
+      };
+      loop.spawn(receives());
+      loop.spawn(sends());
+      loop.spawn(pops());
+      loop.spawn(counts());
+      EXPECT_TRUE(eventually(dev, [&] {
+        loop.run_ready();
+        return loop.waits().size() == 4 && dev.counters().backlog == 0;
+      }));
+      const auto lists = [&](operation opcode, std::uint64_t tag, const completion* object) {
+        for (const loop_wait& each : loop.waits()) {
+          if (each.operation == opcode && each.tag == tag && (opcode != operation::none || each.object == object))
+            return opcode == operation::none || each.peer == 1;
+        }
+        return false;
+      };
+      EXPECT_TRUE(lists(operation::receive, 5, nullptr));
+      EXPECT_TRUE(lists(operation::send, 6, nullptr));
+      EXPECT_TRUE(lists(operation::none, 0, &queue));
+      EXPECT_TRUE(lists(operation::none, 0, &count));
+      loop.cancel_all();
+      EXPECT_TRUE(eventually(dev, [&] {
+        loop.run_ready();
+        return ended == 3;
+      }));
+      EXPECT_EQ(loop.waits().size(), 1U);
+      loop.cancel_all();
+      EXPECT_TRUE(loop.run(patient));
+      EXPECT_EQ(ended, 4);
+      EXPECT_TRUE(loop.waits().empty());
+      is_over.raise();
+    } else {
+      EXPECT_TRUE(eventually(dev, [&] { return is_over.is_raised(); }));
+    }
+    rt.barrier();
+  });
+}
+
+// A ring is full, so the loop repeats the post: then there is nothing to take back.
+TEST(await_cancel, of_all_ends_what_was_not_posted_yet) {
+  if (!test::messages_wake_sleepers()) GTEST_SKIP() << "a simulated network has room again at any moment";
+  test::flag is_over;
+  local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    run_loop loop{dev};
+    counter inbox{rt};
+    const auto arrivals = rt.register_completion(inbox, {.id = 1});
+    rt.barrier();
+    if (rt.rank() == 0) {
+      counter unused{rt};
+      const std::uint64_t word = 7;
+      while (!dev.post_am(1, {.id = 1}, std::span{&word, 1}, unused).is_retry()) {
+      }
+      std::vector<errc> ends;
+      const auto sends = [&]() -> task<> {
+        ends.push_back((co_await loop.post_send(1, std::span{&word, 1}, {.tag = 3})).error());
+      };
+      loop.spawn(sends());
+      loop.run_ready();
+      const std::vector<loop_wait> waits = loop.waits();
+      EXPECT_EQ(waits.size(), 1U);
+      EXPECT_EQ(waits.at(0).ticket, 0U);
+      EXPECT_EQ(waits.at(0).tag, 3U);
+      loop.cancel_all();
+      EXPECT_TRUE(loop.run(patient));
+      EXPECT_EQ(ends, (std::vector{errc::cancelled}));
+      is_over.raise();
+    } else {
+      EXPECT_TRUE(eventually([&] { return is_over.is_raised(); }));
+    }
+    rt.barrier();
+  });
+}
+
 }  // namespace
 }  // namespace weft
