@@ -122,7 +122,8 @@ class task_promise<void> final : public task_promise_base {
 /// All functions: **Blocking**: never; an await runs the coroutine, and suspends its caller. **Threads**: one at a
 /// time, the thread that resumes the coroutine. **Errors**: an await throws the exception of the coroutine; others
 /// none. An await of an empty task, or a second await, ends the process.
-/// **Lifetime**: a task that is destroyed before its end cancels the receive for which it waits. Its frame, with all
+/// **Lifetime**: a task that is destroyed before its end cancels the receive for which it waits, or the message that it
+/// has posted with a stop token. Its frame, with all
 /// buffers in it, is destroyed when no operation refers to it any more: at once, or when its loop would have resumed
 /// it.
 template <class T = void>

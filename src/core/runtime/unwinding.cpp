@@ -24,7 +24,7 @@ bool has_posted(runtime_state& of, const engine_state& engine) noexcept {
 
 // Also until no thread is inside a signal: the program has not seen it, and the object is about to change its class.
 void end_signals(runtime_state& of, completion& object, void (*make_room)(completion& full)) noexcept {
-  if (of.is_copy() || object.outstanding() == 0 || !base::is_unwinding()) return;
+  if (!base::is_unwinding() || of.is_copy() || object.outstanding() == 0) return;
   const auto cancel_more = [&] {
     cancel::all(of.default_state(), {.target = &object, .is_told = false});
     if (make_room != nullptr) make_room(object);
@@ -34,7 +34,7 @@ void end_signals(runtime_state& of, completion& object, void (*make_room)(comple
 }
 
 void cancel_signals(runtime_state& of, const completion& object) noexcept {
-  if (operation_state::signals_to_come(object) == 0 || !base::is_unwinding()) return;
+  if (!base::is_unwinding() || operation_state::signals_to_come(object) == 0) return;
   cancel::all(of.default_state(), {.target = &object, .is_told = false});
 }
 
