@@ -1,5 +1,7 @@
 // A pipeline that stops in the middle: its last rank has enough and tells all others, whose stop tokens take back the
 // receives that wait for a message, and the long sends that no rank will receive. So every stage ends.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <stop_token>
@@ -35,7 +37,8 @@ weft::task<> consume(weft::run_loop& loop, std::uint32_t before, weft::remote_co
     const auto got = co_await loop.post_recv(before, std::move(room), {.tag = 1});
     if (got.buffer.front() != got.buffer.back()) std::abort();
   }
-  for (std::uint32_t rank = 0; rank < size; ++rank) co_await loop.post_am(rank, stops, std::array{'s'});
+  for (std::uint32_t rank = 0; rank < size; ++rank)
+    static_cast<void>(co_await loop.post_am(rank, stops, std::array{'s'}));
 }
 
 int main() {
