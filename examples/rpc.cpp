@@ -1,59 +1,58 @@
-// The backend of a library for remote procedure calls (yan2025-lci, 4.2.1): any thread may send a serialized call, poll
-// for one, and do background work. A device for each thread, one queue and one completion object for all.
+// Remote procedure calls (yan2025-lci, 4.2.1): four threads of each rank add to a counter of every rank. A handler runs
+// once for each call: it asks for the room of its answer before it acts.
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <thread>
+#include <vector>
 
 #include <weft/weft.hpp>
 
-struct free_buffer final : weft::completion {  // once a message is sent
-  explicit free_buffer(weft::runtime& rt) : completion{rt} {}
-  answer signal(weft::completion_record&& sent) noexcept override {
-    std::free(sent.context());
-    return answer::taken;
-  }
-};
+constexpr std::uint32_t threads = 4, calls = 500, window = 8, serve_id = 1, first_client_id = 10;
 
-struct backend {
-  // Takes over `buffer`, which came from malloc; false: nothing happened, try again.
-  bool send_msg(weft::device& dev, std::uint32_t rank, void* buffer, std::size_t bytes) {
-    const auto s = dev.post_am(rank, {1}, {buffer, bytes}, sent, {.context = buffer});
-    if (s.is_done()) std::free(buffer);
-    return !s.is_retry();
-  }
-  auto poll_msg() { return calls.pop(); }  // what it returns owns its bytes
-
-  weft::runtime rt;
-  weft::completion_queue calls{rt};
-  free_buffer sent{rt};
-  weft::registration arrivals = rt.register_completion(calls, {.id = 1});
-};
-
-// Above it: one procedure, which adds its argument's bytes up. Each thread calls the next rank, and serves who calls.
-void work(backend& net, std::atomic<unsigned>& served, std::atomic<unsigned>& sum, unsigned expected) {
-  weft::device dev{net.rt, {.shared = false}};
-  for (std::size_t bytes = 1; bytes < 40'000; bytes *= 2) {
-    void* argument = std::memset(std::malloc(bytes), 1, bytes);
-    while (!net.send_msg(dev, (net.rt.rank() + 1) % net.rt.size(), argument, bytes)) dev.progress();
-  }
-  while (served.load(std::memory_order_relaxed) < expected || net.sent.outstanding() != 0) {  // relaxed: only a count
-    if (const auto call = net.poll_msg()) {
-      for (const std::byte b : call->data()) sum.fetch_add(std::to_integer<unsigned>(b), std::memory_order_relaxed);
-      served.fetch_add(1, std::memory_order_relaxed);
+// One thread: calls the ranks in turn. The message's bytes say which id the answer goes to; the tag numbers the call.
+bool work(weft::device& dev, weft::completion_queue& answers, weft::counter& sent, std::uint32_t id) {
+  weft::runtime& rt = dev.runtime();
+  std::vector<bool> is_answered(calls);
+  for (std::uint32_t posted = 0, got = 0; got < calls;) {
+    if (posted < calls && posted - got < window &&
+        dev.post_am(posted % rt.size(), {serve_id}, {&id, sizeof id}, sent, {.tag = posted}).is_done()) {
+      ++posted;
     }
     if (!dev.progress()) std::this_thread::yield();
+    while (const auto answer = answers.pop()) {
+      if (is_answered[answer->tag()]) return false;
+      is_answered[answer->tag()] = true;
+      ++got;
+    }
   }
+  return true;
 }
 
 int main() {
-  backend net;
-  std::atomic<unsigned> served{0}, sum{0};
-  std::thread other{[&] { work(net, served, sum, 32); }};
-  work(net, served, sum, 32);  // of either thread: 16 sizes below 40,000
-  other.join();
-  std::printf("rank %u: %u bytes\n", net.rt.rank(), sum.load(std::memory_order_relaxed));  // relaxed: after the join
-  net.rt.barrier();
-  return sum.load(std::memory_order_relaxed) == 2 * 65'535 ? 0 : 1;  // from either thread: 1 + 2 + 4 + ... + 32,768
+  using answer = weft::completion::answer;
+  weft::runtime rt;
+  weft::counter sent{rt};
+  std::atomic<std::uint64_t> count{0};
+  weft::handler serve{rt, [&](weft::completion_record&& request, weft::device& dev) {
+                        if (!dev.can_reply()) return answer::full;  // nothing has happened: the call comes again
+                        const std::uint64_t before = count.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+                        const auto to = *reinterpret_cast<const std::uint32_t*>(request.data().data());
+                        dev.reply(request, {to}, {&before, sizeof before});  // with the tag of the call; not refused
+                        return answer::taken;
+                      }};
+  const auto requests = rt.register_completion(serve, {.id = serve_id});
+  std::atomic<bool> is_right{true};
+  std::vector<std::thread> clients;
+  for (std::uint32_t id = first_client_id; id < first_client_id + threads; ++id) {
+    clients.emplace_back([&, id] {
+      weft::completion_queue answers{rt};
+      const auto mine = rt.register_completion(answers, {.id = id});
+      if (!work(rt.default_device(), answers, sent, id)) is_right = false;
+    });
+  }
+  for (std::thread& each : clients) each.join();
+  rt.barrier();  // answers the other ranks until their calls are done
+  std::printf("rank %u: %u calls were answered, %u came here\n", rt.rank(), threads * calls, unsigned(count));
+  const std::uint32_t of_each_thread = (calls - rt.rank() + rt.size() - 1) / rt.size();
+  return is_right && count == of_each_thread * threads * rt.size() ? 0 : 1;
 }

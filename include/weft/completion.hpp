@@ -21,6 +21,7 @@ template <class Record, class Atomics>
 class laned_queue;
 }  // namespace detail
 
+class device;
 class runtime;
 namespace core {
 class registrations;
@@ -130,7 +131,7 @@ class completion {
   /// The answer to a signal.
   enum class answer : std::uint8_t {
     taken,  ///< the object has taken the record
-    full,   ///< no room: the record is untouched; the device keeps it and signals again later
+    full,   ///< no room: the record is untouched, nothing has happened; the device signals again later
   };
 
   completion(const completion&) = delete;
@@ -138,8 +139,9 @@ class completion {
   completion(completion&&) = delete;
   completion& operator=(completion&&) = delete;
 
-  /// Takes `record`, or answers `full` and leaves it untouched. After `full` the device takes no further messages from
-  /// that peer's device until there is room: no message is lost, and no buffer grows.
+  /// Takes `record`, or answers `full` and leaves it untouched. An object that acts must find out first whether it has
+  /// room, also for an answer (`device::can_reply`): after `full` it gets the message again. After `full` the device
+  /// takes no further messages from that peer's device until there is room: no message is lost, and no buffer grows.
   ///
   /// **Blocking**: may not block. **Threads**: called by any thread in progress or in a post, several at once.
   /// **Errors**: may not throw.
@@ -168,6 +170,11 @@ class completion {
   /// Whether this is the copy that a child of fork() has. Its signals come to the object in the parent, and what it
   /// holds may have been changing at the fork: a destructor leaves both alone.
   [[nodiscard]] bool is_copy() const noexcept;
+
+  /// The device that signals the object, for use inside `signal`: the one whose `progress()` delivers the message, or
+  /// through which the post goes that gives the signal before it returns. If the program itself calls `signal` outside
+  /// of handlers: the default device.
+  [[nodiscard]] device& signalling_device() const noexcept;
 
   /// Wakes threads that wait for `object`, which has been signalled and may be destroyed by now. The library calls this
   /// for signals that it gives itself.

@@ -128,6 +128,44 @@ class device {
   status post_am(std::uint32_t peer, remote_completion to, packet& filled, std::size_t bytes,
                  const post_packet_options& options = {});
 
+  /// Whether the next `reply` of the running handler of up to `bytes` bytes, or a packet's if that is more, will be
+  /// accepted for certain. A handler asks this first, before it acts; if the answer is false, it returns
+  /// `completion::answer::full`, and the message comes again when replies have been sent.
+  ///
+  /// True reserves the room until a reply has had to use it or the handler returns; each handler that runs has its own
+  /// reservation, also one inside another one. Outside of handlers, hooks and nodes of graphs nothing is reserved: then
+  /// true says that there is room at this moment.
+  ///
+  /// **Blocking**: never; allocates where the thread has no memory for a reply yet. **Threads**: as for posting.
+  /// **Returns**: false if as many replies wait as the bound allows, which is the larger of `WEFT_OPERATIONS_MAX` and
+  /// `WEFT_RING_CELLS` for a rank (a little more where no reply can be sent for a long time), or if there is no memory.
+  /// **Errors**: none.
+  [[nodiscard]] bool can_reply(std::size_t bytes = 0) noexcept;
+
+  /// Answers the message `request` by an active message to its sender, which signals the completion object that was
+  /// registered there under id `to`. If the reply can't be sent now, the library keeps a copy, and calls of
+  /// `progress()` on this device send it. `flush` waits for such replies, too. A reply to a rank that has ended is
+  /// dropped.
+  ///
+  /// **Buffer**: the caller's again when this returns. **Blocking**: never. **Threads**: as for posting; also outside
+  /// of handlers.
+  /// **Errors**: none after `can_reply()` with as many bytes, but wrong calls: `invalid_argument` for an unknown rank,
+  /// for a reserved id, for a null buffer with a size, for a `.local` of another runtime, and for more bytes than a
+  /// packet has without `.copy_long`. Without `can_reply()` also `backlog_full` and `out_of_memory`, where the reply
+  /// can't be sent at once and no more can be kept. An error that comes later, such as `peer_failed`, is in the record
+  /// for `.local`.
+  /// **Order**: none between messages. **Source**: yan2025-lci, 4.2.4.
+  void reply(const completion_record& request, remote_completion to, const_buffer_ref bytes,
+             const reply_options& options = {}) {
+    reply_with(request.source(), to, bytes, options.tag.value_or(request.tag()), options);
+  }
+  /// The same to any rank: a handler that asks a third rank. There `can_reply` bounds what is kept as well, but two
+  /// ranks whose handlers ask each other without end may wait for each other. **Blocking**, **Threads**, **Buffer** and
+  /// **Errors**: as for an answer.
+  void reply(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const reply_options& options = {}) {
+    reply_with(peer, to, bytes, options.tag.value_or(0), options);
+  }
+
   /// Sends `bytes` to a receive that rank `peer` posts in the same matching engine under the same policy, rank and tag.
   /// Send and receive may come in either order.
   ///
@@ -397,6 +435,8 @@ class device {
   status post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                        const post_get_options& options);
 
+  void reply_with(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, std::uint64_t tag,
+                  const reply_options& options);
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);
 

@@ -10,14 +10,16 @@
 namespace weft {
 
 /// Calls `function(completion_record&&)` for each record: `weft::handler on_arrival{rt, [&](auto&& m) { … }};`
+/// A function with a second parameter, `device&`, gets the device that runs it: the one whose `progress()` delivers the
+/// message, or through which the post goes that is complete at once. It may be used for posts and replies.
 ///
 /// The function runs inside `progress()`, or inside a post, in the thread that called it. It may post on any device
-/// (and get *retry*), and may keep the record by moving from it. It may not block: calls that wait throw
-/// `invalid_state`, and on a fiber's stack no other fiber runs. It must not throw: that ends the process. If it posts
-/// what is complete at once, the next signal is given inside that post, four deep at most, and by `progress()` beyond.
-/// The library holds no lock while the function runs; meanwhile other threads' `progress()` on the delivering device
-/// returns false. A function that returns `completion::answer` may answer *full*; it must leave the record untouched
-/// then.
+/// (and get *retry*); `device::reply` answers a message and never says *retry*. It may keep the record by moving from
+/// it. It may not block: calls that wait throw `invalid_state`, and on a fiber's stack no other fiber runs. It must not
+/// throw: that ends the process. If it posts what is complete at once, the next signal is given inside that post, four
+/// deep at most, and by `progress()` beyond. The library holds no lock while the function runs; meanwhile other
+/// threads' `progress()` on the delivering device returns false. A function that returns `completion::answer` may
+/// answer *full* before it has acted; it must leave the record untouched then, and gets it again.
 /// **Blocking**: may not block. **Threads**: any thread calls it, several at once. **Errors**: may not throw.
 /// **Source**: yan2025-lci, 4.2.6.
 template <class Function>
@@ -29,18 +31,24 @@ class handler final : public completion {
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override {
     weft::runtime& owner = runtime();
-    const answer out = call(std::move(record));
+    answer out = answer::taken;
+    if constexpr (std::is_invocable_v<Function&, completion_record&&>) {
+      out = call(std::move(record));
+    } else {
+      out = call(std::move(record), signalling_device());
+    }
     signalled(owner, this);
     return out;
   }
 
  private:
-  answer call(completion_record&& record) noexcept {
-    if constexpr (std::is_same_v<std::invoke_result_t<Function&, completion_record&&>, answer>) {
-      return function_(std::move(record));
+  template <class... Device>
+  answer call(completion_record&& record, Device&... by) noexcept {
+    if constexpr (std::is_same_v<std::invoke_result_t<Function&, completion_record&&, Device&...>, answer>) {
+      return function_(std::move(record), by...);
     } else {
       completion_record consumed{std::move(record)};
-      function_(std::move(consumed));
+      function_(std::move(consumed), by...);
       return answer::taken;
     }
   }

@@ -54,6 +54,19 @@ struct post_am_options {
   bool allow_retry = true;
 };
 
+/// Options of `device::reply`.
+struct reply_options {
+  /// The tag of the reply; if not given, the tag of the message that it answers, or 0 where only a rank is named.
+  std::optional<std::uint64_t> tag = std::nullopt;
+  std::uint32_t device = any_device;  ///< as in `post_am_options`
+  /// Allows more bytes than a packet has (`WEFT_PACKET_BYTES`): the library copies them to the heap, and the target
+  /// fetches them from there.
+  bool copy_long = false;
+  /// Signalled once, when the reply has been sent (a long one: fetched), or with an error. Null: none.
+  completion* local = nullptr;
+  void* context = nullptr;  ///< copied into the record for `.local`
+};
+
 /// Options of `device::post_send`.
 struct post_send_options {
   /// Compared with the receive's. Messages of one tag have no order, unless the engine is `.ordered`: number them.

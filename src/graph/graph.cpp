@@ -44,6 +44,7 @@ class ready_parts {
     while (graph_part* const next = mine.first_) {
       mine.first_ = next->next_ready_;
       if (mine.first_ == nullptr) mine.end_ = &mine.first_;
+      const running_callback by_device{next->whole_->state_of_device()};
       has_moved |= next->whole_->fire(*next);
     }
     current = nullptr;

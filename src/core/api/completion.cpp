@@ -28,6 +28,13 @@ void completion::end_signals(void (*make_room)(completion& full)) noexcept {
   core::unwinding::end_signals(*runtime_->state_, *this, make_room);
 }
 
+// A device of another runtime runs its own callbacks, in which the program has called this object's `signal`.
+device& completion::signalling_device() const noexcept {
+  const core::running_callback* const inside = core::running_callback::innermost();
+  if (inside != nullptr && &inside->by().runtime() == runtime_->state_.get()) return inside->by().interface();
+  return runtime_->default_device();
+}
+
 // The library's completion objects call this themselves, because users may signal them. After a signal by the library
 // it is called again, for objects of the user's own that don't call it. The second call reads the same line, and mostly
 // no thread sleeps.

@@ -15,8 +15,10 @@
 
 namespace weft::core {
 
-device_state::device_state(runtime_state& runtime, std::uint32_t index, bool shared, progress_policy policy)
+device_state::device_state(runtime_state& runtime, device& interface, std::uint32_t index, bool shared,
+                           progress_policy policy)
     : runtime_{&runtime},
+      interface_{&interface},
       index_{index},
       shared_{shared},
       policy_{policy},
@@ -79,7 +81,29 @@ void device_state::adopt(device_state& gone) noexcept {
     operation = behind;
   }
   if (gate_.is_closed()) return;
-  for (retry_entry* entry = gone.retries_.take_all(); entry != nullptr;) defer(*std::exchange(entry, entry->behind));
+  for (retry_entry* entry = gone.retries_.take_all(); entry != nullptr;) {
+    retry_entry& each = *std::exchange(entry, entry->behind);
+    each.adopted_by(*this);
+    defer(each);
+  }
+}
+
+// Returns how many entries that a peer waits for found no room.
+unsigned device_state::send_last_retries(base::clock::time_point until) noexcept {
+  unsigned unsent = 0;
+  for (base::backoff waiting;; waiting.pause()) {
+    unsent = 0;
+    // Entries that are tried again add themselves to the list; the others are dropped with it.
+    for (retry_entry* entry = retries_.take_all(); entry != nullptr;) {
+      retry_entry& each = *std::exchange(entry, entry->behind);
+      if (!each.is_answer()) {
+        defer(each);
+      } else if (!each.try_again()) {
+        ++unsent;
+      }
+    }
+    if (unsent == 0 || base::clock::now() >= until) return unsent;
+  }
 }
 
 // The rings of a peer that does not read them may stay full, so this tries for a second at most.
@@ -107,8 +131,8 @@ unsigned device_state::end_backlog() noexcept {
     }
     answers = unsent;
   }
+  unsigned count = send_last_retries(until);
   gate_.leave();
-  unsigned count = 0;
   for (; answers != nullptr; answers = answers->behind) ++count;
   return count;
 }

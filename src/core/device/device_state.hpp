@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/not_inherited.hpp"
 #include "core/device/attention.hpp"
 #include "core/device/backlog.hpp"
@@ -45,10 +46,12 @@ class device_state final {
  public:
   using endpoint = net::endpoint<device_state>;
 
-  device_state(runtime_state& runtime, std::uint32_t index, bool shared, progress_policy policy);
+  device_state(runtime_state& runtime, device& interface, std::uint32_t index, bool shared, progress_policy policy);
   ~device_state();
 
   [[nodiscard]] runtime_state& runtime() noexcept { return *runtime_; }
+  /// What the program sees of it.
+  [[nodiscard]] device& interface() noexcept { return *interface_; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
   [[nodiscard]] progress_policy policy() const noexcept { return policy_; }
@@ -175,6 +178,7 @@ class device_state final {
   [[nodiscard]] const void* take_sent_word(std::uint32_t source, std::uint32_t id,
                                            const std::byte* tag_and_payload) noexcept;
   void open_endpoints();
+  [[nodiscard]] unsigned send_last_retries(base::clock::time_point until) noexcept;
 
   // What a call of progress does (core/progress).
   unsigned poll_all() noexcept;
@@ -211,6 +215,7 @@ class device_state final {
   static constexpr unsigned arrivals_per_peer = 16;
 
   runtime_state* runtime_;
+  device* interface_;
   std::uint32_t index_;
   bool shared_;
   progress_policy policy_;

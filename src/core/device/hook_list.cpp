@@ -3,6 +3,7 @@
 #include "base/assertion.hpp"
 #include "base/callback_scope.hpp"
 #include "base/misuse.hpp"
+#include "core/device/running_callback.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -42,8 +43,9 @@ void hook_list::drop(detail::hook_node*& link) noexcept {
   count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-unsigned hook_list::run() noexcept {
+unsigned hook_list::run(device_state& by) noexcept {
   const base::callback_scope hooks_run;  // their destructors, too
+  const running_callback by_device{by};
   take_in();
   unsigned moved = 0;
   for (detail::hook_node** link = &first_; *link != nullptr;) {

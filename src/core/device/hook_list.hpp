@@ -16,6 +16,7 @@
 
 namespace weft::core {
 
+class device_state;
 class hook_list;
 
 /// Removes the handle's hook, which is in `list`. **Threads**: any.
@@ -47,7 +48,7 @@ class hook_list {
   void add(std::unique_ptr<detail::hook_node> made) noexcept;
 
   /// Runs each hook once; returns how many have made progress. **Threads**: the one inside the gate.
-  [[nodiscard]] unsigned run() noexcept;
+  [[nodiscard]] unsigned run(device_state& by) noexcept;
 
   /// Destroys all hooks without running them. **Threads**: no other one may use the device.
   void clear() noexcept;

@@ -12,6 +12,7 @@
 
 #include "base/assertion.hpp"
 #include "base/callback_scope.hpp"
+#include "core/device/running_callback.hpp"
 #include "core/matching/match_node.hpp"
 #include "core/memory/index_stack.hpp"
 #include "core/message/payload.hpp"
@@ -172,13 +173,14 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   [[nodiscard]] static std::uint32_t signals_to_come(const completion& object) noexcept {
     return object.promised_beyond(object.begun_);
   }
-  /// Gives `record` to `object`, which was promised a signal. False if it is full, or if callbacks nest too deep for
-  /// one more: then a call of progress gives it later. When this returns, the object may have been destroyed.
-  [[nodiscard]] static bool give_signal(completion& object, completion_record& record) noexcept {
+  /// Gives `record` to `object`, which was promised a signal, on behalf of device `by`. False if it is full, or if
+  /// callbacks nest too deep for one more: then a call of progress gives it later. When this returns, the object may
+  /// have been destroyed.
+  [[nodiscard]] static bool give_signal(device_state& by, completion& object, completion_record& record) noexcept {
     if (base::callback_scope::is_too_deep()) [[unlikely]]
       return false;
     begin_signal(object);
-    const bool taken = call_signal(object, record);
+    const bool taken = call_signal(by, object, record);
     if (taken) {
       end_signal(object);
     } else {
@@ -187,8 +189,9 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     return taken;
   }
   /// Whether `object` has taken `record`.
-  [[nodiscard]] static bool call_signal(completion& object, completion_record& record) noexcept {
+  [[nodiscard]] static bool call_signal(device_state& by, completion& object, completion_record& record) noexcept {
     const base::callback_scope object_runs;
+    const running_callback by_device{by};
     return object.signal(std::move(record)) == completion::answer::taken;
   }
   /// The queue of `object`, if it is a bounded completion queue: a record can be written into it in place. Else null.

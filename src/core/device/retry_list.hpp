@@ -1,5 +1,5 @@
 // What a device tries again in each call of progress, and what has no operation of its own: posts of a graph that
-// answered *retry*, and the signal of a graph's end for which there was no room.
+// answered *retry*, the signal of a graph's end for which there was no room, and replies that found none.
 //
 // All entries together are one operation of the device's backlog, which is there while the list has entries. So a quiet
 // device pays nothing, and nothing is allocated. Adding is one addition and one exchange.
@@ -13,6 +13,8 @@
 
 namespace weft::core {
 
+class device_state;
+
 /// An entry lies in the object that waits.
 class retry_entry {
  public:
@@ -23,6 +25,10 @@ class retry_entry {
   /// Tries. If it has to be tried again, the entry adds itself to a list again. It may be destroyed when this returns.
   /// **Returns** whether it has moved something. **Threads**: one that is inside the gate of the list's device.
   virtual bool try_again() noexcept = 0;
+  /// Another device tries it from now on, as its own is being destroyed.
+  virtual void adopted_by(device_state& /*other*/) noexcept {}
+  /// Whether a peer waits for it: at the end of the runtime it is tried for some time more.
+  [[nodiscard]] virtual bool is_answer() const noexcept { return false; }
   /// The runtime ends, and the entry is tried no more.
   virtual void drop() noexcept {}
 

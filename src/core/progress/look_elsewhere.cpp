@@ -142,7 +142,7 @@ device_state::visit_answer device_state::be_visited() noexcept {
   is_visiting_here = true;
   unsigned moved = !backlog_.is_empty() || runtime_->kept().has_ready() ? advance_kept() : 0;
   const unsigned arrived = poll_all();
-  if (!hooks_.is_empty()) moved += hooks_.run();
+  if (!hooks_.is_empty()) moved += hooks_.run(*this);
   moved += arrived;
   runtime_->peer_ends().look_when_visited(*this);
   if (moved != 0) {

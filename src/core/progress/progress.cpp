@@ -92,7 +92,7 @@ bool device_state::poll_others(unsigned arrived, unsigned moved) noexcept {
 // Runs the user's hooks, then, if the call is quiet, visits other devices.
 bool device_state::end_call(unsigned arrived, unsigned moved) noexcept {
   if (!hooks_.is_empty()) [[unlikely]]
-    moved += hooks_.run();
+    moved += hooks_.run(*this);
   moved += arrived;
   if (moved == 0) {
     counts_.quiet();

@@ -103,7 +103,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
           request.opcode, request.peer, request.tag,
           {const_cast<std::byte*>(address), address != nullptr ? request.bytes.bytes() : 0, nullptr, request.context});
       operation_state::promise_signal(*request.local);
-      if (operation_state::give_signal(*request.local, record)) {
+      if (operation_state::give_signal(dev, *request.local, record)) {
         dev.runtime().signalled(request.local);
         dev.runtime().put_back(*operation);
       } else {
@@ -230,6 +230,10 @@ status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std:
   if (result == net::post_result::ok) packets.put(packet);
   return unless_cut_off(dev, operation::active_message, peer,
                         dev.posted_inline(operation::active_message, bytes, result));
+}
+
+bool try_post_rts(device_state& dev, const message_request& request) noexcept {
+  return post_rts(dev, request).is_posted();
 }
 
 bool post_again(device_state& dev, operation_state& operation) noexcept {

@@ -51,6 +51,8 @@ namespace posting {
 [[nodiscard]] net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device,
                                           const net::header& header, const source_payload& bytes,
                                           shortage& reason) noexcept;
+/// Tries once to send the RTS of a long message; true: *posted*.
+[[nodiscard]] bool try_post_rts(device_state& dev, const message_request& request) noexcept;
 /// A step of the backlog: tries to send the message again.
 [[nodiscard]] bool post_again(device_state& dev, operation_state& operation) noexcept;
 

@@ -33,7 +33,7 @@ bool devices::is_empty() const noexcept {
 }
 
 // While a handler of device 0 runs, a poll iterates over the rings of device 0, so their list must not change.
-device_state& devices::open(runtime_state& owner, const device_options& options) {
+device_state& devices::open(runtime_state& owner, device& interface, const device_options& options) {
   owner.refuse_copies();
   if (is_inside_standard()) {
     throw error{errc::invalid_state,
@@ -51,7 +51,7 @@ device_state& devices::open(runtime_state& owner, const device_options& options)
     const auto index = static_cast<std::uint32_t>(room - all_.begin());
     is_adopted = adopted_[index];
     if (is_adopted && !may_release) continue;
-    auto made = std::make_unique<device_state>(owner, index, options.shared, policy);
+    auto made = std::make_unique<device_state>(owner, interface, index, options.shared, policy);
     // Nothing throws from here on: until then no peer sends to it, and device 0 keeps what it has adopted.
     if (is_adopted) standard().release(index);
     entry.reset();

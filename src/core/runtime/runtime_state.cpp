@@ -106,6 +106,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
 void runtime_state::start() {
   default_device_ = std::make_unique<device>(*interface_);
   barrier_ = std::make_unique<core::barrier>(*interface_);
+  replies_ = std::make_unique<core::replies>(*interface_, attributes_);
   registrations_.add_internal(*barrier_, barrier::id);
   kept_.registered(barrier::id);
   bootstrap_->fence();  // every rank's device 0 takes messages from here on
@@ -114,8 +115,13 @@ void runtime_state::start() {
 
 runtime_state::~runtime_state() {
   descriptor_.reset();
+  if (replies_ && !is_copy() && replies_->has_unfetched()) {
+    base::misuse(
+        "a runtime is destroyed while a peer has yet to fetch a long reply: call flush() or barrier() before its end");
+  }
   barrier_.reset();
   default_device_.reset();
+  replies_.reset();  // the device's end has tried to send what was kept
   if (!devices_.is_empty()) base::misuse("a runtime is destroyed before a device that was made from it");
   if (objects_.load(std::memory_order_relaxed) != 0) {  // [own] the runtime is destroyed after its objects
     base::misuse("a runtime is destroyed before a completion object that was made from it");

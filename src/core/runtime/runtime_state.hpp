@@ -27,6 +27,7 @@
 #include "core/runtime/peers.hpp"
 #include "core/runtime/regions.hpp"
 #include "core/runtime/registrations.hpp"
+#include "core/runtime/replies.hpp"
 #include "core/wait/descriptor_state.hpp"
 #include "core/wait/neighbours.hpp"
 #include "core/wait/parking.hpp"
@@ -61,6 +62,7 @@ class runtime_state {
   void print_counters(device_state& gone) const noexcept;
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
+  [[nodiscard]] core::replies& replies() noexcept { return *replies_; }
   /// The object on which threads wait for a barrier or a flush.
   [[nodiscard]] const completion& own_object() const noexcept { return *barrier_; }
   [[nodiscard]] std::uint32_t queue_capacity() const noexcept { return queue_capacity_; }
@@ -171,6 +173,7 @@ class runtime_state {
   std::mutex descriptor_mutex_;
   std::unique_ptr<descriptor_state> descriptor_;  // made when it is first asked for
   std::unique_ptr<core::barrier> barrier_;
+  std::unique_ptr<core::replies> replies_;
   detail::copy_mark copy_;
 };
 

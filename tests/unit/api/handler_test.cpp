@@ -86,5 +86,87 @@ TEST(handler, may_make_progress_which_does_nothing_on_the_device_that_delivers) 
   });
 }
 
+// A completion object of the program's own asks for the device that signals it.
+class asking final : public completion {
+ public:
+  explicit asking(weft::runtime& owner) : completion{owner} {}
+  answer signal(completion_record&& record) noexcept override {
+    const completion_record consumed{std::move(record)};
+    last = &signalling_device();
+    return answer::taken;
+  }
+  device* last = nullptr;
+};
+
+TEST(handler, learns_the_device_that_runs_it) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    device other{rt, {.shared = false}};
+    device* last = nullptr;
+    asking own{rt};
+    handler learning{
+        rt, [&](completion_record&&, device& by) {
+          last = &by;
+          // A post inside, on the other device, that is complete at once: a signal inside the signal.
+          device& beside = &by == &dev ? other : dev;
+          memory_region memory{rt, 8};
+          const std::uint64_t word = 1;
+          const status posted = beside.post_put(0, {&word, 8}, {memory.handle(), 0}, own, {.allow_done = false});
+          if (posted.is_posted() && own.outstanding() == 0) {
+            EXPECT_EQ(own.last, &beside);
+          }
+          EXPECT_EQ(last, &by);
+        }};
+    const auto arrivals = rt.register_completion(own, {.id = 1});
+    counter sent{rt};
+    for (device* to : {&dev, &other, &dev}) {
+      own.last = nullptr;
+      static_cast<void>(test::post_until_taken(*to, 0, {1}, {}, sent, {.device = to->index()}));
+      EXPECT_TRUE(test::eventually(*to, [&] { return own.last != nullptr; }));
+      EXPECT_EQ(own.last, to);
+    }
+    own.last = nullptr;
+    EXPECT_EQ(own.signal(completion_record{}), completion::answer::taken);  // outside of callbacks
+    EXPECT_EQ(own.last, &dev);
+    std::uint64_t word = 0, got = 0;
+    for (device* to : {&dev, &other}) {  // a signal inside a post
+      static_cast<void>(test::post(dev, [&] { return to->post_send(0, {&word, 8}, sent); }));
+      while (dev.progress() || other.progress()) {
+      }
+      static_cast<void>(test::post(*to, [&] { return to->post_recv(0, {&got, 8}, learning); }));
+      EXPECT_TRUE(test::eventually(*to, [&] {
+        dev.progress();
+        return last == to;
+      }));
+      EXPECT_TRUE(test::eventually(dev, [&] {
+        other.progress();
+        return own.outstanding() == 0 && learning.outstanding() == 0;
+      }));
+      last = nullptr;
+    }
+    hook look = other.add_hook([&] {
+      static_cast<void>(own.signal(completion_record{}));
+      return hook_answer::done;
+    });
+    EXPECT_TRUE(test::eventually([&] { return (other.progress(), own.last == &other); }));
+  });
+}
+
+TEST(handler, that_learns_its_device_may_say_full) {
+  test::local_job{1}.run([](runtime& rt) {
+    unsigned calls = 0;
+    handler reluctant{rt, [&](completion_record&& record, device& by) {
+                        EXPECT_EQ(&by, &rt.default_device());
+                        if (++calls < 4) return completion::answer::full;
+                        const completion_record consumed{std::move(record)};
+                        return completion::answer::taken;
+                      }};
+    const auto arrivals = rt.register_completion(reluctant, {.id = 1});
+    counter sent{rt};
+    static_cast<void>(test::post_until_taken(rt.default_device(), 0, {1}, {}, sent));
+    EXPECT_TRUE(test::eventually(rt.default_device(), [&] { return calls == 4; }));
+  });
+}
+
 }  // namespace
 }  // namespace weft
