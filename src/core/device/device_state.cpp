@@ -24,6 +24,7 @@ device_state::device_state(runtime_state& runtime, device& interface, std::uint3
       policy_{policy},
       endpoint_of_(runtime.size()),
       routes_(runtime.size()),
+      waiting_replies_(runtime.size()),
       rank_count_{runtime.size()},
       gate_{shared},
       counts_{shared},

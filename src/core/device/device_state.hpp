@@ -65,7 +65,8 @@ class device_state final {
 
   /// The ring to the target of a message, if there is one and it is known; else null.
   [[nodiscard]] [[gnu::always_inline]] net::outgoing* known_ring(detail::message_target to) const noexcept {
-    const net::route* const known = routes_[to.peer()];
+    // [device.route] relaxed <- [device.hold_back]: carries nothing; the route was made before the device.
+    const net::route* const known = routes_[to.peer()].load(std::memory_order_relaxed);
     return known != nullptr ? known->known_ring(to.device()) : nullptr;
   }
 
@@ -102,6 +103,20 @@ class device_state final {
 
   /// The next calls of progress try `entry` again. It may be destroyed before this returns. **Threads**: any.
   void defer(retry_entry& entry) noexcept;
+  // Replies that wait for room at a rank go before new posts to it: else two ranks that flood each other would fill
+  // each cell that the other one frees with a request, and never send a reply.
+  void hold_posts_back(std::uint32_t peer) noexcept {
+    waiting_replies_[peer].fetch_add(1, std::memory_order_relaxed);  // [hint]
+    // [device.hold_back] relaxed -> [device.route]: a post that misses it is only early.
+    routes_[peer].store(nullptr, std::memory_order_relaxed);
+  }
+  void let_posts_go(std::uint32_t peer) noexcept {
+    if (waiting_replies_[peer].fetch_sub(1, std::memory_order_relaxed) == 1) find_route(peer);  // [hint]
+  }
+  [[nodiscard]] bool holds_posts_back(std::uint32_t peer) const noexcept {
+    return waiting_replies_[peer].load(std::memory_order_relaxed) != 0;  // [hint]
+  }
+
   [[nodiscard]] retry_list& retries() noexcept { return retries_; }
 
   // Other devices (look_elsewhere.cpp).
@@ -178,6 +193,10 @@ class device_state final {
   [[nodiscard]] const void* take_sent_word(std::uint32_t source, std::uint32_t id,
                                            const std::byte* tag_and_payload) noexcept;
   void open_endpoints();
+  void find_route(std::uint32_t peer) noexcept {
+    // [device.hold_back] relaxed -> [device.route]: the route was made before the device.
+    routes_[peer].store(endpoint_of_[peer]->route_to(peer), std::memory_order_relaxed);
+  }
   [[nodiscard]] unsigned send_last_retries(base::clock::time_point until) noexcept;
 
   // What a call of progress does (core/progress).
@@ -221,7 +240,9 @@ class device_state final {
   progress_policy policy_;
   std::vector<std::unique_ptr<endpoint>> endpoints_;  // in the order in which they are polled
   std::vector<endpoint*> endpoint_of_;                // for each rank
-  std::vector<const net::route*> routes_;             // for each rank; null where there is none to use
+  // For each rank; null where there is none to use, and while replies to that rank wait.
+  std::vector<std::atomic<const net::route*>> routes_;
+  std::vector<std::atomic<std::uint32_t>> waiting_replies_;  // for each rank
   std::uint32_t rank_count_;
   poll_gate gate_;
   device_counts counts_;

@@ -122,7 +122,7 @@ void device_state::open_endpoints() {
     for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
       if (endpoint_of_[rank] != nullptr || !transport->reaches(rank)) continue;
       endpoint_of_[rank] = endpoints_.back().get();
-      routes_[rank] = endpoint_of_[rank]->route_to(rank);
+      find_route(rank);
     }
   }
 }

@@ -120,6 +120,8 @@ status post_and_signal(device_state& dev, const message_request& request) {
 
 status try_post_message(device_state& dev, const message_request& request) {
   const bool eager = is_eager(dev, request);
+  if (dev.holds_posts_back(request.peer)) [[unlikely]]
+    return request.allow_retry ? status::retry(shortage::ring) : post_later(dev, request, eager);
   if (!request.allow_done && eager) return post_and_signal(dev, request);
   const status result = try_post(dev, request, eager);
   if (result.is_retry() && !request.allow_retry) return post_later(dev, request, eager);
@@ -217,6 +219,10 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
 // After done the packet belongs to the transport; if its bytes were sent inline, it is back in the pool.
 status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
                    const post_packet_options& options) {
+  if (dev.holds_posts_back(peer)) [[unlikely]] {
+    return unless_cut_off(dev, operation::active_message, peer,
+                          dev.posted_inline(operation::active_message, bytes, net::post_result::full));
+  }
   const net::header header = active_message_to(id, options.tag);
   packet_pool& packets = dev.runtime().packets();
   if (bytes > detail::inline_bytes_max) {
@@ -283,6 +289,8 @@ status device_state::post_inline_slow(std::uint32_t peer, std::uint32_t device, 
   const net::header header{.kind = kind, .id = id, .sequence = 0, .tag = tag};
   const operation opcode = kind_of(kind) == wire::send ? operation::send : operation::active_message;
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
+  if (holds_posts_back(peer)) [[unlikely]]
+    return refused_inline(opcode, peer, net::post_result::full);
   return unless_cut_off(
       *this, opcode, peer,
       posted_inline(opcode, count, endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count)));

@@ -154,6 +154,7 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   if (message.local != nullptr) operation_state::promise_signal(*message.local);
   runtime.peers().await(message.peer);
   runtime.replies().keep(is_long_);
+  at.hold_posts_back(message.peer);
   if (is_long_) {
     static_cast<void>(try_again());
   } else {
@@ -174,14 +175,27 @@ bool kept_reply::try_again() noexcept {
   if (is_over_) return give_signal();
   device_state& at = *at_;
   runtime_state& runtime = at.runtime();
-  if (runtime.peers().is_cut_off(message_.peer)) return end(at, runtime.peers().error_with(message_.peer));
+  const std::uint32_t peer = message_.peer;
+  if (runtime.peers().is_cut_off(peer)) {
+    at.let_posts_go(peer);
+    return end(at, runtime.peers().error_with(peer));
+  }
   if (is_long_) {
-    if (posting::try_post_rts(at, rts_of(message_, runtime.replies(), this))) return true;
+    if (posting::try_post_rts(at, rts_of(message_, runtime.replies(), this))) {
+      at.let_posts_go(peer);  // `this` may have gone
+      return true;
+    }
   } else if (try_send(at, message_)) {
+    at.let_posts_go(peer);
     return end(at, errc::none);
   }
   at.defer(*this);
   return false;
+}
+
+void kept_reply::adopted_by(device_state& other) noexcept {
+  at_ = &other;
+  if (!is_over_) other.hold_posts_back(message_.peer);
 }
 
 bool kept_reply::end(device_state& at, errc error) noexcept {

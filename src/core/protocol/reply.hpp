@@ -49,7 +49,7 @@ class kept_reply final : public retry_entry {
   bool end(device_state& at, errc error) noexcept;
 
   bool try_again() noexcept override;
-  void adopted_by(device_state& other) noexcept override { at_ = &other; }
+  void adopted_by(device_state& other) noexcept override;
   [[nodiscard]] bool is_answer() const noexcept override { return !is_over_ && !is_long_; }
   void drop() noexcept override { destroy(this); }
 

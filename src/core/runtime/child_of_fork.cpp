@@ -41,7 +41,8 @@ void device_state::inheritance::become_copy() noexcept {
   of_->own_receives_.close_for_ever();
   of_->runtime_->operations().receives().use_up();  // so that the path of common receives needs no check
   for (endpoint*& each : of_->endpoint_of_) each = &of_the_parent;
-  for (const net::route*& each : of_->routes_) each = nullptr;
+  // [device.no_route] relaxed: the process has one thread.
+  for (std::atomic<const net::route*>& each : of_->routes_) each.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace weft::core

@@ -2,12 +2,13 @@
 // ones.
 //
 // The bound makes a rank stop that answers faster than its peers read: handlers say *full*, and the rings to this rank
-// fill up. But each of two ranks may have reached its bound, and each may have filled the ring to the other one with
-// requests, behind which replies wait. Then neither can read a request, as there is no room for its reply. So the bound
-// gives way where it has refused many times and no reply has been sent meanwhile: a batch of requests is admitted that
-// gives a whole quarter of a ring back to the peer. The peer sends replies there first, as each call of progress tries
-// the kept ones before it polls. Each batch needs twice as many refusals as the last one, until a reply has been sent:
-// a peer that computes for a long time makes this rank keep a few batches more than the bound.
+// fill up. If each of two ranks is at its bound, and each ring is full of requests, then neither can read a request, as
+// there is no room for its reply. Posts to a rank therefore wait while replies to it do
+// (`device_state::holds_posts_back`): each cell that is freed goes to a reply, and two ranks with a ring each way do
+// not come to that. Where more ranks and devices wait in a circle, the bound gives way: if it has refused many times
+// and no reply has been sent meanwhile, a batch of requests is admitted that gives a whole quarter of a ring back to
+// the peer. Each batch needs twice as many refusals as the last one, up to 4096, until a reply has been sent: a peer
+// that computes for a long time makes this rank keep some batches more than the bound.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +57,7 @@ class replies final : public completion {
   [[nodiscard]] bool admits_more() noexcept;
 
   static constexpr std::uint32_t patience_at_first = 64;
-  static constexpr std::uint32_t patience_max = 1U << 30;
+  static constexpr std::uint32_t patience_max = 4096;
 
   const std::uint32_t kept_max_;
   const std::uint32_t batch_;
