@@ -98,7 +98,7 @@ TEST(reply, of_more_than_a_packet_is_refused_unless_it_may_be_copied) {
 // runs at both ranks.
 template <class Body>
 void while_a_peer_reads_nothing(const Body& body) {
-  test::flag is_over;
+  test::flag is_quiet, is_over;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
     counter got{rt};
@@ -106,8 +106,10 @@ void while_a_peer_reads_nothing(const Body& body) {
     counter ends{rt};
     rt.barrier();
     if (rt.rank() == 1) {
+      is_quiet.raise();  // has left the barrier, and polls no more
       EXPECT_TRUE(test::eventually([&] { return is_over.is_raised(); }));
     } else {
+      EXPECT_TRUE(test::eventually(dev, [&] { return is_quiet.is_raised(); }));
       body(rt, dev, ends);
       is_over.raise();
       dev.flush(1);  // waits for replies that were kept
@@ -189,14 +191,16 @@ TEST(reply, that_was_not_sent_leaves_its_room_to_the_next_handler) {
 }
 
 TEST(reply, to_a_rank_that_has_ended_ends_with_an_error_and_throws_nothing) {
-  test::flag is_over;
+  test::flag is_quiet, is_over;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
     rt.barrier();
     if (rt.rank() == 1) {
+      is_quiet.raise();  // has left the barrier, and polls no more
       EXPECT_TRUE(test::eventually([&] { return is_over.is_raised(); }));
       return;
     }
+    EXPECT_TRUE(test::eventually(dev, [&] { return is_quiet.is_raised(); }));
     fill_ring(dev);
     counter ends{rt};
     std::uint64_t word = 1;
