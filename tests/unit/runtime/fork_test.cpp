@@ -481,6 +481,7 @@ TEST(child_of_fork, ends_where_it_uses_what_is_its_parents) {
     expect_refusal("progress", [&] { dev.progress(); });
     expect_refusal("wait", [&] { static_cast<void>(dev.wait(done, 1)); });
     expect_refusal("post_am", [&] { static_cast<void>(dev.post_am(0, {1}, buffer, done)); });
+    expect_refusal("reply", [&] { dev.reply(0, {1}, buffer); });
     expect_refusal("post_send", [&] { static_cast<void>(dev.post_send(0, buffer, done)); });
     expect_refusal("post_recv", [&] { static_cast<void>(dev.post_recv(0, buffer, done)); });
     expect_refusal("post_recv of a device of one's own", [&] { static_cast<void>(own.post_recv(0, buffer, done)); });
