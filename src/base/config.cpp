@@ -127,6 +127,23 @@ constexpr setting text(std::string_view name, std::string_view meaning) {
   return row;
 }
 
+// Seconds, also parts of them.
+template <auto Field>
+constexpr setting seconds(std::string_view name, std::uint64_t most, std::string_view meaning) {
+  setting row{name, "time", meaning, 0, most, 0, false, {}, nullptr, nullptr};
+  row.assign = [](const setting& self, settings& into, std::string_view text) {
+    double value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_whole = problem == std::errc{} && end == text.data() + text.size();
+    if (!is_whole && problem != std::errc::result_out_of_range) refuse(self, text, "is not a number");
+    // Neither is a number that is none (NaN).
+    if (!is_whole || !(value >= 0 && value <= static_cast<double>(self.most))) refuse(self, text, "is out of range");
+    into.*Field = value;
+  };
+  row.show = [](const setting&, const settings& from) { return fmt::format("{:g}", from.*Field); };
+  return row;
+}
+
 using s = settings;
 constexpr std::array table{
     choice<&s::boot>("WEFT_BOOT", boot_names, "how ranks find each other; auto looks at the launcher's environment"),
@@ -141,6 +158,9 @@ constexpr std::array table{
     choice<&s::log>("WEFT_LOG", log_names, "what is told on standard error: this level and those before it"),
     choice<&s::print_counters>("WEFT_PRINT_COUNTERS", switch_names,
                                "whether what a device has counted is told on standard error when it goes"),
+    seconds<&s::stuck_after_s>("WEFT_STUCK_AFTER", 86400,
+                               "if nothing moves for so long, the rank writes what it waits for to standard error; 0: "
+                               "it does not; weft-run sets 10 unless it is set"),
     number<&s::packet_count>("WEFT_PACKET_COUNT", "count", 64, 1U << 24, "packets in a runtime's pool"),
     multiple_of(64, number<&s::packet_bytes>("WEFT_PACKET_BYTES", "bytes", 512, 16 * MiB, "bytes in a packet")),
     power_of_two(number<&s::ring_cells>("WEFT_RING_CELLS", "count", 8, 1U << 20,
@@ -187,6 +207,8 @@ constexpr std::array table{
     number<&s::launcher_pid>("WEFT_LAUNCHER_PID", "count", 1, count_max, "set by weft-run: its process id"),
     number<&s::run_terminal_columns>("WEFT_RUN_TERMINAL_COLUMNS", "count", 1, 1U << 16,
                                      "set by weft-run for rank 0: the width of the terminal its messages end on"),
+    text<&s::run_ask_word>("WEFT_RUN_ASK_WORD",
+                           "set by weft-run: the shared memory by which it asks its ranks what they wait for"),
     number<&s::test_ranks>("WEFT_TEST_RANKS", "count", 1, 1U << 16, "set by the tests: the ranks a test must find"),
 };
 
@@ -269,6 +291,7 @@ std::uint32_t matching_bucket_count(const settings& from) noexcept {
 std::string allowed_values(const setting& row) {
   if (row.type == "choice") return fmt::format("{}", fmt::join(row.names, ", "));
   if (row.type == "text") return "text that is not empty";
+  if (row.type == "time") return fmt::format("seconds from {} to {}, as in 10 or 0.5", row.least, row.most);
   std::string words = fmt::format("a whole number from {} to {}", row.least, row.most);
   if (row.type == "bytes") words += " (bytes, or with a unit as in 8KiB, 1MiB, 2GiB)";
   if (row.type == "seconds") words += " (seconds)";

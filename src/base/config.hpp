@@ -28,6 +28,7 @@ struct settings {
   std::uint32_t boot_timeout_s = 60;
   log_level log = log_level::warn;
   bool print_counters = false;
+  double stuck_after_s = 0;
   std::uint32_t packet_count = 4096;
   std::size_t packet_bytes = 8192;
   std::uint32_t ring_cells = 256;
@@ -54,6 +55,7 @@ struct settings {
   std::uint32_t queue_capacity = 4096;
   std::optional<std::uint32_t> launcher_pid;
   std::optional<std::uint32_t> run_terminal_columns;
+  std::string run_ask_word;
   std::optional<std::uint32_t> test_ranks;
 
   /// Names in the environment that start with WEFT_ and are no settings, as a line about each.
@@ -63,7 +65,7 @@ struct settings {
 /// One row of the table: what docs/configuration.md is made from and what the parser obeys.
 struct setting {
   std::string_view name;                    ///< WEFT_...
-  std::string_view type;                    ///< count, bytes, seconds, choice, text
+  std::string_view type;                    ///< count, bytes, seconds, time (seconds and parts of them), choice, text
   std::string_view meaning;                 ///< one sentence
   std::uint64_t least;                      ///< numbers: the smallest value allowed
   std::uint64_t most;                       ///< numbers: the largest value allowed

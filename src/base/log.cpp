@@ -44,6 +44,19 @@ void set_log_identity(std::uint32_t rank, std::uint32_t size) noexcept {
   identity.store(std::uint64_t{rank} << 32 | size, std::memory_order_relaxed);
 }
 
+std::string log_head(std::string_view kind) {
+  // [hint] the prefix of a line
+  const std::uint64_t who = identity.load(std::memory_order_relaxed);
+  const auto size = static_cast<std::uint32_t>(who);
+  return size > 1 ? fmt::format("weft {}/{}: {}: ", who >> 32, size, kind) : fmt::format("weft: {}: ", kind);
+}
+
+void write_log_block(std::string_view lines) noexcept {
+  const int saved_errno = errno;
+  write_all(lines.data(), lines.size());
+  errno = saved_errno;
+}
+
 void write_log_line(log_level level, std::string_view text) noexcept {
   static constexpr std::array<const char*, 4> names{"error", "warning", "info", "debug"};
   const int saved_errno = errno;

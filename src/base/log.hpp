@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +18,11 @@ namespace weft::base {
 
 /// What stands in front of every line from now on: `weft 2/4: `. Called once the rank is known. **Threads** any.
 void set_log_identity(std::uint32_t rank, std::uint32_t size) noexcept;
+
+/// What stands in front of a line of such a kind: `weft 2/4: stuck: `. **Threads** any.
+[[nodiscard]] std::string log_head(std::string_view kind);
+/// Writes lines, with their newlines, as they are. **Threads** any.
+void write_log_block(std::string_view lines) noexcept;
 
 /// Writes one line (a newline is added), whether or not its level is wanted. **Threads** any.
 void write_log_line(log_level level, std::string_view text) noexcept;

@@ -2,7 +2,10 @@
 // more.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <string>
 
 namespace weft::base {
 
@@ -13,6 +16,27 @@ struct wait_note {
   std::uint32_t peer = nobody;
   std::uint64_t tag = 0;
   bool is_poll = false;  // it will look again and again instead
+};
+
+/// ` with rank 1, tag 5`, or nothing.
+[[nodiscard]] inline std::string to_text(const wait_note& of) {
+  if (of.peer == wait_note::nobody) return {};
+  return of.tag == 0 ? fmt::format(" with rank {}", of.peer) : fmt::format(" with rank {}, tag {}", of.peer, of.tag);
+}
+
+/// What the calling thread waits for, where a function waits by `device::wait`.
+[[nodiscard]] inline wait_note& this_thread_waits() noexcept {
+  static thread_local constinit wait_note note;  // of the thread: no fiber is suspended meanwhile
+  return note;
+}
+
+/// While one lives, the calling thread waits for this.
+class thread_wait_scope {
+ public:
+  explicit thread_wait_scope(const wait_note& note) noexcept { this_thread_waits() = note; }
+  ~thread_wait_scope() { this_thread_waits() = {}; }
+  thread_wait_scope(const thread_wait_scope&) = delete;
+  thread_wait_scope& operator=(const thread_wait_scope&) = delete;
 };
 
 /// Left for the suspender that is called next.

@@ -17,6 +17,7 @@
 #include "base/leave_to_parent.hpp"
 #include "base/misuse.hpp"
 #include "base/not_inherited.hpp"
+#include "base/this_wait.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/hook_list.hpp"
 #include "core/runtime/endings.hpp"
@@ -297,6 +298,7 @@ bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& 
   } awaited{this, is_over, of, prepare_to_sleep()};
   wait_options how = options;
   if (awaited.now.is_restless && how.mode == wait_mode::park) how.mode = wait_mode::yield;
+  const base::thread_wait_scope waits{{"run_loop::run or run_until"}};
   return through_->wait_until_checked(
       std::span{awaited.now.objects}.first(awaited.now.object_count),
       [](void* it) {

@@ -11,6 +11,7 @@
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/long_wait.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -334,6 +335,7 @@ void worker::suspend_running_for(const base::wait_note& note) noexcept {
 
 void worker::run() noexcept {
   this_worker = this;
+  base::serve_others();
   exceptions_ = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
   use_suspender(this);
   base::words_of_fiber.are_foreign = false;

@@ -51,7 +51,7 @@ def table():
             allowed = f"{number(least, kind)} to {number(most, kind)}"
             allowed += ", a power of two" if power == "1" else ""
             allowed += f", a multiple of {multiple}" if multiple != "0" else ""
-            allowed += " (seconds)" if kind == "seconds" else ""
+            allowed += " (seconds)" if kind in ("seconds", "time") else ""
         if default and kind == "bytes":
             default = number(default, kind)
         text += f"| `{name}` | {f'`{default}`' if default else 'not set'} | {allowed} | {meaning} |\n"

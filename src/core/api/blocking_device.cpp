@@ -67,6 +67,7 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
   if (me.end.is_fiber()) {
     me.end.wait({operation.name, operation.peer, operation.tag});
   } else {
+    const base::thread_wait_scope waits{{operation.name, operation.peer, operation.tag}};
     static_cast<void>(through_->wait(ended_, [&] { return me.end.has_come(); }));
   }
   if (me.record.error() != errc::none) {

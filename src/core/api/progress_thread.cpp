@@ -1,6 +1,7 @@
 #include "weft/progress_thread.hpp"
 
 #include "base/leave_to_parent.hpp"
+#include "base/long_wait.hpp"
 #include "base/misuse.hpp"
 
 namespace weft {
@@ -19,6 +20,7 @@ device& checked(device& through) {
 
 progress_thread::progress_thread(device& through, const wait_options& options)
     : through_{&checked(through)}, options_{options}, stopped_{through.runtime()}, thread_{[this] {
+        base::serve_others();
         // [progress_thread.stop] acquire <- [progress_thread.end]: carries nothing else.
         const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
         while (!through_->wait(stopped_, is_over, options_)) {

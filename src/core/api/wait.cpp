@@ -1,10 +1,13 @@
 // `device::wait`, for every kind of completion object.
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/callback_scope.hpp"
 #include "base/waiter.hpp"
+#include "core/runtime/describe.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
@@ -13,6 +16,26 @@
 
 namespace weft {
 
+namespace {
+
+// What the thread waits for: the objects live as long as the wait.
+struct awaited {
+  std::uint32_t device;
+  std::span<const completion* const> on;
+
+  static void describe(const void* of, std::string& into) {
+    const auto& mine = *static_cast<const awaited*>(of);
+    into += fmt::format(" on device {}", mine.device);
+    const char* between = " for ";
+    for (const completion* each : mine.on.first(std::min<std::size_t>(mine.on.size(), 4))) {
+      into += between + core::to_text(*each);
+      between = " or ";
+    }
+  }
+};
+
+}  // namespace
+
 bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
                         const wait_options& options) {
   for (const completion* each : on) {
@@ -20,7 +43,11 @@ bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(v
       throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
     }
   }
-  return wait_until_checked(on, is_done, condition, options);
+  core::runtime_state& runtime = *runtime_->state_;
+  base::refuse_in_callback("device::wait");
+  const awaited mine{state_->index(), on};
+  return runtime.parking().wait(*state_, runtime.default_state(), on, is_done, condition, options,
+                                {&awaited::describe, &mine});
 }
 
 // The objects may have been destroyed by now: only their addresses are used.

@@ -16,6 +16,7 @@
 #include "core/device/own_receives.hpp"
 #include "core/device/poll_gate.hpp"
 #include "core/device/retry_list.hpp"
+#include "core/device/stopped_messages.hpp"
 #include "core/matching/engine_state.hpp"
 #include "core/matching/matching_table.hpp"
 #include "core/message/peer_bounds.hpp"
@@ -164,9 +165,14 @@ class device_state final {
                                std::uint32_t bytes, bool& consumed) noexcept;
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept {
     const bool consumed = dispatch(message);
-    if (consumed) counts_.took(message.bytes);
+    if (consumed) [[likely]]
+      counts_.took(message.bytes);
+    else
+      stopped_.note(message.source, message.header.kind, message.header.id);
     return consumed;
   }
+  /// What had no room at its target lately.
+  [[nodiscard]] stopped_messages& stopped() noexcept { return stopped_; }
   /// The same for a message that was kept before.
   [[nodiscard]] bool on_kept_message(const net::arrival& message) noexcept;
   [[nodiscard]] bool is_redelivering() const noexcept { return redelivering_; }
@@ -260,6 +266,7 @@ class device_state final {
   hook_list hooks_{gate_};
   core::own_receives own_receives_;
   retry_list retries_;
+  stopped_messages stopped_;
 
   class inheritance final : private base::not_inherited {
    public:

@@ -58,6 +58,15 @@ class kept_messages {
   /// Delivers ready messages on device `to` until there is no room for one; returns how many were consumed.
   unsigned deliver(device_state& to) noexcept;
 
+  /// Calls `visit(const net::arrival&)` for each message whose id is not registered yet, unless another thread holds
+  /// the lock. For reports.
+  template <class Visit>
+  void try_each(const Visit& visit) {
+    const std::unique_lock lock{mutex_, std::try_to_lock};
+    if (!lock) return;
+    for (const kept_message& each : waiting_) visit(each.arrival);
+  }
+
   /// Whether the used part of the budget is the sum of what the kept messages take.
   [[nodiscard]] bool is_consistent() noexcept;
 

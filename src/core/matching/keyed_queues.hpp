@@ -78,6 +78,17 @@ class keyed_queues {
     return buckets_[bucket];
   }
 
+  /// Calls `visit(const Node&)` for each node.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    if (size_ == 0) return;
+    for (std::uint32_t bucket = 0; bucket <= mask_; ++bucket) {
+      for (Node* head = buckets_[bucket]; head != nullptr; head = of_link(links_of(*head, by_).next_key)) {
+        for (Node* node = head; node != nullptr; node = of_link(links_of(*node, by_).behind)) visit(*node);
+      }
+    }
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
@@ -85,6 +96,11 @@ class keyed_queues {
     Node* previous_key = nullptr;
     Node* head = nullptr;
   };
+
+  template <class Link>
+  static Node* of_link(const Link& link) noexcept {
+    return static_cast<Node*>(link.get());
+  }
 
   match_key reduced(const match_key& key) const noexcept {
     return make_match_key(key.engine(), by_, key.rank(), key.tag);

@@ -256,6 +256,17 @@ class basic_ordered_matching {
     return match_result::removed;
   }
 
+  /// Calls `receive(const node&)` for each posted receive and `message(const message_node&)` for each message that
+  /// waits for one, under the lock. For reports. False: busy.
+  template <class Receive, class Message>
+  [[nodiscard]] bool try_each(const Receive& receive, const Message& message) {
+    const entered inside{lock_};
+    if (!inside) return false;
+    for (const auto& by_policy : receives_) by_policy.each(receive);
+    messages_[index_of(match_policy::none)].each(message);
+    return true;
+  }
+
   /// False: busy.
   [[nodiscard]] bool try_count(ordered_counts& out) noexcept {
     const entered inside{lock_};

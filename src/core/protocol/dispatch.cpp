@@ -66,6 +66,8 @@ void device_state::follow_up(const void* signalled) noexcept {
   runtime_->signalled(object);
   if (consumed) [[likely]]
     counts_.took(bytes);
+  else
+    stopped_.note(source, header.kind, header.id);
   return true;
 }
 

@@ -1,8 +1,12 @@
 #include "core/runtime/barrier.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
+#include <string>
 
 #include "base/backoff.hpp"
+#include "base/long_wait.hpp"
 #include "base/this_suspender.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/post_message.hpp"
@@ -33,6 +37,22 @@ std::uint32_t find_missing(barrier::passage& at, const peers& all, std::uint32_t
   }
   return peers::no_peer;
 }
+
+// What a thread in a barrier waits for, which another thread reads for a report.
+class missing_rank {
+ public:
+  void note(std::uint32_t rank, bool is_posted) noexcept {
+    word_.store(std::uint64_t{is_posted} << 32 | rank, std::memory_order_relaxed);  // [hint] for people
+  }
+  static void describe(const void* of, std::string& into) {
+    const std::uint64_t word = static_cast<const missing_rank*>(of)->word_.load(std::memory_order_relaxed);  // [hint]
+    const char* const awaited = word >> 32 != 0 ? "the message of" : "room to send to";
+    into += fmt::format(" for {} rank {}", awaited, static_cast<std::uint32_t>(word));
+  }
+
+ private:
+  std::atomic<std::uint64_t> word_{0};
+};
 
 }  // namespace
 
@@ -73,12 +93,16 @@ bool barrier::pass_rounds(passage& at, device_state& through, std::uint32_t rank
 
 void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size) {
   passage at;
+  missing_rank missing;
+  base::slow_wait listed{"runtime::barrier", {&missing_rank::describe, &missing}};
   for (base::backoff waiting; !go_on(at, through, rank, size);) {
+    missing.note(at.is_posted ? at.from(rank, size) : at.to(rank, size), at.is_posted);
     if (through.progress()) {
       waiting.reset();
       continue;
     }
     base::yield_or_pause(waiting);
+    listed.note(waiting);
   }
 }
 

@@ -41,7 +41,15 @@ class devices {
   [[nodiscard]] bool is_empty() const noexcept;
 
   /// Calls `visitor(index, device)` for each index, with null if it has no device. No device is opened or closed
-  /// meanwhile.
+  /// meanwhile. False: one is opened or closed just now.
+  template <class Visit>
+  [[nodiscard]] bool try_visit(const Visit& visitor) {
+    const std::unique_lock lock{mutex_, std::try_to_lock};
+    if (!lock) return false;
+    for (std::uint32_t index = 0; index < all_.size(); ++index) visitor(index, all_[index].get());
+    return true;
+  }
+  /// The same; waits for threads that open or close a device.
   template <class Visit>
   void visit(const Visit& visitor) {
     const std::scoped_lock lock{mutex_};

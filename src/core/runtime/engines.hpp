@@ -46,6 +46,14 @@ class engines {
   [[nodiscard]] brief_readers& readers() noexcept { return readers_; }
   /// `engine_state` by id, without the default engine.
   [[nodiscard]] const base::id_table<>& ids() const noexcept { return ids_; }
+  /// Calls `visit(engine)` for each engine, unless one is being made or ended just now. For reports.
+  template <class Visit>
+  void try_each(const Visit& visit) {
+    visit(static_cast<const engine_state&>(standard_));
+    const std::unique_lock lock{mutex_, std::try_to_lock};
+    if (!lock) return;
+    for (const auto& [id, each] : made_) visit(each);
+  }
   /// The number of engines, without the default one.
   [[nodiscard]] std::size_t count() {
     const std::scoped_lock lock{mutex_};

@@ -1,7 +1,12 @@
 // Flushes: waiting until what was posted to a rank is complete, by a thread, a fiber (`device::flush`) or a coroutine
 // (`run_loop::flush`).
+#include <fmt/format.h>
+
+#include <string>
+
 #include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
+#include "base/long_wait.hpp"
 #include "base/this_suspender.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/device_state.hpp"
@@ -14,11 +19,16 @@ void device::flush(std::uint32_t peer) {
   core::runtime_state& state = *runtime_->state_;
   if (peer >= state.size()) core::refuse_rank("flush", peer, state.size());
   base::refuse_in_callback("flush");
+  const auto describe = [](const void* of, std::string& into) {
+    into += fmt::format(" to rank {}", *static_cast<const std::uint32_t*>(of));
+  };
+  base::slow_wait listed{"device::flush", {describe, &peer}};
   for (base::backoff waiting; !state.peers().try_flush(peer);) {
     if (state_->progress()) {
       waiting.reset();
     } else {
       base::yield_or_pause(waiting);
+      listed.note(waiting);
     }
   }
 }

@@ -38,6 +38,16 @@ void registrations::add(completion& target, std::uint32_t id, buffer_allocator* 
   target.registrations_.fetch_add(1, std::memory_order_relaxed);
 }
 
+std::string registrations::describe(std::uint32_t id) {
+  const std::unique_lock lock{mutex_, std::try_to_lock};
+  const auto found = lock ? entries_.find(id) : entries_.end();
+  if (found == entries_.end()) return fmt::format("the completion object with id {}", id);
+  auto* const slots = found->second.queue;
+  if (slots == nullptr) return fmt::format("the completion object with id {}", id);
+  return fmt::format("the completion_queue with id {} ({} records, {} fit in a lane)", id, slots->approximate_size(),
+                     slots->capacity());
+}
+
 void registrations::add_internal(completion& target, std::uint32_t id) {
   const std::scoped_lock lock{mutex_};
   static_cast<void>(add_entry(target, id, nullptr));

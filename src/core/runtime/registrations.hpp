@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "base/id_table.hpp"
 #include "base/log.hpp"
@@ -49,6 +50,8 @@ class registrations {
   [[nodiscard]] const base::id_table<>& ids() const noexcept { return ids_; }
   /// Whether records of objects registered now or before still own memory.
   [[nodiscard]] bool have_memory_out() const noexcept;
+  /// The object with this id, in words.
+  [[nodiscard]] std::string describe(std::uint32_t id);
   /// The number of entries, with withdrawn ones that are still needed. For tests.
   [[nodiscard]] std::size_t count() {
     const std::scoped_lock lock{mutex_};

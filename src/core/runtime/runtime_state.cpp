@@ -111,9 +111,11 @@ void runtime_state::start() {
   kept_.registered(barrier::id);
   bootstrap_->fence();  // every rank's device 0 takes messages from here on
   if (size_ > 1) learn_job();
+  witness_ = std::make_unique<runtime_witness>(*this);
 }
 
 runtime_state::~runtime_state() {
+  witness_.reset();
   descriptor_.reset();
   if (replies_ && !is_copy() && replies_->has_unfetched()) {
     base::misuse(
@@ -240,11 +242,14 @@ void runtime_state::choose_sleep_words() noexcept {
   parking_.use(*words, wakes_for_all);
 }
 
+std::string runtime_state::counters_text(std::uint32_t index, device_state& of) const {
+  return fmt::format("rank {} counted on device {}: {}", rank_, index, to_text(of.counts().read()));
+}
+
 void runtime_state::print_counters(device_state& gone) const noexcept {
   if (!print_counters_) return;
   try {
-    base::write_log_line(base::log_level::info, fmt::format("rank {} counted on device {}: {}", rank_, gone.index(),
-                                                            to_text(gone.counts().read())));
+    base::write_log_line(base::log_level::info, counters_text(gone.index(), gone));
   } catch (...) {  // no memory for a report: it is left out
   }
 }

@@ -28,6 +28,7 @@
 #include "core/runtime/regions.hpp"
 #include "core/runtime/registrations.hpp"
 #include "core/runtime/replies.hpp"
+#include "core/runtime/runtime_witness.hpp"
 #include "core/wait/descriptor_state.hpp"
 #include "core/wait/neighbours.hpp"
 #include "core/wait/parking.hpp"
@@ -58,6 +59,8 @@ class runtime_state {
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] const runtime_attributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] runtime_counters counters() noexcept;
+  /// What a device has counted, for people.
+  [[nodiscard]] std::string counters_text(std::uint32_t index, device_state& of) const;
   /// Writes the counters of a device that is being destroyed to the log, if the settings ask for it.
   void print_counters(device_state& gone) const noexcept;
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
@@ -175,6 +178,7 @@ class runtime_state {
   std::unique_ptr<core::barrier> barrier_;
   std::unique_ptr<core::replies> replies_;
   detail::copy_mark copy_;
+  std::unique_ptr<runtime_witness> witness_;  // from the start on
 };
 
 }  // namespace weft::core

@@ -19,17 +19,18 @@ using base::clock;
 // The clock is read once in so many checks of the condition.
 constexpr std::uint32_t looks_per_clock = 32;
 
-clock::time_point end_of(std::chrono::nanoseconds timeout) noexcept {
-  const auto now = clock::now();
+clock::time_point end_of(clock::time_point now, std::chrono::nanoseconds timeout) noexcept {
   return timeout >= clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
 }
 
 }  // namespace
 
 bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
-                   void* condition, const wait_options& options) {
+                   void* condition, const wait_options& options, const base::wait_details& details) {
   if (is_done(condition)) return true;
-  const time_point until = end_of(options.timeout);
+  const time_point begin = clock::now();
+  const time_point until = end_of(begin, options.timeout);
+  base::long_wait listed{"device::wait"};
   std::uint32_t looks = 0;  // in a row that found nothing
   yield_policy::wait_state mine;
   for (std::uint32_t iteration = 1;; ++iteration) {
@@ -37,7 +38,11 @@ bool parking::wait(device_state& through, device_state& standard, completions on
     if (is_done(condition)) return true;
     looks = moved ? 0 : looks + 1;
     const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
-    if ((is_patient || iteration % looks_per_clock == 0) && clock::now() >= until) return false;
+    if (is_patient || iteration % looks_per_clock == 0) {
+      const time_point now = clock::now();
+      if (now >= until) return false;
+      listed.note(begin, now, details);
+    }
     if (moved || base::yield_to_fibers()) continue;
     if (!is_patient) {
       if (yields_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]

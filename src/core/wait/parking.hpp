@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "base/long_wait.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/yield_policy.hpp"
 #include "net/ring/sleep_word.hpp"
@@ -80,9 +81,9 @@ class parking {
   [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
 
   /// Implements `device::wait`. Only the calling thread calls `is_done`, and never again once it has answered true. Its
-  /// exceptions are passed on.
+  /// exceptions are passed on. `details` is for a report of the wait.
   bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
-            const wait_options& options);
+            const wait_options& options, const base::wait_details& details = {});
 
   /// Whether no thread sleeps or is about to. For the end.
   [[nodiscard]] bool is_empty() const noexcept {

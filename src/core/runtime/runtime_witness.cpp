@@ -1,0 +1,197 @@
+#include "core/runtime/runtime_witness.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/unmatched.hpp"
+
+namespace weft::core {
+namespace {
+
+constexpr std::size_t line_kinds_max = 16;  // of lines about one thing
+
+std::uint64_t moves_of(const device_counters& counted) noexcept {
+  return counted.progress_moved + counted.active_messages.operations + counted.sends.operations +
+         counted.receives.operations + counted.puts.operations + counted.gets.operations + counted.atomics.operations;
+}
+
+std::uint64_t retries_of(const device_counters& counted) noexcept {
+  std::uint64_t out = 0;
+  for (const std::uint64_t each : counted.retries) out += each;
+  return out;
+}
+
+// What an operation at this step waits for; null: the report has it elsewhere, or it waits for nothing.
+const char* words_of(operation_set set, step at) noexcept {
+  switch (at) {
+    case step::free:
+    case step::try_entries: return nullptr;
+    case step::wait_for_match: return nullptr;  // unmatched.hpp
+    case step::wait_for_answer: return "posted to rank {} have no answer of it yet: it has not received, or not polled";
+    case step::wait_for_chunks: return "of rank {}, long messages that have begun, lack packets of it";
+    case step::wait_for_sender: return "in receiver-first engines wait for a send of rank {}";
+    case step::signal:
+      return set == operation_set::posts || set == operation_set::receives
+                 ? "with rank {} are complete, but their completion object is full: pop its records"
+                 : "of rank {} are complete, but their completion object is full: pop its records";
+    case step::match: return "with rank {} wait for a lock of the matching";
+    default: return "with rank {} wait in the backlog, for room on the way to it or for their turn";
+  }
+}
+
+const char* words_of(operation_set set) noexcept {
+  switch (set) {
+    case operation_set::posts: return "posts";
+    case operation_set::arrivals: return "messages";
+    case operation_set::receives:
+    case operation_set::late_receives: return "receives";
+  }
+  return "operations";
+}
+
+}  // namespace
+
+base::witness::sight runtime_witness::look() noexcept {
+  sight out;
+  const bool has_looked = of_->devices().try_visit([&](std::uint32_t /*index*/, device_state* device) {
+    if (device == nullptr) return;
+    const device_counters counted = device->counts().read();
+    out.moves += moves_of(counted);
+    out.polls += counted.progress_calls;
+  });
+  if (!has_looked) {
+    out = last_;
+    ++out.moves;  // a device is being made or destroyed
+  }
+  last_ = out;
+  return out;
+}
+
+void runtime_witness::note_move() noexcept {
+  calls_ = retries_ = 0;
+  static_cast<void>(of_->devices().try_visit([&](std::uint32_t /*index*/, device_state* device) {
+    if (device == nullptr) return;
+    const device_counters counted = device->counts().read();
+    calls_ += counted.progress_calls;
+    retries_ += retries_of(counted);
+    device->stopped().clear();
+  }));
+}
+
+void runtime_witness::describe(base::report& into) {
+  describe_devices(into);
+  describe_matching(into);
+  describe_operations(into);
+  describe_kept(into);
+  describe_ends(into);
+}
+
+void runtime_witness::describe_devices(base::report& into) {
+  std::uint64_t calls = 0;
+  std::uint64_t retries = 0;
+  std::vector<stopped_messages::message> stopped;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> backlogs;
+  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+    if (device == nullptr) return;
+    const device_counters counted = device->counts().read();
+    calls += counted.progress_calls;
+    retries += retries_of(counted);
+    if (counted.backlog != 0) backlogs.emplace_back(index, counted.backlog);
+    device->stopped().each([&](const stopped_messages::message& each) { stopped.push_back(each); });
+  }));
+  for (const stopped_messages::message& each : stopped) {
+    const wire kind = kind_of(each.kind);
+    if (kind == wire::active_message || kind == wire::rts) {
+      into.add("{} has no room: it stops a message of rank {} and all behind it; pop its records, or let it take them",
+               of_->registrations().describe(each.id), each.source);
+    } else {
+      into.add(
+          "a message of rank {} (kind {}, id {}) has no room, which stops all behind it: packets, operations or "
+          "descriptions of unexpected messages are used up, or a completion object is full",
+          each.source, each.kind, each.id);
+    }
+  }
+  for (const auto& [index, count] : backlogs) into.add("{} operations are in the backlog of device {}", count, index);
+  if (retries > retries_) {
+    into.add("posts were answered retry {} times meanwhile: their targets don't poll, or have no room",
+             retries - retries_);
+  }
+  const bool has_work = !backlogs.empty() || of_->operations().posts().is_any_used();
+  if (calls == calls_ && has_work) into.add("no thread has made progress meanwhile, on any device");
+}
+
+void runtime_witness::describe_matching(base::report& into) {
+  unmatched all;
+  // The table's functions may not throw: what there is no memory for is left out.
+  static_cast<void>(of_->matching().for_each([&](const match_node& node) {
+    try {
+      if (node.side == match_side::receive) return all.add_receive(node.key);
+      const auto& message = static_cast<const unexpected_message&>(static_cast<const ordered_message&>(node));
+      all.add_message(node.key, message.arrival.source, message.arrival.header.tag);
+    } catch (const std::bad_alloc&) {
+    }
+  }));
+  of_->engines().try_each([&](const engine_state& engine) {
+    if (engine.is_ordered()) all.add_waiting(engine);
+  });
+  all.describe(into);
+}
+
+void runtime_witness::describe_operations(base::report& into) {
+  std::map<std::tuple<operation_set, step, std::uint32_t>, std::size_t> counts;
+  of_->operations().each([&](const operation_state& each) {
+    // [hint] for people: the operation may end meanwhile.
+    const step at = each.next.load(std::memory_order_relaxed);
+    if (words_of(each.set, at) == nullptr || counts.size() >= 4 * line_kinds_max) return;
+    try {
+      ++counts[{each.set, at, each.peer}];
+    } catch (const std::bad_alloc&) {
+    }
+  });
+  std::size_t kinds = 0;
+  for (const auto& [kind, count] : counts) {
+    if (++kinds > line_kinds_max) return into.add("and operations of {} kinds more", counts.size() - line_kinds_max);
+    const auto [set, at, peer] = kind;
+    const bool has_ended = peer < of_->size() && of_->peers().has_ended(peer);
+    into.add("{} {} {}{}", count, words_of(set), fmt::format(fmt::runtime(words_of(set, at)), peer),
+             has_ended ? "; that rank has ended" : "");
+  }
+}
+
+void runtime_witness::describe_kept(base::report& into) {
+  std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::size_t> counts;
+  of_->kept().try_each([&](const net::arrival& message) {
+    if (counts.size() < line_kinds_max)
+      ++counts[{is_for_engine(message.header.kind), message.header.id, message.source}];
+  });
+  for (const auto& [kind, count] : counts) {
+    const auto [is_engine, id, source] = kind;
+    into.add("{} messages of rank {} wait because {} has id {} here yet", count, source,
+             is_engine ? "no matching engine" : "no registered completion object", id);
+  }
+}
+
+void runtime_witness::describe_ends(base::report& into) {
+  std::string in_order;
+  std::string died;
+  for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
+    if (!of_->peers().has_ended(rank)) continue;
+    std::string& ranks = of_->peers().has_died(rank) ? died : in_order;
+    if (ranks.size() < 200) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
+  }
+  if (!died.empty()) into.add("ranks that have died: {}", died);
+  if (!in_order.empty()) into.add("ranks that have destroyed their runtime: {}", in_order);
+}
+
+void runtime_witness::add_counters(base::report& into) {
+  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+    if (device != nullptr) into.add("{}", of_->counters_text(index, *device));
+  }));
+}
+
+}  // namespace weft::core

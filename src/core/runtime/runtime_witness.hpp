@@ -1,0 +1,36 @@
+// What a runtime knows for the report of a process in which nothing moves (base/standstill.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "base/standstill.hpp"
+
+namespace weft::core {
+
+class runtime_state;
+
+class runtime_witness final : public base::witness {
+ public:
+  explicit runtime_witness(runtime_state& of) noexcept : of_{&of} {}
+
+  [[nodiscard]] sight look() noexcept override;
+  void note_move() noexcept override;
+  void describe(base::report& into) override;
+  void add_counters(base::report& into) override;
+
+ private:
+  void describe_devices(base::report& into);
+  void describe_matching(base::report& into);
+  void describe_operations(base::report& into);
+  void describe_kept(base::report& into);
+  void describe_ends(base::report& into);
+
+  runtime_state* of_;
+  sight last_;
+  // At the beginning of the standstill.
+  std::uint64_t calls_ = 0;
+  std::uint64_t retries_ = 0;
+  base::witness_entry entry_{*this};
+};
+
+}  // namespace weft::core

@@ -1,0 +1,140 @@
+#include "core/runtime/unmatched.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "core/matching/engine_state.hpp"
+
+namespace weft::core {
+namespace {
+
+constexpr std::size_t unmatched_kinds_max = 64;  // of receives, and of messages
+constexpr std::size_t unmatched_shown_max = 8;   // of each of the three lists
+
+const char* name_of(match_policy policy) noexcept {
+  switch (policy) {
+    case match_policy::rank_tag: return "policy rank_tag";
+    case match_policy::rank_only: return "policy rank_only";
+    case match_policy::tag_only: return "policy tag_only";
+    case match_policy::none: return "policy none";
+  }
+  return "a key of the program's";
+}
+
+std::string name_of_engine(std::uint32_t id) {
+  return id == default_matching_engine ? "default engine" : fmt::format("engine {}", id);
+}
+
+bool compares_rank(match_policy policy) noexcept {
+  return policy == match_policy::rank_tag || policy == match_policy::rank_only;
+}
+bool compares_tag(match_policy policy) noexcept {
+  return policy == match_policy::rank_tag || policy == match_policy::tag_only || policy == user_policy;
+}
+
+}  // namespace
+
+void unmatched::items::add(const item& one) {
+  if (const auto found = all.find(one); found != all.end()) {
+    ++found->second;
+  } else if (all.size() < unmatched_kinds_max) {
+    all.emplace(one, 1);
+  } else {
+    ++left_out;
+  }
+}
+
+void unmatched::add_receive(const match_key& key) {
+  receives_.add({key.engine(), key.policy(), false, key.rank(), key.tag});
+}
+void unmatched::add_message(const match_key& key, std::uint32_t source, std::uint64_t tag) {
+  messages_.add({key.engine(), key.policy(), false, source, key.policy() == user_policy ? key.tag : tag});
+}
+
+void unmatched::add_waiting(const engine_state& engine) {
+  const auto receive = [&](const match_node& each) {
+    receives_.add({engine.id, each.key.policy(), true, each.key.rank(), each.key.tag});
+  };
+  const auto message = [&](const ordered_message& each) {
+    messages_.add({engine.id, match_policy::rank_tag, true, each.key.rank(), each.key.tag});
+  };
+  ordered_counts counted;
+  if (!engine.ordered->try_count(counted)) {
+    ++busy_engines_;
+  } else if (engine.receiver_first) {
+    sends_ += counted.receives;
+    announced_ += counted.messages + counted.early;
+  } else {
+    early_ += counted.early;
+    if (!engine.ordered->try_each(receive, message)) ++busy_engines_;
+  }
+}
+
+// Null: they differ in more than one thing.
+const char* unmatched::difference(const item& receive, const item& message) noexcept {
+  const char* only = nullptr;
+  unsigned count = 0;
+  const auto differ = [&](bool do_differ, const char* in) {
+    if (!do_differ) return;
+    ++count;
+    only = in;
+  };
+  differ(receive.engine != message.engine, "the engine");
+  differ(!receive.is_ordered && !message.is_ordered && receive.policy != message.policy, "the policy");
+  differ(compares_rank(receive.policy) && receive.rank != message.rank, "the rank");
+  differ(compares_tag(receive.policy) && receive.tag != message.tag, "the tag");
+  return count == 1 ? only : nullptr;
+}
+
+std::string unmatched::receive_text(const item& of, std::size_t count) {
+  std::string out = fmt::format("{} {} posted ({}, {}", count, count == 1 ? "receive" : "receives",
+                                name_of_engine(of.engine), name_of(of.policy));
+  if (compares_rank(of.policy)) out += fmt::format(", rank {}", of.rank);
+  if (compares_tag(of.policy)) out += fmt::format(", tag {}", of.tag);
+  return out + ")";
+}
+std::string unmatched::message_text(const item& of, std::size_t count) {
+  std::string out = fmt::format("{} {} of rank {} ({}", count, count == 1 ? "message" : "messages", of.rank,
+                                name_of_engine(of.engine));
+  if (!of.is_ordered) out += fmt::format(", {}", name_of(of.policy));
+  return out + fmt::format(", tag {})", of.tag);
+}
+
+void unmatched::describe(base::report& into) const {
+  std::set<item> near_receives;
+  std::set<item> near_messages;
+  std::size_t pairs = 0;
+  for (const auto& [receive, receive_count] : receives_.all) {
+    for (const auto& [message, message_count] : messages_.all) {
+      const char* const in = difference(receive, message);
+      if (in == nullptr || ++pairs > unmatched_shown_max) continue;
+      near_receives.insert(receive);
+      near_messages.insert(message);
+      into.add("{} and {} differ only in {}", receive_text(receive, receive_count),
+               message_text(message, message_count), in);
+    }
+  }
+  if (pairs > unmatched_shown_max) into.add("and {} such pairs more", pairs - unmatched_shown_max);
+  const auto add_rest = [&](const items& from, const std::set<item>& near, const char* how, auto&& text) {
+    std::size_t kinds = 0;
+    std::size_t rest = from.left_out;
+    for (const auto& [each, count] : from.all) {
+      if (near.contains(each)) continue;
+      if (++kinds > unmatched_shown_max) {
+        rest += count;
+      } else {
+        into.add("{} {}", text(each, count), how);
+      }
+    }
+    if (rest != 0) into.add("and {} more {}", rest, how);
+  };
+  add_rest(receives_, near_receives, "that no message has matched", receive_text);
+  add_rest(messages_, near_messages, "that no receive has matched", message_text);
+  if (early_ != 0) into.add("{} messages in ordered engines wait for one that was sent before them", early_);
+  if (sends_ != 0) into.add("{} sends in receiver-first engines wait here for receives of their targets", sends_);
+  if (announced_ != 0) into.add("{} receives of other ranks wait here for sends in receiver-first engines", announced_);
+  if (busy_engines_ != 0) into.add("{} engines were in use by another thread at the time", busy_engines_);
+}
+
+}  // namespace weft::core

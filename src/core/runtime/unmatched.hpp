@@ -1,0 +1,57 @@
+// Receives and messages that have not found each other, side by side, for a report.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/report.hpp"
+#include "core/matching/match_node.hpp"
+
+namespace weft::core {
+
+struct engine_state;
+
+class unmatched {
+ public:
+  /// Adds what waits in an engine of the runtime's table: `source` and `tag` are those of a message.
+  void add_receive(const match_key& key);
+  void add_message(const match_key& key, std::uint32_t source, std::uint64_t tag);
+  /// Adds what waits in an ordered or receiver-first engine.
+  void add_waiting(const engine_state& engine);
+
+  /// Pairs that differ in one thing come first.
+  void describe(base::report& into) const;
+
+ private:
+  // Receives and messages with the same description are counted.
+  struct item {
+    std::uint32_t engine;
+    match_policy policy;
+    bool is_ordered;  // the engine compares no policies
+    std::uint32_t rank;
+    std::uint64_t tag;
+    auto operator<=>(const item&) const = default;
+  };
+  struct items {
+    std::map<item, std::size_t> all;
+    std::size_t left_out = 0;
+
+    void add(const item& one);
+  };
+
+  [[nodiscard]] static const char* difference(const item& receive, const item& message) noexcept;
+  [[nodiscard]] static std::string receive_text(const item& of, std::size_t count);
+  [[nodiscard]] static std::string message_text(const item& of, std::size_t count);
+
+  items receives_;
+  items messages_;
+  std::size_t early_ = 0;         // in ordered engines
+  std::size_t sends_ = 0;         // in receiver-first engines
+  std::size_t announced_ = 0;     // receives of peers there
+  std::size_t busy_engines_ = 0;  // another thread held the lock
+};
+
+}  // namespace weft::core

@@ -1,0 +1,115 @@
+// A job whose ranks wait for what never comes, to try what they write then (tests/weft-run/stuck_test.py).
+//   stuck SITUATION
+// Rank 0 does what makes the job stand still; then the ranks wait until they are ended.
+// by script
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace {
+
+using weft::match_policy;
+
+std::span<const std::byte> bytes_of(const std::uint64_t& word) { return std::as_bytes(std::span{&word, 1}); }
+std::span<std::byte> bytes_of(std::uint64_t& word) { return std::as_writable_bytes(std::span{&word, 1}); }
+
+void send(weft::device& dev, std::uint32_t peer, const weft::post_send_options& options) {
+  const std::uint64_t word = 1;
+  weft::counter sent{dev.runtime()};
+  while (dev.post_send(peer, bytes_of(word), sent, options).is_retry()) dev.progress();
+}
+
+// Waits for a receive that is never matched.
+void receive(weft::device& dev, std::uint32_t peer, const weft::post_recv_options& options) {
+  std::uint64_t word = 0;
+  weft::counter got{dev.runtime()};
+  while (dev.post_recv(peer, bytes_of(word), got, options).is_retry()) dev.progress();
+  dev.wait(got, 1);
+}
+
+// More messages than the queue of rank 1 takes, which waits in a barrier. (tests set WEFT_QUEUE_CAPACITY)
+void full_queue(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter sent{rt};
+  weft::completion_queue inbox{rt};
+  const auto registered = rt.register_completion(inbox, {.id = 1});
+  rt.barrier();
+  for (std::uint64_t i = 0; rt.rank() == 0 && i < 5000; ++i) {
+    while (dev.post_am(1, {1}, bytes_of(i), sent).is_retry()) dev.progress();
+  }
+  rt.barrier();
+}
+
+// The same, and the program polls by itself.
+void polls(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  std::uint64_t word = 0;
+  weft::counter got{rt};
+  while (dev.post_recv(1 - rt.rank(), bytes_of(word), got, {.tag = 3}).is_retry()) dev.progress();
+  while (got.value() == 0) dev.progress();
+}
+
+void other_tag(weft::runtime& rt) {
+  if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5});
+  receive(rt.default_device(), 1 - rt.rank(), {.tag = 6});
+}
+
+void other_policy(weft::runtime& rt) {
+  if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5, .policy = match_policy::tag_only});
+  receive(rt.default_device(), 1 - rt.rank(), {.tag = 5, .policy = match_policy::rank_tag});
+}
+
+void other_engine(weft::runtime& rt) {
+  const weft::matching_engine own{rt, {.id = 7}};
+  rt.barrier();
+  if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5});
+  receive(rt.default_device(), 1 - rt.rank(), {.tag = 5, .engine = own.id()});
+}
+
+void other_rank(weft::runtime& rt) {
+  const weft::matching_engine own{rt, {.id = 7, .ordered = true}};
+  rt.barrier();
+  if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5, .engine = own.id()});
+  receive(rt.default_device(), 1, {.tag = 5, .engine = own.id()});
+}
+
+void no_registration(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  const std::uint64_t word = 1;
+  weft::counter sent{rt};
+  while (rt.rank() == 0 && dev.post_am(1, {9}, bytes_of(word), sent).is_retry()) dev.progress();
+  receive(dev, 1 - rt.rank(), {.tag = 1});
+}
+
+void ended_peer(weft::runtime& rt) {
+  if (rt.rank() == 1) receive(rt.default_device(), 0, {.tag = 4, .policy = match_policy::tag_only});
+}
+
+void blocking(weft::runtime& rt) {
+  weft::blocking_device io{rt.default_device()};
+  std::uint64_t word = 0;
+  static_cast<void>(io.recv(1 - rt.rank(), bytes_of(word), {.tag = 5}));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, void (*)(weft::runtime&)> situations{
+      {"full_queue", &full_queue},     {"other_tag", &other_tag},   {"other_policy", &other_policy},
+      {"other_engine", &other_engine}, {"other_rank", &other_rank}, {"no_registration", &no_registration},
+      {"ended_peer", &ended_peer},     {"blocking", &blocking},     {"polls", &polls},
+  };
+  const auto chosen = situations.find(argc == 2 ? argv[1] : "");
+  if (chosen == situations.end()) {
+    std::fprintf(stderr, "usage: stuck SITUATION\n");
+    return 2;
+  }
+  weft::runtime rt;
+  chosen->second(rt);
+  return 0;
+}

@@ -1,0 +1,104 @@
+"""A job that stands still says what its ranks wait for."""
+
+import os
+import re
+import selectors
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from weft_run_test import BUILD, LIMIT, WEFT_RUN, environment
+
+STUCK = str(BUILD / "tests/process/stuck")
+CACHE = (BUILD / "CMakeCache.txt").read_text()
+
+
+class Job:
+    """A job of `stuck`, whose standard error is read until it has said what is awaited."""
+
+    def __init__(self, situation, *options, ranks=2, **variables):
+        variables = {"WEFT_STUCK_AFTER": "0.2", "WEFT_QUEUE_CAPACITY": "16", **variables}
+        variables = {name: value for name, value in variables.items() if value is not None}
+        self.process = subprocess.Popen([WEFT_RUN, "-n", str(ranks), *options, STUCK, situation], env=environment(
+            **variables), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.said = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=LIMIT)
+        self.process.stderr.close()
+
+    def says(self, *patterns):
+        """Whether each pattern is in what was said before the job's end, or the limit."""
+        missing = list(patterns)
+        until = time.monotonic() + LIMIT
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stderr, selectors.EVENT_READ)
+            while missing:
+                missing = [pattern for pattern in missing if not re.search(pattern, self.said, re.MULTILINE)]
+                if not missing:
+                    return True
+                if not selector.select(max(until - time.monotonic(), 0)):
+                    break
+                more = os.read(self.process.stderr.fileno(), 1 << 16)
+                if not more:
+                    break
+                self.said += more.decode()
+        print(f"not said: {missing}, but:\n{self.said}")
+        return False
+
+
+class Standstill(unittest.TestCase):
+    def expect(self, situation, *patterns, **more):
+        with Job(situation, **more) as job:
+            self.assertTrue(job.says(*patterns))
+
+    def test_a_full_queue_is_named_with_the_messages_that_it_stops(self):
+        self.expect("full_queue",
+                    r"^weft 1/2: stuck: nothing has moved here for ",
+                    r"^weft 1/2: stuck: thread \d+ has waited .* s in runtime::barrier for the message of rank 0$",
+                    r"^weft 1/2: stuck: the completion_queue with id 1 \(16 records, 16 fit in a lane\) has no room: it "
+                    r"stops a message of rank 0 and all behind it",
+                    r"^weft 0/2: stuck: posts were answered retry \d+ times meanwhile",
+                    r"^weft 1/2: stuck: that is all; if the wait is meant, set WEFT_STUCK_AFTER=0$")
+
+    def test_receives_and_messages_that_differ_in_one_thing_stand_side_by_side(self):
+        receive = r"^weft 1/2: stuck: 1 receive posted "
+        self.expect("other_tag", receive + r"\(default engine, policy rank_tag, rank 0, tag 6\) and 1 message of rank 0 "
+                    r"\(default engine, policy rank_tag, tag 5\) differ only in the tag$",
+                    r"^weft 0/2: stuck: 1 receive posted \(default engine, policy rank_tag, rank 1, tag 6\) that no "
+                    r"message has matched$",
+                    r"^weft 0/2: stuck: thread \d+ has waited .* s in device::wait on device 0 for a counter of value "
+                    r"0, which 1 posted operations will signal$")
+        self.expect("other_policy", receive + r".* rank 0, tag 5\) and 1 message of rank 0 \(default engine, policy "
+                    r"tag_only, tag 5\) differ only in the policy$")
+        self.expect("other_engine", receive + r"\(engine 7, .* and 1 message of rank 0 \(default engine, .* differ only "
+                    r"in the engine$")
+        self.expect("other_rank", receive + r"\(engine 7, policy rank_tag, rank 1, tag 5\) and 1 message of rank 0 "
+                    r"\(engine 7, tag 5\) differ only in the rank$")
+
+    def test_a_program_that_polls_by_itself_is_seen(self):
+        self.expect("polls", r"^weft 0/2: stuck: 1 receive posted .* tag 3\) that no message has matched$",
+                    r"^weft 0/2: stuck: no thread waits in Weft")
+
+    def test_messages_for_an_id_that_no_rank_registers_are_named(self):
+        self.expect("no_registration", r"^weft 1/2: stuck: 1 messages of rank 0 wait because no registered completion "
+                    r"object has id 9 here yet$")
+
+    def test_a_peer_that_has_ended_is_named(self):
+        self.expect("ended_peer", r"^weft 1/2: stuck: 1 receive posted .* tag_only, tag 4\)",
+                    r"^weft 1/2: stuck: ranks that have destroyed their runtime: 0$")
+
+    def test_a_blocking_call_is_named_with_rank_and_tag(self):
+        self.expect("blocking", r"^weft 1/2: stuck: thread \d+ has waited .* s in recv with rank 0, tag 5")
+
+
+if __name__ == "__main__":
+    unittest.main()
