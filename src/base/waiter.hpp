@@ -8,6 +8,7 @@
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "base/long_wait.hpp"
 #include "base/this_suspender.hpp"
 #include "base/wake_word.hpp"
 #include "weft/suspender.hpp"
@@ -30,9 +31,12 @@ class waiter {
   /// Returns once the event has come. **Threads**: the one that made this object, or where its fiber runs now.
   void wait(const wait_note& why) noexcept {
     if (is_fiber()) return wait_as_fiber(why);
-    while (!has_come()) {
+    long_wait listed{why.call};
+    const clock::time_point begin = clock::now();
+    for (clock::time_point now = begin; !has_come(); now = clock::now()) {
+      listed.note(begin, now);
       word_.prepare_sleep();
-      sleep_while({&word_.address(), wake_word::asleep}, {}, clock::now() + std::chrono::seconds{1});
+      sleep_while({&word_.address(), wake_word::asleep}, {}, now + sleep_max);
     }
   }
 
@@ -53,6 +57,7 @@ class waiter {
 
  private:
   using wake_word = basic_wake_word<>;
+  static constexpr std::chrono::milliseconds sleep_max{100};  // so that a long wait is listed soon
 
   // A fiber that was resumed waits for the thread that resumes it, which may have been interrupted: other fibers run
   // meanwhile, and then that thread.

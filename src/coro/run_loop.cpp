@@ -1,6 +1,8 @@
 // Run loops: looking, running, sleeping.
 #include "weft/run_loop.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -49,6 +51,7 @@ struct run_loop_state::sleep {
 
 // Frames of abandoned tasks may still be here; events of this loop may lie in them.
 run_loop_state::~run_loop_state() {
+  witness_.reset();
   if (base::is_unwinding()) end_tasks();
   if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
   drop_abandoned(to_post_.first);
@@ -287,6 +290,31 @@ bool run_loop_state::has_changed(const sleep& since) noexcept {
   // makes one wakes this thread.
   return !has_looked || has_to_repeat ||
          watched_since_.load(std::memory_order_relaxed) != since.watched_since;  // [hint]
+}
+
+void run_loop_state::describe(base::report& into) {
+  const std::size_t tasks = spawned();
+  const std::uint32_t incomplete = operation_state::signals_to_come(local_);
+  std::size_t to_post = 0;
+  std::size_t waiting = 0;
+  std::size_t without_object = 0;
+  if (looking_.try_enter()) {  // otherwise another thread looks
+    for (const ready_node* each = to_post_.first; each != nullptr; each = each->behind) ++to_post;
+    for (const watched& group : watched_) {
+      for (const ready_node* each = group.waiting.first; each != nullptr; each = each->behind) {
+        ++(group.on == nullptr ? without_object : waiting);
+      }
+    }
+    looking_.leave();
+  }
+  if (tasks + incomplete + to_post + waiting + without_object == 0) return;
+  into.add(
+      "a run_loop on device {}: {} spawned tasks have not ended; its coroutines wait for {} operations that are not "
+      "complete{}{}{}",
+      device_of().index(), tasks, incomplete,
+      to_post == 0 ? "" : fmt::format(", to post {} again that were answered retry", to_post),
+      waiting == 0 ? "" : fmt::format(", {} times for a completion object or an event", waiting),
+      without_object == 0 ? "" : fmt::format(", {} times for a condition without an object", without_object));
 }
 
 bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& options) {

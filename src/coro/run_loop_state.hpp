@@ -6,9 +6,11 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/intrusive_stack.hpp"
+#include "base/standstill.hpp"
 #include "base/try_lock.hpp"
 #include "weft/detail/awaiters.hpp"
 #include "weft/detail/copy_mark.hpp"
@@ -21,7 +23,9 @@ using detail::ready_node;
 
 class run_loop_state final : public detail::task_owner {
  public:
-  explicit run_loop_state(device& through) : through_{&through}, local_{through.runtime(), *this} {}
+  explicit run_loop_state(device& through) : through_{&through}, local_{through.runtime(), *this} {
+    witness_.emplace(*this);
+  }
   /// Ends the process where a coroutine still waits, unless an exception leaves the loop's scope: then destroys the
   /// spawned tasks first.
   ~run_loop_state();
@@ -75,6 +79,18 @@ class run_loop_state final : public detail::task_owner {
     run_loop_state* of_;
   };
 
+  // What the loop knows for the report of a process in which nothing moves. Its device counts what moves.
+  class loop_witness final : public base::witness {
+   public:
+    explicit loop_witness(run_loop_state& of) : of_{&of} {}
+    [[nodiscard]] sight look() noexcept override { return {}; }
+    void describe(base::report& into) override { of_->describe(into); }
+
+   private:
+    run_loop_state* of_;
+    base::witness_entry entry_{*this};
+  };
+
   // In the order in which they came.
   struct node_list {
     void add(ready_node& node) noexcept {
@@ -106,6 +122,7 @@ class run_loop_state final : public detail::task_owner {
   };
   struct sleep;
 
+  void describe(base::report& into);
   static void wake(weft::runtime& rt, const completion* local) noexcept { local_completion::signalled(rt, local); }
   void post_all_again() noexcept;
   void cancel_all_again() noexcept;
@@ -151,6 +168,7 @@ class run_loop_state final : public detail::task_owner {
   std::vector<std::exception_ptr> failures_;
   std::atomic<bool> has_failures_{false};
   detail::copy_mark copy_;
+  std::optional<loop_witness> witness_;  // until the destructor begins
 };
 
 }  // namespace weft::core

@@ -11,6 +11,7 @@
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "fiber/fiber_witness.hpp"
 #include "fiber/watch.hpp"
 #include "fiber/worker.hpp"
 #include "weft/fiber.hpp"
@@ -36,8 +37,16 @@ class scheduler {
       stop();
       throw;
     }
+    try {
+      witness.emplace(std::span<const std::unique_ptr<worker>>{all}, !options.devices.empty());
+    } catch (...) {
+      stuck.reset();
+      stop();
+      throw;
+    }
   }
   ~scheduler() {
+    witness.reset();
     stuck.reset();
     stop();
     for (const auto& each : all) each->expect_no_handles();
@@ -56,6 +65,7 @@ class scheduler {
   std::vector<std::unique_ptr<worker>> all;
   std::atomic<std::uint32_t> next_worker{0};
   std::optional<watch> stuck;
+  std::optional<fiber_witness> witness;
   detail::copy_mark copy;
 
  private:

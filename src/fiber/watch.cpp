@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "base/log.hpp"
@@ -17,16 +18,6 @@ constexpr int looks_per_patience = 8;  // in the time after which something is s
 constexpr std::size_t kinds_max = 16;  // of waits that are told of one by one
 
 double in_seconds(std::chrono::milliseconds time) noexcept { return std::chrono::duration<double>(time).count(); }
-
-// Whether a thread of this process sleeps in the system now.
-bool is_asleep(pid_t thread) {
-  std::ifstream file{fmt::format("/proc/self/task/{}/stat", thread)};
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
-  return text[name_end + 2] == 'S' || text[name_end + 2] == 'D';
-}
 
 // Fibers that wait for the same, but for the tag.
 struct alike {
@@ -46,6 +37,19 @@ std::string words_of(const char* call, std::uint32_t peer, const alike& those) {
 }
 
 }  // namespace
+
+bool is_asleep(pid_t thread) noexcept {
+  try {
+    std::ifstream file{fmt::format("/proc/self/task/{}/stat", thread)};
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
+    return text[name_end + 2] == 'S' || text[name_end + 2] == 'D';
+  } catch (...) {  // no memory for a look
+    return false;
+  }
+}
 
 watch::watch(std::span<const std::unique_ptr<worker>> workers, std::chrono::milliseconds patience)
     : workers_{workers},
@@ -85,23 +89,27 @@ void watch::look(clock::time_point now) {
     seen.last = next;
     do_all_wait = do_all_wait && now - seen.waits_since >= patience_;
     if (now - seen.held_since >= patience_ && !std::exchange(has_told_of_hold_, true)) {
-      base::log_error(
-          "worker {} of a fiber_scheduler has run one fiber for {} s, and its thread sleeps: that fiber waits in the "
-          "system, as for a std::mutex that a suspended fiber holds, and stops all others; use fiber_mutex and "
-          "blocking_device",
-          i, in_seconds(patience_));
+      base::log_error("worker {} of a fiber_scheduler has run one fiber for {} s, and {}", i, in_seconds(patience_),
+                      words_of_hold);
     }
   }
   if (do_all_wait && count_alive(workers_) != 0 && !std::exchange(has_told_of_wait_, true)) report_wait();
 }
 
 void watch::report_wait() const {
+  const told_waits all = gather_waits(workers_);
+  base::log_error("all {} fibers wait, and none has moved for {} s: {}", all.count, in_seconds(patience_), all.text);
+}
+
+told_waits gather_waits(std::span<const std::unique_ptr<worker>> workers) {
+  told_waits out;
   std::map<std::tuple<std::string, std::uint32_t>, alike> all;
-  std::uint64_t count = 0;
-  for (const auto& each : workers_) {
+  for (const auto& each : workers) {
     each->each_wait([&](const base::wait_note& note) {
       alike& those = all[{note.call == nullptr ? "something" : note.call, note.peer}];
-      ++count;
+      ++out.count;
+      if (note.peer != base::wait_note::nobody || (note.call != nullptr && std::string_view{note.call} == "recv"))
+        out.has_peers = true;
       ++those.count;
       those.lowest_tag = std::min(those.lowest_tag, note.tag);
       those.highest_tag = std::max(those.highest_tag, note.tag);
@@ -112,10 +120,10 @@ void watch::report_wait() const {
     lines.emplace_back(those.count, words_of(std::get<0>(wait).c_str(), std::get<1>(wait), those));
   }
   std::ranges::sort(lines, std::greater{}, [](const auto& line) { return line.first; });
-  std::string text;
+  std::string& text = out.text;
   for (std::size_t i = 0; i < std::min(lines.size(), kinds_max); ++i) text += (i == 0 ? "" : "; ") + lines[i].second;
   if (lines.size() > kinds_max) text += fmt::format("; and {} more kinds", lines.size() - kinds_max);
-  base::log_error("all {} fibers wait, and none has moved for {} s: {}", count, in_seconds(patience_), text);
+  return out;
 }
 
 }  // namespace weft::fibers

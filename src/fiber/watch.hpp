@@ -1,11 +1,15 @@
 // A thread that checks whether fibers still move. If they don't, it reports once what they wait for.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -13,6 +17,23 @@
 #include "fiber/worker.hpp"
 
 namespace weft::fibers {
+
+/// What fibers wait for, in words; equal waits are counted.
+struct told_waits {
+  std::uint64_t count = 0;  // of fibers
+  bool has_peers = false;   // some wait for messages
+  std::string text;
+};
+/// **Errors**: std::bad_alloc. **Threads**: any.
+[[nodiscard]] told_waits gather_waits(std::span<const std::unique_ptr<worker>> workers);
+
+/// Whether a thread of this process sleeps in the system now.
+[[nodiscard]] bool is_asleep(pid_t thread) noexcept;
+
+/// Of a worker whose thread sleeps inside a fiber.
+inline constexpr const char* words_of_hold =
+    "its thread sleeps: that fiber waits in the system, as for a std::mutex that a suspended fiber holds, and stops "
+    "all others; use fiber_mutex and blocking_device";
 
 class watch {
  public:

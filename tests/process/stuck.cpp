@@ -96,13 +96,49 @@ void blocking(weft::runtime& rt) {
   static_cast<void>(io.recv(1 - rt.rank(), bytes_of(word), {.tag = 5}));
 }
 
+// A fiber that waits for a message.
+void run_fibers(weft::runtime& rt, std::span<weft::device* const> devices) {
+  weft::blocking_device io{rt.default_device()};
+  weft::fiber_scheduler fibers{{.workers = 1, .devices = devices}};
+  weft::fiber one = fibers.spawn([&] {
+    std::uint64_t word = 0;
+    static_cast<void>(io.recv(1 - rt.rank(), bytes_of(word), {.tag = 5}));
+  });
+  one.join();
+}
+void fibers(weft::runtime& rt) {
+  weft::device* const devices[] = {&rt.default_device()};
+  run_fibers(rt, devices);
+}
+void fibers_without_devices(weft::runtime& rt) { run_fibers(rt, {}); }
+
+weft::task<> receive_in(weft::run_loop& loop, std::uint32_t peer, std::uint64_t& word) {
+  static_cast<void>(co_await loop.post_recv(peer, bytes_of(word), {.tag = 5}));
+}
+void coroutines(weft::runtime& rt) {
+  weft::run_loop loop{rt.default_device()};
+  std::uint64_t words[2] = {0, 0};
+  loop.spawn(receive_in(loop, 1 - rt.rank(), words[0]));
+  loop.spawn(receive_in(loop, 1 - rt.rank(), words[1]));
+  loop.run();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)(weft::runtime&)> situations{
-      {"full_queue", &full_queue},     {"other_tag", &other_tag},   {"other_policy", &other_policy},
-      {"other_engine", &other_engine}, {"other_rank", &other_rank}, {"no_registration", &no_registration},
-      {"ended_peer", &ended_peer},     {"blocking", &blocking},     {"polls", &polls},
+      {"fibers", &fibers},
+      {"fibers_without_devices", &fibers_without_devices},
+      {"coroutines", &coroutines},
+      {"full_queue", &full_queue},
+      {"other_tag", &other_tag},
+      {"other_policy", &other_policy},
+      {"other_engine", &other_engine},
+      {"other_rank", &other_rank},
+      {"no_registration", &no_registration},
+      {"ended_peer", &ended_peer},
+      {"blocking", &blocking},
+      {"polls", &polls},
   };
   const auto chosen = situations.find(argc == 2 ? argv[1] : "");
   if (chosen == situations.end()) {

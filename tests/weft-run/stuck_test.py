@@ -99,6 +99,21 @@ class Standstill(unittest.TestCase):
     def test_a_blocking_call_is_named_with_rank_and_tag(self):
         self.expect("blocking", r"^weft 1/2: stuck: thread \d+ has waited .* s in recv with rank 0, tag 5")
 
+    def test_fibers_say_what_they_wait_for(self):
+        self.expect("fibers", r"^weft 1/2: stuck: 1 fibers of a scheduler wait: 1 in recv with rank 0, tag 5$",
+                    r"^weft 1/2: stuck: thread \d+ has waited .* s in fiber::join$")
+
+    def test_fibers_without_devices_are_told_that_no_thread_makes_progress(self):
+        self.expect("fibers_without_devices", r"^weft 1/2: stuck: 1 fibers of a scheduler wait: 1 in recv with rank 0",
+                    r"^weft 1/2: stuck: the scheduler of these fibers has no `.devices`, so its workers make no progress",
+                    r"^weft 1/2: stuck: no thread has made progress meanwhile, on any device$")
+
+    def test_coroutines_say_what_they_wait_for(self):
+        self.expect("coroutines", r"^weft 1/2: stuck: a run_loop on device 0: 2 spawned tasks have not ended; its "
+                    r"coroutines wait for 2 operations that are not complete$",
+                    r"^weft 1/2: stuck: thread \d+ has waited .* s in run_loop::run or run_until$",
+                    r"^weft 1/2: stuck: 2 receives posted .* rank 0, tag 5\) that no message has matched$")
+
 
 if __name__ == "__main__":
     unittest.main()

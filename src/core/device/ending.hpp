@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/backoff.hpp"
+#include "base/long_wait.hpp"
 #include "base/this_suspender.hpp"
 
 namespace weft::core {
@@ -21,7 +22,8 @@ class ending {
 
   /// **Blocking**: until the end is complete.
   void wait() noexcept {
-    for (base::backoff waiting; !go_on();) base::yield_or_pause(waiting);
+    base::slow_wait listed{"the destructor of a registration, a matching engine, a device or a hook"};
+    for (base::backoff waiting; !go_on(); listed.note(waiting)) base::yield_or_pause(waiting);
   }
 };
 

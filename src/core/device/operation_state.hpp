@@ -297,13 +297,6 @@ class operation_pool {
     }
   }
 
-  /// Whether an operation is under way; for reports.
-  [[nodiscard]] bool is_any_used() noexcept {
-    bool out = false;
-    each([&](const operation_state&) { out = true; });
-    return out;
-  }
-
   /// A request for the use of an operation that has this ticket. Later uses, and later states, have larger numbers.
   [[nodiscard]] static constexpr std::uint64_t request_of(std::uint64_t ticket, back_request state) noexcept {
     return ticket >> 32 << 32 | static_cast<std::uint64_t>(state);

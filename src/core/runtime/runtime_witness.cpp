@@ -121,7 +121,8 @@ void runtime_witness::describe_devices(base::report& into) {
     into.add("posts were answered retry {} times meanwhile: their targets don't poll, or have no room",
              retries - retries_);
   }
-  const bool has_work = !backlogs.empty() || of_->operations().posts().is_any_used();
+  bool has_work = !backlogs.empty();
+  of_->operations().each([&](const operation_state&) { has_work = true; });
   if (calls == calls_ && has_work) into.add("no thread has made progress meanwhile, on any device");
 }
 
