@@ -69,6 +69,7 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
       errors_own_{STDERR_FILENO, is_terminal(STDERR_FILENO)},
       errors_{same_file(STDOUT_FILENO, STDERR_FILENO) ? &output_ : &errors_own_},
       server_{chosen.ranks},
+      reports_{chosen.ranks},
       running_(chosen.ranks),
       answers_come_{may_answer(STDIN_FILENO)} {
   std::iota(running_.begin(), running_.end(), 0U);
@@ -78,7 +79,10 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
   if (!signals_.open()) fail_by_errno("make a descriptor for signals");
   epoll_ = descriptor{::epoll_create1(EPOLL_CLOEXEC)};
   if (!epoll_.open()) fail_by_errno("make an epoll descriptor");
-  launched_ = launch(chosen, make_plan(chosen, inherited), bind, argv);
+  program_plan plan = make_plan(chosen, inherited);
+  plan.ask_word = asks_.make();
+  plan.ask_fd = asks_.fd();
+  launched_ = launch(chosen, std::move(plan), bind, argv);
   watch(launched_.control.get(), EPOLLIN, source::control, 0);
   watch(signals_.get(), EPOLLIN, source::signals, 0);
   streams_.reserve(std::size_t{2} * chosen.ranks);
@@ -86,7 +90,7 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
     launcher_ends& ends = launched_.ranks[rank];
     const std::string prefix = chosen.prefix ? fmt::format("[{}] ", rank) : std::string{};
     streams_.push_back({std::move(ends.output), {output_, 2 * rank, prefix}});
-    streams_.push_back({std::move(ends.errors), {*errors_, 2 * rank + 1, prefix}});
+    streams_.push_back({std::move(ends.errors), {*errors_, 2 * rank + 1, prefix, &reports_}});
     watch(ends.pmi.get(), EPOLLIN, source::pmi, rank);
   }
   streams_open_ = streams_.size();
@@ -99,9 +103,11 @@ int job::run() {
     wait_for_events();
     report_first_failure();
     check_deadlines();
+    check_reports();
     flush(output_);
     flush(*errors_);
   }
+  if (reports_.has_some()) show_reports();
   if (!all_output_taken()) say("interrupted twice: output of the ranks that its reader has not taken is lost");
   if (launched_.control.open()) ::waitpid(launched_.guardian, nullptr, 0);  // it has said that it is done
   return exit_code_.value_or(output_lost_ ? exit_signal + SIGPIPE : 0);
@@ -152,7 +158,7 @@ void job::refresh_watches() {
 
 int job::milliseconds_to_wait() const {
   std::optional<clock::time_point> next;
-  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, kill_at_, prompt_at_, give_up_at_}) {
+  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, reports_at_, kill_at_, prompt_at_, give_up_at_}) {
     if (deadline && (!next || *deadline < *next)) next = deadline;
   }
   if (give_up_at_ && next == give_up_at_ && clock::now() >= *next) return -1;  // only a slow reader is left to wait for

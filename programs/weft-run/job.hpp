@@ -7,13 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "base/ask_word.hpp"
 #include "weft-run/launch.hpp"
 #include "weft-run/messages.hpp"
 #include "weft-run/options.hpp"
 #include "weft-run/output.hpp"
 #include "weft-run/pmi_server.hpp"
+#include "weft-run/reports.hpp"
 
 namespace weft::run {
+
+/// As in `rank 1` or `ranks 0, 2-3`.
+[[nodiscard]] std::string name_ranks(const std::vector<std::uint32_t>& ranks);
 
 class job {
  public:
@@ -67,6 +72,13 @@ class job {
   void leave_held_streams();
   void watch_stragglers();
   [[nodiscard]] std::string describe_stragglers(double seconds) const;
+  // job_report.cpp: what ranks wait for
+  [[nodiscard]] bool may_answer_to_asks(std::uint32_t rank) const;
+  [[nodiscard]] bool have_all_reported() const;
+  void show_reports();
+  void end_after_reports(int exit_code, const std::string& text);
+  void check_reports();
+
   void start_failed(std::uint32_t rank, start_step step, int problem);
   void guardian_gone();
   void take_signal(int signal, bool by_terminal);
@@ -82,6 +94,8 @@ class job {
   sink* errors_;  // output_ itself, where both are the same file
   launched_job launched_;
   pmi_server server_;
+  base::ask_word asks_;
+  reports reports_;
   descriptor epoll_;
   descriptor signals_;
   std::vector<stream> streams_;  // 2 r: standard output of rank r; 2 r + 1: standard error
@@ -103,6 +117,12 @@ class job {
   std::optional<clock::time_point> timeout_at_;
   std::optional<clock::time_point> notice_at_;  // a rank has ended, and others may wait for it
   std::optional<clock::time_point> linger_at_;
+  struct ending {
+    int exit_code;
+    std::string text;
+  };
+  std::optional<ending> end_after_reports_;      // what ends the job when its ranks have said what they wait for
+  std::optional<clock::time_point> reports_at_;  // the reports are shown, whether or not all ranks have written theirs
   std::optional<clock::time_point> kill_at_;
   std::optional<clock::time_point> prompt_at_;   // rank 0 has begun a line, which may be a question
   std::optional<clock::time_point> give_up_at_;  // waiting for processes outside of the job that hold its pipes

@@ -23,15 +23,15 @@ std::string describe(int status) {
                      WCOREDUMP(status) ? ", core dumped" : "");
 }
 
-std::string name_ranks(const std::vector<std::uint32_t>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", boot::list_of_ranks(ranks));
-}
-
-std::string name_ranks(const std::vector<std::uint32_t>& ranks, const char* of_one, const char* of_several) {
+std::string name_with_verb(const std::vector<std::uint32_t>& ranks, const char* of_one, const char* of_several) {
   return fmt::format("{} {}", name_ranks(ranks), ranks.size() == 1 ? of_one : of_several);
 }
 
 }  // namespace
+
+std::string name_ranks(const std::vector<std::uint32_t>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", boot::list_of_ranks(ranks));
+}
 
 job::clock::time_point job::after(double seconds) {
   return clock::now() +
@@ -107,8 +107,8 @@ void job::watch_stragglers() {
 }
 
 std::string job::describe_stragglers(double seconds) const {
-  return fmt::format("{} ended with exit code 0, and {} s later {}", name_ranks(succeeded_, "has", "have"), seconds,
-                     name_ranks(running_, "still runs", "still run"));
+  return fmt::format("{} ended with exit code 0, and {} s later {}", name_with_verb(succeeded_, "has", "have"), seconds,
+                     name_with_verb(running_, "still runs", "still run"));
 }
 
 // Several ranks may be found dead at once, in no order of time. One that a signal killed is more likely the cause than
@@ -215,7 +215,9 @@ void job::check_deadlines() {
   const auto now = clock::now();
   if (timeout_at_ && now >= *timeout_at_) {
     timeout_at_.reset();
-    if (!all_gone_) fail(exit_timeout, fmt::format("the job took longer than {} s; ending it", options_.timeout_s));
+    if (!all_gone_) {
+      end_after_reports(exit_timeout, fmt::format("the job took longer than {} s; ending it", options_.timeout_s));
+    }
   }
   if (notice_at_ && now >= *notice_at_) {
     notice_at_.reset();
@@ -224,7 +226,7 @@ void job::check_deadlines() {
   }
   if (linger_at_ && now >= *linger_at_) {
     linger_at_.reset();
-    fail(exit_timeout, describe_stragglers(options_.linger_s) + "; ending the job");
+    end_after_reports(exit_timeout, describe_stragglers(options_.linger_s) + "; ending the job");
   }
   if (kill_at_ && now >= *kill_at_) {
     kill_at_.reset();

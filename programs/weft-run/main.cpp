@@ -30,6 +30,10 @@ weft::base::settings settings_of_ranks(const std::vector<std::string>& added) {
     if (!replaced) entries.push_back(*own);
   }
   for (const std::string& each : added) entries.push_back(each.c_str());
+  const std::string standard = std::string{"WEFT_STUCK_AFTER="} + weft::run::stuck_after;
+  const bool is_set =
+      std::any_of(entries.begin(), entries.end(), [&](const char* each) { return name_of(each) == name_of(standard); });
+  if (!is_set) entries.push_back(standard.c_str());
   entries.push_back(nullptr);
   return weft::base::parse_settings(entries.data());
 }
@@ -45,7 +49,9 @@ int main(int argc, char** argv) {
     if (chosen->sim_seed) chosen->sim_seed = simulate_network(*chosen, *chosen->sim_seed);
     // A misspelt variable is told once, not by every rank.
     (void)weft::base::process_settings();
-    warn_of_foreign_variables(settings_of_ranks(chosen->environment));
+    const weft::base::settings of_ranks = settings_of_ranks(chosen->environment);
+    warn_of_foreign_variables(of_ranks);
+    chosen->asks = of_ranks.stuck_after_s > 0 || of_ranks.print_counters;
     const inherited_state inherited = prepare_process();
     const binding bind{chosen->bind, chosen->ranks};
     job ranks{*chosen, inherited, bind, argv};

@@ -9,9 +9,10 @@
 namespace weft::run {
 
 inline constexpr std::uint32_t ranks_max = 4096;
-inline constexpr int exit_usage = 2;      ///< a wrong command line or environment
-inline constexpr int exit_launcher = 1;   ///< the job could not be run, for a reason that is no rank's
-inline constexpr int exit_timeout = 124;  ///< as timeout(1)
+inline constexpr const char* stuck_after = "10";  ///< WEFT_STUCK_AFTER of ranks, unless the user has set it
+inline constexpr int exit_usage = 2;              ///< a wrong command line or environment
+inline constexpr int exit_launcher = 1;           ///< the job could not be run, for a reason that is no rank's
+inline constexpr int exit_timeout = 124;          ///< as timeout(1)
 inline constexpr int exit_not_executable = 126;
 inline constexpr int exit_not_found = 127;
 inline constexpr int exit_signal = 128;  ///< plus the signal, as a shell says it
@@ -33,6 +34,7 @@ struct options {
   double grace_s = 5;                     ///< between asking ranks to end and killing them
   double notice_s = 60;                   ///< from a rank's end to a line about ranks that still run; 0: no line
   double linger_s = 0;                    ///< from a rank's end to the end of the job; 0: none
+  bool asks = true;                       ///< ranks answer when they are asked what they wait for
   std::optional<std::uint64_t> sim_seed;  ///< of a simulated network; 0: to be drawn
   std::vector<std::string> environment;   ///< NAME=VALUE
   std::vector<std::string> command;

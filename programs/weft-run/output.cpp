@@ -75,12 +75,17 @@ void line_gatherer::append(std::string_view bytes) {
     return;
   }
   if (begun_.empty()) {
-    to_->take(stream_, prefix_, bytes.substr(0, end + 1));
+    pass_on(bytes.substr(0, end + 1));
   } else {
     begun_ += bytes.substr(0, end + 1);
-    to_->take(stream_, prefix_, begun_);
+    pass_on(begun_);
   }
   begun_ = bytes.substr(end + 1);
+}
+
+void line_gatherer::pass_on(std::string_view lines) {
+  if (apart_ == nullptr || !may_have_report(lines)) return to_->take(stream_, prefix_, lines);
+  to_->take(stream_, prefix_, apart_->take(stream_ / 2, lines));
 }
 
 void line_gatherer::show_begun() {

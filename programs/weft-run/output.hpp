@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "weft-run/reports.hpp"
 
 namespace weft::run {
 
@@ -48,8 +51,9 @@ class line_gatherer {
  public:
   static constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
 
-  line_gatherer(sink& to, std::uint32_t stream, std::string prefix)
-      : to_{&to}, stream_{stream}, prefix_{std::move(prefix)} {}
+  /// Lines of reports go to `apart`, unless that is null.
+  line_gatherer(sink& to, std::uint32_t stream, std::string prefix, reports* apart = nullptr)
+      : to_{&to}, stream_{stream}, prefix_{std::move(prefix)}, apart_{apart} {}
 
   /// Passes on all whole lines. A line longer than the bound goes on in parts.
   void append(std::string_view bytes);
@@ -59,9 +63,12 @@ class line_gatherer {
   [[nodiscard]] sink& target() const noexcept { return *to_; }
 
  private:
+  void pass_on(std::string_view lines);
+
   sink* to_;
   std::uint32_t stream_;
   std::string prefix_;
+  reports* apart_;
   std::string begun_;
 };
 

@@ -32,6 +32,10 @@ class pmi_server {
 
   /// Set when a rank asked for the end of the job (`cmd=abort`): the exit code it wants.
   [[nodiscard]] std::optional<int> abort_code() const noexcept { return abort_code_; }
+  /// Whether the rank has a connection of a Weft program, which has not taken its leave.
+  [[nodiscard]] bool is_in_use(std::uint32_t rank) const noexcept {
+    return peers_[rank].at == phase::initialized || peers_[rank].at == phase::waiting;
+  }
   [[nodiscard]] bool ever_used() const noexcept { return initialized_ > 0; }
 
  private:

@@ -37,6 +37,8 @@ void set_environment(const program_plan& plan, std::uint32_t rank, int pmi_fd) {
   set("PMI_RANK", rank);
   set("PMI_SIZE", plan.ranks);
   set("WEFT_LAUNCHER_PID", plan.launcher);
+  if (!plan.ask_word.empty()) set("WEFT_RUN_ASK_WORD", plan.ask_word);
+  ::setenv("WEFT_STUCK_AFTER", stuck_after, 0);  // unless the user has set it
   if (rank == 0 && plan.terminal_columns > 0) set("WEFT_RUN_TERMINAL_COLUMNS", plan.terminal_columns);
   for (const std::string& assignment : plan.environment) {
     const std::size_t equals = assignment.find('=');
@@ -64,6 +66,7 @@ start_failure become_rank(const program_plan& plan, const binding& bind, std::ui
       !keep_open_as(ends.errors.get(), STDERR_FILENO) || !keep_open_as(ends.pmi.get(), ends.pmi.get())) {
     return {start_step::process, errno};
   }
+  if (!plan.ask_word.empty() && !keep_open_as(plan.ask_fd, plan.ask_fd)) return {start_step::process, errno};
   std::vector<char*> arguments;
   for (const std::string& argument : plan.command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

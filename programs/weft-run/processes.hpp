@@ -37,6 +37,8 @@ struct program_plan {
   std::vector<std::string> environment;  ///< NAME=VALUE, from the command line
   std::uint32_t terminal_columns = 0;    ///< of the terminal that weft-run's messages go to; 0: there is none
   pid_t launcher = 0;
+  std::string ask_word;  ///< the value of WEFT_RUN_ASK_WORD; empty: there is none
+  int ask_fd = -1;       ///< the descriptor in it, which the ranks keep
   /// weft-run's process group, which rank 0 joins so that it may read the terminal; 0: standard input is no terminal.
   pid_t terminal_group = 0;
   inherited_state inherited;

@@ -35,8 +35,8 @@ ask_word::~ask_word() {
   if (words_ != nullptr) ::munmap(words_, file_bytes);
 }
 
-void ask_word::map(int fd) noexcept {
-  void* const at = ::mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+void ask_word::map(int fd, int access) noexcept {
+  void* const at = ::mmap(nullptr, file_bytes, access, MAP_SHARED, fd, 0);
   if (at != MAP_FAILED) words_ = static_cast<words*>(at);
 }
 
@@ -44,7 +44,7 @@ std::string ask_word::make() {
   file_ = base::descriptor{::memfd_create("weft-run-asks", MFD_CLOEXEC)};
   struct stat made {};
   if (!file_ || ::ftruncate(file_.get(), file_bytes) != 0 || ::fstat(file_.get(), &made) != 0) return {};
-  map(file_.get());
+  map(file_.get(), PROT_READ | PROT_WRITE);
   return words_ == nullptr ? std::string{} : fmt::format("{}:{}", file_.get(), made.st_ino);
 }
 
@@ -60,7 +60,7 @@ void ask_word::open(const std::string& text) noexcept {
   struct stat file {};
   if (!parse(text, fd, number) || ::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_ino != number) return;
   if (file.st_size != static_cast<off_t>(file_bytes)) return;
-  map(fd);
+  map(fd, PROT_READ);
   const base::descriptor closed{fd};  // the programs that this one starts are no ranks
 }
 

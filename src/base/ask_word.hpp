@@ -39,7 +39,7 @@ class ask_word {
  private:
   struct words;
 
-  void map(int fd) noexcept;
+  void map(int fd, int access) noexcept;
 
   base::descriptor file_;
   words* words_ = nullptr;

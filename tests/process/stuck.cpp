@@ -18,6 +18,8 @@ using weft::match_policy;
 std::span<const std::byte> bytes_of(const std::uint64_t& word) { return std::as_bytes(std::span{&word, 1}); }
 std::span<std::byte> bytes_of(std::uint64_t& word) { return std::as_writable_bytes(std::span{&word, 1}); }
 
+std::uint32_t left_of(const weft::runtime& rt) { return (rt.rank() + rt.size() - 1) % rt.size(); }
+
 void send(weft::device& dev, std::uint32_t peer, const weft::post_send_options& options) {
   const std::uint64_t word = 1;
   weft::counter sent{dev.runtime()};
@@ -50,25 +52,25 @@ void polls(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
   std::uint64_t word = 0;
   weft::counter got{rt};
-  while (dev.post_recv(1 - rt.rank(), bytes_of(word), got, {.tag = 3}).is_retry()) dev.progress();
+  while (dev.post_recv(left_of(rt), bytes_of(word), got, {.tag = 3}).is_retry()) dev.progress();
   while (got.value() == 0) dev.progress();
 }
 
 void other_tag(weft::runtime& rt) {
   if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5});
-  receive(rt.default_device(), 1 - rt.rank(), {.tag = 6});
+  receive(rt.default_device(), left_of(rt), {.tag = 6});
 }
 
 void other_policy(weft::runtime& rt) {
   if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5, .policy = match_policy::tag_only});
-  receive(rt.default_device(), 1 - rt.rank(), {.tag = 5, .policy = match_policy::rank_tag});
+  receive(rt.default_device(), left_of(rt), {.tag = 5, .policy = match_policy::rank_tag});
 }
 
 void other_engine(weft::runtime& rt) {
   const weft::matching_engine own{rt, {.id = 7}};
   rt.barrier();
   if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5});
-  receive(rt.default_device(), 1 - rt.rank(), {.tag = 5, .engine = own.id()});
+  receive(rt.default_device(), left_of(rt), {.tag = 5, .engine = own.id()});
 }
 
 void other_rank(weft::runtime& rt) {
@@ -83,7 +85,7 @@ void no_registration(weft::runtime& rt) {
   const std::uint64_t word = 1;
   weft::counter sent{rt};
   while (rt.rank() == 0 && dev.post_am(1, {9}, bytes_of(word), sent).is_retry()) dev.progress();
-  receive(dev, 1 - rt.rank(), {.tag = 1});
+  receive(dev, left_of(rt), {.tag = 1});
 }
 
 void ended_peer(weft::runtime& rt) {
@@ -93,7 +95,7 @@ void ended_peer(weft::runtime& rt) {
 void blocking(weft::runtime& rt) {
   weft::blocking_device io{rt.default_device()};
   std::uint64_t word = 0;
-  static_cast<void>(io.recv(1 - rt.rank(), bytes_of(word), {.tag = 5}));
+  static_cast<void>(io.recv(left_of(rt), bytes_of(word), {.tag = 5}));
 }
 
 // A fiber that waits for a message.
@@ -102,7 +104,7 @@ void run_fibers(weft::runtime& rt, std::span<weft::device* const> devices) {
   weft::fiber_scheduler fibers{{.workers = 1, .devices = devices}};
   weft::fiber one = fibers.spawn([&] {
     std::uint64_t word = 0;
-    static_cast<void>(io.recv(1 - rt.rank(), bytes_of(word), {.tag = 5}));
+    static_cast<void>(io.recv(left_of(rt), bytes_of(word), {.tag = 5}));
   });
   one.join();
 }
@@ -118,8 +120,8 @@ weft::task<> receive_in(weft::run_loop& loop, std::uint32_t peer, std::uint64_t&
 void coroutines(weft::runtime& rt) {
   weft::run_loop loop{rt.default_device()};
   std::uint64_t words[2] = {0, 0};
-  loop.spawn(receive_in(loop, 1 - rt.rank(), words[0]));
-  loop.spawn(receive_in(loop, 1 - rt.rank(), words[1]));
+  loop.spawn(receive_in(loop, left_of(rt), words[0]));
+  loop.spawn(receive_in(loop, left_of(rt), words[1]));
   loop.run();
 }
 

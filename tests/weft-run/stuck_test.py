@@ -35,9 +35,9 @@ class Job:
         self.process.wait(timeout=LIMIT)
         self.process.stderr.close()
 
-    def says(self, *patterns):
-        """Whether each pattern is in what was said before the job's end, or the limit."""
-        missing = list(patterns)
+    def says(self, *patterns, quiet=False):
+        """Whether each pattern is in what was said before the job's end, or the limit. `quiet`: reads to the end."""
+        missing = list(patterns) or ["this is never said"]
         until = time.monotonic() + LIMIT
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stderr, selectors.EVENT_READ)
@@ -51,7 +51,8 @@ class Job:
                 if not more:
                     break
                 self.said += more.decode()
-        print(f"not said: {missing}, but:\n{self.said}")
+        if not quiet:
+            print(f"not said: {missing}, but:\n{self.said}")
         return False
 
 
@@ -66,8 +67,7 @@ class Standstill(unittest.TestCase):
                     r"^weft 1/2: stuck: thread \d+ has waited .* s in runtime::barrier for the message of rank 0$",
                     r"^weft 1/2: stuck: the completion_queue with id 1 \(16 records, 16 fit in a lane\) has no room: it "
                     r"stops a message of rank 0 and all behind it",
-                    r"^weft 0/2: stuck: posts were answered retry \d+ times meanwhile",
-                    r"^weft 1/2: stuck: that is all; if the wait is meant, set WEFT_STUCK_AFTER=0$")
+                    r"^weft 0/2: stuck: posts were answered retry \d+ times meanwhile")
 
     def test_receives_and_messages_that_differ_in_one_thing_stand_side_by_side(self):
         receive = r"^weft 1/2: stuck: 1 receive posted "
@@ -113,6 +113,45 @@ class Standstill(unittest.TestCase):
                     r"coroutines wait for 2 operations that are not complete$",
                     r"^weft 1/2: stuck: thread \d+ has waited .* s in run_loop::run or run_until$",
                     r"^weft 1/2: stuck: 2 receives posted .* rank 0, tag 5\) that no message has matched$")
+
+    def test_the_reports_of_all_ranks_are_one(self):
+        with Job("other_tag", ranks=3) as job:
+            self.assertTrue(job.says(r"^weft-run: nothing moves in ranks of this job; they wait for:$",
+                                     r"^weft-run: if these waits are meant, set WEFT_STUCK_AFTER=0 or more seconds$"))
+        lines = job.said.splitlines()
+        ranks = [line.split("/")[0] for line in lines if line.startswith("weft ")]
+        self.assertEqual(ranks, sorted(ranks))
+        self.assertEqual(set(ranks), {"weft 0", "weft 1", "weft 2"})
+        self.assertTrue(lines[0].startswith("weft-run: ") and lines[-1].startswith("weft-run: "), job.said)
+
+    def test_a_rank_that_has_ended_before_is_named_in_the_report(self):
+        self.expect("ended_peer", r"^weft-run: rank 0 ended with exit code 0 before$")
+
+    def test_a_standstill_is_reported_once(self):
+        with Job("other_tag", "--timeout", "2") as job:
+            self.assertFalse(job.says(quiet=True))
+        self.assertEqual(job.process.returncode, 124)
+        self.assertEqual(job.said.count("nothing moves in ranks"), 1, job.said)
+        self.assertEqual(job.said.count("what the ranks wait for"), 1, job.said)  # asked at the end
+
+    def test_the_timeout_asks_each_rank_before_it_ends_the_job(self):
+        with Job("other_tag", "--timeout", "0.5", WEFT_STUCK_AFTER=None) as job:
+            self.assertTrue(job.says(r"^weft 0/2: stuck: thread \d+ has waited", r"^weft 1/2: stuck: 1 receive posted .* "
+                                     r"differ only in the tag$", r"^weft-run: the job took longer than 0.5 s"))
+        self.assertEqual(job.process.returncode, 124)
+
+    def test_counters_are_printed_before_the_limit_ends_a_rank(self):
+        for after in None, "0":
+            with Job("other_tag", "--timeout", "0.5", WEFT_STUCK_AFTER=after, WEFT_PRINT_COUNTERS="on") as job:
+                self.assertTrue(job.says(r"^weft 0/2: info: rank 0 counted on device 0: 1 sends",
+                                         r"^weft 1/2: info: rank 1 counted on device 0: 1 receives",
+                                         r"^weft-run: the job took longer than 0.5 s"))
+            self.assertEqual("stuck: thread" in job.said, after is None, job.said)
+
+    def test_a_rank_that_is_told_to_report_nothing_reports_nothing(self):
+        with Job("other_tag", "--timeout", "0.5", WEFT_STUCK_AFTER="0") as job:
+            self.assertFalse(job.says(quiet=True))
+        self.assertEqual(job.said, "weft-run: the job took longer than 0.5 s; ending it\n")
 
 
 if __name__ == "__main__":

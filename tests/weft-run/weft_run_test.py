@@ -236,8 +236,8 @@ class Environment(unittest.TestCase):
         result = run("-n", 3, "sh", "-c", "ls /proc/self/fd | wc -l; echo $PMI_FD")
         self.assertEqual(result.returncode, 0)
         counts = [line for line in result.stdout.split()]
-        # 0, 1, 2, PMI_FD, and the one that ls reads the folder with
-        self.assertEqual(counts.count("5"), 3, result.stdout)
+        # 0, 1, 2, PMI_FD, the one in WEFT_RUN_ASK_WORD, and the one that ls reads the folder with
+        self.assertEqual(counts.count("6"), 3, result.stdout)
 
 
 class Pmi(unittest.TestCase):
