@@ -47,7 +47,18 @@ void full_queue(weft::runtime& rt) {
   rt.barrier();
 }
 
-// The same, and the program polls by itself.
+// More sends than the queue takes that they signal.
+void full_local_queue(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::completion_queue sent{rt};
+  const std::uint64_t word = 1;
+  for (std::uint64_t i = 0; rt.rank() == 0 && i < 40; ++i) {
+    while (dev.post_send(1, bytes_of(word), sent, {.allow_done = false}).is_retry()) dev.progress();
+  }
+  receive(dev, left_of(rt), {.tag = 7});
+}
+
+// The program polls by itself.
 void polls(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
   std::uint64_t word = 0;
@@ -129,6 +140,7 @@ void coroutines(weft::runtime& rt) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)(weft::runtime&)> situations{
+      {"full_local_queue", &full_local_queue},
       {"fibers", &fibers},
       {"fibers_without_devices", &fibers_without_devices},
       {"coroutines", &coroutines},

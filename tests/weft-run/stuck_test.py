@@ -7,22 +7,21 @@ import signal
 import subprocess
 import time
 import unittest
-from pathlib import Path
 
 from weft_run_test import BUILD, LIMIT, WEFT_RUN, environment
 
 STUCK = str(BUILD / "tests/process/stuck")
-CACHE = (BUILD / "CMakeCache.txt").read_text()
 
 
 class Job:
     """A job of `stuck`, whose standard error is read until it has said what is awaited."""
 
-    def __init__(self, situation, *options, ranks=2, **variables):
+    def __init__(self, situation, *options, ranks=2, launcher=None, **variables):
         variables = {"WEFT_STUCK_AFTER": "0.2", "WEFT_QUEUE_CAPACITY": "16", **variables}
         variables = {name: value for name, value in variables.items() if value is not None}
-        self.process = subprocess.Popen([WEFT_RUN, "-n", str(ranks), *options, STUCK, situation], env=environment(
-            **variables), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        launcher = [WEFT_RUN, "-n", str(ranks), *options] if launcher is None else launcher
+        self.process = subprocess.Popen([*launcher, STUCK, situation], env=environment(**variables),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.said = ""
 
     def __enter__(self):
@@ -32,8 +31,8 @@ class Job:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=LIMIT)
-        self.process.stderr.close()
+        self.said += self.process.communicate(timeout=LIMIT)[1].decode()
+        assert "Sanitizer" not in self.said, self.said
 
     def says(self, *patterns, quiet=False):
         """Whether each pattern is in what was said before the job's end, or the limit. `quiet`: reads to the end."""
@@ -68,6 +67,15 @@ class Standstill(unittest.TestCase):
                     r"^weft 1/2: stuck: the completion_queue with id 1 \(16 records, 16 fit in a lane\) has no room: it "
                     r"stops a message of rank 0 and all behind it",
                     r"^weft 0/2: stuck: posts were answered retry \d+ times meanwhile")
+
+    def test_completions_that_have_no_room_at_their_own_rank_are_counted(self):
+        self.expect("full_local_queue",
+                    r"^weft 0/2: stuck: 24 posts with rank 1 are complete, but their completion object is full")
+
+    def test_a_rank_without_launcher_reports_by_itself(self):
+        with Job("coroutines", launcher=()) as job:
+            self.assertTrue(job.says(r"^weft: stuck: a run_loop on device 0: 2 spawned tasks have not ended",
+                                     r"^weft: stuck: that is all; if the wait is meant, set WEFT_STUCK_AFTER=0$"))
 
     def test_receives_and_messages_that_differ_in_one_thing_stand_side_by_side(self):
         receive = r"^weft 1/2: stuck: 1 receive posted "

@@ -4,6 +4,7 @@
 
 #include "base/assertion.hpp"
 #include "base/leave_to_parent.hpp"
+#include "base/long_wait.hpp"
 #include "base/misuse.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -136,7 +137,8 @@ end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept 
 bool end_of_device::go_on() noexcept { return close(false); }
 
 void end_of_device::wait_for_gate() noexcept {
-  for (base::backoff waiting; !close(true);) base::yield_or_pause(waiting);
+  base::slow_wait listed{"the destructor of a device"};
+  for (base::backoff waiting; !close(true); listed.note(waiting)) base::yield_or_pause(waiting);
 }
 
 // Never waits while it holds the lock: handlers may make devices.

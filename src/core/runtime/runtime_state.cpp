@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/long_wait.hpp"
 #include "base/misuse.hpp"
 #include "base/random.hpp"
 #include "base/this_suspender.hpp"
@@ -36,8 +37,10 @@ constexpr std::chrono::seconds own_signal_max{5};
 // then the wait would have no end.
 void wait_for_signals(const completion& gone) noexcept {
   const auto until = base::clock::now() + own_signal_max;
+  base::slow_wait listed{"the destructor of a completion object, for the end of a signal"};
   for (base::backoff waiting; gone.outstanding() != 0;) {
     base::yield_or_pause(waiting);
+    listed.note(waiting);
     if (base::callback_scope::is_inside() && base::clock::now() > until) {
       base::misuse(
           "a completion object is destroyed inside its own handler, perhaps as a static object by an exit() there");
