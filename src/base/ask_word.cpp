@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +42,9 @@ void ask_word::map(int fd, int access) noexcept {
 }
 
 std::string ask_word::make() {
+  // Beyond the limit the system would end this process by a signal.
+  rlimit files{};
+  if (::getrlimit(RLIMIT_FSIZE, &files) != 0 || files.rlim_cur < file_bytes) return {};
   file_ = base::descriptor{::memfd_create("weft-run-asks", MFD_CLOEXEC)};
   struct stat made {};
   if (!file_ || ::ftruncate(file_.get(), file_bytes) != 0 || ::fstat(file_.get(), &made) != 0) return {};

@@ -32,7 +32,8 @@ const char* words_of(operation_set set, step at) noexcept {
     case step::free:
     case step::try_entries: return nullptr;
     case step::wait_for_match: return nullptr;  // unmatched.hpp
-    case step::wait_for_answer: return "posted to rank {} have no answer of it yet: it has not received, or not polled";
+    case step::wait_for_answer:
+      return "to rank {} have no answer yet: that rank has not received them, or does not poll";
     case step::wait_for_chunks: return "of rank {}, long messages that have begun, lack packets of it";
     case step::wait_for_sender: return "in receiver-first engines wait for a send of rank {}";
     case step::signal:
