@@ -91,6 +91,17 @@ void other_rank(weft::runtime& rt) {
   receive(rt.default_device(), 1, {.tag = 5, .engine = own.id()});
 }
 
+void receiver_first(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  const weft::matching_engine own{rt, {.id = 7, .receiver_first = true}};
+  rt.barrier();
+  if (rt.rank() != 0) return receive(dev, 0, {.tag = 6, .engine = own.id()});
+  const std::uint64_t word = 1;
+  weft::counter sent{rt};
+  while (dev.post_send(1, bytes_of(word), sent, {.tag = 5, .engine = own.id()}).is_retry()) dev.progress();
+  dev.wait(sent, 1);
+}
+
 void no_registration(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
   const std::uint64_t word = 1;
@@ -140,6 +151,7 @@ void coroutines(weft::runtime& rt) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)(weft::runtime&)> situations{
+      {"receiver_first", &receiver_first},
       {"full_local_queue", &full_local_queue},
       {"fibers", &fibers},
       {"fibers_without_devices", &fibers_without_devices},

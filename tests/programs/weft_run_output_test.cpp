@@ -53,6 +53,25 @@ TEST_F(weft_run_output, lines_wait_until_they_are_whole) {
   EXPECT_EQ(written(to), "half a line\nbegun");
 }
 
+TEST_F(weft_run_output, lines_of_reports_are_kept_apart_until_they_are_asked_for) {
+  sink to{pipe_[1], false};
+  weft::run::reports all{2};
+  line_gatherer a{to, 1, "[0] ", &all};
+  line_gatherer b{to, 3, "[1] ", &all};
+  b.append("mine\nweft 1/2: stuck: one\nweft 1/2: error: two\nweft 1/2: st");
+  EXPECT_EQ(written(to), "[1] mine\n[1] weft 1/2: error: two\n");
+  EXPECT_TRUE(all.has_some());
+  a.append("it is : stuck: here\nweft 0/2: stuck: three\nweft 0/2: stuck: that is all; if so\n");
+  b.append("uck: four\n");
+  EXPECT_EQ(written(to), "[0] it is : stuck: here\n");
+  EXPECT_TRUE(all.is_complete(0));
+  EXPECT_FALSE(all.is_complete(1));
+  EXPECT_EQ(all.take_all(), "weft 0/2: stuck: three\nweft 1/2: stuck: one\nweft 1/2: stuck: four\n");
+  EXPECT_FALSE(all.has_some());
+  EXPECT_FALSE(all.is_complete(0));
+  EXPECT_EQ(all.take_all(), "");
+}
+
 TEST_F(weft_run_output, a_line_that_is_shown_before_its_end_goes_on_without_another_prefix) {
   sink to{pipe_[1], false};
   line_gatherer a{to, 0, "[0] "};

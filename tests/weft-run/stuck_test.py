@@ -92,6 +92,11 @@ class Standstill(unittest.TestCase):
         self.expect("other_rank", receive + r"\(engine 7, policy rank_tag, rank 1, tag 5\) and 1 message of rank 0 "
                     r"\(engine 7, tag 5\) differ only in the rank$")
 
+    def test_a_send_of_a_receiver_first_engine_stands_beside_the_receives_of_its_target(self):
+        self.expect("receiver_first", r"^weft 0/2: stuck: 1 send to rank 1 \(engine 7, receiver-first, tag 5\) and 1 "
+                    r"receive of rank 1 \(engine 7, receiver-first, tag 6\) differ only in the tag$",
+                    r"^weft 1/2: stuck: 1 receives in receiver-first engines wait for a send of rank 0$")
+
     def test_a_program_that_polls_by_itself_is_seen(self):
         self.expect("polls", r"^weft 0/2: stuck: 1 receive posted .* tag 3\) that no message has matched$",
                     r"^weft 0/2: stuck: no thread waits in Weft")

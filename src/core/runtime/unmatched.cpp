@@ -46,25 +46,22 @@ void unmatched::items::add(const item& one) {
 }
 
 void unmatched::add_receive(const match_key& key) {
-  receives_.add({key.engine(), key.policy(), false, key.rank(), key.tag});
+  receives_.add({key.engine(), key.policy(), false, false, key.rank(), key.tag});
 }
 void unmatched::add_message(const match_key& key, std::uint32_t source, std::uint64_t tag) {
-  messages_.add({key.engine(), key.policy(), false, source, key.policy() == user_policy ? key.tag : tag});
+  messages_.add({key.engine(), key.policy(), false, false, source, key.policy() == user_policy ? key.tag : tag});
 }
 
 void unmatched::add_waiting(const engine_state& engine) {
   const auto receive = [&](const match_node& each) {
-    receives_.add({engine.id, each.key.policy(), true, each.key.rank(), each.key.tag});
+    receives_.add({engine.id, each.key.policy(), true, engine.receiver_first, each.key.rank(), each.key.tag});
   };
   const auto message = [&](const ordered_message& each) {
-    messages_.add({engine.id, match_policy::rank_tag, true, each.key.rank(), each.key.tag});
+    messages_.add({engine.id, match_policy::rank_tag, true, engine.receiver_first, each.key.rank(), each.key.tag});
   };
   ordered_counts counted;
   if (!engine.ordered->try_count(counted)) {
     ++busy_engines_;
-  } else if (engine.receiver_first) {
-    sends_ += counted.receives;
-    announced_ += counted.messages + counted.early;
   } else {
     early_ += counted.early;
     if (!engine.ordered->try_each(receive, message)) ++busy_engines_;
@@ -73,6 +70,7 @@ void unmatched::add_waiting(const engine_state& engine) {
 
 // Null: they differ in more than one thing.
 const char* unmatched::difference(const item& receive, const item& message) noexcept {
+  if (receive.is_receiver_first != message.is_receiver_first) return nullptr;
   const char* only = nullptr;
   unsigned count = 0;
   const auto differ = [&](bool do_differ, const char* in) {
@@ -88,6 +86,10 @@ const char* unmatched::difference(const item& receive, const item& message) noex
 }
 
 std::string unmatched::receive_text(const item& of, std::size_t count) {
+  if (of.is_receiver_first) {
+    return fmt::format("{} {} to rank {} ({}, receiver-first, tag {})", count, count == 1 ? "send" : "sends", of.rank,
+                       name_of_engine(of.engine), of.tag);
+  }
   std::string out = fmt::format("{} {} posted ({}, {}", count, count == 1 ? "receive" : "receives",
                                 name_of_engine(of.engine), name_of(of.policy));
   if (compares_rank(of.policy)) out += fmt::format(", rank {}", of.rank);
@@ -95,6 +97,10 @@ std::string unmatched::receive_text(const item& of, std::size_t count) {
   return out + ")";
 }
 std::string unmatched::message_text(const item& of, std::size_t count) {
+  if (of.is_receiver_first) {
+    return fmt::format("{} {} of rank {} ({}, receiver-first, tag {})", count, count == 1 ? "receive" : "receives",
+                       of.rank, name_of_engine(of.engine), of.tag);
+  }
   std::string out = fmt::format("{} {} of rank {} ({}", count, count == 1 ? "message" : "messages", of.rank,
                                 name_of_engine(of.engine));
   if (!of.is_ordered) out += fmt::format(", {}", name_of(of.policy));
@@ -124,7 +130,7 @@ void unmatched::describe(base::report& into) const {
       if (++kinds > unmatched_shown_max) {
         rest += count;
       } else {
-        into.add("{} {}", text(each, count), how);
+        into.add("{} {}", text(each, count), each.is_receiver_first ? "that has found no match" : how);
       }
     }
     if (rest != 0) into.add("and {} more {}", rest, how);
@@ -132,8 +138,6 @@ void unmatched::describe(base::report& into) const {
   add_rest(receives_, near_receives, "that no message has matched", receive_text);
   add_rest(messages_, near_messages, "that no receive has matched", message_text);
   if (early_ != 0) into.add("{} messages in ordered engines wait for one that was sent before them", early_);
-  if (sends_ != 0) into.add("{} sends in receiver-first engines wait here for receives of their targets", sends_);
-  if (announced_ != 0) into.add("{} receives of other ranks wait here for sends in receiver-first engines", announced_);
   if (busy_engines_ != 0) into.add("{} engines were in use by another thread at the time", busy_engines_);
 }
 

@@ -30,7 +30,8 @@ class unmatched {
   struct item {
     std::uint32_t engine;
     match_policy policy;
-    bool is_ordered;  // the engine compares no policies
+    bool is_ordered;         // the engine compares no policies
+    bool is_receiver_first;  // a send of this rank, or an announced receive of a peer
     std::uint32_t rank;
     std::uint64_t tag;
     auto operator<=>(const item&) const = default;
@@ -46,11 +47,9 @@ class unmatched {
   [[nodiscard]] static std::string receive_text(const item& of, std::size_t count);
   [[nodiscard]] static std::string message_text(const item& of, std::size_t count);
 
-  items receives_;
+  items receives_;  // and sends in receiver-first engines, which wait for announced receives
   items messages_;
   std::size_t early_ = 0;         // in ordered engines
-  std::size_t sends_ = 0;         // in receiver-first engines
-  std::size_t announced_ = 0;     // receives of peers there
   std::size_t busy_engines_ = 0;  // another thread held the lock
 };
 

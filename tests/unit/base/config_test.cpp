@@ -56,6 +56,19 @@ TEST(config, values_reach_their_fields) {
   EXPECT_EQ(s.test_ranks, 2U);
 }
 
+TEST(config, times_may_be_parts_of_a_second) {
+  EXPECT_EQ(parse({}).stuck_after_s, 0);
+  EXPECT_EQ(parse({"WEFT_STUCK_AFTER=10"}).stuck_after_s, 10);
+  EXPECT_EQ(parse({"WEFT_STUCK_AFTER=0.25"}).stuck_after_s, 0.25);
+  for (const char* wrong : {"WEFT_STUCK_AFTER=soon", "WEFT_STUCK_AFTER=1s", "WEFT_STUCK_AFTER= 1"}) {
+    expect_words(refusal({wrong}), {"WEFT_STUCK_AFTER=", "is not a number", "seconds from 0 to 86400"});
+  }
+  for (const char* wrong : {"WEFT_STUCK_AFTER=-1", "WEFT_STUCK_AFTER=nan", "WEFT_STUCK_AFTER=inf",
+                            "WEFT_STUCK_AFTER=1e9", "WEFT_STUCK_AFTER=1e999"}) {
+    expect_words(refusal({wrong}), {"is out of range"});
+  }
+}
+
 TEST(config, sizes_may_carry_a_unit) {
   EXPECT_EQ(parse({"WEFT_PACKET_BYTES=16384"}).packet_bytes, 16384U);
   EXPECT_EQ(parse({"WEFT_PACKET_BYTES=16384B"}).packet_bytes, 16384U);
