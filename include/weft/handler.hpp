@@ -32,7 +32,8 @@ class handler final : public completion {
   [[nodiscard]] answer signal(completion_record&& record) noexcept override {
     weft::runtime& owner = runtime();
     answer out = answer::taken;
-    if constexpr (std::is_invocable_v<Function&, completion_record&&>) {
+    if constexpr (std::is_invocable_v<Function&, completion_record&&> ||
+                  std::is_invocable_v<Function&, completion_record&>) {
       out = call(std::move(record));
     } else {
       out = call(std::move(record), signalling_device());
@@ -44,7 +45,14 @@ class handler final : public completion {
  private:
   template <class... Device>
   answer call(completion_record&& record, Device&... by) noexcept {
-    if constexpr (std::is_same_v<std::invoke_result_t<Function&, completion_record&&, Device&...>, answer>) {
+    if constexpr (!std::is_invocable_v<Function&, completion_record&&, Device&...>) {
+      static_assert(std::is_invocable_v<Function&, completion_record&, Device&...>,
+                    "a handler's function takes a record, and a device if it wants to: "
+                    "[&](weft::completion_record&& message, weft::device& by) { ... }");
+      completion_record consumed{std::move(record)};
+      function_(consumed, by...);
+      return answer::taken;
+    } else if constexpr (std::is_same_v<std::invoke_result_t<Function&, completion_record&&, Device&...>, answer>) {
       return function_(std::move(record), by...);
     } else {
       completion_record consumed{std::move(record)};

@@ -67,6 +67,17 @@ void polls(weft::runtime& rt) {
   while (got.value() == 0) dev.progress();
 }
 
+// A message for a second device, which no thread polls, while its receiver polls the default device.
+void other_device(weft::runtime& rt) {
+  const weft::device second{rt};
+  weft::counter got{rt}, sent{rt};
+  const auto arrivals = rt.register_completion(got, {.id = 1});
+  rt.barrier();
+  weft::device& dev = rt.default_device();
+  if (rt.rank() == 1) dev.until_accepted([&] { return dev.post_am(0, {1}, {}, sent, {.device = 1}); });
+  while (got.value() == 0) dev.progress();
+}
+
 void other_tag(weft::runtime& rt) {
   if (rt.rank() == 0) send(rt.default_device(), 1, {.tag = 5});
   receive(rt.default_device(), left_of(rt), {.tag = 6});
@@ -165,6 +176,7 @@ int main(int argc, char** argv) {
       {"ended_peer", &ended_peer},
       {"blocking", &blocking},
       {"polls", &polls},
+      {"other_device", &other_device},
   };
   const auto chosen = situations.find(argc == 2 ? argv[1] : "");
   if (chosen == situations.end()) {

@@ -101,6 +101,9 @@ class Standstill(unittest.TestCase):
         self.expect("polls", r"^weft 0/2: stuck: 1 receive posted .* tag 3\) that no message has matched$",
                     r"^weft 0/2: stuck: no thread waits in Weft")
 
+    def test_a_device_that_no_thread_polls_is_named(self):
+        self.expect("other_device", r"^weft 0/2: stuck: no thread has made progress on device 1 meanwhile: what came for it")
+
     def test_messages_for_an_id_that_no_rank_registers_are_named(self):
         self.expect("no_registration", r"^weft 1/2: stuck: 1 messages of rank 0 wait because no registered completion "
                     r"object has id 9 here yet$")

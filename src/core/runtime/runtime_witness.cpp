@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -74,11 +75,12 @@ base::witness::sight runtime_witness::look() noexcept {
 }
 
 void runtime_witness::note_move() noexcept {
-  calls_ = retries_ = 0;
-  static_cast<void>(of_->devices().try_visit([&](std::uint32_t /*index*/, device_state* device) {
-    if (device == nullptr) return;
+  retries_ = 0;
+  std::ranges::fill(calls_, 0);
+  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+    if (device == nullptr || index >= calls_.size()) return;
     const device_counters counted = device->counts().read();
-    calls_ += counted.progress_calls;
+    calls_[index] = counted.progress_calls;
     retries_ += retries_of(counted);
     device->stopped().clear();
   }));
@@ -93,14 +95,17 @@ void runtime_witness::describe(base::report& into) {
 }
 
 void runtime_witness::describe_devices(base::report& into) {
-  std::uint64_t calls = 0;
+  std::vector<std::uint32_t> unpolled;
+  bool is_polled = false;
   std::uint64_t retries = 0;
   std::vector<stopped_messages::message> stopped;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> backlogs;
   static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
     const device_counters counted = device->counts().read();
-    calls += counted.progress_calls;
+    const bool is_quiet = index < calls_.size() && counted.progress_calls == calls_[index];
+    is_polled |= !is_quiet;
+    if (is_quiet) unpolled.push_back(index);
     retries += retries_of(counted);
     if (counted.backlog != 0) backlogs.emplace_back(index, counted.backlog);
     device->stopped().each([&](const stopped_messages::message& each) { stopped.push_back(each); });
@@ -124,7 +129,10 @@ void runtime_witness::describe_devices(base::report& into) {
   }
   bool has_work = !backlogs.empty();
   of_->operations().each([&](const operation_state&) { has_work = true; });
-  if (calls == calls_ && has_work) into.add("no thread has made progress meanwhile, on any device");
+  if (!is_polled && has_work) into.add("no thread has made progress meanwhile, on any device");
+  for (const std::uint32_t index : unpolled) {
+    if (is_polled) into.add("no thread has made progress on device {} meanwhile: what came for it waits there", index);
+  }
 }
 
 void runtime_witness::describe_matching(base::report& into) {

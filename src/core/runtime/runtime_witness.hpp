@@ -1,9 +1,11 @@
 // What a runtime knows for the report of a process in which nothing moves (base/standstill.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/standstill.hpp"
+#include "net/ring/sleep_word.hpp"
 
 namespace weft::core {
 
@@ -28,7 +30,7 @@ class runtime_witness final : public base::witness {
   runtime_state* of_;
   sight last_;
   // At the beginning of the standstill.
-  std::uint64_t calls_ = 0;
+  std::array<std::uint64_t, net::slots_max> calls_{};  // of each device
   std::uint64_t retries_ = 0;
   base::witness_entry entry_{*this};
 };

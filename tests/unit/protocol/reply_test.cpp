@@ -208,7 +208,8 @@ TEST(reply, to_a_rank_that_has_ended_ends_with_an_error_and_throws_nothing) {
     dev.reply(1, {answered}, {&word, 8});
     test::local_job::state_of(rt).peer_ends().note({.rank = 1, .in_order = false});
     dev.reply(1, {answered}, {&word, 8}, {.local = &ends});
-    dev.reply(1, {answered}, std::vector<std::byte>(50'000), {.copy_long = true, .local = &ends});
+    const std::vector<std::byte> long_answer(50'000);
+    dev.reply(1, {answered}, long_answer, {.copy_long = true, .local = &ends});
     EXPECT_TRUE(test::eventually(dev, [&] { return ends.value() == 3; }));
     EXPECT_EQ(ends.failed(), 3U);
     is_over.raise();
@@ -235,7 +236,7 @@ TEST(reply, signals_a_full_object_later) {
 }
 
 TEST(reply, that_was_kept_is_sent_by_the_default_device_when_its_own_is_gone) {
-  while_a_peer_reads_nothing([](runtime& rt, device& dev, counter& ends) {
+  while_a_peer_reads_nothing([](runtime& rt, device& /*dev*/, counter& ends) {
     {
       device own{rt};
       fill_ring(own);
