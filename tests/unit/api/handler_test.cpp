@@ -171,9 +171,9 @@ TEST(handler, that_learns_its_device_may_say_full) {
 TEST(handler, takes_a_function_of_a_plain_reference) {
   test::local_job{1}.run([](runtime& rt) {
     std::uint64_t tags = 0;
-    handler plain{rt, [&](completion_record& record) { tags += record.tag(); }};
+    handler short_one{rt, [&](completion_record& record) { tags += record.tag(); }};
     handler with_device{rt, [&](completion_record& record, device& by) { tags += record.tag() + by.index(); }};
-    const registration first = rt.register_completion(plain, {.id = 1});
+    const registration first = rt.register_completion(short_one, {.id = 1});
     const registration second = rt.register_completion(with_device, {.id = 2});
     device& dev = rt.default_device();
     counter sent{rt};
