@@ -72,8 +72,8 @@ TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
     const std::array<weft::const_buffer_ref, 2> pieces{out, weft::const_buffer_ref{nullptr, 3}};
     expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{pieces}, local); }, wrong, "null");
     expect_refused([&] { return dev.post_am(0, {1}, weft::const_buffer_list{pieces}, local); }, wrong, "null");
-    expect_refused([&] { return dev.post_put(rt.rank(), out, region.at(0), local, {.signal = {{0xffff'ffff}}}); },
-                   wrong, "reserved");
+    expect_refused([&] { return dev.post_put(rt.rank(), out, region.at(0), local, {.signal = {0xffff'ffff}}); }, wrong,
+                   "reserved");
     EXPECT_EQ(dev.cancel(0), weft::cancel_result::too_late);
     EXPECT_EQ(dev.cancel(~std::uint64_t{0}), weft::cancel_result::too_late);
     EXPECT_EQ(local.outstanding(), 0U);

@@ -136,7 +136,7 @@ void leave_operations(rank_parts& mine, bool sleeps) {
   post([&] { return dev.post_recv(gone, into[1], over, {.policy = weft::match_policy::rank_only}); });
   post([&] { return dev.post_recv(gone, into[2], over, {.engine = 3}); });
   post([&] { return dev.post_recv(gone, into[3], over, {.engine = 4}); });
-  post([&] { return dev.post_put(gone, large, there, over, {.signal = {{1}}, .allow_done = false}); });
+  post([&] { return dev.post_put(gone, large, there, over, {.signal = {1}, .allow_done = false}); });
   post([&] { return dev.post_get(gone, into[4], there, over, {.allow_done = false}); });
   post([&] {
     return dev.post_atomic<std::uint64_t>(gone, weft::atomic_op::fetch_add, 1, there, over,
@@ -299,7 +299,7 @@ void steady(rank_parts& mine) {
         posted += mine.dev.post_recv(to, into, mine.over, {.tag = 5, .engine = engine}).is_posted();
       }
       const weft::remote_buffer there{mine.regions[to], 0};
-      posted += mine.dev.post_put(to, large, there, mine.over, {.signal = {{1}}}).is_posted();
+      posted += mine.dev.post_put(to, large, there, mine.over, {.signal = {1}}).is_posted();
       posted += mine.dev.post_get(to, into, there, mine.over).is_posted();
     } catch (const weft::error& reason) {
       require(reason.code() == errc::peer_failed && mine.rt.rank() != gone,

@@ -33,7 +33,7 @@ void put_when_asked(weft::runtime& rt) {
     std::memcpy(&there, got->data().data(), sizeof there);
     const std::vector<std::byte> payload(bytes, static_cast<std::byte>(round));
     const weft::status answer = weft::test::post(dev, [&] {
-      return dev.post_put(1, payload, {there, 0}, put, {.signal = {{2}}});
+      return dev.post_put(1, payload, {there, 0}, put, {.signal = {2}});
     });
     require(answer.is_done() || eventually(dev, [&] { return put.pop().has_value(); }), "not put");
   }

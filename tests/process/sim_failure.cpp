@@ -72,7 +72,7 @@ void put_and_get(weft::runtime& rt, const weft::remote_region& region, const cho
     const auto payload = pattern(10 + i);
     const weft::remote_buffer there{region, i * bytes};
     static_cast<void>(weft::test::post(
-        dev, [&] { return dev.post_put(1, payload, there, local, {.signal = {{2}}, .tag = i, .allow_done = false}); }));
+        dev, [&] { return dev.post_put(1, payload, there, local, {.signal = {2}, .tag = i, .allow_done = false}); }));
     expect_error(next(rt, local, "a put was not told"), fails.write && i == 2 ? fails.error() : weft::errc::none,
                  "put");
   }

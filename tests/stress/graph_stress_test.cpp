@@ -294,7 +294,7 @@ class rank_run {
         return dev.post_recv(source_of(of), now.in, local, {.tag = std::uint64_t{of.other} << 32 | run});
       case action::put:
         return dev.post_put(to, now.out, there(job_.ranks[to]->writable_, node * words_max), local,
-                            {.signal = {{id_of_arrivals}}, .tag = tag, .complete_at = level});
+                            {.signal = {id_of_arrivals}, .tag = tag, .complete_at = level});
       case action::get: {
         post_get_options how{.tag = tag};
         if (of.is_thorough) how.signal = {id_of_arrivals};

@@ -169,7 +169,7 @@ void worker::put(const plan& of) {
                              .context = &message,
                              .allow_done = of.allow_done,
                              .allow_retry = of.allow_retry};
-    if (signals) options.signal = {{rank_.id_of(id::signals)}};
+    if (signals) options.signal = {rank_.id_of(id::signals)};
     if (of.as_list) return dev_.post_put(of.peer, const_buffer_list{message.pieces}, to, completed_, options);
     return dev_.post_put(of.peer, message.bytes, to, completed_, options);
   });
@@ -197,7 +197,7 @@ void worker::get(const plan& of) {
                              .context = &message,
                              .allow_done = of.allow_done,
                              .allow_retry = of.allow_retry};
-    if (of.kind == action::get_signal) options.signal = {{rank_.id_of(id::signals)}};
+    if (of.kind == action::get_signal) options.signal = {rank_.id_of(id::signals)};
     return dev_.post_get(of.peer, buffer_ref{message.bytes.data(), message.got_bytes}, from, completed_, options);
   });
 }

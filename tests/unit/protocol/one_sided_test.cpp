@@ -85,7 +85,7 @@ TEST_P(one_sided, put_and_get_move_every_byte_and_signal) {
       EXPECT_EQ(got->error(), weft::errc::none);
     };
     constexpr std::uint64_t tag = 0xfedc'ba98'7654'3210;
-    finish(post(dev, [&] { return dev.post_put(peer, payload, there, local, {.signal = {{5}}, .tag = tag}); }),
+    finish(post(dev, [&] { return dev.post_put(peer, payload, there, local, {.signal = {5}, .tag = tag}); }),
            weft::operation::put);
     check(weft::operation::put_signal, tag);
     EXPECT_TRUE(std::ranges::all_of(region->memory().first(margin), [](std::byte b) { return b == std::byte{}; }));
@@ -96,7 +96,7 @@ TEST_P(one_sided, put_and_get_move_every_byte_and_signal) {
     finish(post(dev,
                 [&] {
                   return dev.post_get(peer, std::span{back}.first(bytes), there, local,
-                                      {.signal = {{5}}, .tag = tag + 1});
+                                      {.signal = {5}, .tag = tag + 1});
                 }),
            weft::operation::get);
     EXPECT_TRUE(std::ranges::equal(std::span{back}.first(bytes), payload));

@@ -123,7 +123,7 @@ TEST(ids, may_be_withdrawn_by_the_handler_that_they_call) {
       const std::size_t size = id % 2 == 0 ? 8 : 100;
       const std::span<std::byte> payload = std::span{bytes}.first(size);
       static_cast<void>(test::post(dev, [&] {
-        return id < 7 ? dev.post_put(peer, payload, {there, 0}, sent, {.signal = {{id}}})
+        return id < 7 ? dev.post_put(peer, payload, {there, 0}, sent, {.signal = {id}})
                       : dev.post_am(peer, {id}, payload, sent);
       }));
       ASSERT_TRUE(test::eventually(dev, [&] { return came == id - 4; }));
