@@ -147,7 +147,8 @@ TEST_F(lifetime, of_a_run_loop_that_an_exception_ends_too_early_is_told_with_the
         };
       };
       weft::counter count{*rt};
-      [](weft::run_loop& in, weft::counter& on) -> own_coroutine { co_await in.wait(on, 1); }(loop, count);
+      [](weft::run_loop& in, weft::counter& on) -> own_coroutine { static_cast<void>(co_await in.wait(on, 1)); }(loop,
+                                                                                                                 count);
       throw std::runtime_error{"disk full"};
     } catch (...) {
     }
