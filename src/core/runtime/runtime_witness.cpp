@@ -97,7 +97,7 @@ void runtime_witness::describe(base::report& into) {
 void runtime_witness::describe_devices(base::report& into) {
   std::vector<std::uint32_t> unpolled;
   bool is_polled = false;
-  std::uint64_t retries = 0;
+  std::uint64_t refused_posts = 0;
   std::vector<stopped_messages::message> stopped;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> backlogs;
   static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
@@ -106,7 +106,7 @@ void runtime_witness::describe_devices(base::report& into) {
     const bool is_quiet = index < calls_.size() && counted.progress_calls == calls_[index];
     is_polled |= !is_quiet;
     if (is_quiet) unpolled.push_back(index);
-    retries += retries_of(counted);
+    refused_posts += retries_of(counted);
     if (counted.backlog != 0) backlogs.emplace_back(index, counted.backlog);
     device->stopped().each([&](const stopped_messages::message& each) { stopped.push_back(each); });
   }));
@@ -123,9 +123,9 @@ void runtime_witness::describe_devices(base::report& into) {
     }
   }
   for (const auto& [index, count] : backlogs) into.add("{} operations are in the backlog of device {}", count, index);
-  if (retries > retries_) {
+  if (refused_posts > retries_) {
     into.add("posts were answered retry {} times meanwhile: their targets don't poll, or have no room",
-             retries - retries_);
+             refused_posts - retries_);
   }
   bool has_work = !backlogs.empty();
   of_->operations().each([&](const operation_state&) { has_work = true; });
