@@ -1,5 +1,6 @@
 // A pipeline that stops in the middle: its last rank has enough and tells all others, whose stop tokens take back the
-// receives that wait for a message, and the long sends that no rank will receive. So every stage ends.
+// receives that wait for a message, and the long sends that no rank will receive. So every stage ends. Short messages
+// would need `.complete_at = delivered`: they are done at once otherwise, and stay at a rank that has stopped.
 #include <algorithm>
 #include <array>
 #include <cstdio>

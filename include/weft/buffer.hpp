@@ -32,6 +32,13 @@ inline constexpr bool outlives_call =
     std::is_lvalue_reference_v<Argument&&> || std::ranges::enable_borrowed_range<std::remove_cvref_t<Argument>>;
 
 template <class Argument>
+constexpr void refuse_temporary() noexcept {
+  static_assert(outlives_call<Argument>,
+                "the buffer is a temporary, which ends before the operation: keep it in a variable until the operation "
+                "is complete (a view of other memory sets std::ranges::enable_borrowed_range)");
+}
+
+template <class Argument>
 inline constexpr bool is_literal = false;
 template <std::size_t Size>
 inline constexpr bool is_literal<const char (&)[Size]> = true;
@@ -63,10 +70,7 @@ class const_buffer_ref {
   requires detail::byte_container<std::remove_reference_t<Container>>  //
   constexpr const_buffer_ref(Container&& container) noexcept
       : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {
-    static_assert(
-        detail::outlives_call<Container>,
-        "the buffer is a temporary, which ends before the operation: keep it in a variable until the operation "
-        "is complete (a view of other memory sets std::ranges::enable_borrowed_range)");
+    detail::refuse_temporary<Container>();
     static_assert(
         !detail::is_literal<Container>,
         "a string literal ends in a NUL, which would be sent: write std::string_view{\"text\"}; of an array of "
@@ -109,10 +113,7 @@ class buffer_ref {
   requires(detail::byte_container<Container> && !std::is_const_v<detail::element_of<Container>>)  //
       constexpr buffer_ref(Container&& container) noexcept
       : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {
-    static_assert(
-        detail::outlives_call<Container>,
-        "the buffer is a temporary, which ends before the operation: keep it in a variable until the operation "
-        "is complete (a view of other memory sets std::ranges::enable_borrowed_range)");
+    detail::refuse_temporary<Container>();
   }
 
   /// A reference to this memory that only reads.

@@ -58,7 +58,9 @@ struct device_counters {
   std::uint64_t progress_moved = 0;  ///< of these, calls that moved something
   std::uint64_t progress_busy = 0;   ///< calls that found another thread polling, and returned false
 
-  std::uint64_t backlog = 0;      ///< operations in the backlog now: they wait for room, a lock, or their next step
+  /// Operations in the backlog now: they wait for room, a lock, or their next step. Also answers of the library's own,
+  /// so it may be above 0 for a moment when all operations of the program are complete.
+  std::uint64_t backlog = 0;
   std::uint64_t backlog_max = 0;  ///< the most that ever waited at once
 };
 

@@ -380,7 +380,7 @@ class device {
   bool wait(const counter& on, std::uint64_t value, const wait_options& options = {});
 
   /// Waits until no post has yet to signal `on`; that is, until every buffer of these posts is the caller's again.
-  /// Posts that were *done* are not waited for, and nobody has to count the others. **Returns**: false after
+  /// Posts that were *done* are not waited for, so the caller need not count the others. **Returns**: false after
   /// `options.timeout`. Ask the object whether any of them failed.
   bool wait_all(const completion& on, const wait_options& options = {});
   /// The same for several objects.

@@ -108,7 +108,7 @@ void send_to_a_device(weft::runtime& rt) {
   for (int made = 0; made < 2;) {
     std::optional<weft::completion_record> got;
     require(eventually(dev, [&] { return (got = answers.pop()).has_value(); }),
-            "nobody says whether a device is there");
+            "rank 0 does not say whether a device is there");
     made += static_cast<int>(std::to_integer<unsigned>(got->data()[0]));
     const std::uint64_t word = 7;
     static_cast<void>(weft::test::post(mine, [&] {

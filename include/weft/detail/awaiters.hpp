@@ -42,8 +42,8 @@ namespace detail {
 
 /// A container given as an rvalue: the operation keeps it.
 template <class Buffer>
-concept owned_buffer = !std::is_reference_v<Buffer> && !std::is_const_v<Buffer> && byte_container<Buffer> &&
-                       !std::ranges::enable_borrowed_range<Buffer> && std::move_constructible<Buffer>;
+concept owned_buffer =
+    !outlives_call<Buffer> && !std::is_const_v<Buffer> && byte_container<Buffer> && std::move_constructible<Buffer>;
 
 /// An operation and the coroutine that awaits it.
 class posting : public suspension {

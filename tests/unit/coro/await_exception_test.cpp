@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "support/between_threads.hpp"
+#include "support/exceptions.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -20,15 +20,7 @@ namespace {
 
 using test::eventually;
 using test::local_job;
-
-std::string text_from(const std::function<void()>& scope) {
-  try {
-    scope();
-  } catch (const std::exception& caught) {
-    return caught.what();
-  }
-  return "nothing";
-}
+using test::text_from;
 
 task<> throws() {
   throw std::runtime_error{"disk full"};

@@ -75,7 +75,7 @@ TEST(accepted, is_refused_in_a_handler_even_where_there_is_room) {
   });
 }
 
-// Some posts are done, some are posted: nobody counts which.
+// Some posts are done, some are posted: the caller does not count them.
 TEST(accepted, all_that_is_outstanding_is_waited_for) {
   test::local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();

@@ -178,7 +178,7 @@ TEST(counters, count_a_message_that_waits_for_its_id_once) {
   });
 }
 
-// Only an order that nobody keeps would tell these sends apart.
+// Only their order, which the engine does not keep, would tell these sends apart.
 TEST(counters, tell_of_sends_that_nothing_orders) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();

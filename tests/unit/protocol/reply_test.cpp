@@ -247,7 +247,7 @@ TEST(reply, that_was_kept_is_sent_by_the_default_device_when_its_own_is_gone) {
   });
 }
 
-// Two ranks that flood each other with requests, each of which has to be answered: more than rings and bound hold.
+// Two ranks that flood each other with requests, and answer each of them: more than rings and bound hold.
 void flood(std::uint32_t requests, unsigned threads) {
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
