@@ -1,6 +1,5 @@
-// A pipeline that stops in the middle: its last rank has enough and tells all others, whose stop tokens take back the
-// receives that wait for a message, and the long sends that no rank will receive. So every stage ends. Short messages
-// would need `.complete_at = delivered`: they are done at once otherwise, and stay at a rank that has stopped.
+// A pipeline that stops in the middle: its last rank has enough and tells all others, whose stop tokens take back receives
+// that wait, and long sends that no rank will receive. Short ones would need `.complete_at = delivered`: they are done.
 #include <algorithm>
 #include <array>
 #include <cstdio>
