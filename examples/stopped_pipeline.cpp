@@ -1,5 +1,5 @@
-// A pipeline that stops in the middle: its last rank has enough and tells all others, whose stop tokens take back receives
-// that wait, and long sends that no rank will receive. Short ones would need `.complete_at = delivered`: they are done.
+// A pipeline that stops in the middle: its last rank tells all others, whose stop tokens take back receives and long
+// sends that still wait. Short sends are done at once, unless they have `.complete_at = delivered`.
 #include <algorithm>
 #include <array>
 #include <cstdio>
