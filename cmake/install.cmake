@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS weft EXPORT weft-targets)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
-install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "README.md")
 
 configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
@@ -27,10 +27,13 @@ if(programs)
   install(TARGETS ${programs})
   install(DIRECTORY perf/peers/ DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/perf FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp")
 endif()
-foreach(documentation README.md docs)
+foreach(documentation README.md docs examples)
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${documentation})
     install(DIRECTORY ${documentation} DESTINATION ${CMAKE_INSTALL_DOCDIR})
   elseif(EXISTS ${PROJECT_SOURCE_DIR}/${documentation})
     install(FILES ${documentation} DESTINATION ${CMAKE_INSTALL_DOCDIR})
   endif()
 endforeach()
+# The pages link to headers beside them.
+file(RELATIVE_PATH headers_from_pages ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+install(CODE "file(CREATE_LINK ${headers_from_pages} \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/include SYMBOLIC)")

@@ -12,6 +12,8 @@ namespace weft::run {
 namespace {
 
 constexpr std::string_view name = "WEFT_TRANSPORT=";
+// A send below a packet, which is nearly always done at once, waits for its receive where an earlier one does.
+constexpr std::string_view few_unexpected = "WEFT_UNEXPECTED_PACKETS_MAX";
 // Messages of a rank to itself included.
 constexpr std::string_view by_default = "self,shm";
 
@@ -38,6 +40,9 @@ std::uint64_t simulate_network(options& chosen, std::uint64_t wished) {
                 [](const std::string& each) { return each.starts_with(name) || each.starts_with("WEFT_SIM_SEED="); });
   chosen.environment.push_back(std::string{name} + all_simulated(list));
   chosen.environment.push_back(fmt::format("WEFT_SIM_SEED={}", seed));
+  const auto sets_unexpected = [](const std::string& each) { return each.starts_with(few_unexpected); };
+  if (std::getenv(few_unexpected.data()) == nullptr && std::ranges::none_of(chosen.environment, sets_unexpected))
+    chosen.environment.push_back(fmt::format("{}=1", few_unexpected));
   return seed;
 }
 

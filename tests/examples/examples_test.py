@@ -51,6 +51,7 @@ RINGS = {
     "hook_allreduce": lambda rank, size: f"rank {rank}: the largest is {(size - 1) * 10}",
     "large_message": lambda rank, size: f"rank {rank}: 16777216 bytes from rank {previous(rank, size)}, all of them right",
     "mailbox": lambda rank, size: rf"rank {rank}: 1000 letters came; \d+ posts were answered with retry",
+    "put_signal": lambda rank, size: f"rank {rank}: 50 blocks came from rank {previous(rank, size)}, 0 words wrong",
     "ring": lambda rank, size: f"after 3 laps of {size} ranks: {3 * size}" if rank == 0 else "",
     "rpc": lambda rank, size: f"rank {rank}: 2000 calls were answered, {calls_to(rank, size)} came here",
     "send_receive": lambda rank, size: f"rank {rank}: 40 rows from its neighbour",
@@ -58,6 +59,7 @@ RINGS = {
     "several_runtimes": lambda rank, size: f"rank {rank}: hello from rank {previous(rank, size)}; "
                                            f"the ranks add up to {size * (size + 1) // 2}",
     "stencil": lambda rank, size: f"rank {rank}: 200 steps, all right",
+    "work_until_none": lambda rank, size: rf"rank {rank}: has done {'8191' if size == 1 else r'[0-9]+'} nodes",
 }
 
 

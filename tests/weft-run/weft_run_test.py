@@ -194,6 +194,13 @@ class ExitCodes(unittest.TestCase):
         result = run("-n", 2, "--sim", STEPS, "init", "fence")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_a_simulated_network_keeps_short_sends_waiting_unless_the_user_says_otherwise(self):
+        show = ["sh", "-c", 'echo "$WEFT_UNEXPECTED_PACKETS_MAX"']
+        self.assertEqual(run("-n", 1, "--sim", *show).stdout, "1\n")
+        self.assertEqual(run("-n", 1, "--sim", "-x", "WEFT_UNEXPECTED_PACKETS_MAX=7", *show).stdout, "7\n")
+        own = environment(WEFT_UNEXPECTED_PACKETS_MAX="9")
+        self.assertEqual(run("-n", 1, "--sim", *show, env=own).stdout, "9\n")
+
     def test_where_weft_is_installed_stops_nothing(self):
         result = run("-n", 2, STEPS, "init", "fence",
                      env=environment(WEFT_ROOT="/opt/weft", WEFT_HOME="/opt/weft", WEFT_DIR="/opt/weft", WEFT_VERSION="1"))
