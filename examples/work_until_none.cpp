@@ -1,6 +1,6 @@
 // Work that makes more work, until no rank has any: a tree whose nodes lie on any ranks. A rank with nothing to do may
-// still get a node that is on its way. So all ranks count nodes sent and nodes done, and rank 0 adds up, in rounds. If no
-// more was sent by the end of a round than was done in the round before, nothing is left (Mattern's four counters).
+// still get a node that is on its way. So all ranks count nodes sent and nodes done, and rank 0 adds up, in rounds. If
+// no more was sent by the end of a round than was done in the round before, nothing is left (Mattern's four counters).
 #include <cstdio>
 #include <cstring>
 
