@@ -21,7 +21,7 @@ std::vector<weft::remote_region> exchange(weft::runtime& rt, const weft::remote_
   const auto arrivals = rt.register_completion(inbox, {.id = 1});
   std::vector<weft::remote_region> all(rt.size());
   for (std::uint32_t rank = 0; rank < rt.size(); ++rank) {
-    dev.until_accepted([&] { return dev.post_am(rank, {1}, std::span{&mine, 1}, sent); });
+    dev.until_accepted([&] { return dev.post_am(rank, {.id = 1}, std::span{&mine, 1}, sent); });
   }
   for (std::uint32_t heard = 0; heard < rt.size(); ++heard) {
     const auto message = dev.wait(inbox);

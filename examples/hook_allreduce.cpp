@@ -1,6 +1,6 @@
 // The largest value of all ranks, found by a hook: each call of progress, for whatever reason, moves it on. In round r
 // a rank sends the largest value it knows to the rank 2^r after it, and receives one from the rank 2^r before it
-// (zhou2024, 4.7).
+// (zhou2024, 4.7). Values may be met twice, which changes a sum, and no maximum.
 #include <algorithm>
 #include <cstdio>
 #include <span>

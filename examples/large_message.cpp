@@ -32,7 +32,7 @@ int main() {
 
   const std::vector<std::byte> data(large, std::byte(rt.rank() + 1));
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
-  dev.until_accepted([&] { return dev.post_am(next, {1}, data, sent, {.tag = 42}); });
+  dev.until_accepted([&] { return dev.post_am(next, {.id = 1}, data, sent, {.tag = 42}); });
   const auto got = dev.wait(inbox);
   dev.wait_all(sent);  // it was posted, not done: the receiver fetches from `data`, which is ours again only now
   const auto whole = std::ranges::count(got->data(), std::byte(got->source() + 1));

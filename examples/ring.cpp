@@ -25,7 +25,7 @@ int main() {
                             return answer::taken;
                           }
                           // No room on the way: leave the token where it is, progress will bring it again.
-                          if (dev.post_am(next, {1}, std::span{&number, 1}, sent).is_retry()) return answer::full;
+                          if (dev.post_am(next, {.id = 1}, std::span{&number, 1}, sent).is_retry()) return answer::full;
                           ++visits;
                           return answer::taken;
                         }};
@@ -33,7 +33,7 @@ int main() {
 
   if (rt.rank() == 0) {
     const std::uint64_t start = 0;
-    dev.until_accepted([&] { return dev.post_am(next, {1}, std::span{&start, 1}, sent); });
+    dev.until_accepted([&] { return dev.post_am(next, {.id = 1}, std::span{&start, 1}, sent); });
     while (home == 0) dev.progress();
     std::printf("after %u laps of %u ranks: %u\n", unsigned{laps}, rt.size(), static_cast<unsigned>(home));
   }

@@ -14,7 +14,7 @@ class adder {
   explicit adder(std::uint64_t mine) {
     for (std::uint32_t rank = 0; rank < rt_.size(); ++rank) {
       weft::device& dev = rt_.default_device();
-      dev.until_accepted([&] { return dev.post_am(rank, {1}, std::span{&mine, 1}, sent_); });
+      dev.until_accepted([&] { return dev.post_am(rank, {.id = 1}, std::span{&mine, 1}, sent_); });
     }
   }
   bool is_ready() {
@@ -45,7 +45,7 @@ int main() {
   const weft::registration box = rt.register_completion(mail, {.id = 1});
   weft::device& dev = rt.default_device();
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
-  dev.until_accepted([&] { return dev.post_am(next, {1}, std::string_view{"hello"}, sent); });
+  dev.until_accepted([&] { return dev.post_am(next, {.id = 1}, std::string_view{"hello"}, sent); });
 
   adder library{rt.rank() + 1};
   const auto greeting = dev.wait(mail);

@@ -10,6 +10,7 @@
 namespace weft {
 
 /// Calls `function(completion_record&&)` for each record: `weft::handler on_arrival{rt, [&](auto&& m) { … }};`
+/// As a member of a class: `weft::handler<std::function<void(weft::completion_record&&)>> on_arrival_{rt_, …};`
 /// A function with a second parameter, `device&`, gets the device that runs it: the one whose `progress()` delivers the
 /// message, or through which the post goes that is complete at once. It may be used for posts and replies.
 ///
