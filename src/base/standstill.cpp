@@ -229,10 +229,11 @@ class standstill final : private not_inherited {
   // Empty if nothing is left to do, unless `always`.
   std::string make_report(clock::time_point now, bool always) {
     report out{log_head("stuck")};
-    if (const double still = in_seconds(now - still_since_); still < 1) {
-      out.add("asked, as the job ends; something moved here less than 1 s ago");
+    // A rank that is asked may have moved just now.
+    if (now - still_since_ >= std::min<clock::duration>(patience_, std::chrono::seconds{1})) {
+      out.add("nothing has moved here for {:.1f} s", in_seconds(now - still_since_));
     } else {
-      out.add("nothing has moved here for {:.1f} s", still);
+      out.add("asked; something has moved here just now");
     }
     for (const long_wait* each = waits_; each != nullptr; each = each->behind_) {
       std::string more;
