@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from checks import atomics, docs, files as file_checks, helpers, layers, words  # noqa: E402
+from checks import atomics, docs, files as file_checks, helpers, layers, names as name_checks, words  # noqa: E402
 from checks.finding import Finding  # noqa: E402
 
 
@@ -70,7 +70,8 @@ def check(root, files=None):
         if file.endswith(".py"):
             continue
         findings += file_checks.mentions(file, text, known)
-        for check_file in (layers.layering, docs.undocumented, helpers.repeated, helpers.unowned):
+        for check_file in (layers.layering, docs.undocumented, helpers.repeated, helpers.unowned,
+                           name_checks.namespaces, name_checks.handlers):
             findings += check_file(file, text)
         if file.startswith(CODE):
             findings += words.misnamed(file, text) + words.riddles(file, text) + atomics.accesses(file, text)

@@ -10,7 +10,7 @@
 namespace weft::run {
 namespace {
 
-using boot::pmi1::printable;
+using boot::pmi1_wire::printable;
 
 constexpr std::string_view space = "weft";
 constexpr std::size_t key_bytes_max = 256;
@@ -39,7 +39,8 @@ std::optional<std::string> pmi_server::receive(std::uint32_t rank, std::string_v
   }
   if (!self.lines.overrun()) return std::nullopt;
   self.refused = true;
-  return fmt::format("rank {} sent a PMI-1 line longer than {} bytes", rank, boot::pmi1::line_reader::line_bytes_max);
+  return fmt::format("rank {} sent a PMI-1 line longer than {} bytes", rank,
+                     boot::pmi1_wire::line_reader::line_bytes_max);
 }
 
 std::optional<std::string> pmi_server::handle(std::uint32_t rank, const message& request) {

@@ -41,7 +41,7 @@ class pmi_server {
  private:
   enum class phase : std::uint8_t { fresh, initialized, waiting, finalized };
   struct peer {
-    boot::pmi1::line_reader lines;
+    boot::pmi1_wire::line_reader lines;
     std::string replies;
     std::size_t stored_bytes = 0;
     phase at = phase::fresh;
@@ -49,7 +49,7 @@ class pmi_server {
     bool refused = false;
   };
 
-  using message = boot::pmi1::message;
+  using message = boot::pmi1_wire::message;
   [[nodiscard]] std::optional<std::string> handle(std::uint32_t rank, const message& request);
   void put(std::uint32_t rank, const message& request);
   void get(std::uint32_t rank, const message& request);

@@ -23,7 +23,7 @@ namespace weft::boot {
 namespace {
 
 using base::clock;
-using pmi1::message;
+using pmi1_wire::message;
 
 // Lines of other implementations are no longer than this, whatever they say about their values.
 constexpr std::size_t line_bytes_max = 1000;
@@ -61,7 +61,7 @@ class pmi1_client final : public bootstrap {
   void put(std::string_view key, std::string_view bytes) override {
     check_value(key, bytes);
     const std::lock_guard lock{mutex_};
-    const std::string text = pmi1::encode(bytes);
+    const std::string text = pmi1_wire::encode(bytes);
     const std::size_t chunk = chunk_bytes(key);
     const std::size_t chunks = std::max<std::size_t>(1, (text.size() + chunk - 1) / chunk);
     for (std::size_t i = 0; i < chunks; ++i) {
@@ -71,7 +71,8 @@ class pmi1_client final : public bootstrap {
                                 "put_result");
       if (reply.find_number("rc").value_or(0) != 0) {
         const auto why = reply.find("msg");
-        fail(fmt::format("refuses key '{}': {} (a key is put once)", key, why ? pmi1::printable(*why) : "no reason"));
+        fail(fmt::format("refuses key '{}': {} (a key is put once)", key,
+                         why ? pmi1_wire::printable(*why) : "no reason"));
       }
     }
   }
@@ -88,7 +89,7 @@ class pmi1_client final : public bootstrap {
     }
     text.erase(0, dot + 1);
     for (std::size_t i = 1; i < *chunks; ++i) text += get_chunk(rank, key, i);
-    auto bytes = pmi1::decode(text);
+    auto bytes = pmi1_wire::decode(text);
     if (!bytes) fail(fmt::format("has a malformed value of rank {} under '{}'", rank, key));
     return *std::move(bytes);
   }
@@ -164,14 +165,14 @@ class pmi1_client final : public bootstrap {
   message ask(const std::string& request, std::string_view reply_command) {
     send(request);
     auto reply = receive(clock::now() + timeout_);
-    if (!reply) fail(fmt::format("does not answer '{}' within {} s", pmi1::printable(request), seconds()));
+    if (!reply) fail(fmt::format("does not answer '{}' within {} s", pmi1_wire::printable(request), seconds()));
     expect(*reply, reply_command);
     return *std::move(reply);
   }
 
   void expect(const message& reply, std::string_view command) {
     if (reply.command() != command) {
-      fail(fmt::format("answers '{}' where '{}' was expected", pmi1::printable(reply.command()), command));
+      fail(fmt::format("answers '{}' where '{}' was expected", pmi1_wire::printable(reply.command()), command));
     }
   }
 
@@ -196,7 +197,7 @@ class pmi1_client final : public bootstrap {
     for (;;) {
       if (const auto line = lines_.next()) {
         auto parsed = message::parse(*line);
-        if (!parsed) fail(fmt::format("answers '{}', which is no line of PMI-1", pmi1::printable(*line)));
+        if (!parsed) fail(fmt::format("answers '{}', which is no line of PMI-1", pmi1_wire::printable(*line)));
         return parsed;
       }
       if (lines_.overrun()) fail("answers without end");
@@ -232,7 +233,7 @@ class pmi1_client final : public bootstrap {
     const auto reply = receive(clock::now() + std::chrono::seconds{5});
     const auto ranks = reply ? reply->find("ranks") : std::nullopt;
     if (!ranks) return unknown;
-    std::string list = pmi1::printable(*ranks);
+    std::string list = pmi1_wire::printable(*ranks);
     std::replace(list.begin(), list.end(), '_', ' ');  // on the wire no value holds a blank
     return "missing are ranks " + list;
   }
@@ -260,7 +261,7 @@ class pmi1_client final : public bootstrap {
   std::size_t key_bytes_max_ = 0;
   std::size_t value_bytes_max_ = 0;
   std::string kvs_;
-  pmi1::line_reader lines_;
+  pmi1_wire::line_reader lines_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
-namespace weft::boot::pmi1 {
+namespace weft::boot::pmi1_wire {
 
 std::optional<message> message::parse(std::string_view line) {
   message result;
@@ -102,4 +102,4 @@ std::optional<std::string> decode(std::string_view text) {
   return bytes;
 }
 
-}  // namespace weft::boot::pmi1
+}  // namespace weft::boot::pmi1_wire

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::boot::pmi1 {
+namespace weft::boot::pmi1_wire {
 
 /// One line's `key=value` pairs, in any order.
 class message {
@@ -53,4 +53,4 @@ class line_reader {
 /// Nothing comes back for text that `encode` did not write.
 [[nodiscard]] std::optional<std::string> decode(std::string_view text);
 
-}  // namespace weft::boot::pmi1
+}  // namespace weft::boot::pmi1_wire

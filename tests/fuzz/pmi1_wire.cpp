@@ -6,7 +6,7 @@
 
 namespace {
 
-using namespace weft::boot::pmi1;
+using namespace weft::boot::pmi1_wire;
 using weft::fuzz::require;
 
 void read_line(const std::string& line) {

@@ -48,8 +48,8 @@ class Mentions(Checks):
         self.assert_one("src/base/a.hpp:2: there is no c.hpp", src__base__a_hpp="\n// As in c.hpp.\n")
 
     def test_a_name_that_a_comment_or_a_page_mentions_is_there(self):
-        code = "namespace weft::core { struct a { void b(); }; }\n"
-        self.assertEqual(self.findings(src__base__a_hpp=code + "// `a::b`, `weft::core::a`, `std::vector`, c::d.\n"), [])
+        code = "namespace weft::base { struct a { void b(); }; }\n"
+        self.assertEqual(self.findings(src__base__a_hpp=code + "// `a::b`, `weft::base::a`, `std::vector`, c::d.\n"), [])
         self.assert_one("src/base/a.hpp:2: there is no a::c: nothing is called c",
                         src__base__a_hpp=code + "// As `a::c` does; auto c.\n")
         with tempfile.TemporaryDirectory() as folder:
@@ -62,6 +62,25 @@ class Mentions(Checks):
         line = "int a;\n"
         self.assertEqual(self.findings(src__net__sink_hpp=180 * line + "// a comment\n"), [])
         self.assert_one("the contract has 181 lines", src__net__sink_hpp=100 * line, src__net__message_hpp=81 * line)
+
+
+class Names(Checks):
+    def test_the_last_part_of_a_namespace_is_the_file_or_its_folder(self):
+        right = "namespace weft::base { class x; }\nnamespace weft::core::a {\n}\nnamespace weft::core {\n}\nnamespace weft {\n}\nnamespace {\n}\n"
+        self.assertEqual(self.findings(src__core__protocol__a_hpp=right), [])
+        self.assert_one("src/core/protocol/a.hpp:2: namespace weft::core::b: its last part is the file's name or folder",
+                        src__core__protocol__a_hpp="\nnamespace weft::core::b {\nint c;\n}\n")
+
+    def test_a_message_is_handled_by_its_name_and_a_step_done_by_it(self):
+        right = ("case wire::fin: return rendezvous::on_fin(a);\ncase wire::put_signal:\n"
+                 "case wire::get_signal: return one_sided::on_signal(a);\ncase step::fetch: return x::fetch(a);\n"
+                 "case wire::rtr: return continue_it(a);\ncase step::free: return true;\n")
+        self.assertEqual(self.findings(src__core__protocol__a_cpp=right), [])
+        for wrong, expected in [("case wire::fin: return rendezvous::on_end(a);", "wire::fin is handled by on_fin"),
+                                ("case wire::put_signal:\ncase wire::get_signal: return on_put(a);",
+                                 "wire::put_signal is handled by on_put_signal"),
+                                ("case step::fetch: return x::get(a);", "step::fetch is done by a function fetch")]:
+            self.assert_one(f"src/core/protocol/a.cpp:2: {expected}", src__core__protocol__a_cpp="\n" + wrong + "\n")
 
 
 class Words(Checks):

@@ -41,7 +41,7 @@ status device::post_am(std::uint32_t peer, remote_completion to, packet& filled,
   if (to.id >= remote_completion_ids_max) [[unlikely]]
     core::refuse_completion_id("post_am", peer, to.id);
   const status answer =
-      core::posting::post_packet(*state_, peer, to.id, filled.index_, static_cast<std::uint32_t>(bytes), options);
+      core::post_message::post_packet(*state_, peer, to.id, filled.index_, static_cast<std::uint32_t>(bytes), options);
   if (answer.is_done()) std::exchange(filled.pool_, nullptr)->uncount_taken();
   return answer;
 }

@@ -19,19 +19,20 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
                    const post_put_options& options) {
   core::check_buffer("post_put", peer, state.size(), bytes);
   core::check_region(state, "post_put", peer, to, bytes.bytes());
-  return core::one_sided::post_transfer(through, {.opcode = operation::put,
-                                                  .peer = peer,
-                                                  .at = to,
-                                                  .bytes = bytes.bytes(),
-                                                  .local = &local,
-                                                  .context = options.context,
-                                                  .device = options.device,
-                                                  .signal = core::checked_signal("post_put", peer, options.signal),
-                                                  .tag = options.tag,
-                                                  .delivered = options.complete_at == completion_level::delivered,
-                                                  .allow_done = options.allow_done,
-                                                  .allow_retry = options.allow_retry,
-                                                  .source = bytes});
+  return core::one_sided_origin::post_transfer(through,
+                                               {.opcode = operation::put,
+                                                .peer = peer,
+                                                .at = to,
+                                                .bytes = bytes.bytes(),
+                                                .local = &local,
+                                                .context = options.context,
+                                                .device = options.device,
+                                                .signal = core::checked_signal("post_put", peer, options.signal),
+                                                .tag = options.tag,
+                                                .delivered = options.complete_at == completion_level::delivered,
+                                                .allow_done = options.allow_done,
+                                                .allow_retry = options.allow_retry,
+                                                .source = bytes});
 }
 
 }  // namespace
@@ -54,19 +55,20 @@ status device::post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote
   const target_payload into{buffer};
   core::check_buffer("post_get", peer, state_->rank_count(), into);
   core::check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
-  return core::one_sided::post_transfer(*state_, {.opcode = operation::get,
-                                                  .peer = peer,
-                                                  .at = from,
-                                                  .bytes = into.bytes(),
-                                                  .local = &local,
-                                                  .context = options.context,
-                                                  .device = options.device,
-                                                  .signal = core::checked_signal("post_get", peer, options.signal),
-                                                  .tag = options.tag,
-                                                  .delivered = true,
-                                                  .allow_done = options.allow_done,
-                                                  .allow_retry = options.allow_retry,
-                                                  .into = into});
+  return core::one_sided_origin::post_transfer(*state_,
+                                               {.opcode = operation::get,
+                                                .peer = peer,
+                                                .at = from,
+                                                .bytes = into.bytes(),
+                                                .local = &local,
+                                                .context = options.context,
+                                                .device = options.device,
+                                                .signal = core::checked_signal("post_get", peer, options.signal),
+                                                .tag = options.tag,
+                                                .delivered = true,
+                                                .allow_done = options.allow_done,
+                                                .allow_retry = options.allow_retry,
+                                                .into = into});
 }
 
 status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
@@ -85,22 +87,23 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
   }
   const target_payload result =
       request.result != nullptr ? target_payload{buffer_ref{request.result, request.bytes}} : target_payload{};
-  return core::one_sided::post_transfer(*state_, {.opcode = operation::atomic,
-                                                  .peer = peer,
-                                                  .at = at,
-                                                  .bytes = request.bytes,
-                                                  .local = &local,
-                                                  .context = options.context,
-                                                  .device = options.device,
-                                                  .signal = core::no_signal,
-                                                  .tag = 0,
-                                                  .delivered = options.complete_at == completion_level::delivered,
-                                                  .allow_done = options.allow_done,
-                                                  .allow_retry = options.allow_retry,
-                                                  .into = result,
-                                                  .word = core::atomic_code(request.op, request.bytes),
-                                                  .operand = request.operand,
-                                                  .compare = request.compare});
+  return core::one_sided_origin::post_transfer(*state_,
+                                               {.opcode = operation::atomic,
+                                                .peer = peer,
+                                                .at = at,
+                                                .bytes = request.bytes,
+                                                .local = &local,
+                                                .context = options.context,
+                                                .device = options.device,
+                                                .signal = core::no_signal,
+                                                .tag = 0,
+                                                .delivered = options.complete_at == completion_level::delivered,
+                                                .allow_done = options.allow_done,
+                                                .allow_retry = options.allow_retry,
+                                                .into = result,
+                                                .word = core::atomic_code(request.op, request.bytes),
+                                                .operand = request.operand,
+                                                .compare = request.compare});
 }
 
 }  // namespace weft

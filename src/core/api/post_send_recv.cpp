@@ -70,7 +70,7 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   request.local = &local;
   request.context = options.context;
   request.allow_retry = options.allow_retry;
-  return core::send_recv::post_receive(through, request);
+  return core::receive::post_receive(through, request);
 }
 
 // Uncommon and wrong cases: a function of their own, so that the common case saves no registers.
@@ -81,7 +81,7 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   core::check_buffer("post_send", peer, state.size(), bytes);
   core::engine_state& engine = core::checked_engine(state, "post_send", options.engine);
   core::check_policy("post_send", engine, options.policy);
-  return core::posting::post_send(through, request_of(peer, bytes, local, options), engine);
+  return core::post_message::post_send(through, request_of(peer, bytes, local, options), engine);
 }
 
 }  // namespace
@@ -128,13 +128,13 @@ std::optional<matched_message> device::probe(std::uint32_t peer, const probe_opt
                 fmt::format("probe: engine {} is receiver-first: a message stays with its sender until it is received",
                             options.engine)};
   }
-  core::unexpected_message* const found = core::send_recv::probe(*state_, request);
+  core::unexpected_message* const found = core::receive::probe(*state_, request);
   if (found == nullptr) return std::nullopt;
   return matched_message{state_, found};
 }
 
 matched_message::~matched_message() {
-  if (message_ != nullptr && !device_->runtime().is_copy()) core::send_recv::discard(*device_, *message_);
+  if (message_ != nullptr && !device_->runtime().is_copy()) core::receive::discard(*device_, *message_);
 }
 
 namespace {
@@ -159,16 +159,16 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   if (into.is_bad()) core::refuse_buffer("matched_message::receive", source(), into.bytes());
   // Once the message is received, this object may be destroyed: so it is made empty before.
   core::unexpected_message* const found = std::exchange(message_, nullptr);
-  const status result = core::send_recv::receive_message(*device_, *found,
-                                                         {.engine = found->engine,
-                                                          .peer = found->arrival.source,
-                                                          .tag = found->arrival.header.tag,
-                                                          .policy = match_policy::rank_tag,
-                                                          .any_tag = false,
-                                                          .into = into,
-                                                          .local = &local,
-                                                          .context = options.context,
-                                                          .allow_retry = true});
+  const status result = core::receive::receive_message(*device_, *found,
+                                                       {.engine = found->engine,
+                                                        .peer = found->arrival.source,
+                                                        .tag = found->arrival.header.tag,
+                                                        .policy = match_policy::rank_tag,
+                                                        .any_tag = false,
+                                                        .into = into,
+                                                        .local = &local,
+                                                        .context = options.context,
+                                                        .allow_retry = true});
   if (result.is_retry()) message_ = found;
   return result;
 }

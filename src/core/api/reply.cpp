@@ -20,7 +20,7 @@ namespace {
 
 }  // namespace
 
-bool device::can_reply(std::size_t bytes) noexcept { return core::replying::can_reply(*state_, bytes); }
+bool device::can_reply(std::size_t bytes) noexcept { return core::reply::can_reply(*state_, bytes); }
 
 void device::reply_with(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, std::uint64_t tag,
                         const reply_options& options) {
@@ -32,7 +32,7 @@ void device::reply_with(std::uint32_t peer, remote_completion to, const_buffer_r
   if (bytes.bytes() > packet_bytes && !options.copy_long) [[unlikely]]
     refuse_long(peer, bytes.bytes(), packet_bytes);
   if (options.local != nullptr) state_->runtime().check_object("reply", *options.local);
-  core::replying::reply(*state_, {peer, to.id, tag, options.device, payload, options.local, options.context});
+  core::reply::reply(*state_, {peer, to.id, tag, options.device, payload, options.local, options.context});
 }
 
 }  // namespace weft

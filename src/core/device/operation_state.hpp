@@ -23,15 +23,15 @@
 
 namespace weft::core {
 
-/// The next step of an operation; the backlog does the steps from `post` on.
+/// The next step of an operation; the backlog does the steps from `post_again` on: the function of a step has its name.
 enum class step : std::uint8_t {
   free = 0,
   wait_for_answer,  // the first message is sent
   wait_for_chunks,  // receiver: the RTR is sent
   wait_for_match,   // a receive is in its engine; in a receiver-first one, a send
   wait_for_sender,  // a receive in a receiver-first engine has announced its buffer
-  post,             // poster: there was no room for the message, and the post may not answer retry
-  match,            // receiver: another thread held the engine's lock; stays until the receive has matched
+  post_again,       // poster: there was no room for the message, and the post may not answer retry
+  try_match,        // receiver: another thread held the engine's lock; stays until the receive has matched
   transfer,         // origin: copy to or from the target's memory
   ask,              // origin: there was no room for the message that asks the target
   notify,           // origin: tell the target that its memory was written or read
@@ -40,12 +40,12 @@ enum class step : std::uint8_t {
   fetch,            // receiver: copy from the sender's memory
   write_pieces,     // sender: write pieces of a message that both sides copy
   send_fin,         // receiver: tell the sender that its operation is complete
-  ready,            // receiver, receiver-first: there was no room for the message that announces the buffer
+  send_ready,       // receiver, receiver-first: there was no room for the message that announces the buffer
   write,            // sender, receiver-first: send or copy into the receive's buffer
   send_written,     // sender, receiver-first: tell the receiver whether its buffer was written
   answer_atomic,    // target: send the old word
   answer_withdraw,  // target: tell the sender that its RTS is not here
-  signal,           // either: signal the completion object
+  try_signal,       // either: signal the completion object
   try_entries,      // no operation: all that a device tries again without one (retry_list)
 };
 
@@ -317,7 +317,8 @@ class operation_pool {
         waits == step::wait_for_answer || waits == step::wait_for_chunks || waits == step::wait_for_sender;
     if (!is_waiting || found.peer != peer) return nullptr;
     // [operation.claim] acquire <- [operation.reach]: the operation as it waits; only one thread's exchange succeeds.
-    return found.next.compare_exchange_strong(waits, step::signal, std::memory_order_acquire, std::memory_order_relaxed)
+    return found.next.compare_exchange_strong(waits, step::try_signal, std::memory_order_acquire,
+                                              std::memory_order_relaxed)
                ? &found
                : nullptr;
   }

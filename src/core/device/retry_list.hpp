@@ -61,7 +61,7 @@ class retry_list {
 
   /// Tries each entry once. **Returns** whether the list is empty now: then the operation has left the backlog, and
   /// another thread may be putting it there again. **Threads**: the one inside the gate.
-  [[nodiscard]] bool run() noexcept {
+  [[nodiscard]] bool try_entries() noexcept {
     std::uint32_t tried = 0;
     std::uint32_t moved = 0;
     for (retry_entry* entry = waiting_.take_all(); entry != nullptr; ++tried) {

@@ -39,7 +39,7 @@ namespace {
   switch (dev.runtime().matching().insert_rest(rest, receive, found)) {
     [[likely]] case match_result::inserted : break;
     case match_result::matched:
-      send_recv::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
+      receive::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
       break;
     default:
       operation_state::cancel_signal(local);
@@ -56,15 +56,15 @@ namespace {
   operation_state* const receive = dev.own_receives().get();
   if (receive == nullptr) [[unlikely]]
     return dev.counts().answered(operation::receive, into.bytes(),
-                                 send_recv::receive_late(dev, {.engine = &dev.runtime().engines().standard(),
-                                                               .peer = from.peer(),
-                                                               .tag = tag,
-                                                               .policy = from.policy(),
-                                                               .any_tag = false,
-                                                               .into = into,
-                                                               .local = &local,
-                                                               .context = context,
-                                                               .allow_retry = true}));
+                                 receive::receive_late(dev, {.engine = &dev.runtime().engines().standard(),
+                                                             .peer = from.peer(),
+                                                             .tag = tag,
+                                                             .policy = from.policy(),
+                                                             .any_tag = false,
+                                                             .into = into,
+                                                             .local = &local,
+                                                             .context = context,
+                                                             .allow_retry = true}));
   static_cast<void>(describe(dev, *receive, from, into, tag, context));
   receive->will_signal(local);
   return match_or_insert(dev, *receive, {});

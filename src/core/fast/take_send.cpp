@@ -9,7 +9,7 @@ namespace weft::core::fast {
   const match_key key = make_match_key(default_matching_engine, policy, source, tag);
   match_node* found = nullptr;
   if (dev.runtime().matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
-    return send_recv::on_send(
+    return arrive_send::on_send(
         dev, {source,
               {kind_word(wire::send, static_cast<std::uint32_t>(policy)), default_matching_engine, 0, 0, tag},
               payload,
@@ -23,7 +23,7 @@ namespace weft::core::fast {
       return true;
     }
   }
-  send_recv::deliver_slow(dev, receive, source, tag, payload, bytes);
+  arrive_send::deliver_slow(dev, receive, source, tag, payload, bytes);
   return true;
 }
 

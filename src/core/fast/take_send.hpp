@@ -78,7 +78,7 @@ namespace fast {
     if (const completion* const object = fast::signal_receive(*this, receive, source, tag, net::word_bytes)) [[likely]]
       return object;
   }
-  send_recv::deliver_slow(*this, receive, source, tag, payload, net::word_bytes);
+  arrive_send::deliver_slow(*this, receive, source, tag, payload, net::word_bytes);
   return this;  // not null: handled; its waiters were woken already
 }
 

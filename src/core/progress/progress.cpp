@@ -55,7 +55,7 @@ bool device_state::work_off() noexcept {
 // Does steps of the backlog, answers senders of messages that will not be received, and delivers kept messages.
 unsigned device_state::advance_kept() noexcept {
   unsigned moved = advance_backlog();
-  moved += send_recv::answer_all_unwanted(*this);
+  moved += receive::answer_all_unwanted(*this);
   return moved + runtime_->kept().deliver(*this);
 }
 

@@ -7,8 +7,8 @@
 
 namespace weft::core::active_message {
 
-bool on_am(device_state& dev, const net::arrival& message) noexcept {
-  const found_entry to = arrivals::find_entry(dev, message);
+bool on_active_message(device_state& dev, const net::arrival& message) noexcept {
+  const found_entry to = arrive::find_entry(dev, message);
   if (to.state != lookup::found) {
     if (to.state == lookup::no_room) return false;
     if (to.state == lookup::withdrawn) dev.runtime().count_dropped();

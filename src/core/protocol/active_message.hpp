@@ -5,6 +5,6 @@
 
 namespace weft::core::active_message {
 
-[[nodiscard]] bool on_am(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool on_active_message(device_state& dev, const net::arrival& message) noexcept;
 
 }  // namespace weft::core::active_message

@@ -18,8 +18,8 @@ namespace {
 
 // Whether a step only sends: such a step can't be done for a peer that is cut off.
 constexpr bool sends_next(step next) noexcept {
-  return next == step::post || next == step::ask || next == step::notify || next == step::stream ||
-         next == step::send_rtr || next == step::answer_atomic || next == step::ready || next == step::write ||
+  return next == step::post_again || next == step::ask || next == step::notify || next == step::stream ||
+         next == step::send_rtr || next == step::answer_atomic || next == step::send_ready || next == step::write ||
          next == step::send_written || next == step::answer_withdraw;
 }
 
@@ -32,30 +32,31 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
   if (sends_next(next) && end_if_cut_off(dev, operation)) [[unlikely]]
     return complete::try_signal(dev, operation);
   switch (next) {
-    case step::post: return posting::post_again(dev, operation);
+    case step::post_again: return post_message::post_again(dev, operation);
     case step::stream: return rendezvous::stream(dev, operation);
-    case step::match: return send_recv::try_match(dev, operation);
-    case step::transfer: return one_sided::go_on(dev, operation, one_sided::transfer(dev, operation, reason));
-    case step::ask: return one_sided::go_on(dev, operation, one_sided::ask(dev, operation, reason));
-    case step::notify: return one_sided::go_on(dev, operation, one_sided::notify(dev, operation));
-    case step::answer_atomic: return one_sided::answer_atomic(dev, operation);
+    case step::try_match: return receive::try_match(dev, operation);
+    case step::transfer:
+      return one_sided_origin::go_on(dev, operation, one_sided_origin::transfer(dev, operation, reason));
+    case step::ask: return one_sided_origin::go_on(dev, operation, one_sided_origin::ask(dev, operation, reason));
+    case step::notify: return one_sided_origin::go_on(dev, operation, one_sided_origin::notify(dev, operation));
+    case step::answer_atomic: return one_sided_target::answer_atomic(dev, operation);
     case step::answer_withdraw: return withdraw_rts::answer_withdraw(dev, operation);
     case step::send_rtr: return rendezvous::send_rtr(dev, operation);
     case step::fetch: return rendezvous::fetch(dev, operation);
-    case step::write_pieces: return cooperative_copy::write(dev, operation);
+    case step::write_pieces: return cooperative_copy::write_pieces(dev, operation);
     case step::send_fin: return rendezvous::send_fin(dev, operation);
-    case step::ready: return receiver_first::send_ready(dev, operation);
+    case step::send_ready: return receiver_first::send_ready(dev, operation);
     case step::write: return receiver_first::write(dev, operation);
     case step::send_written: return receiver_first::send_written(dev, operation);
-    case step::signal: return complete::try_signal(dev, operation);
-    case step::try_entries: return dev.retries().run();
+    case step::try_signal: return complete::try_signal(dev, operation);
+    case step::try_entries: return dev.retries().try_entries();
     case step::free:
     case step::wait_for_answer:
     case step::wait_for_chunks:
     case step::wait_for_match:
     case step::wait_for_sender: break;
   }
-  WEFT_ASSERT_CHECKED(next >= step::post);  // only operations at these steps are in a backlog
+  WEFT_ASSERT_CHECKED(next >= step::post_again);  // only operations at these steps are in a backlog
   return true;
 }
 

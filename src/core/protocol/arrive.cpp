@@ -1,6 +1,6 @@
 #include "core/protocol/arrive.hpp"
 
-namespace weft::core::arrivals {
+namespace weft::core::arrive {
 
 bool reject(device_state& dev, const net::arrival& message) noexcept {
   dev.runtime().count_refused();
@@ -49,4 +49,4 @@ bool put_aside(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-}  // namespace weft::core::arrivals
+}  // namespace weft::core::arrive

@@ -26,7 +26,7 @@ struct found_engine {
   engine_state* engine;
 };
 
-namespace arrivals {
+namespace arrive {
 
 /// The completion object that `message` is for.
 [[nodiscard]] found_entry find_entry(device_state& dev, const net::arrival& message) noexcept;
@@ -55,5 +55,5 @@ template <class Body>
   return nullptr;
 }
 
-}  // namespace arrivals
+}  // namespace arrive
 }  // namespace weft::core

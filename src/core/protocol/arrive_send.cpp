@@ -15,7 +15,7 @@
 #include "core/protocol/receiver_first.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core::send_recv {
+namespace weft::core::arrive_send {
 
 namespace {
 
@@ -23,8 +23,8 @@ namespace {
 bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noexcept {
   if (why == lookup::withdrawn) {
     if (kind_of(message.header.kind) == wire::send_rts) {
-      operation_state* const answer = arrivals::get_operation(dev, message);
-      if (answer == nullptr) return arrivals::put_aside(dev, message);
+      operation_state* const answer = arrive::get_operation(dev, message);
+      if (answer == nullptr) return arrive::put_aside(dev, message);
       rts_body body;
       std::memcpy(&body, message.payload, sizeof body);
       answer->remote_ticket = body.ticket;
@@ -91,7 +91,7 @@ void deliver_all(device_state& dev, matched_messages& released) noexcept {
       deliver_matched(dev, static_cast<operation_state&>(*each->receive), message.arrival);
       dev.runtime().unexpected_sends().put(message);
     } else {
-      deliver_unexpected(dev, static_cast<operation_state&>(*each->receive), message);
+      receive::deliver_unexpected(dev, static_cast<operation_state&>(*each->receive), message);
     }
     each = next;
   }
@@ -129,10 +129,9 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
   rts_body body;  // only checked here; the steps that need it read it again
   if (is_rts ? !read_body(message, body)
              : message.owner != nullptr && message.bytes > dev.runtime().packets().packet_bytes()) {
-    return arrivals::reject(dev, message);
+    return arrive::reject(dev, message);
   }
-  if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none))
-    return arrivals::reject(dev, message);
+  if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none)) return arrive::reject(dev, message);
   const found_engine to = find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state != lookup::found) return refuse_send(dev, message, to.state);
@@ -165,7 +164,7 @@ found_engine find_engine(device_state& dev, const net::arrival& message) noexcep
 
 bool match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
   if ((message.header.kind >> 8) != static_cast<std::uint32_t>(match_policy::rank_tag))
-    return arrivals::reject(dev, message);
+    return arrive::reject(dev, message);
   if (engine.receiver_first != (kind_of(message.header.kind) == wire::ready_to_receive)) [[unlikely]] {
     receiver_first::say_kinds_differ(dev, engine, message);
     return refuse_send(dev, message, lookup::withdrawn);
@@ -184,7 +183,7 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
     result = arrive_in_order(dev, engine, *kept, released);
   }
   deliver_all(dev, released);
-  if (result == match_result::refused) return arrivals::reject(dev, message);
+  if (result == match_result::refused) return arrive::reject(dev, message);
   return result != match_result::busy;
 }
 
@@ -204,7 +203,7 @@ bool take_back_in_order(device_state& dev, engine_state& engine, const net::arri
   }
   if (found != nullptr) receiver_first::end_taken_back(dev, static_cast<unexpected_message&>(*found));
   deliver_all(dev, released);
-  if (result == match_result::refused) return arrivals::reject(dev, message);
+  if (result == match_result::refused) return arrive::reject(dev, message);
   return result != match_result::busy;
 }
 
@@ -222,7 +221,7 @@ void send_budget_notice(device_state& dev, std::uint32_t source) noexcept {
 }
 
 bool on_budget_notice(device_state& dev, const net::arrival& message) noexcept {
-  if (message.owner != nullptr || message.bytes != 0) return arrivals::reject(dev, message);
+  if (message.owner != nullptr || message.bytes != 0) return arrive::reject(dev, message);
   dev.runtime().unexpected_sends().budget().on_notice(message.source, message.header.sequence);
   return true;
 }
@@ -256,4 +255,4 @@ void deliver(device_state& dev, operation_state& receive, const net::arrival& me
   complete::signal_or_defer(dev, receive);
 }
 
-}  // namespace weft::core::send_recv
+}  // namespace weft::core::arrive_send

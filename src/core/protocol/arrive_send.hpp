@@ -5,7 +5,7 @@
 #include "core/matching/engine_state.hpp"
 #include "core/protocol/arrive.hpp"
 
-namespace weft::core::send_recv {
+namespace weft::core::arrive_send {
 
 [[nodiscard]] bool on_send(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool on_budget_notice(device_state& dev, const net::arrival& message) noexcept;
@@ -27,4 +27,4 @@ void deliver_slow(device_state& dev, operation_state& receive, std::uint32_t sou
 /// Tells `source` whether it has to send RTS instead of packets, if that has changed (core/matching/send_budget.hpp).
 void send_budget_notice(device_state& dev, std::uint32_t source) noexcept;
 
-}  // namespace weft::core::send_recv
+}  // namespace weft::core::arrive_send

@@ -24,7 +24,7 @@ operation_state* find(device_state& dev, std::uint64_t ticket, step expected) no
 match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*& waiting) noexcept {
   waiting = find(dev, ticket, step::wait_for_match);
   const bool was_put_off = waiting == nullptr;
-  if (was_put_off) waiting = find(dev, ticket, step::match);
+  if (was_put_off) waiting = find(dev, ticket, step::try_match);
   if (waiting == nullptr) return match_result::none;
   // An operation keeps its ticket while it waits in an engine, so this answer is certain under the engine's lock.
   const auto is_meant = [&](const match_node& node) {

@@ -49,7 +49,7 @@ bool try_signal(device_state& dev, operation_state& operation) noexcept {
   }
   dev.runtime().forget(operation);  // it is complete: a flush doesn't wait for room in the completion object
   // A receive from the backlog can't be cancelled any more, as its completion object may already see the signal.
-  if (operation.next.load(std::memory_order_relaxed) == step::match) operation.reach(step::signal);  // [own]
+  if (operation.next.load(std::memory_order_relaxed) == step::try_match) operation.reach(step::try_signal);  // [own]
   completion& object = *operation.target;
   completion_record record = record_of(operation);
   if (!operation_state::give_signal(dev, object, record)) {
@@ -62,7 +62,7 @@ bool try_signal(device_state& dev, operation_state& operation) noexcept {
 }
 
 void signal_or_defer(device_state& dev, operation_state& operation) noexcept {
-  if (!try_signal(dev, operation)) dev.defer(operation, step::signal);
+  if (!try_signal(dev, operation)) dev.defer(operation, step::try_signal);
 }
 
 bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept {

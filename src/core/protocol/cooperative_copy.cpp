@@ -94,13 +94,13 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 }
 
 // The sender is invited to help. Its own operation waits for its answer meanwhile, so another operation does the steps.
-bool on_invitation(device_state& dev, const net::arrival& message) noexcept {
+bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept {
   copy_invitation_body body;
-  if (!read_body(message, body) || body.index >= copy_states::count) return arrivals::reject(dev, message);
+  if (!read_body(message, body) || body.index >= copy_states::count) return arrive::reject(dev, message);
   copy_state* const copy = dev.runtime().copy_states().at(message.source, body.index);
   bool is_wrong = false;
   const bool is_there = find_source(dev, body.ticket, message.source, body.bytes, is_wrong) != nullptr;
-  if (is_wrong) return arrivals::reject(dev, message);
+  if (is_wrong) return arrive::reject(dev, message);
   operation_state* const help = is_there && copy != nullptr ? dev.runtime().operations().arrivals().try_get() : nullptr;
   if (help == nullptr) return true;
   help->peer = message.source;
@@ -115,7 +115,7 @@ bool on_invitation(device_state& dev, const net::arrival& message) noexcept {
 
 // A claimed piece is written in the same call: the receiver waits for it, and this thread may not make progress again
 // soon. Until the piece is finished, the sender's operation can't complete, so its buffer stays valid.
-bool write(device_state& dev, operation_state& help) noexcept {
+bool write_pieces(device_state& dev, operation_state& help) noexcept {
   for (unsigned i = 0; i < pieces_per_call; ++i) {
     bool is_wrong = false;
     const operation_state* const from = find_source(dev, help.remote_ticket, help.peer, help.bytes, is_wrong);

@@ -12,8 +12,8 @@ namespace weft::core::cooperative_copy {
 [[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
 
 // At the sender.
-[[nodiscard]] bool on_invitation(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept;
 /// A step: copies some pieces.
-[[nodiscard]] bool write(device_state& dev, operation_state& help) noexcept;
+[[nodiscard]] bool write_pieces(device_state& dev, operation_state& help) noexcept;
 
 }  // namespace weft::core::cooperative_copy

@@ -75,23 +75,23 @@ void device_state::follow_up(const void* signalled) noexcept {
 bool device_state::continue_operation(const net::arrival& message) noexcept {
   // Another thread may be ending the operation (runtime/peer_ends.hpp).
   if (runtime_->peers().is_closed(message.source)) [[unlikely]]
-    return arrivals::drop(*this, message);
+    return arrive::drop(*this, message);
   switch (kind_of(message.header.kind)) {
     case wire::fin: return rendezvous::on_fin(*this, message);
     case wire::rtr: return rendezvous::on_rtr(*this, message);
-    case wire::copy_invitation: return cooperative_copy::on_invitation(*this, message);
+    case wire::copy_invitation: return cooperative_copy::on_copy_invitation(*this, message);
     case wire::chunk:
     case wire::last_chunk: return rendezvous::on_chunk(*this, message);
-    case wire::atomic_result: return one_sided::on_atomic_result(*this, message);
+    case wire::atomic_result: return one_sided_target::on_atomic_result(*this, message);
     case wire::written: return receiver_first::on_written(*this, message);
     case wire::withdraw_answer: return withdraw_rts::on_withdraw_answer(*this, message);
-    default: return arrivals::reject(*this, message);
+    default: return arrive::reject(*this, message);
   }
 }
 
 bool device_state::dispatch(const net::arrival& message) noexcept {
   switch (kind_of(message.header.kind)) {
-    case wire::active_message: return active_message::on_am(*this, message);
+    case wire::active_message: return active_message::on_active_message(*this, message);
     case wire::rts: return rendezvous::on_rts(*this, message);
     case wire::fin:
     case wire::rtr:
@@ -102,19 +102,19 @@ bool device_state::dispatch(const net::arrival& message) noexcept {
     case wire::written:
     case wire::withdraw_answer: return continue_operation(message);
     case wire::send:
-    case wire::send_rts: return send_recv::on_send(*this, message);
-    case wire::put: return one_sided::on_put(*this, message);
-    case wire::put_rts: return one_sided::on_put_rts(*this, message);
-    case wire::get: return one_sided::on_get(*this, message);
+    case wire::send_rts: return arrive_send::on_send(*this, message);
+    case wire::put: return one_sided_target::on_put(*this, message);
+    case wire::put_rts: return one_sided_target::on_put_rts(*this, message);
+    case wire::get: return one_sided_target::on_get(*this, message);
     case wire::put_signal:
-    case wire::get_signal: return one_sided::on_signal(*this, message);
-    case wire::atomic: return one_sided::on_atomic(*this, message);
-    case wire::budget_notice: return send_recv::on_budget_notice(*this, message);
-    case wire::ready_to_receive: return receiver_first::on_ready(*this, message);
+    case wire::get_signal: return one_sided_target::on_signal(*this, message);
+    case wire::atomic: return one_sided_target::on_atomic(*this, message);
+    case wire::budget_notice: return arrive_send::on_budget_notice(*this, message);
+    case wire::ready_to_receive: return receiver_first::on_ready_to_receive(*this, message);
     case wire::withdraw_rtr: return receiver_first::on_withdraw_rtr(*this, message);
     case wire::withdraw_rts: return withdraw_rts::on_withdraw_rts(*this, message);
   }
-  return arrivals::reject(*this, message);
+  return arrive::reject(*this, message);
 }
 
 // In this file, so that the endpoints' polls are compiled together with the handlers of messages.

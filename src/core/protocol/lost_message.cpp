@@ -26,7 +26,7 @@ bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer)
     // As for a cancelled receive (receive.cpp): an operation that waits, seen by a brief reader, has its engine.
     // [ended.at] acquire <- [operation.reach]: the operation's engine.
     const step at = operation.next.load(std::memory_order_acquire);
-    if (at != step::wait_for_match && at != step::match) return false;
+    if (at != step::wait_for_match && at != step::try_match) return false;
     // [operation.ended_in] relaxed <- [send.of_engine], [receive.of_engine], [receive.engine]: published by the step.
     engine_state* const engine = operation.engine.load(std::memory_order_relaxed);
     if (engine == nullptr) return false;
@@ -49,7 +49,7 @@ bool take_waiting(device_state& dev, operation_state& operation, std::uint32_t p
       return dev.runtime().operations().claim(note, peer) != nullptr;
     }
     case step::wait_for_match:
-    case step::match:
+    case step::try_match:
       if (!take_out(dev, operation, peer)) return false;
       if (operation.opcode == operation::receive) operation.into = {};
       return true;
@@ -72,7 +72,7 @@ bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
   const peers& all = dev.runtime().peers();
   if (!all.is_cut_off(operation.peer)) return false;
   operation.error = all.error_with(operation.peer);
-  operation.reach(step::signal);
+  operation.reach(step::try_signal);
   return true;
 }
 

@@ -16,7 +16,7 @@
 #include "core/protocol/remote_atomic.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core::one_sided {
+namespace weft::core::one_sided_origin {
 
 namespace {
 
@@ -268,8 +268,8 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
 bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept {
   if (answer == attempt::stuck) return false;
   if (answer == attempt::waiting) return true;
-  operation.reach(step::signal);
+  operation.reach(step::try_signal);
   return complete::try_signal(dev, operation);
 }
 
-}  // namespace weft::core::one_sided
+}  // namespace weft::core::one_sided_origin

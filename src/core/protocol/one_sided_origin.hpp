@@ -32,7 +32,7 @@ struct transfer_request {
 /// Puts and gets of up to so many bytes, of memory that is mapped here, are only a copy, done in the call.
 inline constexpr std::size_t copied_in_call_max = std::size_t{64} << 10;
 
-namespace one_sided {
+namespace one_sided_origin {
 
 /// Implements `device::post_put`, `post_get` and `post_atomic`; the arguments have been checked.
 [[nodiscard]] status post_transfer(device_state& dev, const transfer_request& request);
@@ -50,6 +50,6 @@ enum class attempt : std::uint8_t { finished, waiting, stuck };
 [[nodiscard]] net::copy_result copy_piece(device_state& dev, operation_state& operation, std::uint64_t done,
                                           std::size_t bytes) noexcept;
 
-}  // namespace one_sided
+}  // namespace one_sided_origin
 
 }  // namespace weft::core

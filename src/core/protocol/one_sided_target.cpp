@@ -13,7 +13,7 @@
 #include "core/protocol/rendezvous.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core::one_sided {
+namespace weft::core::one_sided_target {
 
 namespace {
 
@@ -31,14 +31,14 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
   consumed = true;
   found_entry to{lookup::withdrawn, nullptr};
   if (message.header.id != no_signal) {
-    to = arrivals::find_entry(dev, message);
+    to = arrive::find_entry(dev, message);
     if (to.state == lookup::no_room) consumed = false;
     if (to.state == lookup::no_room || to.state == lookup::kept) return nullptr;
     if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
   }
-  operation_state* const out = arrivals::get_operation(dev, message);
+  operation_state* const out = arrive::get_operation(dev, message);
   if (out == nullptr) {
-    consumed = arrivals::put_aside(dev, message);
+    consumed = arrive::put_aside(dev, message);
     return nullptr;
   }
   out->opcode = opcode;
@@ -61,8 +61,8 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
 
 bool on_signal(device_state& dev, const net::arrival& message) noexcept {
   signal_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
-  const found_entry to = arrivals::find_entry(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
+  const found_entry to = arrive::find_entry(dev, message);
   if (to.state != lookup::found) {
     if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
     return to.state != lookup::no_room;
@@ -77,11 +77,11 @@ bool on_signal(device_state& dev, const net::arrival& message) noexcept {
 bool on_put(device_state& dev, const net::arrival& message) noexcept {
   put_body body;
   // A transport may deliver a payload of up to 40 bytes without a packet.
-  if (!read_head(message, body)) return arrivals::reject(dev, message);
+  if (!read_head(message, body)) return arrive::reject(dev, message);
   const std::uint64_t bytes = message.bytes - sizeof body;
   found_entry to{lookup::withdrawn, nullptr};
   if (message.header.id != no_signal) {
-    to = arrivals::find_entry(dev, message);
+    to = arrive::find_entry(dev, message);
     if (to.state == lookup::no_room) return false;
     if (to.state == lookup::kept) {
       give_back(message);
@@ -89,8 +89,8 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
     }
     if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
   }
-  operation_state* const answer = arrivals::get_operation(dev, message);
-  if (answer == nullptr) return arrivals::put_aside(dev, message);
+  operation_state* const answer = arrive::get_operation(dev, message);
+  if (answer == nullptr) return arrive::put_aside(dev, message);
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, bytes);
   if (data == nullptr) {
     answer->error = errc::region_refused;
@@ -111,7 +111,7 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_put_rts(device_state& dev, const net::arrival& message) noexcept {
   put_rts_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
   bool consumed = true;
   operation_state* const receiver = begin_region(dev, message, body, operation::put_signal, consumed);
   if (receiver == nullptr) return consumed;
@@ -122,7 +122,7 @@ bool on_put_rts(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_get(device_state& dev, const net::arrival& message) noexcept {
   put_rts_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
   bool consumed = true;
   operation_state* const sender = begin_region(dev, message, body, operation::get_signal, consumed);
   if (sender == nullptr) return consumed;
@@ -133,9 +133,9 @@ bool on_get(device_state& dev, const net::arrival& message) noexcept {
 bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
   atomic_body body;
   const std::uint32_t code = message.header.sequence;
-  if (!read_body(message, body) || !is_atomic_code(code)) return arrivals::reject(dev, message);
-  operation_state* const answer = arrivals::get_operation(dev, message);
-  if (answer == nullptr) return arrivals::put_aside(dev, message);
+  if (!read_body(message, body) || !is_atomic_code(code)) return arrive::reject(dev, message);
+  operation_state* const answer = arrive::get_operation(dev, message);
+  if (answer == nullptr) return arrive::put_aside(dev, message);
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, code >> 8);
   answer->remote_ticket = body.ticket;
   if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % (code >> 8) != 0) {
@@ -158,9 +158,9 @@ bool answer_atomic(device_state& dev, operation_state& operation) noexcept {
 
 bool on_atomic_result(device_state& dev, const net::arrival& message) noexcept {
   atomic_result_body body;
-  operation_state* const operation = arrivals::answered(dev, message, body);
+  operation_state* const operation = arrive::answered(dev, message, body);
   if (operation == nullptr) return true;
-  operation->error = arrivals::error_of(body.error);
+  operation->error = arrive::error_of(body.error);
   if (operation->error == errc::none && operation->into.bytes() <= sizeof body.value) {
     operation->into.copy_from(reinterpret_cast<const std::byte*>(&body.value), 0,
                               static_cast<std::size_t>(operation->into.bytes()));
@@ -169,4 +169,4 @@ bool on_atomic_result(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-}  // namespace weft::core::one_sided
+}  // namespace weft::core::one_sided_target

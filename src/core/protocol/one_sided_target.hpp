@@ -3,7 +3,7 @@
 
 #include "core/device/device_state.hpp"
 
-namespace weft::core::one_sided {
+namespace weft::core::one_sided_target {
 
 [[nodiscard]] bool on_put(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool on_put_rts(device_state& dev, const net::arrival& message) noexcept;
@@ -14,4 +14,4 @@ namespace weft::core::one_sided {
 /// A step: sends the result of an atomic.
 [[nodiscard]] bool answer_atomic(device_state& dev, operation_state& operation) noexcept;
 
-}  // namespace weft::core::one_sided
+}  // namespace weft::core::one_sided_target

@@ -16,7 +16,7 @@
 #include "core/protocol/withdraw_rts.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core::posting {
+namespace weft::core::post_message {
 
 namespace {
 
@@ -59,7 +59,7 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
                       request.delivered};
   net::header header = header_of(request.rts, request);
   header.note = operation_pool::note_of(ticket);
-  const net::post_result result = send_and_wait(dev, *operation, step::wait_for_answer, step::post, [&] {
+  const net::post_result result = send_and_wait(dev, *operation, step::wait_for_answer, step::post_again, [&] {
     return dev.try_send_body(request.peer, request.device, header, body);
   });
   if (result == net::post_result::ok) return status::posted(ticket);
@@ -85,7 +85,7 @@ status post_later(device_state& dev, const message_request& request, bool eager)
   describe(*operation, request, eager ? request.eager : request.rts);
   if (request.delivered) dev.runtime().await(*operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is added
-  dev.defer(*operation, step::post);
+  dev.defer(*operation, step::post_again);
   return status::posted(ticket);
 }
 
@@ -109,7 +109,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
       } else {
         describe(*operation, request, request.eager);
         operation_state::cancel_signal(*request.local);  // promised twice now
-        dev.defer(*operation, step::signal);
+        dev.defer(*operation, step::try_signal);
       }
       return status::posted(ticket);
     }
@@ -246,7 +246,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   if (withdraw_rts::is_unwanted(dev, operation)) [[unlikely]] {
     operation.error = errc::cancelled;
-    operation.reach(step::signal);
+    operation.reach(step::try_signal);
     return complete::try_signal(dev, operation);
   }
   net::header header{.kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
@@ -256,7 +256,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
     if (post_eager(dev, operation.peer, operation.device, header, operation.source, reason) != net::post_result::ok) {
       return false;
     }
-    operation.reach(step::signal);
+    operation.reach(step::try_signal);
     return complete::try_signal(dev, operation);
   }
   const rts_body body{reinterpret_cast<std::uint64_t>(operation.source.address()), operation.bytes, ticket,
@@ -264,11 +264,11 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   header.note = operation_pool::note_of(ticket);
-  return send_and_wait(dev, operation, step::wait_for_answer, step::post,
+  return send_and_wait(dev, operation, step::wait_for_answer, step::post_again,
                        [&] { return dev.try_send_body(peer, device, header, body); }) == net::post_result::ok;
 }
 
-}  // namespace weft::core::posting
+}  // namespace weft::core::post_message
 
 namespace weft::core {
 

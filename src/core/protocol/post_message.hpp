@@ -35,7 +35,7 @@ struct message_request {
 /// For posts that may not answer retry. **Errors**: backlog_full, always.
 [[noreturn]] void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t count);
 
-namespace posting {
+namespace post_message {
 
 // Implement the functions of `device` with these names; the arguments have been checked.
 [[nodiscard]] status post_message(device_state& dev, const message_request& request);
@@ -56,6 +56,6 @@ namespace posting {
 /// A step of the backlog: tries to send the message again.
 [[nodiscard]] bool post_again(device_state& dev, operation_state& operation) noexcept;
 
-}  // namespace posting
+}  // namespace post_message
 
 }  // namespace weft::core

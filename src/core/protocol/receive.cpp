@@ -14,7 +14,7 @@
 #include "core/protocol/receiver_first.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-namespace weft::core::send_recv {
+namespace weft::core::receive {
 
 namespace {
 
@@ -55,7 +55,7 @@ status try_post_receive(device_state& dev, const receive_request& request) {
   receive->reach(step::wait_for_match);
   if (try_match(dev, *receive)) return status::posted(ticket);
   if (!request.allow_retry) {
-    dev.defer(*receive, step::match);
+    dev.defer(*receive, step::try_match);
     return status::posted(ticket);
   }
   operation_state::cancel_signal(*request.local);
@@ -74,7 +74,7 @@ status receive_probed(device_state& dev, operation_state& receive, unexpected_me
 void drop_unexpected(device_state& dev, unexpected_message& done) noexcept {
   const std::uint32_t source = done.arrival.source;
   dev.runtime().unexpected_sends().put(done);
-  send_budget_notice(dev, source);
+  arrive_send::send_budget_notice(dev, source);
 }
 
 }  // namespace
@@ -118,9 +118,9 @@ bool try_match(device_state& dev, operation_state& receive) noexcept {
 void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& with) noexcept {
   const bool has_packet = with.arrival.owner != nullptr;
   const std::uint32_t source = with.arrival.source;
-  deliver(dev, receive, with.arrival);
+  arrive_send::deliver(dev, receive, with.arrival);
   dev.runtime().unexpected_sends().put(with);
-  if (has_packet) send_budget_notice(dev, source);
+  if (has_packet) arrive_send::send_budget_notice(dev, source);
 }
 
 unexpected_message* probe(device_state& dev, const receive_request& request) noexcept {
@@ -205,4 +205,4 @@ unsigned answer_all_unwanted(device_state& dev) noexcept {
   return answered;
 }
 
-}  // namespace weft::core::send_recv
+}  // namespace weft::core::receive

@@ -22,7 +22,7 @@ struct receive_request {
   bool allow_retry;
 };
 
-namespace send_recv {
+namespace receive {
 
 // Implement the functions of `device` and `matched_message` with these names; the arguments have been checked.
 [[nodiscard]] status post_receive(device_state& dev, const receive_request& request);
@@ -46,6 +46,6 @@ void answer_unwanted(device_state& dev, operation_state& answer, unexpected_mess
 /// Answers the senders for which no operation was free before; returns how many.
 [[nodiscard]] unsigned answer_all_unwanted(device_state& dev) noexcept;
 
-}  // namespace send_recv
+}  // namespace receive
 
 }  // namespace weft::core

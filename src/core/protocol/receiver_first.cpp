@@ -51,7 +51,7 @@ net::post_result announce_buffer(device_state& dev, operation_state& receive) no
                            .note = operation_pool::note_of(ticket),
                            .tag = receive.tag};
   const ready_body body{reinterpret_cast<std::uint64_t>(receive.into.address()), receive.bytes, ticket};
-  return send_and_wait(dev, receive, step::wait_for_sender, step::ready,
+  return send_and_wait(dev, receive, step::wait_for_sender, step::send_ready,
                        [&] { return dev.try_send_body(receive.peer, receive.device, header, body); });
 }
 
@@ -113,7 +113,7 @@ status begin_write(device_state& dev, operation_state& send, unexpected_message&
 bool write_piece(device_state& dev, operation_state& send) noexcept {
   const std::uint64_t done = send.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
   const std::uint64_t bytes = std::min(send.bytes - done, write_bytes_max);
-  switch (one_sided::copy_piece(dev, send, done, static_cast<std::size_t>(bytes))) {
+  switch (one_sided_origin::copy_piece(dev, send, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:
       send.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
       if (done + bytes < send.bytes) return false;
@@ -150,7 +150,7 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
     const net::post_result result = announce_buffer(dev, receive);
     if (result == net::post_result::ok) return status::posted(ticket);
     if (request.allow_retry) return status::retry(shortage_of(result));
-    dev.defer(receive, step::ready);
+    dev.defer(receive, step::send_ready);
     return status::posted(ticket);
   };
   status answer = status::retry(shortage::lock);
@@ -175,7 +175,7 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
   operation_state* const receive =
       dev.runtime().operations().receives().find(message.header.tag, message.source, step::wait_for_sender);
   if (receive == nullptr || (message.bytes == 0 && !is_last) || !is_within(offset, message.bytes, receive->bytes)) {
-    return arrivals::reject(dev, message);
+    return arrive::reject(dev, message);
   }
   std::uint64_t written = message.bytes;
   receive->into.copy_from(message.payload, offset, message.bytes);
@@ -190,11 +190,11 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
 
 bool on_written(device_state& dev, const net::arrival& message) noexcept {
   written_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
   operation_state* const receive =
       dev.runtime().operations().receives().find(body.ticket, message.source, step::wait_for_sender);
-  const errc error = arrivals::error_of(body.error);
-  if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrivals::reject(dev, message);
+  const errc error = arrive::error_of(body.error);
+  if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrive::reject(dev, message);
   if (error == errc::none && body.acknowledge != 0) {
     receive->acknowledge = true;
     receive->remote_ticket = body.acknowledge;
@@ -203,7 +203,7 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
     return true;
   }
   if (dev.runtime().operations().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
-    return arrivals::reject(dev, message);
+    return arrive::reject(dev, message);
   receive->error = error;
   receive->message_bytes = body.bytes;
   receive->bytes = error == errc::none ? body.bytes : 0;
@@ -218,8 +218,8 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
 cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   operation_state* const receive = dev.runtime().operations().receives().find(ticket, step::wait_for_sender);
   if (receive == nullptr) {
-    return dev.runtime().operations().receives().find(ticket, step::ready) != nullptr ? cancel_answer::busy
-                                                                                      : cancel_answer::too_late;
+    return dev.runtime().operations().receives().find(ticket, step::send_ready) != nullptr ? cancel_answer::busy
+                                                                                           : cancel_answer::too_late;
   }
   // [receive.announced_in] relaxed: as [receive.cancel] in receive.cpp.
   const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
@@ -278,9 +278,9 @@ bool write(device_state& dev, operation_state& send) noexcept {
   if (is_short(dev, send)) {
     const net::header header{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.remote_ticket};
     shortage reason = shortage::none;  // not used here
-    if (posting::post_eager(dev, send.peer, send.device, header, send.source, reason) != net::post_result::ok)
+    if (post_message::post_eager(dev, send.peer, send.device, header, send.source, reason) != net::post_result::ok)
       return false;
-    send.reach(step::signal);
+    send.reach(step::try_signal);
     return complete::try_signal(dev, send);
   }
   if (send.remote_address != 0) return write_piece(dev, send);
@@ -302,22 +302,22 @@ bool send_written(device_state& dev, operation_state& send) noexcept {
       return false;
     }
   }
-  send.reach(sends_packets ? step::stream : step::signal);
+  send.reach(sends_packets ? step::stream : step::try_signal);
   return sends_packets ? rendezvous::stream(dev, send) : complete::try_signal(dev, send);
 }
 
-bool on_ready(device_state& dev, const net::arrival& message) noexcept {
+bool on_ready_to_receive(device_state& dev, const net::arrival& message) noexcept {
   ready_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
-  const found_engine to = send_recv::find_engine(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
+  const found_engine to = arrive_send::find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state == lookup::kept) return true;
   if (to.state == lookup::found && to.engine->receiver_first)
-    return send_recv::match_in_order(dev, *to.engine, message);
+    return arrive_send::match_in_order(dev, *to.engine, message);
   if (to.state == lookup::found) say_kinds_differ(dev, *to.engine, message);
   // No send will ever match it: the receiver gets an error.
-  operation_state* const answer = arrivals::get_operation(dev, message);
-  if (answer == nullptr) return arrivals::put_aside(dev, message);
+  operation_state* const answer = arrive::get_operation(dev, message);
+  if (answer == nullptr) return arrive::put_aside(dev, message);
   answer->remote_ticket = body.ticket;
   answer->operand = static_cast<std::uint64_t>(errc::unknown_completion);
   dev.defer(*answer, step::send_written);
@@ -335,12 +335,12 @@ void say_kinds_differ(device_state& dev, engine_state& engine, const net::arriva
 
 bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept {
   withdraw_rtr_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
-  const found_engine to = send_recv::find_engine(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
+  const found_engine to = arrive_send::find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state != lookup::found) return true;  // kept, as its RTR; or the receiver has got an error
-  if (!to.engine->receiver_first) return arrivals::reject(dev, message);
-  return send_recv::take_back_in_order(dev, *to.engine, message, body.ticket);
+  if (!to.engine->receiver_first) return arrive::reject(dev, message);
+  return arrive_send::take_back_in_order(dev, *to.engine, message, body.ticket);
 }
 
 std::uint64_t ticket_of(const unexpected_message& ready) noexcept { return body_of(ready).ticket; }
@@ -354,8 +354,8 @@ void end_taken_back(device_state& dev, unexpected_message& message) noexcept {
 // For an RTR that no send will match here: the receiver gets the error `why`, now or once an operation is free for it.
 void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
   ready.why = why;
-  if (operation_state* const answer = send_recv::operation_for_unwanted(dev); answer != nullptr) {
-    send_recv::answer_unwanted(dev, *answer, ready);
+  if (operation_state* const answer = receive::operation_for_unwanted(dev); answer != nullptr) {
+    receive::answer_unwanted(dev, *answer, ready);
     return;
   }
   dev.runtime().kept().put_aside(ready);

@@ -24,7 +24,7 @@ namespace weft::core::receiver_first {
 /// Posts a send: it matches an RTR, or waits for one.
 [[nodiscard]] status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done,
                                  bool allow_retry);
-[[nodiscard]] bool on_ready(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool on_ready_to_receive(device_state& dev, const net::arrival& message) noexcept;
 void meet_ready(device_state& dev, operation_state& send, const ready_body& with) noexcept;
 /// Steps: send the bytes, and the message that follows them.
 [[nodiscard]] bool write(device_state& dev, operation_state& send) noexcept;

@@ -19,7 +19,7 @@ namespace weft::core {
   return (code & 0xff) <= static_cast<std::uint32_t>(atomic_op::compare_and_swap) && (code >> 8 == 4 || code >> 8 == 8);
 }
 
-namespace detail_atomic {
+namespace remote_atomic {
 
 template <class Word>
 Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
@@ -42,17 +42,17 @@ Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
   return compare;
 }
 
-}  // namespace detail_atomic
+}  // namespace remote_atomic
 
 /// Applies the operation to the word at `at`, which is aligned, and returns the old value.
 [[nodiscard]] inline std::uint64_t apply_atomic(std::byte* at, std::uint32_t code, std::uint64_t operand,
                                                 std::uint64_t compare) noexcept {
   const auto op = static_cast<atomic_op>(code & 0xff);
   if (code >> 8 == 4) {
-    return detail_atomic::apply(reinterpret_cast<std::uint32_t*>(at), op, static_cast<std::uint32_t>(operand),
+    return remote_atomic::apply(reinterpret_cast<std::uint32_t*>(at), op, static_cast<std::uint32_t>(operand),
                                 static_cast<std::uint32_t>(compare));
   }
-  return detail_atomic::apply(reinterpret_cast<std::uint64_t*>(at), op, operand, compare);
+  return remote_atomic::apply(reinterpret_cast<std::uint64_t*>(at), op, operand, compare);
 }
 
 }  // namespace weft::core

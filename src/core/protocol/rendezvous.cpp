@@ -50,19 +50,19 @@ bool wait_for_memory(device_state& dev, operation_state& operation, remote_entry
         operation.bytes, message.source, message.header.id);
   }
   dev.runtime().put_back(operation);
-  return arrivals::put_aside(dev, message);
+  return arrive::put_aside(dev, message);
 }
 
 }  // namespace
 
 bool on_rts(device_state& dev, const net::arrival& message) noexcept {
   rts_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
-  const found_entry to = arrivals::find_entry(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
+  const found_entry to = arrive::find_entry(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state == lookup::kept) return true;
-  operation_state* operation = arrivals::get_operation(dev, message);
-  if (operation == nullptr) return arrivals::put_aside(dev, message);
+  operation_state* operation = arrive::get_operation(dev, message);
+  if (operation == nullptr) return arrive::put_aside(dev, message);
   operation->opcode = operation::message;
   operation->remote_address = body.address;
   operation->remote_ticket = body.ticket;
@@ -89,24 +89,24 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_fin(device_state& dev, const net::arrival& message) noexcept {
   fin_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
   operation_state* operation =
       dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
   // A refused get ends before its first packet.
   if (operation == nullptr && body.error != 0) {
     operation = dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_chunks);
   }
-  if (operation == nullptr) return arrivals::reject(dev, message);
-  operation->error = arrivals::error_of(body.error);
+  if (operation == nullptr) return arrive::reject(dev, message);
+  operation->error = arrive::error_of(body.error);
   complete::signal_or_defer(dev, *operation);
   return true;
 }
 
 bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
   rtr_body body;
-  operation_state* const operation = arrivals::answered(dev, message, body);
+  operation_state* const operation = arrive::answered(dev, message, body);
   if (operation == nullptr) return true;
-  if (!has_bytes_to_send(*operation)) return arrivals::reject(dev, message);
+  if (!has_bytes_to_send(*operation)) return arrive::reject(dev, message);
   operation->remote_ticket = body.receiver_ticket;
   dev.defer(*operation, step::stream);
   return true;
@@ -119,7 +119,7 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   if (operation == nullptr) return receiver_first::on_written_chunk(dev, message, offset);
   if (kind_of(message.header.kind) != wire::chunk || message.bytes == 0 ||
       !is_within(offset, message.bytes, operation->bytes)) {
-    return arrivals::reject(dev, message);
+    return arrive::reject(dev, message);
   }
   operation->into.copy_from(message.payload, offset, message.bytes);
   const std::uint32_t bytes = message.bytes;
@@ -177,7 +177,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     operation.moved.store(sent, std::memory_order_relaxed);  // [own] the sender's alone
   }
   if (sent < operation.bytes) return false;
-  operation.reach(step::signal);
+  operation.reach(step::try_signal);
   return complete::try_signal(dev, operation);
 }
 
@@ -235,7 +235,7 @@ bool send_fin(device_state& dev, operation_state& operation) noexcept {
     dev.runtime().put_back(operation);
     return true;
   }
-  operation.reach(step::signal);
+  operation.reach(step::try_signal);
   return complete::try_signal(dev, operation);
 }
 

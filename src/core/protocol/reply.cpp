@@ -47,8 +47,8 @@ completion_record record_of(const reply_request& message, errc error) noexcept {
 
 bool try_send(device_state& dev, const reply_request& message) noexcept {
   shortage reason = shortage::none;  // not used here
-  return posting::post_eager(dev, message.peer, message.device, active_message_to(message.id, message.tag),
-                             message.bytes, reason) == net::post_result::ok;
+  return post_message::post_eager(dev, message.peer, message.device, active_message_to(message.id, message.tag),
+                                  message.bytes, reason) == net::post_result::ok;
 }
 
 // Signals `ends` once the bytes of a long reply have been fetched.
@@ -181,7 +181,7 @@ bool kept_reply::try_again() noexcept {
     return end(at, runtime.peers().error_with(peer));
   }
   if (is_long_) {
-    if (posting::try_post_rts(at, rts_of(message_, runtime.replies(), this))) {
+    if (post_message::try_post_rts(at, rts_of(message_, runtime.replies(), this))) {
       at.let_posts_go(peer);  // `this` may have gone
       return true;
     }
@@ -222,7 +222,7 @@ bool kept_reply::give_signal() noexcept {
   return true;
 }
 
-void replying::reply(device_state& dev, const reply_request& message) {
+void reply::reply(device_state& dev, const reply_request& message) {
   if (message.bytes.bytes() <= dev.runtime().packets().packet_bytes() && try_send(dev, message)) [[likely]] {
     if (message.local != nullptr) signal_sent(dev, message);
   } else {
@@ -231,7 +231,7 @@ void replying::reply(device_state& dev, const reply_request& message) {
   dev.counts().posted(operation::active_message, message.bytes.bytes());
 }
 
-bool replying::can_reply(device_state& dev, std::size_t bytes) noexcept {
+bool reply::can_reply(device_state& dev, std::size_t bytes) noexcept {
   replies& all = dev.runtime().replies();
   running_callback* const inside = running_callback::innermost();
   if (inside == nullptr) return all.has_room();

@@ -68,13 +68,13 @@ class kept_reply final : public retry_entry {
   bool is_over_ = false;  // the signal alone is left
 };
 
-namespace replying {
+namespace reply {
 
 /// **Errors**: backlog_full beyond the bound and out_of_memory, both only where nothing is reserved.
 void reply(device_state& dev, const reply_request& message);
 /// Implements `device::can_reply`.
 [[nodiscard]] bool can_reply(device_state& dev, std::size_t bytes) noexcept;
 
-}  // namespace replying
+}  // namespace reply
 
 }  // namespace weft::core

@@ -74,7 +74,7 @@ bool is_begun(device_state& dev, std::uint32_t source, std::uint64_t ticket) noe
 
 cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
   operation_pool& posts = dev.runtime().operations().posts();
-  operation_state* const unsent = posts.find(ticket, step::post);
+  operation_state* const unsent = posts.find(ticket, step::post_again);
   if (unsent != nullptr) {
     std::uint64_t before = unsent->asked_back.load(std::memory_order_relaxed);  // [hint] looked at again
     // [withdraw.unwanted] relaxed -> [withdraw.is_unwanted]: a request, which the backlog sees at the next step.
@@ -119,9 +119,9 @@ bool is_unwanted(device_state& dev, const operation_state& unsent) noexcept {
 bool on_withdraw_rts(device_state& dev, const net::arrival& message) noexcept {
   withdraw_rts_body body;
   if (!read_body(message, body) || (message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none))
-    return arrivals::reject(dev, message);
-  operation_state* const answer = arrivals::get_operation(dev, message);
-  if (answer == nullptr) return arrivals::put_aside(dev, message);
+    return arrive::reject(dev, message);
+  operation_state* const answer = arrive::get_operation(dev, message);
+  if (answer == nullptr) return arrive::put_aside(dev, message);
   const wire kind = body.is_send != 0 ? wire::send_rts : wire::rts;
   bool is_given_up = dev.runtime().kept().drop_rts(message.source, kind, body.ticket);
   unexpected_message* taken = nullptr;
@@ -152,7 +152,7 @@ bool answer_withdraw(device_state& dev, operation_state& answer) noexcept {
 
 bool on_withdraw_answer(device_state& dev, const net::arrival& message) noexcept {
   withdraw_answer_body body;
-  if (!read_body(message, body)) return arrivals::reject(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
   operation_state* const sent =
       dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
   if (sent == nullptr) return true;  // FIN was faster

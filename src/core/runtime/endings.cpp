@@ -80,7 +80,7 @@ void end_of_engine::refuse_posted() const noexcept {
   of_->operations().receives().each([this](const operation_state& each) {
     // [receive.put_off] acquire <- [operation.reach]: the receive's engine.
     const step at = each.next.load(std::memory_order_acquire);
-    const bool is_posted = at == step::match || at == step::ready || at == step::wait_for_sender;
+    const bool is_posted = at == step::try_match || at == step::send_ready || at == step::wait_for_sender;
     // [receive.of] relaxed: published by the step; any other engine's address is ignored.
     if (is_posted && each.engine.load(std::memory_order_relaxed) == *handle_) base::misuse(destroyed_with_receives);
   });
@@ -98,7 +98,7 @@ void end_of_engine::drop_all() noexcept {
     posted = receives;
     for (ordered_message* each = messages.first; each != nullptr;) {
       ordered_message* const next = each->next;
-      send_recv::discard(of_->default_state(), static_cast<unexpected_message&>(*each));
+      receive::discard(of_->default_state(), static_cast<unexpected_message&>(*each));
       each = next;
     }
     ordered_counts left;
@@ -113,8 +113,8 @@ void end_of_engine::drop_all() noexcept {
         if (some->side == match_side::receive) {
           posted = some;
         } else {
-          send_recv::discard(of_->default_state(),
-                             static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
+          receive::discard(of_->default_state(),
+                           static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
         }
         some = next;
       }

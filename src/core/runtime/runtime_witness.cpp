@@ -37,11 +37,11 @@ const char* words_of(operation_set set, step at) noexcept {
       return "to rank {} have no answer yet: that rank has not received them, or does not poll";
     case step::wait_for_chunks: return "of rank {}, long messages that have begun, lack packets of it";
     case step::wait_for_sender: return "in receiver-first engines wait for a send of rank {}";
-    case step::signal:
+    case step::try_signal:
       return set == operation_set::posts || set == operation_set::receives
                  ? "with rank {} are complete, but their completion object is full: pop its records"
                  : "of rank {} are complete, but their completion object is full: pop its records";
-    case step::match: return "with rank {} wait for a lock of the matching";
+    case step::try_match: return "with rank {} wait for a lock of the matching";
     default: return "with rank {} wait in the backlog, for room on the way to it or for their turn";
   }
 }

@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using weft::boot::bootstrap;
-using weft::boot::pmi1::line_reader;
-using weft::boot::pmi1::message;
+using weft::boot::pmi1_wire::line_reader;
+using weft::boot::pmi1_wire::message;
 using weft::run::pmi_server;
 
 TEST(pmi1_wire, pairs_are_found_in_any_order) {
@@ -56,17 +56,17 @@ TEST(pmi1_wire, lines_are_cut_wherever_the_bytes_are_split) {
 TEST(pmi1_wire, every_byte_survives_its_encoding) {
   std::string bytes;
   for (int length = 0; length < 300; ++length) {
-    const std::string text = weft::boot::pmi1::encode(bytes);
+    const std::string text = weft::boot::pmi1_wire::encode(bytes);
     EXPECT_EQ(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"), text.npos);
-    EXPECT_EQ(weft::boot::pmi1::decode(text), bytes);
+    EXPECT_EQ(weft::boot::pmi1_wire::decode(text), bytes);
     bytes.push_back(static_cast<char>(length * 7));
   }
-  for (const char* text : {"A", "A=", "a b", "AAAAA", "AB"}) EXPECT_FALSE(weft::boot::pmi1::decode(text)) << text;
+  for (const char* text : {"A", "A=", "a b", "AAAAA", "AB"}) EXPECT_FALSE(weft::boot::pmi1_wire::decode(text)) << text;
 }
 
 TEST(pmi1_wire, a_strangers_line_is_made_printable_and_short) {
-  EXPECT_EQ(weft::boot::pmi1::printable("a\x01\xff"), "a??");
-  EXPECT_EQ(weft::boot::pmi1::printable(std::string(1000, 'x')).size(), 123U);
+  EXPECT_EQ(weft::boot::pmi1_wire::printable("a\x01\xff"), "a??");
+  EXPECT_EQ(weft::boot::pmi1_wire::printable(std::string(1000, 'x')).size(), 123U);
 }
 
 // Serves the class that weft-run uses over socket pairs, from a thread.
