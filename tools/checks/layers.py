@@ -7,7 +7,7 @@ from checks.finding import Finding
 # From the ground up: a layer includes itself and those before it.
 LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
 # The rooms of core, likewise, but for sources, which may use the headers of all rooms.
-ROOMS = ["memory", "message", "matching", "device", "wait", "runtime", "protocol", "progress", "fast", "api"]
+ROOMS = ["memory", "message", "matching", "operation", "device", "wait", "runtime", "protocol", "progress", "fast", "api"]
 # The folders of programs that have any, likewise, sources as well; "" is the program's own folder.
 PROGRAM_FOLDERS = {"weft-perf": ["report", "", "limits", "measure", "compare"]}
 # The one file above a transport's own folder that may name transports.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/intrusive_stack.hpp"
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 
 namespace weft::core {
 

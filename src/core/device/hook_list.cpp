@@ -3,7 +3,7 @@
 #include "base/assertion.hpp"
 #include "base/callback_scope.hpp"
 #include "base/misuse.hpp"
-#include "core/device/running_callback.hpp"
+#include "core/operation/running_callback.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 
 namespace weft::core {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "base/intrusive_stack.hpp"
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 
 namespace weft::core {
 

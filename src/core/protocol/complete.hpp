@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/device/device_state.hpp"
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 
 namespace weft::core::complete {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/device/device_state.hpp"
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 
 namespace weft::core::rendezvous {
 

@@ -10,7 +10,7 @@
 
 #include "core/device/device_state.hpp"
 #include "core/device/retry_list.hpp"
-#include "core/device/running_callback.hpp"
+#include "core/operation/running_callback.hpp"
 
 namespace weft::core {
 

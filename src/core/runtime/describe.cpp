@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 #include "core/runtime/registrations.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"

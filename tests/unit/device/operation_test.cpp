@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 
 namespace weft::core {
 namespace {

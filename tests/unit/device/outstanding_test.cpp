@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 #include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/device/operation_state.hpp"
+#include "core/operation/operation_state.hpp"
 
 namespace weft::core {
 

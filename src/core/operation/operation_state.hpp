@@ -12,7 +12,7 @@
 
 #include "base/assertion.hpp"
 #include "base/callback_scope.hpp"
-#include "core/device/running_callback.hpp"
+#include "core/operation/running_callback.hpp"
 #include "core/matching/match_node.hpp"
 #include "core/memory/index_stack.hpp"
 #include "core/message/payload.hpp"
