@@ -24,8 +24,8 @@ class laned_queue;
 class device;
 class runtime;
 namespace core {
+class promise;
 class registrations;
-struct operation_state;
 }  // namespace core
 
 /// Describes a completed operation, or an arrived message: operation, peer, tag, bytes, context and error. The record
@@ -182,7 +182,7 @@ class completion {
 
  private:
   friend class core::registrations;
-  friend struct core::operation_state;
+  friend class core::promise;  // core/operation/promise.hpp: all else that the library does with signals
 
   // The same, for an object that can be full: `make_room` empties it.
   void end_signals(void (*make_room)(completion& full)) noexcept;

@@ -23,8 +23,8 @@ struct fiber_words {
   std::uint32_t flags = 0;
   bool are_foreign = false;    // of the thread: its fibers, if it has any, are those of another scheduler
   void* succession = nullptr;  // see `succession_mark`
-  // The innermost callback that a device runs (core/operation/running_callback.hpp). Null outside of callbacks, so also at
-  // each switch.
+  // The innermost callback that a device runs (core/operation/running_callback.hpp). Null outside of callbacks, so also
+  // at each switch.
   void* running = nullptr;
 };
 

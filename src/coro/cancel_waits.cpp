@@ -82,7 +82,7 @@ void run_loop_state::cancel_all_again() noexcept {
 // An exception leaves the loop's scope. The tasks are destroyed, not resumed: they may refer to what has gone with the
 // scope. What they wait for is cancelled by that, or waited for, and then frees their frames.
 void run_loop_state::end_tasks() noexcept {
-  if (spawned() == 0 && operation_state::signals_to_come(local_) == 0 && ready_.is_empty()) return;
+  if (spawned() == 0 && promise::open(local_) == 0 && ready_.is_empty()) return;
   destroy_tasks();
   static_cast<void>(unwinding::wait(device_of(), [this] { return has_destroyed_all(); }));
 }
@@ -121,7 +121,7 @@ bool run_loop_state::has_destroyed_all() noexcept {
     }
   }
   while (kept != nullptr) ready_.add(*std::exchange(kept, kept->behind));
-  return operation_state::signals_to_come(local_) == 0 && watched_.empty() && !has_to_try_again();
+  return promise::open(local_) == 0 && watched_.empty() && !has_to_try_again();
 }
 
 void run_loop_state::keep(detail::task_promise_base& task) noexcept {

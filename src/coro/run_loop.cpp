@@ -53,7 +53,7 @@ struct run_loop_state::sleep {
 run_loop_state::~run_loop_state() {
   witness_.reset();
   if (base::is_unwinding()) end_tasks();
-  if (spawned() != 0 || operation_state::signals_to_come(local_) != 0) detail::await_misuse(still_awaited);
+  if (spawned() != 0 || promise::open(local_) != 0) detail::await_misuse(still_awaited);
   drop_abandoned(to_post_.first);
   drop_abandoned(unwanted_.take_all());
   drop_abandoned(to_cancel_.first);
@@ -294,7 +294,7 @@ bool run_loop_state::has_changed(const sleep& since) noexcept {
 
 void run_loop_state::describe(base::report& into) {
   const std::size_t tasks = spawned();
-  const std::uint32_t incomplete = operation_state::signals_to_come(local_);
+  const std::uint32_t incomplete = promise::open(local_);
   std::size_t to_post = 0;
   std::size_t waiting = 0;
   std::size_t without_object = 0;

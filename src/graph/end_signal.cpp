@@ -32,7 +32,7 @@ void end_signal::give(completion& done, const detail::raw_record& record, device
 bool end_signal::try_again() noexcept {
   completion_record record{record_};
   const running_callback* const inside = running_callback::innermost();
-  if (!operation_state::give_signal(inside != nullptr ? inside->by() : *later_, *done_, record)) {
+  if (!promise::keep(inside != nullptr ? inside->by() : *later_, *done_, record)) {
     later_->defer(*this);
     return false;
   }

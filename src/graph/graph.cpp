@@ -195,7 +195,7 @@ bool graph_state::try_start(completion& done, void* context) {
   }
   done_ = &done;
   context_ = context;
-  operation_state::promise_signal(done);
+  promise::make(done);
   reset();
   // [graph.begin] release -> [graph.hold]: the run, for a thread that abandons it.
   left_.store(size(), std::memory_order_release);
@@ -258,19 +258,19 @@ bool graph_state::fire(graph_part& part) noexcept {
 
 bool graph_state::fire_post(graph_part& part) noexcept {
   part.halves_.store(2, std::memory_order_relaxed);  // [own] handed on with the post
-  const std::uint32_t promised = operation_state::promised_here(part);
+  const std::uint32_t promised = promise::made_here(part);
   status answer = status::done();
   try {
     answer = part.post_(part);
   } catch (const std::exception& thrown) {
     fail_by(part, thrown);
     // What it had posted before it threw signals all the same.
-    if (operation_state::promised_here(part) != promised) answer = status::posted(0);
+    if (promise::made_here(part) != promised) answer = status::posted(0);
   } catch (...) {
     base::misuse("a post of a graph threw an exception that is no std::exception, which no record can name");
   }
   // What was not posted signals nothing.
-  if (!answer.is_posted() && operation_state::signals_to_come(part) != 0) base::misuse(one_post_only);
+  if (!answer.is_posted() && promise::open(part) != 0) base::misuse(one_post_only);
   if (answer.is_retry()) {
     retry(part);
     return false;

@@ -59,7 +59,7 @@ class allocator final : public buffer_allocator {
 
 // What a wild peer has begun and will never end does not keep the object from going.
 void forget_operations(completion& object) {
-  while (object.outstanding() != 0) core::operation_state::cancel_signal(object);
+  while (object.outstanding() != 0) core::promise::cancel(object);
 }
 
 void read_all(completion_queue& queue) {

@@ -59,7 +59,7 @@ class wild_peer {
         // relaxed: nobody makes progress meanwhile.
         const core::step at = each.next.load(std::memory_order_relaxed);
         if (at != core::step::wait_for_chunks && at != core::step::wait_for_sender) return;
-        if (each.target != nullptr) core::operation_state::cancel_signal(*each.target);
+        if (each.target != nullptr) core::promise::cancel(*each.target);
         if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
         state_.put_back(each);
       });
@@ -73,7 +73,7 @@ class wild_peer {
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
       const auto& engine = *static_cast<core::engine_state*>(state_.engines().find_outside(each.key.engine()).object);
       if (engine.ordered->remove(each) != core::match_result::removed) return;
-      core::operation_state::cancel_signal(*each.target);
+      core::promise::cancel(*each.target);
       state_.put_back(each);
     });
   }

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/operation/operation_state.hpp"
+#include "core/operation/pool.hpp"
 
 namespace weft::core {
 

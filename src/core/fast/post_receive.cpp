@@ -42,7 +42,7 @@ namespace {
       receive::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
       break;
     default:
-      operation_state::cancel_signal(local);
+      promise::cancel(local);
       dev.own_receives().put(receive);
       return dev.counts().retried(status::retry(shortage::lock));
   }
@@ -81,7 +81,7 @@ namespace {
 [[gnu::always_inline]] inline status post_receive(device_state& dev, detail::message_source from, buffer_ref into,
                                                   completion& local, std::uint64_t tag, void* context) noexcept {
   // Calls no function but in tail position: 130 instructions instead of 162.
-  if (!dev.own_receives().has_some() || !operation_state::is_counted_here(local)) [[unlikely]]
+  if (!dev.own_receives().has_some() || !promise::has_own_word(local)) [[unlikely]]
     return post_receive_slow(dev, from, into, local, tag, context);
   operation_state& receive = dev.own_receives().take();
   const match_key key = describe(dev, receive, from, into, tag, context);

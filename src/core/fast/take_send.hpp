@@ -24,19 +24,19 @@ namespace fast {
                                                                std::uint32_t source, std::uint64_t tag,
                                                                std::uint32_t bytes) noexcept {
   completion& object = *receive.target;
-  detail::laned_queue<detail::raw_record>* const queue = operation_state::queue_of(object);
+  detail::laned_queue<detail::raw_record>* const queue = promise::queue_of(object);
   if (queue == nullptr) {
-    std::atomic<std::uint64_t>* const count = operation_state::count_of(object);
+    std::atomic<std::uint64_t>* const count = promise::count_of(object);
     if (count == nullptr) return nullptr;
-    operation_state::begin_signal(object);
+    promise::begin(object);
     // [receive.count] release -> [counter.value]: the message in the buffer.
     count->fetch_add(1, std::memory_order_release);
-    operation_state::end_signal(object);
+    promise::end(object);
     dev.own_receives().put(receive);
     return &object;
   }
   const std::uint64_t head = detail::record_head(source, operation::receive, detail::payload_location::borrowed, 0);
-  operation_state::begin_signal(object);
+  promise::begin(object);
   const bool pushed = queue->fast_push([&](auto& slot) {
     slot.put(0, head);
     slot.put(1, tag);
@@ -49,11 +49,11 @@ namespace fast {
   if (!pushed) [[unlikely]] {
     const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
     if (!queue->try_push_parts(head, tag, &data, 5)) {
-      operation_state::defer_signal(object);
+      promise::defer(object);
       return nullptr;
     }
   }
-  operation_state::end_signal(object);
+  promise::end(object);
   dev.own_receives().put(receive);
   return &object;
 }

@@ -1,25 +1,21 @@
-// A posted operation while it is under way, and the fixed sets of them that a runtime has.
+// A posted operation while it is under way.
 //
 // One thread at a time works on an operation: the posting thread until the first message is sent or the operation waits
 // in a matching engine; then the thread that handles the next message for it, or that polls the device whose backlog it
 // is in.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "base/assertion.hpp"
-#include "base/callback_scope.hpp"
-#include "core/operation/running_callback.hpp"
 #include "core/matching/match_node.hpp"
-#include "core/memory/index_stack.hpp"
 #include "core/message/payload.hpp"
 #include "core/message/shared_copy.hpp"
 #include "core/message/wire.hpp"
+#include "core/operation/promise.hpp"
 #include "weft/completion.hpp"
-#include "weft/detail/laned_queue.hpp"
 
 namespace weft::core {
 
@@ -140,216 +136,17 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     next.store(reached, std::memory_order_release);
   }
 
-  /// The operation refers to `object` until its signal has begun. After that, a thread that sees the signal may destroy
-  /// the object; the destructor waits until the signal has ended.
+  /// The operation owes `object` a signal, and refers to it until that has begun. After that, a thread that sees the
+  /// signal may destroy the object; the destructor waits until the signal has ended.
   void will_signal(completion& object) noexcept {
     target = &object;
-    promise_signal(object);
+    promise::make(object);
   }
-  /// Whether the promise can be counted without a function call; then `will_signal_here` may be used.
-  [[nodiscard]] static bool is_counted_here(const completion& object) noexcept { return object.has_own_words(); }
+  /// The same where `promise::has_own_word(object)`.
   void will_signal_here(completion& object) noexcept {
     target = &object;
-    completion::count_in_own_word(object.promised_);
+    promise::make_in_own_word(object);
   }
-  static void promise_signal(completion& object) noexcept { object.count(object.promised_); }
-  static void begin_signal(completion& object) noexcept { object.count(object.begun_); }
-  static void end_signal(completion& object) noexcept { object.count(object.ended_); }
-  /// There was no room for a signal that has begun: it comes later.
-  static void defer_signal(completion& object) noexcept {
-    promise_signal(object);  // first, so that it is missing at no moment
-    end_signal(object);
-  }
-  /// The signal that the calling thread has promised will not come.
-  static void cancel_signal(completion& object) noexcept { object.count_back(object.promised_); }
-  /// Changes where the calling thread has promised a signal and has not cancelled it. Beyond the first threads it
-  /// changes with the promises of other such threads, too.
-  [[nodiscard]] static std::uint32_t promised_here(const completion& object) noexcept {
-    const std::uint32_t slot = detail::this_thread_slot();
-    const auto& word = slot < object.promised_.by.size() ? object.promised_.by[slot] : object.promised_.by_others;
-    return word.load(std::memory_order_relaxed);  // [own]
-  }
-  /// Signals that were promised and have not begun.
-  [[nodiscard]] static std::uint32_t signals_to_come(const completion& object) noexcept {
-    return object.promised_beyond(object.begun_);
-  }
-  /// Gives `record` to `object`, which was promised a signal, on behalf of device `by`. False if it is full, or if
-  /// callbacks nest too deep for one more: then a call of progress gives it later. When this returns, the object may
-  /// have been destroyed.
-  [[nodiscard]] static bool give_signal(device_state& by, completion& object, completion_record& record) noexcept {
-    if (base::callback_scope::is_too_deep()) [[unlikely]]
-      return false;
-    begin_signal(object);
-    const bool taken = call_signal(by, object, record);
-    if (taken) {
-      end_signal(object);
-    } else {
-      defer_signal(object);
-    }
-    return taken;
-  }
-  /// Whether `object` has taken `record`.
-  [[nodiscard]] static bool call_signal(device_state& by, completion& object, completion_record& record) noexcept {
-    const base::callback_scope object_runs;
-    const running_callback by_device{by};
-    return object.signal(std::move(record)) == completion::answer::taken;
-  }
-  /// The queue of `object`, if it is a bounded completion queue: a record can be written into it in place. Else null.
-  [[nodiscard]] static detail::laned_queue<detail::raw_record>* queue_of(completion& object) noexcept {
-    return object.queue_;
-  }
-  /// The count of `object`, if it is a counter: a signal without error changes nothing else. Else null.
-  [[nodiscard]] static std::atomic<std::uint64_t>* count_of(completion& object) noexcept { return object.count_; }
-};
-
-class operation_pool {
- public:
-  operation_pool(operation_set set, std::uint32_t count)
-      : operations_{std::make_unique<operation_state[]>(count)}, set_{set}, count_{count}, free_{count} {
-    for (std::uint32_t index = count; index > 0; --index) {
-      operations_[index - 1].set = set;
-      free_.push(index - 1);
-    }
-  }
-
-  /// A fresh operation with a ticket of its own, or null.
-  [[nodiscard]] operation_state* try_get() noexcept {
-    operation_state* const out = try_get_unset();
-    if (out == nullptr) return nullptr;
-    out->acknowledge = false;
-    out->awaited = false;
-    out->done_when_sent = false;
-    out->source = {};
-    out->into = {};
-    out->message_bytes = 0;
-    out->target = nullptr;
-    out->context = nullptr;
-    out->owner = nullptr;
-    out->mapped = nullptr;
-    return out;
-  }
-
-  /// The same for a receive: fields that receives set themselves, or do not use, keep their old values.
-  [[nodiscard]] operation_state* try_get_unset() noexcept {
-    const std::uint32_t index = free_.pop();
-    return index == index_stack::none ? nullptr : &name(index);
-  }
-
-  /// Takes up to `room` operations for a device to keep, by index, without naming them.
-  [[nodiscard]] std::uint32_t take_many(std::uint32_t* out, std::uint32_t room) noexcept {
-    return free_.pop_many(out, room);
-  }
-  void put_many(const std::uint32_t* indices, std::uint32_t count) noexcept { free_.push_many(indices, count); }
-  /// Begins to use an operation that was taken by index: gives it a new ticket.
-  [[nodiscard]] [[gnu::always_inline]] operation_state& name(std::uint32_t index) noexcept {
-    operation_state& out = operations_[index];
-    out.error = errc::none;
-    out.copies_alone = false;
-    // [operation.reset] relaxed: no other thread knows the operation yet.
-    out.moved.store(0, std::memory_order_relaxed);
-    // [operation.name] release -> [operation.listed]: the end of the use before. A peer learns the ticket from a
-    // message that this precedes.
-    out.ticket.store(
-        std::uint64_t{++out.generation} << 32 | static_cast<std::uint64_t>(set_) << set_shift | (index + 1),
-        std::memory_order_release);
-    return out;
-  }
-
-  /// Ends the use of an operation, and returns its index.
-  [[nodiscard]] [[gnu::always_inline]] std::uint32_t unname(operation_state& done) noexcept {
-    // The ticket has the index, so no division is needed.
-    const std::uint64_t ticket = done.ticket.load(std::memory_order_relaxed);  // [own] only the caller uses it
-    WEFT_ASSERT_CHECKED(set_of(ticket) == static_cast<std::size_t>(set_) && (ticket & index_mask) - 1 < count_);
-    done.reach(step::free);
-    // [operation.unname] relaxed: late messages that still name it find another ticket.
-    done.ticket.store(0, std::memory_order_relaxed);
-    return static_cast<std::uint32_t>((ticket & index_mask) - 1);
-  }
-
-  void put(operation_state& done) noexcept { free_.push(unname(done)); }
-  /// No operation is free any more. In a child of fork().
-  void use_up() noexcept { free_.clear(); }
-
-  /// The operation that `peer` names by `ticket`, if it is under way with that peer and at step `expected`.
-  [[nodiscard]] operation_state* find(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {
-    operation_state* const found = find(ticket, expected);
-    return found != nullptr && found->peer == peer ? found : nullptr;
-  }
-
-  /// The operation with this ticket, if it is under way and at step `expected`.
-  [[nodiscard]] operation_state* find(std::uint64_t ticket, step expected) noexcept {
-    const std::uint64_t index = (ticket & index_mask) - 1;
-    if (index >= count_) return nullptr;
-    operation_state& found = operations_[index];
-    if (static_cast<std::size_t>(set_) != set_of(ticket)) return nullptr;
-    // [operation.find] relaxed: the message that names it has carried everything else here.
-    if (found.ticket.load(std::memory_order_relaxed) != ticket) return nullptr;
-    // [operation.at] acquire <- [operation.reach]: what the operation was when it reached this step.
-    return found.next.load(std::memory_order_acquire) == expected ? &found : nullptr;
-  }
-
-  /// Visits the operations under way, for reports and checks while no other thread uses the set.
-  template <class Visit>
-  void each(const Visit& visit) {
-    for (std::uint32_t index = 0; index < count_; ++index) {
-      // [hint] operations that begin or end meanwhile may be missed.
-      if (operations_[index].ticket.load(std::memory_order_relaxed) != 0) visit(operations_[index]);
-    }
-  }
-
-  /// A request for the use of an operation that has this ticket. Later uses, and later states, have larger numbers.
-  [[nodiscard]] static constexpr std::uint64_t request_of(std::uint64_t ticket, back_request state) noexcept {
-    return ticket >> 32 << 32 | static_cast<std::uint64_t>(state);
-  }
-  /// The note of an operation's message: the low half of the ticket.
-  [[nodiscard]] static constexpr std::uint32_t note_of(std::uint64_t ticket) noexcept {
-    return static_cast<std::uint32_t>(ticket);
-  }
-  /// The operation whose message with this note was lost, if it waits for the answer. Several of its messages may be
-  /// lost, and several threads may report that: one of them gets the operation, the others null.
-  [[nodiscard]] operation_state* claim(std::uint32_t note, std::uint32_t peer) noexcept {
-    const std::uint64_t index = (note & index_mask) - 1;
-    if (index >= count_) return nullptr;
-    operation_state& found = operations_[index];
-    // [operation.lost] acquire <- [operation.reach]: the operation as it waits.
-    step waits = found.next.load(std::memory_order_acquire);
-    const bool is_waiting =
-        waits == step::wait_for_answer || waits == step::wait_for_chunks || waits == step::wait_for_sender;
-    if (!is_waiting || found.peer != peer) return nullptr;
-    // [operation.claim] acquire <- [operation.reach]: the operation as it waits; only one thread's exchange succeeds.
-    return found.next.compare_exchange_strong(waits, step::try_signal, std::memory_order_acquire,
-                                              std::memory_order_relaxed)
-               ? &found
-               : nullptr;
-  }
-
-  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-
-  /// Whether each operation is either free, once, or under way. Takes all free ones: for the end.
-  [[nodiscard]] bool is_consistent() noexcept {
-    std::uint32_t counted = 0;
-    each([&](const operation_state&) { ++counted; });
-    for (std::uint32_t index = free_.pop(); index != index_stack::none; index = free_.pop()) {
-      // [own] no other thread uses the pool.
-      const bool is_free = index < count_ && operations_[index].ticket.load(std::memory_order_relaxed) == 0;
-      if (!is_free || ++counted > count_) return false;
-    }
-    return counted == count_;
-  }
-
-  /// The set in a ticket; `operation_sets` or more if the ticket is invalid.
-  [[nodiscard]] static constexpr std::size_t set_of(std::uint64_t ticket) noexcept {
-    return (ticket & 0xffff'ffff) >> set_shift;
-  }
-
- private:
-  static constexpr unsigned set_shift = 28;
-  static constexpr std::uint64_t index_mask = (std::uint64_t{1} << set_shift) - 1;
-
-  std::unique_ptr<operation_state[]> operations_;
-  operation_set set_;
-  std::uint32_t count_;
-  index_stack free_;
 };
 
 }  // namespace weft::core

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/operation/operation_state.hpp"
+#include "core/operation/pool.hpp"
 
 namespace weft::core {
 

@@ -45,8 +45,8 @@ void end(device_state& dev, operation_state& taken, bool is_told) noexcept {
   if (!is_told) {
     completion& object = *taken.target;
     dev.runtime().put_back(taken);
-    operation_state::begin_signal(object);
-    operation_state::end_signal(object);
+    promise::begin(object);
+    promise::end(object);
     return;
   }
   taken.error = errc::cancelled;

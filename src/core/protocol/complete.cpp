@@ -52,7 +52,7 @@ bool try_signal(device_state& dev, operation_state& operation) noexcept {
   if (operation.next.load(std::memory_order_relaxed) == step::try_match) operation.reach(step::try_signal);  // [own]
   completion& object = *operation.target;
   completion_record record = record_of(operation);
-  if (!operation_state::give_signal(dev, object, record)) {
+  if (!promise::keep(dev, object, record)) {
     record.detach();  // the payload stays with the operation
     return false;
   }
@@ -66,7 +66,7 @@ void signal_or_defer(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept {
-  if (!operation_state::call_signal(dev, object, record)) [[unlikely]] {
+  if (!promise::call(dev, object, record)) [[unlikely]] {
     record.detach();
     return false;
   }

@@ -98,7 +98,7 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
   switch (begin_transfer(dev, *operation, reason)) {
     case attempt::finished:
       if (!request.allow_done || operation->error != errc::none) break;
-      operation_state::cancel_signal(*request.local);
+      promise::cancel(*request.local);
       dev.runtime().put_back(*operation);
       return status::done();
     case attempt::waiting: return done_when_sent ? status::done() : status::posted(ticket);
@@ -111,7 +111,7 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
         return status::posted(ticket);
       }
       dev.runtime().forget(*operation);
-      operation_state::cancel_signal(*request.local);
+      promise::cancel(*request.local);
       dev.runtime().put_back(*operation);
       return status::retry(reason);
   }
@@ -256,7 +256,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
     reason = shortage_of(result);
   }
   if (result == net::post_result::ok) {
-    if (is_done_when_sent) operation_state::cancel_signal(*local);
+    if (is_done_when_sent) promise::cancel(*local);
     return attempt::waiting;
   }
   operation.target = local;

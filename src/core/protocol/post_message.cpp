@@ -63,7 +63,7 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
     return dev.try_send_body(request.peer, request.device, header, body);
   });
   if (result == net::post_result::ok) return status::posted(ticket);
-  operation_state::cancel_signal(*request.local);
+  promise::cancel(*request.local);
   dev.runtime().put_back(*operation);
   return status::retry(shortage_of(result));
 }
@@ -102,13 +102,13 @@ status post_and_signal(device_state& dev, const message_request& request) {
       completion_record record = complete::record_of(
           request.opcode, request.peer, request.tag,
           {const_cast<std::byte*>(address), address != nullptr ? request.bytes.bytes() : 0, nullptr, request.context});
-      operation_state::promise_signal(*request.local);
-      if (operation_state::give_signal(dev, *request.local, record)) {
+      promise::make(*request.local);
+      if (promise::keep(dev, *request.local, record)) {
         dev.runtime().signalled(request.local);
         dev.runtime().put_back(*operation);
       } else {
         describe(*operation, request, request.eager);
-        operation_state::cancel_signal(*request.local);  // promised twice now
+        promise::cancel(*request.local);  // promised twice now
         dev.defer(*operation, step::try_signal);
       }
       return status::posted(ticket);

@@ -58,7 +58,7 @@ status try_post_receive(device_state& dev, const receive_request& request) {
     dev.defer(*receive, step::try_match);
     return status::posted(ticket);
   }
-  operation_state::cancel_signal(*request.local);
+  promise::cancel(*request.local);
   dev.runtime().put_back(*receive);
   return status::retry(shortage::lock);
 }

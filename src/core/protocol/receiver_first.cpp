@@ -102,7 +102,7 @@ status begin_write(device_state& dev, operation_state& send, unexpected_message&
   if (may_be_done) send.target = nullptr;
   if (advance(dev, send)) {
     if (!may_be_done) return status::posted(ticket);
-    operation_state::cancel_signal(local);
+    promise::cancel(local);
     return status::done();
   }
   send.target = &local;
@@ -142,7 +142,7 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
   receive.announced_to.store(request.peer, std::memory_order_relaxed);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
   const auto give_back = [&] {
-    operation_state::cancel_signal(local);
+    promise::cancel(local);
     dev.runtime().put_back(receive);
   };
   const auto post = [&](std::uint32_t number) {
@@ -261,7 +261,7 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
     if (allow_retry || tries == number_tries_max) break;
     waiting.pause();
   }
-  operation_state::cancel_signal(local);
+  promise::cancel(local);
   dev.runtime().put_back(send);
   if (!allow_retry) throw_backlog_full(operation::send, peer, dev.runtime().operations().posts().count());
   return status::retry(shortage::lock);

@@ -116,13 +116,13 @@ kept_reply* take_room(kept_reply* reserved, std::size_t bytes) noexcept {
 
 // For callers that want a signal: it is kept if the object is full.
 [[gnu::noinline]] void signal_sent(device_state& dev, const reply_request& message) {
-  operation_state::promise_signal(*message.local);
+  promise::make(*message.local);
   completion_record record = record_of(message, errc::none);
-  if (operation_state::give_signal(dev, *message.local, record)) {
+  if (promise::keep(dev, *message.local, record)) {
     dev.runtime().signalled(message.local);
     return;
   }
-  operation_state::cancel_signal(*message.local);  // `keep` promises it
+  promise::cancel(*message.local);  // `keep` promises it
   reply_request signal_alone = message;
   signal_alone.bytes = {};
   kept_reply* const room = take_room(reserved_at(dev, 0), 0);
@@ -151,7 +151,7 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   message.bytes.copy_to(memory(), 0, static_cast<std::size_t>(message.bytes.bytes()));
   message_.bytes = const_buffer_ref{memory(), static_cast<std::size_t>(message.bytes.bytes())};
   is_long_ = message.bytes.bytes() > runtime.packets().packet_bytes();
-  if (message.local != nullptr) operation_state::promise_signal(*message.local);
+  if (message.local != nullptr) promise::make(*message.local);
   runtime.peers().await(message.peer);
   runtime.replies().keep(is_long_);
   at.hold_posts_back(message.peer);
@@ -166,7 +166,7 @@ void kept_reply::keep_signal(device_state& at, const reply_request& message) noe
   at_ = &at;
   message_ = message;
   is_over_ = true;
-  operation_state::promise_signal(*message.local);
+  promise::make(*message.local);
   at.runtime().replies().keep(false);
   at.defer(*this);
 }
@@ -211,7 +211,7 @@ bool kept_reply::give_signal() noexcept {
   device_state& at = *at_;
   if (completion* const local = message_.local; local != nullptr) {
     completion_record record = record_of(message_, error_);
-    if (!operation_state::give_signal(at, *local, record)) {
+    if (!promise::keep(at, *local, record)) {
       at.defer(*this);
       return false;
     }

@@ -288,7 +288,7 @@ void runtime_state::refuse_object(const char* call) {
 void runtime_state::object_gone(const completion& object) noexcept {
   if (is_copy()) return;  // its signals are its parent's
   unwinding::cancel_signals(*this, object);
-  if (operation_state::signals_to_come(object) != 0) {
+  if (promise::open(object) != 0) {
     base::misuse("a completion object is destroyed while operations that will signal it are under way");
   }
   if (object.outstanding() != 0) wait_for_signals(object);

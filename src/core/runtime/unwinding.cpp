@@ -34,7 +34,7 @@ void end_signals(runtime_state& of, completion& object, void (*make_room)(comple
 }
 
 void cancel_signals(runtime_state& of, const completion& object) noexcept {
-  if (!base::is_unwinding() || operation_state::signals_to_come(object) == 0) return;
+  if (!base::is_unwinding() || promise::open(object) == 0) return;
   cancel::all(of.default_state(), {.target = &object, .is_told = false});
 }
 

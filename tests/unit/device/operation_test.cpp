@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "core/operation/operation_state.hpp"
+#include "core/operation/pool.hpp"
 
 namespace weft::core {
 namespace {

@@ -64,15 +64,15 @@ TEST(outstanding, is_never_zero_where_there_is_always_one) {
     counter object{rt};
     test::flag stop;
     test::tally<unsigned> promised{1};
-    core::operation_state::promise_signal(object);
+    core::promise::make(object);
     const auto end_one = [&] {
-      core::operation_state::begin_signal(object);
-      core::operation_state::end_signal(object);
+      core::promise::begin(object);
+      core::promise::end(object);
     };
     std::jthread promising{[&] {
       while (!stop.is_raised()) {
         if (promised.value() >= 3) continue;
-        core::operation_state::promise_signal(object);
+        core::promise::make(object);
         promised.add();
       }
     }};
