@@ -58,17 +58,17 @@ class Explain(unittest.TestCase):
         return result.stdout.splitlines()[1].split(":")[0]
 
     def test_the_way_changes_at_each_threshold(self):
-        for size, way in ((0, "inject"), (40, "inject"), (41, "packet"), (8192, "packet"), (8193, "zero-copy")):
+        for size, way in ((0, "inline"), (40, "inline"), (41, "packet"), (8192, "packet"), (8193, "rendezvous by copy")):
             self.assertEqual(self.way(explain(1, size)), way, size)
-        self.assertEqual(self.way(explain(1, "8KiB", WEFT_PACKET_BYTES="4KiB")), "zero-copy")
-        self.assertEqual(self.way(explain(1, "1MiB", WEFT_SHM_CMA="off")), "streamed")
+        self.assertEqual(self.way(explain(1, "8KiB", WEFT_PACKET_BYTES="4KiB")), "rendezvous by copy")
+        self.assertEqual(self.way(explain(1, "1MiB", WEFT_SHM_CMA="off")), "rendezvous by packets")
 
     def test_it_says_why_not_another_way(self):
         text = explain(1, "1MiB", WEFT_SHM_CMA="off").stdout
         self.assertIn("1048576 bytes from rank 0 to rank 1\n", text)
-        self.assertIn("not inject: a descriptor holds at most 40 bytes\n", text)
+        self.assertIn("not inline: a cell holds at most 40 bytes\n", text)
         self.assertIn("not packet: a packet holds 8192 bytes (WEFT_PACKET_BYTES)\n", text)
-        self.assertIn("not zero-copy: no direct copies: WEFT_SHM_CMA=off", text)
+        self.assertIn("not rendezvous by copy: no direct copies: WEFT_SHM_CMA=off", text)
 
     def test_it_names_the_transport_and_why_no_other(self):
         text = explain(1, 8).stdout

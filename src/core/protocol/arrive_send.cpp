@@ -13,6 +13,7 @@
 #include "core/protocol/complete.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/protocol/receiver_first.hpp"
+#include "core/protocol/rendezvous.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::arrive_send {
@@ -27,9 +28,7 @@ bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noe
       if (answer == nullptr) return arrive::put_aside(dev, message);
       rts_body body;
       std::memcpy(&body, message.payload, sizeof body);
-      answer->remote_ticket = body.ticket;
-      answer->error = errc::unknown_completion;
-      dev.defer(*answer, step::send_fin);
+      rendezvous::refuse(dev, *answer, body.ticket, errc::unknown_completion);
     }
     dev.runtime().count_dropped();
   }
@@ -233,15 +232,7 @@ void deliver(device_state& dev, operation_state& receive, const net::arrival& me
   if (kind_of(message.header.kind) == wire::send_rts) {
     rts_body body;
     std::memcpy(&body, message.payload, sizeof body);
-    receive.message_bytes = body.bytes;
-    receive.remote_ticket = body.ticket;
-    receive.remote_address = body.address;
-    receive.acknowledge = body.acknowledge != 0;
-    const bool fits = body.bytes <= receive.into.bytes();
-    receive.bytes = fits ? body.bytes : 0;
-    if (!fits) receive.error = errc::truncated;
-    dev.defer(receive, receive.bytes != 0 ? step::fetch : step::send_fin);
-    return;
+    return rendezvous::begin(dev, receive, body);
   }
   receive.message_bytes = message.bytes;
   receive.bytes = 0;

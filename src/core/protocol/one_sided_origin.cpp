@@ -3,6 +3,7 @@
 //
 // Cost of 8 bytes into mapped memory: the peer's region in its table, and the copy.
 #include "core/protocol/one_sided_origin.hpp"
+#include "core/operation/copy_step.hpp"
 
 #include <fmt/format.h>
 
@@ -19,9 +20,6 @@
 namespace weft::core::one_sided_origin {
 
 namespace {
-
-// Bytes copied in one call: some tens of microseconds.
-constexpr std::uint64_t copy_bytes_max = std::uint64_t{512} << 10;
 
 void describe(operation_state& operation, const transfer_request& request, const region_location& location) noexcept {
   operation.opcode = request.opcode;
@@ -178,7 +176,7 @@ attempt transfer(device_state& dev, operation_state& operation, shortage& reason
     return attempt::finished;
   }
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the copying device's alone
-  const std::uint64_t bytes = std::min(operation.bytes - done, copy_bytes_max);
+  const std::uint64_t bytes = copy_step(operation, done);
   switch (bytes == 0 ? net::copy_result::done : copy_piece(dev, operation, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done: break;
     case net::copy_result::unavailable:
@@ -220,20 +218,20 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   const std::uint32_t device = operation.device;
   const bool is_get = operation.opcode == operation::get;
   const bool is_atomic = operation.opcode == operation::atomic;
-  const bool rides = operation.opcode == operation::put && operation.bytes <= put_bytes_max(dev);
+  const bool is_eager_put = operation.opcode == operation::put && operation.bytes <= put_bytes_max(dev);
   net::header header{.id = operation.id,
                      .sequence = operation.sequence,
                      .note = operation_pool::note_of(ticket),
                      .tag = operation.tag};
-  const auto put_bytes = static_cast<std::uint32_t>(rides ? sizeof(put_body) + operation.bytes : 0);
-  const std::uint32_t packet = rides ? pack_put(dev, operation, ticket) : packet_pool::none;
+  const auto put_bytes = static_cast<std::uint32_t>(is_eager_put ? sizeof(put_body) + operation.bytes : 0);
+  const std::uint32_t packet = is_eager_put ? pack_put(dev, operation, ticket) : packet_pool::none;
   const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
   const put_rts_body rts{operation.region, operation.region_offset, operation.bytes, ticket};
   const std::uint64_t bytes = operation.bytes;
   const bool is_done_when_sent = operation.done_when_sent;
   completion* const local = operation.target;
   net::post_result result = net::post_result::full;
-  if (rides && packet == packet_pool::none) {
+  if (is_eager_put && packet == packet_pool::none) {
     reason = shortage::packets;
   } else {
     if (is_done_when_sent) operation.target = nullptr;
@@ -244,15 +242,15 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
         header.kind = static_cast<std::uint32_t>(wire::atomic);
         return dev.try_send_body(peer, device, header, atomic);
       }
-      if (rides) {
+      if (is_eager_put) {
         header.kind = static_cast<std::uint32_t>(wire::put);
         return dev.endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
       }
       header.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
       return dev.try_send_body(peer, device, header, rts);
     });
-    if (rides && result == net::post_result::ok) dev.counts().went(path::one_packet, operation::put, bytes);
-    if (rides && result != net::post_result::ok) dev.runtime().packets().put(packet);
+    if (is_eager_put && result == net::post_result::ok) dev.counts().went(path::one_packet, operation::put, bytes);
+    if (is_eager_put && result != net::post_result::ok) dev.runtime().packets().put(packet);
     reason = shortage_of(result);
   }
   if (result == net::post_result::ok) {

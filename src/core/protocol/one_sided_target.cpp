@@ -45,8 +45,7 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
   out->remote_ticket = body.ticket;
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
   if (data == nullptr) {
-    out->error = errc::region_refused;
-    dev.defer(*out, step::send_fin);
+    rendezvous::refuse(dev, *out, body.ticket, errc::region_refused);
     return nullptr;
   }
   out->bytes = body.bytes;

@@ -2,6 +2,7 @@
 //
 // Cost of 8 bytes: one virtual call and what the transport does (shared memory: one cache line).
 #include "core/protocol/post_message.hpp"
+#include "core/message/choose_protocol.hpp"
 
 #include <fmt/format.h>
 
@@ -42,10 +43,10 @@ void describe(operation_state& operation, const message_request& request, wire k
 
 // Whether the bytes are sent with the message. If not, an RTS is sent: the message is long, its arrival has to be
 // confirmed, or too many of this rank's messages wait for receives at the target.
-bool is_eager(device_state& dev, const message_request& request) noexcept {
-  const std::uint64_t bytes = request.bytes.bytes();
-  if (request.delivered || bytes > dev.runtime().packets().packet_bytes()) return false;
-  return bytes <= detail::inline_bytes_max || request.eager != wire::send ||
+bool goes_eagerly(device_state& dev, const message_request& request) noexcept {
+  const message_protocol by_size = choose_protocol(request.bytes.bytes(), dev.runtime().packets().packet_bytes());
+  if (request.delivered || by_size == message_protocol::rendezvous) return false;
+  return by_size == message_protocol::inlined || request.eager != wire::send ||
          !dev.runtime().unexpected_sends().budget().must_send_rts(request.peer);
 }
 
@@ -119,7 +120,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
 }
 
 status try_post_message(device_state& dev, const message_request& request) {
-  const bool eager = is_eager(dev, request);
+  const bool eager = goes_eagerly(dev, request);
   if (dev.holds_posts_back(request.peer)) [[unlikely]]
     return request.allow_retry ? status::retry(shortage::ring) : post_later(dev, request, eager);
   if (!request.allow_done && eager) return post_and_signal(dev, request);
@@ -189,7 +190,8 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
                             const source_payload& bytes, shortage& reason) noexcept {
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
   net::post_result result = net::post_result::full;
-  if (count <= detail::inline_bytes_max) {
+  packet_pool& packets = dev.runtime().packets();
+  if (choose_protocol(count, packets.packet_bytes()) == message_protocol::inlined) {
     if (!bytes.is_list()) {
       result = dev.endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
     } else {
@@ -198,7 +200,6 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
       result = dev.endpoint_to(peer).try_send_inline(peer, device, header, gathered, count);
     }
   } else {
-    packet_pool& packets = dev.runtime().packets();
     const std::uint32_t packet = packets.try_get_for(count);
     if (packet == packet_pool::none) {
       reason = shortage::packets;
@@ -225,7 +226,7 @@ status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std:
   }
   const net::header header = active_message_to(id, options.tag);
   packet_pool& packets = dev.runtime().packets();
-  if (bytes > detail::inline_bytes_max) {
+  if (choose_protocol(bytes, packets.packet_bytes()) != message_protocol::inlined) {
     const net::post_result sent = dev.endpoint_to(peer).try_send(peer, options.device, header, packet, bytes);
     if (sent == net::post_result::ok) dev.counts().went(path::one_packet, operation::message, bytes);
     return unless_cut_off(dev, operation::active_message, peer,

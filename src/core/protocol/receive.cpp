@@ -12,6 +12,7 @@
 #include "core/protocol/complete.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/protocol/receiver_first.hpp"
+#include "core/protocol/rendezvous.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::receive {
@@ -180,12 +181,12 @@ void answer_unwanted(device_state& dev, operation_state& answer, unexpected_mess
     answer.remote_ticket = body.ticket;
     answer.bytes = 0;
     answer.operand = static_cast<std::uint64_t>(unwanted.why);
+    dev.defer(answer, step::send_written);
   } else {
     rts_body body;
     std::memcpy(&body, unwanted.arrival.payload, sizeof body);
-    answer.remote_ticket = body.ticket;
+    rendezvous::refuse(dev, answer, body.ticket, errc::none);  // its sender has done nothing wrong
   }
-  dev.defer(answer, is_receive ? step::send_written : step::send_fin);
   drop_unexpected(dev, unwanted);
 }
 

@@ -8,6 +8,8 @@
 //
 // Cost of a receive: an operation and one message. Of a send: an operation and the engine's lock.
 #include "core/protocol/receiver_first.hpp"
+#include "core/message/choose_protocol.hpp"
+#include "core/operation/copy_step.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -31,9 +33,6 @@
 namespace weft::core::receiver_first {
 
 namespace {
-
-// Bytes written in one call of progress: some tens of microseconds.
-constexpr std::uint64_t write_bytes_max = std::uint64_t{512} << 10;
 
 ready_body body_of(const unexpected_message& ready) noexcept {
   ready_body out;
@@ -75,7 +74,7 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
 }
 
 bool is_short(device_state& dev, const operation_state& send) noexcept {
-  return send.bytes <= dev.runtime().packets().packet_bytes();
+  return is_eager(send.bytes, dev.runtime().packets().packet_bytes());
 }
 
 // The first step of a send that has matched its receive.
@@ -112,7 +111,7 @@ status begin_write(device_state& dev, operation_state& send, unexpected_message&
 
 bool write_piece(device_state& dev, operation_state& send) noexcept {
   const std::uint64_t done = send.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
-  const std::uint64_t bytes = std::min(send.bytes - done, write_bytes_max);
+  const std::uint64_t bytes = copy_step(send, done);
   switch (one_sided_origin::copy_piece(dev, send, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:
       send.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone

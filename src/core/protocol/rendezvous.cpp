@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "core/message/message_body.hpp"
+#include "core/operation/copy_step.hpp"
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/cooperative_copy.hpp"
@@ -15,39 +16,35 @@ namespace weft::core::rendezvous {
 
 namespace {
 
-// Bytes copied from a peer's memory in one call of progress: some tens of microseconds.
-constexpr std::uint64_t fetch_bytes_max = std::uint64_t{512} << 10;
-
 // Packets of one long message that are sent in one call of progress.
 constexpr unsigned chunks_per_call = 8;
 
 // Both sides get an error, as the message would otherwise wait for ever.
-bool fail_for_memory(device_state& dev, operation_state& operation, remote_entry& to,
-                     const net::arrival& message) noexcept {
+bool fail_for_memory(device_state& dev, operation_state& operation, remote_entry& to, const net::arrival& message,
+                     const rts_body& body) noexcept {
   if (to.told_of_memory.first()) {
     base::log_error(
         "a message of {} bytes from rank {} for id {} is more than this process can ever have: it fails with "
         "out_of_memory here and there; send it in parts, or put it into a memory region; of others for this "
         "id nothing is said",
-        operation.bytes, message.source, message.header.id);
+        body.bytes, message.source, message.header.id);
   }
-  operation.message_bytes = operation.bytes;
+  operation.message_bytes = body.bytes;
   operation.bytes = 0;
-  operation.error = errc::out_of_memory;
   operation.will_signal(*to.target);
-  dev.defer(operation, step::send_fin);
+  refuse(dev, operation, body.ticket, errc::out_of_memory);
   return true;
 }
 
 // Each call of progress tries the allocation again. Messages behind this one are delivered while there is room to put
 // such messages aside.
-bool wait_for_memory(device_state& dev, operation_state& operation, remote_entry& to,
-                     const net::arrival& message) noexcept {
+bool wait_for_memory(device_state& dev, operation_state& operation, remote_entry& to, const net::arrival& message,
+                     const rts_body& body) noexcept {
   if (to.told_of_memory.first()) {
     base::log_warn(
         "a message of {} bytes from rank {} for id {} waits until its allocator, or the system, has memory for "
         "it; of others for this id nothing is said",
-        operation.bytes, message.source, message.header.id);
+        body.bytes, message.source, message.header.id);
   }
   dev.runtime().put_back(operation);
   return arrive::put_aside(dev, message);
@@ -64,27 +61,38 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
   operation_state* operation = arrive::get_operation(dev, message);
   if (operation == nullptr) return arrive::put_aside(dev, message);
   operation->opcode = operation::message;
-  operation->remote_address = body.address;
-  operation->remote_ticket = body.ticket;
-  operation->acknowledge = body.acknowledge != 0;
   if (to.state == lookup::withdrawn) {
-    // The sender gets its buffer back, and the error.
     dev.runtime().count_dropped();
-    operation->error = errc::unknown_completion;
-    dev.defer(*operation, step::send_fin);
+    refuse(dev, *operation, body.ticket, errc::unknown_completion);
     return true;
   }
-  operation->bytes = body.bytes;
   if (body.bytes != 0) {
-    if (to.entry->owner.is_beyond_all(body.bytes)) return fail_for_memory(dev, *operation, *to.entry, message);
+    if (to.entry->owner.is_beyond_all(body.bytes)) return fail_for_memory(dev, *operation, *to.entry, message, body);
     void* const memory = to.entry->owner.allocate(body.bytes, message.source, message.header.tag);
-    if (memory == nullptr) return wait_for_memory(dev, *operation, *to.entry, message);
+    if (memory == nullptr) return wait_for_memory(dev, *operation, *to.entry, message, body);
     operation->owner = &to.entry->owner;
     operation->into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
   }
   operation->will_signal(*to.entry->target);
-  dev.defer(*operation, body.bytes != 0 ? step::fetch : step::send_fin);
+  begin(dev, *operation, body);
   return true;
+}
+
+void begin(device_state& dev, operation_state& receiving, const rts_body& body) noexcept {
+  receiving.message_bytes = body.bytes;
+  receiving.remote_ticket = body.ticket;
+  receiving.remote_address = body.address;
+  receiving.acknowledge = body.acknowledge != 0;
+  const bool fits = body.bytes <= receiving.into.bytes();
+  receiving.bytes = fits ? body.bytes : 0;
+  if (!fits) receiving.error = errc::truncated;
+  dev.defer(receiving, receiving.bytes != 0 ? step::fetch : step::send_fin);
+}
+
+void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, errc why) noexcept {
+  answer.remote_ticket = ticket;
+  answer.error = why;
+  dev.defer(answer, step::send_fin);
 }
 
 bool on_fin(device_state& dev, const net::arrival& message) noexcept {
@@ -197,7 +205,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
   const auto piece = operation.into.piece_at(done);
-  const std::uint64_t bytes = std::min({operation.bytes - done, fetch_bytes_max, std::uint64_t{piece.size()}});
+  const std::uint64_t bytes = copy_step(operation, done, piece.size());
   switch (dev.endpoint_to(operation.peer)
               .read_remote(operation.peer, piece.data(), operation.remote_address + done,
                            static_cast<std::size_t>(bytes))) {

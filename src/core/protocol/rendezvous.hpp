@@ -9,6 +9,13 @@
 
 namespace weft::core::rendezvous {
 
+/// The target begins to receive what RTS `body` announces, into the buffer of `receiving`: the next step is in the
+/// backlog. A message that is longer than the buffer is not received: `receiving` ends with the error `truncated`.
+void begin(device_state& dev, operation_state& receiving, const rts_body& body) noexcept;
+/// The target does not take what was announced with the sender's `ticket`: the sender gets its buffer back, and `why`.
+/// If `answer` owes a signal, that has the error, too.
+void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, errc why) noexcept;
+
 // At the target.
 [[nodiscard]] bool on_rts(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;

@@ -1,4 +1,5 @@
 #include "core/protocol/reply.hpp"
+#include "core/message/choose_protocol.hpp"
 
 #include <fmt/format.h>
 
@@ -150,7 +151,7 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   message_ = message;
   message.bytes.copy_to(memory(), 0, static_cast<std::size_t>(message.bytes.bytes()));
   message_.bytes = const_buffer_ref{memory(), static_cast<std::size_t>(message.bytes.bytes())};
-  is_long_ = message.bytes.bytes() > runtime.packets().packet_bytes();
+  is_long_ = !is_eager(message.bytes.bytes(), runtime.packets().packet_bytes());
   if (message.local != nullptr) promise::make(*message.local);
   runtime.peers().await(message.peer);
   runtime.replies().keep(is_long_);
@@ -223,7 +224,7 @@ bool kept_reply::give_signal() noexcept {
 }
 
 void reply::reply(device_state& dev, const reply_request& message) {
-  if (message.bytes.bytes() <= dev.runtime().packets().packet_bytes() && try_send(dev, message)) [[likely]] {
+  if (is_eager(message.bytes.bytes(), dev.runtime().packets().packet_bytes()) && try_send(dev, message)) [[likely]] {
     if (message.local != nullptr) signal_sent(dev, message);
   } else {
     keep(dev, message);

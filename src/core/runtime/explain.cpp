@@ -6,6 +6,7 @@
 
 #include "base/config.hpp"
 #include "core/api/checks.hpp"
+#include "core/message/choose_protocol.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "net/transport.hpp"
 #include "net/transport_list.hpp"
@@ -15,36 +16,45 @@
 namespace weft {
 namespace {
 
-enum class protocol : std::uint8_t { inject, packet, copied, streamed };
+using core::message_protocol;
 
-constexpr std::string_view description_of(protocol chosen) noexcept {
+constexpr std::string_view by_copy = "rendezvous by copy", by_packets = "rendezvous by packets";
+
+std::string description_of(message_protocol chosen, bool copies) {
   switch (chosen) {
-    case protocol::inject: return "inject: the bytes ride in the descriptor";
-    case protocol::packet: return "packet: the bytes are copied into a packet of the sender's, which is handed over";
-    case protocol::copied:
-      return "zero-copy: straight from the sender's buffer into the receiver's, by the receiver, or by both";
-    case protocol::streamed: return "streamed: announced, then sent in packets when the receiver asks for them";
+    case message_protocol::inlined: return "inline: the bytes go in the cell that announces the message";
+    case message_protocol::packet:
+      return "packet: the bytes are copied into a packet of the sender's, which is handed over";
+    case message_protocol::rendezvous: break;
   }
-  return "";
+  return copies ? fmt::format(
+                      "{}: RTS, then straight from the sender's buffer into the receiver's, by the receiver, or "
+                      "by both",
+                      by_copy)
+                : fmt::format("{}: RTS, then in packets when the receiver asks for them", by_packets);
 }
 
-std::string reasons(protocol chosen, std::size_t bytes, const runtime_attributes& sizes,
+std::string reasons(message_protocol chosen, std::size_t bytes, const runtime_attributes& sizes,
                     const net::direct_copies& copies) {
   std::string out;
   const auto not_by = [&](std::string_view name, const std::string& why) {
     out += fmt::format("  not {}: {}\n", name, why);
   };
-  if (chosen != protocol::inject) {
-    not_by("inject", fmt::format("a descriptor holds at most {} bytes", sizes.inject_bytes_max));
-  }
-  if (chosen == protocol::inject) not_by("packet", "that is for what no descriptor holds");
-  if (chosen > protocol::packet) {
-    not_by("packet", fmt::format("a packet holds {} bytes (WEFT_PACKET_BYTES)", sizes.packet_bytes));
+  if (chosen == message_protocol::inlined) {
+    not_by("packet", "that is for what no cell holds");
   } else {
-    not_by("zero-copy", fmt::format("{} bytes are there before they could be asked for", bytes));
+    not_by("inline", fmt::format("a cell holds at most {} bytes", sizes.inject_bytes_max));
   }
-  if (chosen == protocol::streamed) not_by("zero-copy", fmt::format("no direct copies: {}", copies.how));
-  if (chosen == protocol::copied) not_by("streamed", fmt::format("direct copies are possible: {}", copies.how));
+  if (chosen != message_protocol::rendezvous) {
+    not_by("rendezvous", fmt::format("{} bytes are there before they could be asked for", bytes));
+    return out;
+  }
+  not_by("packet", fmt::format("a packet holds {} bytes (WEFT_PACKET_BYTES)", sizes.packet_bytes));
+  if (copies.possible) {
+    not_by(by_packets, fmt::format("direct copies are possible: {}", copies.how));
+  } else {
+    not_by(by_copy, fmt::format("no direct copies: {}", copies.how));
+  }
   return out;
 }
 
@@ -97,13 +107,10 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   if (through == nullptr) return fmt::format("rank {} has no way to rank {}\n", rank(), peer);
   const runtime_attributes& sizes = attributes();
   const net::direct_copies copies = through->copies(peer);
-  const protocol chosen = bytes <= sizes.inject_bytes_max ? protocol::inject
-                          : bytes <= sizes.packet_bytes   ? protocol::packet
-                          : copies.possible               ? protocol::copied
-                                                          : protocol::streamed;
+  const message_protocol chosen = core::choose_protocol(bytes, sizes.packet_bytes);
   return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
-                     peer, description_of(chosen), reasons(chosen, bytes, sizes, copies), through->name(),
-                     base::process_settings().transport, others + not_made(transports, size()),
+                     peer, description_of(chosen, copies.possible), reasons(chosen, bytes, sizes, copies),
+                     through->name(), base::process_settings().transport, others + not_made(transports, size()),
                      meeting_of(state_->neighbours(), rank(), peer));
 }
 
