@@ -70,7 +70,7 @@ class retry_list {
       entry = behind;
     }
     // Progress finds there whether the operation has moved something.
-    in_backlog_.moved.fetch_add(moved, std::memory_order_relaxed);  // [own] inside the gate
+    in_backlog_.copying.moved.fetch_add(moved, std::memory_order_relaxed);  // [own] inside the gate
     // [retries.count] acq_rel -> [retries.count]: the operation has left the backlog before it is put there again.
     return count_.fetch_sub(tried, std::memory_order_acq_rel) == tried;
   }

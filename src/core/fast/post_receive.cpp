@@ -20,10 +20,10 @@ namespace {
   receive.peer = from.peer();
   receive.device = net::any_device;
   receive.tag = tag;
-  receive.into = into;
-  receive.context = context;
+  receive.receiving.into = into;
+  receive.owed.context = context;
   // [receive.engine] relaxed -> [operation.ended_in]: the engine's lock orders what counts.
-  receive.engine.store(&engine, std::memory_order_relaxed);
+  receive.receiving.engine.store(&engine, std::memory_order_relaxed);
   receive.side = match_side::receive;
   return receive.key = make_match_key(engine.id, from.policy(), from.peer(), tag);
 }
@@ -31,8 +31,8 @@ namespace {
 // Before this returns, the operation may be complete and in use for another receive.
 [[gnu::always_inline]] inline status match_or_insert(device_state& dev, operation_state& receive,
                                                      matching_table::half_done rest) noexcept {
-  completion& local = *receive.target;
-  const std::uint64_t bytes = receive.into.bytes();
+  completion& local = *receive.owed.target;
+  const std::uint64_t bytes = receive.receiving.into.bytes();
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive.reach(step::wait_for_match);
   match_node* found = nullptr;

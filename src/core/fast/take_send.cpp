@@ -16,8 +16,8 @@ namespace weft::core::fast {
               bytes,
               nullptr});
   auto& receive = static_cast<operation_state&>(*found);
-  if (bytes <= receive.into.bytes() && !receive.into.is_list()) [[likely]] {
-    detail::copy_inline(receive.into.address(), payload, bytes);
+  if (bytes <= receive.receiving.into.bytes() && !receive.receiving.into.is_list()) [[likely]] {
+    detail::copy_inline(receive.receiving.into.address(), payload, bytes);
     if (const completion* const object = signal_receive(dev, receive, source, tag, bytes)) [[likely]] {
       dev.runtime().signalled(object);
       return true;

@@ -23,7 +23,7 @@ namespace fast {
 [[gnu::always_inline]] inline const completion* signal_receive(device_state& dev, operation_state& receive,
                                                                std::uint32_t source, std::uint64_t tag,
                                                                std::uint32_t bytes) noexcept {
-  completion& object = *receive.target;
+  completion& object = *receive.owed.target;
   detail::laned_queue<detail::raw_record>* const queue = promise::queue_of(object);
   if (queue == nullptr) {
     std::atomic<std::uint64_t>* const count = promise::count_of(object);
@@ -40,14 +40,16 @@ namespace fast {
   const bool pushed = queue->fast_push([&](auto& slot) {
     slot.put(0, head);
     slot.put(1, tag);
-    slot.put(2, reinterpret_cast<std::uintptr_t>(receive.into.address()));  // from here on a raw_record::reference
+    slot.put(
+        2, reinterpret_cast<std::uintptr_t>(receive.receiving.into.address()));  // from here on a raw_record::reference
     slot.put(3, bytes);
     slot.put(4, 0);
-    slot.put(5, reinterpret_cast<std::uintptr_t>(receive.context));
+    slot.put(5, reinterpret_cast<std::uintptr_t>(receive.owed.context));
     slot.put(6, bytes);
   });
   if (!pushed) [[unlikely]] {
-    const detail::raw_record::reference data{receive.into.address(), bytes, nullptr, receive.context, bytes};
+    const detail::raw_record::reference data{receive.receiving.into.address(), bytes, nullptr, receive.owed.context,
+                                             bytes};
     if (!queue->try_push_parts(head, tag, &data, 5)) {
       promise::defer(object);
       return nullptr;
@@ -73,8 +75,8 @@ namespace fast {
   if (runtime_->matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
     return nullptr;
   auto& receive = static_cast<operation_state&>(*found);
-  if (net::word_bytes <= receive.into.bytes() && !receive.into.is_list()) [[likely]] {
-    std::memcpy(receive.into.address(), payload, net::word_bytes);
+  if (net::word_bytes <= receive.receiving.into.bytes() && !receive.receiving.into.is_list()) [[likely]] {
+    std::memcpy(receive.receiving.into.address(), payload, net::word_bytes);
     if (const completion* const object = fast::signal_receive(*this, receive, source, tag, net::word_bytes)) [[likely]]
       return object;
   }

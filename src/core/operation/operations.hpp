@@ -23,7 +23,7 @@ class operations {
   [[nodiscard]] operation_pool& arrivals() noexcept { return of(operation_set::arrivals); }
   [[nodiscard]] operation_pool& receives() noexcept { return of(operation_set::receives); }
   [[nodiscard]] operation_pool& late_receives() noexcept { return of(operation_set::late_receives); }
-  void put(operation_state& done) noexcept { of(done.set).put(done); }
+  void put(operation_state& done) noexcept { of(done.set()).put(done); }
 
   /// The operation, of any set, that `peer` names by `ticket`, if it is at step `expected`.
   [[nodiscard]] operation_state* find(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {

@@ -16,7 +16,6 @@ class operation_pool {
   operation_pool(operation_set set, std::uint32_t count)
       : operations_{std::make_unique<operation_state[]>(count)}, set_{set}, count_{count}, free_{count} {
     for (std::uint32_t index = count; index > 0; --index) {
-      operations_[index - 1].set = set;
       free_.push(index - 1);
     }
   }
@@ -25,16 +24,16 @@ class operation_pool {
   [[nodiscard]] operation_state* try_get() noexcept {
     operation_state* const out = try_get_unset();
     if (out == nullptr) return nullptr;
-    out->acknowledge = false;
-    out->awaited = false;
-    out->done_when_sent = false;
-    out->source = {};
-    out->into = {};
-    out->message_bytes = 0;
-    out->target = nullptr;
-    out->context = nullptr;
-    out->owner = nullptr;
-    out->mapped = nullptr;
+    out->copying.acknowledge = false;
+    out->sending.is_awaited = false;
+    out->sending.done_when_sent = false;
+    out->sending.source = {};
+    out->receiving.into = {};
+    out->receiving.message_bytes = 0;
+    out->owed.target = nullptr;
+    out->owed.context = nullptr;
+    out->receiving.owner = nullptr;
+    out->transfer.mapped = nullptr;
     return out;
   }
 
@@ -53,13 +52,13 @@ class operation_pool {
   [[nodiscard]] [[gnu::always_inline]] operation_state& name(std::uint32_t index) noexcept {
     operation_state& out = operations_[index];
     out.error = errc::none;
-    out.copies_alone = false;
+    out.copying.is_alone = false;
     // [operation.reset] relaxed: no other thread knows the operation yet.
-    out.moved.store(0, std::memory_order_relaxed);
+    out.copying.moved.store(0, std::memory_order_relaxed);
     // [operation.name] release -> [operation.listed]: the end of the use before. A peer learns the ticket from a
     // message that this precedes.
     out.ticket.store(
-        std::uint64_t{++out.generation} << 32 | static_cast<std::uint64_t>(set_) << set_shift | (index + 1),
+        std::uint64_t{++out.generation} << 32 | static_cast<std::uint64_t>(set_) << operation_set_shift | (index + 1),
         std::memory_order_release);
     return out;
   }
@@ -148,12 +147,11 @@ class operation_pool {
 
   /// The set in a ticket; `operation_sets` or more if the ticket is invalid.
   [[nodiscard]] static constexpr std::size_t set_of(std::uint64_t ticket) noexcept {
-    return (ticket & 0xffff'ffff) >> set_shift;
+    return static_cast<std::size_t>(set_in(ticket));
   }
 
  private:
-  static constexpr unsigned set_shift = 28;
-  static constexpr std::uint64_t index_mask = (std::uint64_t{1} << set_shift) - 1;
+  static constexpr std::uint64_t index_mask = (std::uint64_t{1} << operation_set_shift) - 1;
 
   std::unique_ptr<operation_state[]> operations_;
   operation_set set_;

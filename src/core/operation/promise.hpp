@@ -9,12 +9,19 @@
 #include <utility>
 
 #include "base/callback_scope.hpp"
+#include "core/operation/listed_field.hpp"
 #include "core/operation/running_callback.hpp"
 #include "weft/completion.hpp"
 #include "weft/detail/laned_queue.hpp"
 #include "weft/detail/thread_slot.hpp"
 
 namespace weft::core {
+
+/// The object that is owed a signal, and what the record of it has as context.
+struct owed_signal {
+  listed_field<completion*> target;
+  void* context = nullptr;
+};
 
 class promise {
  public:

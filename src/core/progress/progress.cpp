@@ -130,12 +130,13 @@ unsigned device_state::advance_backlog() noexcept {
   unsigned moved = 0;
   for (operation_state* operation = backlog_.take_all(); operation != nullptr;) {
     operation_state* const behind = operation->behind;
-    const std::uint64_t before = operation->moved.load(std::memory_order_relaxed);  // [own] out of the backlog
+    const std::uint64_t before = operation->copying.moved.load(std::memory_order_relaxed);  // [own] out of the backlog
     if (advance(*this, *operation)) {
       counts_.worked_off();
       ++moved;
     } else {
-      moved += operation->moved.load(std::memory_order_relaxed) != before;  // [own] still, as it is not complete
+      moved +=
+          operation->copying.moved.load(std::memory_order_relaxed) != before;  // [own] still, as it is not complete
       backlog_.add(*operation);
     }
     operation = behind;

@@ -234,10 +234,10 @@ void deliver(device_state& dev, operation_state& receive, const net::arrival& me
     std::memcpy(&body, message.payload, sizeof body);
     return rendezvous::begin(dev, receive, body);
   }
-  receive.message_bytes = message.bytes;
+  receive.receiving.message_bytes = message.bytes;
   receive.bytes = 0;
-  if (message.bytes <= receive.into.bytes()) {
-    receive.into.copy_from(message.payload, 0, message.bytes);
+  if (message.bytes <= receive.receiving.into.bytes()) {
+    receive.receiving.into.copy_from(message.payload, 0, message.bytes);
     receive.bytes = message.bytes;
   } else {
     receive.error = errc::truncated;

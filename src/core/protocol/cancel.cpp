@@ -33,7 +33,7 @@ match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*&
   };
   // [receive.cancel] relaxed: `is_meant` checks under the lock that it is still this operation. The engine can't have
   // been destroyed, as this thread is a brief reader.
-  const engine_state& engine = *waiting->engine.load(std::memory_order_relaxed);
+  const engine_state& engine = *waiting->receiving.engine.load(std::memory_order_relaxed);
   const match_result result = engine.is_ordered() ? engine.ordered->remove(*waiting, is_meant)
                                                   : dev.runtime().matching().remove(*waiting, is_meant);
   // A receive that was put off may still be in the backlog, or be matched at this moment.
@@ -43,15 +43,15 @@ match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*&
 // Ends an operation that has been taken out.
 void end(device_state& dev, operation_state& taken, bool is_told) noexcept {
   if (!is_told) {
-    completion& object = *taken.target;
+    completion& object = *taken.owed.target;
     dev.runtime().put_back(taken);
     promise::begin(object);
     promise::end(object);
     return;
   }
   taken.error = errc::cancelled;
-  if (taken.opcode == operation::receive) taken.into = {};
-  taken.message_bytes = 0;
+  if (taken.opcode == operation::receive) taken.receiving.into = {};
+  taken.receiving.message_bytes = 0;
   complete::signal_or_defer(dev, taken);
 }
 
@@ -80,9 +80,9 @@ void each_of(device_state& dev, const group& which, const Visit& visit) {
     // [operation.listed_at] acquire <- [operation.reach]: the operation's target and engine. If it is another operation
     // by now, no operation has this ticket.
     if (each.next.load(std::memory_order_acquire) == step::free) return;
-    if (which.target != nullptr && each.target != which.target) return;
+    if (which.target != nullptr && each.owed.target != which.target) return;
     // [operation.listed_in] relaxed: published by the step.
-    if (which.engine != nullptr && each.engine.load(std::memory_order_relaxed) != which.engine) return;
+    if (which.engine != nullptr && each.receiving.engine.load(std::memory_order_relaxed) != which.engine) return;
     visit(each, ticket);
   };
   dev.runtime().operations().receives().each(visit_if_meant);

@@ -31,18 +31,20 @@ completion_record record_of(const net::arrival& message) noexcept {
 }
 
 completion_record record_of(const operation_state& operation) noexcept {
-  const auto* data = operation.into.address() != nullptr ? operation.into.address() : operation.source.address();
-  completion_record record = record_of(operation.opcode, operation.peer, operation.tag,
-                                       {const_cast<std::byte*>(data), data != nullptr ? operation.bytes : 0,
-                                        operation.owner, operation.context, operation.message_bytes});
+  const auto* data = operation.receiving.into.address() != nullptr ? operation.receiving.into.address()
+                                                                   : operation.sending.source.address();
+  completion_record record =
+      record_of(operation.opcode, operation.peer, operation.tag,
+                {const_cast<std::byte*>(data), data != nullptr ? operation.bytes : 0, operation.receiving.owner,
+                 operation.owed.context, operation.receiving.message_bytes});
   record.raw().error = operation.error;
   return record;
 }
 
 bool try_signal(device_state& dev, operation_state& operation) noexcept {
-  if (operation.target == nullptr) {
+  if (operation.owed.target == nullptr) {
     // If it is a post, it has answered done: the next flush reports an error.
-    if (operation.error != errc::none && operation.set == operation_set::posts)
+    if (operation.error != errc::none && operation.set() == operation_set::posts)
       dev.runtime().peers().note_failure(operation.peer);
     dev.runtime().put_back(operation);
     return true;
@@ -50,7 +52,7 @@ bool try_signal(device_state& dev, operation_state& operation) noexcept {
   dev.runtime().forget(operation);  // it is complete: a flush doesn't wait for room in the completion object
   // A receive from the backlog can't be cancelled any more, as its completion object may already see the signal.
   if (operation.next.load(std::memory_order_relaxed) == step::try_match) operation.reach(step::try_signal);  // [own]
-  completion& object = *operation.target;
+  completion& object = *operation.owed.target;
   completion_record record = record_of(operation);
   if (!promise::keep(dev, object, record)) {
     record.detach();  // the payload stays with the operation

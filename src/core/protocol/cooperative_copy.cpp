@@ -26,8 +26,8 @@ constexpr unsigned pieces_per_call = 8;
 operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
                              bool& is_wrong) noexcept {
   operation_state* const found = dev.runtime().operations().posts().find(ticket, peer, step::wait_for_answer);
-  is_wrong = found != nullptr &&
-             (!rendezvous::has_bytes_to_send(*found) || found->bytes != bytes || found->source.address() == nullptr);
+  is_wrong = found != nullptr && (!rendezvous::has_bytes_to_send(*found) || found->bytes != bytes ||
+                                  found->sending.source.address() == nullptr);
   return is_wrong ? nullptr : found;
 }
 
@@ -35,8 +35,9 @@ operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint3
 
 // False: no copy state is free, or the copy is not worth it; nothing has happened.
 bool begin(device_state& dev, operation_state& operation) noexcept {
-  if (operation.bytes < shared_bytes_min || operation.bytes > copy_state::bytes_max || operation.into.is_list() ||
-      operation.copies_alone || operation.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
+  if (operation.bytes < shared_bytes_min || operation.bytes > copy_state::bytes_max ||
+      operation.receiving.into.is_list() || operation.copying.is_alone ||
+      operation.copying.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
     return false;
   }
   copy_states& states = dev.runtime().copy_states();
@@ -47,32 +48,33 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
   if (index == copy_states::none) return false;
   copy_state& copy = *states.at(dev.runtime().rank(), index);
   const std::uint32_t number = states.number(index);
-  const copy_invitation_body body{operation.remote_ticket, reinterpret_cast<std::uint64_t>(operation.into.address()),
-                                  operation.bytes, index, number};
+  const copy_invitation_body body{operation.copying.remote_ticket,
+                                  reinterpret_cast<std::uint64_t>(operation.receiving.into.address()), operation.bytes,
+                                  index, number};
   const net::header header{.kind = static_cast<std::uint32_t>(wire::copy_invitation)};
   if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
     states.close(copy);
     return false;
   }
-  operation.copy = &copy;
-  operation.copy_number = number;
+  operation.copying.state = &copy;
+  operation.copying.number = number;
   return true;
 }
 
 // The receiver copies its pieces, then waits for the pieces that the sender has claimed.
 bool fetch(device_state& dev, operation_state& operation) noexcept {
-  copy_state& copy = *operation.copy;
+  copy_state& copy = *operation.copying.state;
   for (unsigned i = 0; i < pieces_per_call; ++i) {
-    const shared_piece piece = copy.claim(operation.copy_number, operation.bytes);
+    const shared_piece piece = copy.claim(operation.copying.number, operation.bytes);
     if (piece.bytes == 0) break;
     const net::copy_result result =
         dev.endpoint_to(operation.peer)
-            .read_remote(operation.peer, operation.into.address() + piece.offset,
-                         operation.remote_address + piece.offset, static_cast<std::size_t>(piece.bytes));
+            .read_remote(operation.peer, operation.receiving.into.address() + piece.offset,
+                         operation.copying.remote_address + piece.offset, static_cast<std::size_t>(piece.bytes));
     if (result == net::copy_result::bad_address) operation.error = errc::transport_failed;
     if (result == net::copy_result::peer_gone) operation.error = errc::peer_failed;
     copy.finish(piece, result == net::copy_result::done);
-    operation.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
+    operation.copying.moved.fetch_add(piece.bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
   }
   const bool is_through = copy.is_through(operation.bytes);
   if (!is_through) {
@@ -81,15 +83,16 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     operation.error = errc::peer_failed;
   }
   const bool is_copied = is_through && copy.is_whole();
-  operation.copies_alone = !is_copied && operation.error == errc::none;
+  operation.copying.is_alone = !is_copied && operation.error == errc::none;
   if (is_copied) {
-    const std::uint64_t own = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
+    const std::uint64_t own =
+        operation.copying.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
     dev.counts().went(own == operation.bytes ? path::copied : path::copied_by_both, operation.opcode, operation.bytes);
   }
-  operation.copy = nullptr;
+  operation.copying.state = nullptr;
   dev.runtime().copy_states().close(copy);
-  if (!operation.copies_alone) return rendezvous::send_fin(dev, operation);
-  operation.moved.store(0, std::memory_order_relaxed);  // [own] begins again: one of the two could not copy
+  if (!operation.copying.is_alone) return rendezvous::send_fin(dev, operation);
+  operation.copying.moved.store(0, std::memory_order_relaxed);  // [own] begins again: one of the two could not copy
   return false;
 }
 
@@ -104,11 +107,11 @@ bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept
   operation_state* const help = is_there && copy != nullptr ? dev.runtime().operations().arrivals().try_get() : nullptr;
   if (help == nullptr) return true;
   help->peer = message.source;
-  help->remote_ticket = body.ticket;
-  help->remote_address = body.address;
+  help->copying.remote_ticket = body.ticket;
+  help->copying.remote_address = body.address;
   help->bytes = body.bytes;
-  help->copy = copy;
-  help->copy_number = body.number;
+  help->copying.state = copy;
+  help->copying.number = body.number;
   dev.defer(*help, step::write_pieces);
   return true;
 }
@@ -118,18 +121,19 @@ bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept
 bool write_pieces(device_state& dev, operation_state& help) noexcept {
   for (unsigned i = 0; i < pieces_per_call; ++i) {
     bool is_wrong = false;
-    const operation_state* const from = find_source(dev, help.remote_ticket, help.peer, help.bytes, is_wrong);
-    const std::byte* const source = from != nullptr ? from->source.address() : nullptr;
-    const shared_piece piece = source != nullptr ? help.copy->claim(help.copy_number, help.bytes) : shared_piece{};
+    const operation_state* const from = find_source(dev, help.copying.remote_ticket, help.peer, help.bytes, is_wrong);
+    const std::byte* const source = from != nullptr ? from->sending.source.address() : nullptr;
+    const shared_piece piece =
+        source != nullptr ? help.copying.state->claim(help.copying.number, help.bytes) : shared_piece{};
     bool copied = false;
     if (piece.bytes != 0) {
-      copied =
-          dev.endpoint_to(help.peer).write_remote(help.peer, source + piece.offset, help.remote_address + piece.offset,
-                                                  static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
-      help.copy->finish(piece, copied);
+      copied = dev.endpoint_to(help.peer).write_remote(help.peer, source + piece.offset,
+                                                       help.copying.remote_address + piece.offset,
+                                                       static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
+      help.copying.state->finish(piece, copied);
     }
     if (copied) continue;
-    help.copy = nullptr;
+    help.copying.state = nullptr;
     dev.runtime().put_back(help);
     return true;
   }

@@ -28,7 +28,7 @@ bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer)
     const step at = operation.next.load(std::memory_order_acquire);
     if (at != step::wait_for_match && at != step::try_match) return false;
     // [operation.ended_in] relaxed <- [send.of_engine], [receive.of_engine], [receive.engine]: published by the step.
-    engine_state* const engine = operation.engine.load(std::memory_order_relaxed);
+    engine_state* const engine = operation.receiving.engine.load(std::memory_order_relaxed);
     if (engine == nullptr) return false;
     const auto is_meant = [&](const match_node& node) { return names_its_peer(node.key, peer); };
     const match_result result = engine->is_ordered() ? engine->ordered->remove(operation, is_meant)
@@ -51,7 +51,7 @@ bool take_waiting(device_state& dev, operation_state& operation, std::uint32_t p
     case step::wait_for_match:
     case step::try_match:
       if (!take_out(dev, operation, peer)) return false;
-      if (operation.opcode == operation::receive) operation.into = {};
+      if (operation.opcode == operation::receive) operation.receiving.into = {};
       return true;
     default: return false;
   }

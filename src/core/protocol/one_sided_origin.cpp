@@ -25,20 +25,20 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.opcode = request.opcode;
   operation.peer = request.peer;
   operation.device = request.device;
-  operation.id = request.signal;
+  operation.sending.id = request.signal;
   operation.tag = request.tag;
-  operation.sequence = request.word;
-  operation.source = request.source;
-  operation.into = request.into;
+  operation.transfer.word = request.word;
+  operation.sending.source = request.source;
+  operation.receiving.into = request.into;
   operation.bytes = request.bytes;
-  operation.region = request.at.region.name;
-  operation.region_offset = request.at.offset;
-  operation.operand = request.operand;
-  operation.compare = request.compare;
-  operation.mapped = location.memory;
-  operation.remote_address = location.by == region_location::access::copied ? location.address : 0;
-  operation.acknowledge = request.opcode != operation::get;  // a get is complete with its last packet
-  operation.context = request.context;
+  operation.transfer.region = request.at.region.name;
+  operation.transfer.region_offset = request.at.offset;
+  operation.transfer.operand = request.operand;
+  operation.transfer.compare = request.compare;
+  operation.transfer.mapped = location.memory;
+  operation.copying.remote_address = location.by == region_location::access::copied ? location.address : 0;
+  operation.copying.acknowledge = request.opcode != operation::get;  // a get is complete with its last packet
+  operation.owed.context = request.context;
 }
 
 [[noreturn]] void refuse_unreachable(const transfer_request& request) {
@@ -64,8 +64,8 @@ void check_alignment(const transfer_request& request, const region_location& loc
 attempt begin_transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   // No bytes to move: only the signal is left.
   if (operation.bytes == 0) return notify(dev, operation);
-  const bool direct =
-      operation.mapped != nullptr || (operation.remote_address != 0 && operation.opcode != operation::atomic);
+  const bool direct = operation.transfer.mapped != nullptr ||
+                      (operation.copying.remote_address != 0 && operation.opcode != operation::atomic);
   operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [own]
   return direct ? transfer(dev, operation, reason) : ask(dev, operation, reason);
 }
@@ -91,7 +91,7 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
   // operation.
   const bool done_when_sent = request.allow_done && !request.delivered && request.opcode != operation::get &&
                               request.into.bytes() == 0 && request.bytes <= put_bytes_max(dev);
-  operation->done_when_sent = done_when_sent;
+  operation->sending.done_when_sent = done_when_sent;
   shortage reason = shortage::ring;
   switch (begin_transfer(dev, *operation, reason)) {
     case attempt::finished:
@@ -102,7 +102,7 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
     case attempt::waiting: return done_when_sent ? status::done() : status::posted(ticket);
     case attempt::stuck:
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [own]
-        operation->done_when_sent = false;
+        operation->sending.done_when_sent = false;
         if (request.opcode != operation::get)
           dev.runtime().await(*operation);  // a flush also waits for a copy by this rank
         dev.defer(*operation);
@@ -122,9 +122,9 @@ std::uint32_t pack_put(device_state& dev, const operation_state& operation, std:
   packet_pool& packets = dev.runtime().packets();
   const std::uint32_t packet = packets.try_get_for(operation.bytes);
   if (packet == packet_pool::none) return packet;
-  const put_body body{operation.region, operation.region_offset, ticket};
+  const put_body body{operation.transfer.region, operation.transfer.region_offset, ticket};
   std::memcpy(packets.data(packet), &body, sizeof body);
-  operation.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
+  operation.sending.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
   return packet;
 }
 
@@ -139,11 +139,11 @@ status post_transfer(device_state& dev, const transfer_request& request) {
 net::copy_result copy_piece(device_state& dev, operation_state& operation, std::uint64_t done,
                             std::size_t bytes) noexcept {
   const bool is_out = operation.opcode != operation::get;
-  if (operation.mapped != nullptr) {
+  if (operation.transfer.mapped != nullptr) {
     if (is_out) {
-      operation.source.copy_to(operation.mapped + done, done, bytes);
+      operation.sending.source.copy_to(operation.transfer.mapped + done, done, bytes);
     } else {
-      operation.into.copy_from(operation.mapped + done, done, bytes);
+      operation.receiving.into.copy_from(operation.transfer.mapped + done, done, bytes);
     }
     return net::copy_result::done;
   }
@@ -151,15 +151,15 @@ net::copy_result copy_piece(device_state& dev, operation_state& operation, std::
     net::copy_result result;
     std::size_t piece;
     if (is_out) {
-      const auto from = operation.source.piece_at(done);
+      const auto from = operation.sending.source.piece_at(done);
       piece = std::min(from.size(), bytes);
       result = dev.endpoint_to(operation.peer)
-                   .write_remote(operation.peer, from.data(), operation.remote_address + done, piece);
+                   .write_remote(operation.peer, from.data(), operation.copying.remote_address + done, piece);
     } else {
-      const auto to = operation.into.piece_at(done);
+      const auto to = operation.receiving.into.piece_at(done);
       piece = std::min(to.size(), bytes);
       result = dev.endpoint_to(operation.peer)
-                   .read_remote(operation.peer, to.data(), operation.remote_address + done, piece);
+                   .read_remote(operation.peer, to.data(), operation.copying.remote_address + done, piece);
     }
     if (result != net::copy_result::done) return result;
     done += piece;
@@ -170,19 +170,21 @@ net::copy_result copy_piece(device_state& dev, operation_state& operation, std::
 
 attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   if (operation.opcode == operation::atomic) {
-    const std::uint64_t old = apply_atomic(operation.mapped, operation.sequence, operation.operand, operation.compare);
-    operation.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
-                             static_cast<std::size_t>(operation.into.bytes()));
+    const std::uint64_t old = apply_atomic(operation.transfer.mapped, operation.transfer.word,
+                                           operation.transfer.operand, operation.transfer.compare);
+    operation.receiving.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
+                                       static_cast<std::size_t>(operation.receiving.into.bytes()));
     return attempt::finished;
   }
-  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the copying device's alone
+  const std::uint64_t done =
+      operation.copying.moved.load(std::memory_order_relaxed);  // [own] the copying device's alone
   const std::uint64_t bytes = copy_step(operation, done);
   switch (bytes == 0 ? net::copy_result::done : copy_piece(dev, operation, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done: break;
     case net::copy_result::unavailable:
-      operation.remote_address = 0;
-      operation.moved.store(0, std::memory_order_relaxed);         // [own] begins again by messages
-      operation.next.store(step::ask, std::memory_order_relaxed);  // [own]
+      operation.copying.remote_address = 0;
+      operation.copying.moved.store(0, std::memory_order_relaxed);  // [own] begins again by messages
+      operation.next.store(step::ask, std::memory_order_relaxed);   // [own]
       return ask(dev, operation, reason);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone:
@@ -191,18 +193,18 @@ attempt transfer(device_state& dev, operation_state& operation, shortage& reason
       break;
   }
   if (operation.error != errc::none) return attempt::finished;
-  operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the copying device's alone
+  operation.copying.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the copying device's alone
   if (done + bytes < operation.bytes) return attempt::stuck;
-  if (operation.mapped == nullptr) dev.counts().went(path::copied, operation.opcode, operation.bytes);
+  if (operation.transfer.mapped == nullptr) dev.counts().went(path::copied, operation.opcode, operation.bytes);
   return notify(dev, operation);
 }
 
 // Sends the signal of a put or get whose data this rank has copied.
 attempt notify(device_state& dev, operation_state& operation) noexcept {
-  if (operation.id == no_signal) return attempt::finished;
+  if (operation.sending.id == no_signal) return attempt::finished;
   const wire kind = operation.opcode == operation::put ? wire::put_signal : wire::get_signal;
-  const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = operation.id, .tag = operation.tag};
-  const signal_body body{operation.region, operation.region_offset, operation.bytes};
+  const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = operation.sending.id, .tag = operation.tag};
+  const signal_body body{operation.transfer.region, operation.transfer.region_offset, operation.bytes};
   if (dev.try_send_body(operation.peer, operation.device, header, body) == net::post_result::ok)
     return attempt::finished;
   operation.next.store(step::notify, std::memory_order_relaxed);  // [own]
@@ -219,22 +221,23 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   const bool is_get = operation.opcode == operation::get;
   const bool is_atomic = operation.opcode == operation::atomic;
   const bool is_eager_put = operation.opcode == operation::put && operation.bytes <= put_bytes_max(dev);
-  net::header header{.id = operation.id,
-                     .sequence = operation.sequence,
+  net::header header{.id = operation.sending.id,
+                     .sequence = operation.transfer.word,
                      .note = operation_pool::note_of(ticket),
                      .tag = operation.tag};
   const auto put_bytes = static_cast<std::uint32_t>(is_eager_put ? sizeof(put_body) + operation.bytes : 0);
   const std::uint32_t packet = is_eager_put ? pack_put(dev, operation, ticket) : packet_pool::none;
-  const atomic_body atomic{operation.region, operation.region_offset, operation.operand, operation.compare, ticket};
-  const put_rts_body rts{operation.region, operation.region_offset, operation.bytes, ticket};
+  const atomic_body atomic{operation.transfer.region, operation.transfer.region_offset, operation.transfer.operand,
+                           operation.transfer.compare, ticket};
+  const put_rts_body rts{operation.transfer.region, operation.transfer.region_offset, operation.bytes, ticket};
   const std::uint64_t bytes = operation.bytes;
-  const bool is_done_when_sent = operation.done_when_sent;
-  completion* const local = operation.target;
+  const bool is_done_when_sent = operation.sending.done_when_sent;
+  completion* const local = operation.owed.target;
   net::post_result result = net::post_result::full;
   if (is_eager_put && packet == packet_pool::none) {
     reason = shortage::packets;
   } else {
-    if (is_done_when_sent) operation.target = nullptr;
+    if (is_done_when_sent) operation.owed.target = nullptr;
     if (!is_get) dev.runtime().await(operation);
     const step waits = is_get ? step::wait_for_chunks : step::wait_for_answer;
     result = send_and_wait(dev, operation, waits, step::ask, [&] {
@@ -257,7 +260,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
     if (is_done_when_sent) promise::cancel(*local);
     return attempt::waiting;
   }
-  operation.target = local;
+  operation.owed.target = local;
   operation.next.store(step::ask, std::memory_order_relaxed);  // [own] still
   return attempt::stuck;
 }

@@ -42,16 +42,16 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
     return nullptr;
   }
   out->opcode = opcode;
-  out->remote_ticket = body.ticket;
+  out->copying.remote_ticket = body.ticket;
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
   if (data == nullptr) {
     rendezvous::refuse(dev, *out, body.ticket, errc::region_refused);
     return nullptr;
   }
   out->bytes = body.bytes;
-  out->message_bytes = body.bytes;
-  out->source = const_buffer_ref{data, static_cast<std::size_t>(body.bytes)};
-  out->into = buffer_ref{data, static_cast<std::size_t>(body.bytes)};
+  out->receiving.message_bytes = body.bytes;
+  out->sending.source = const_buffer_ref{data, static_cast<std::size_t>(body.bytes)};
+  out->receiving.into = buffer_ref{data, static_cast<std::size_t>(body.bytes)};
   if (to.state == lookup::found) out->will_signal(*to.entry->target);
   return out;
 }
@@ -103,7 +103,7 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
     }
   }
   give_back(message);
-  answer->remote_ticket = body.ticket;
+  answer->copying.remote_ticket = body.ticket;
   if (!rendezvous::send_fin(dev, *answer)) dev.defer(*answer, step::send_fin);
   return true;
 }
@@ -114,7 +114,7 @@ bool on_put_rts(device_state& dev, const net::arrival& message) noexcept {
   bool consumed = true;
   operation_state* const receiver = begin_region(dev, message, body, operation::put_signal, consumed);
   if (receiver == nullptr) return consumed;
-  receiver->acknowledge = true;
+  receiver->copying.acknowledge = true;
   dev.defer(*receiver, step::send_rtr);
   return true;
 }
@@ -136,11 +136,11 @@ bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
   operation_state* const answer = arrive::get_operation(dev, message);
   if (answer == nullptr) return arrive::put_aside(dev, message);
   std::byte* const data = dev.runtime().regions().find(body.region, body.offset, code >> 8);
-  answer->remote_ticket = body.ticket;
+  answer->copying.remote_ticket = body.ticket;
   if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % (code >> 8) != 0) {
     answer->error = errc::region_refused;
   } else {
-    answer->operand = apply_atomic(data, code, body.operand, body.compare);
+    answer->answering.old_word = apply_atomic(data, code, body.operand, body.compare);
   }
   if (!answer_atomic(dev, *answer)) dev.defer(*answer, step::answer_atomic);
   return true;
@@ -148,7 +148,7 @@ bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
 
 bool answer_atomic(device_state& dev, operation_state& operation) noexcept {
   const net::header header{.kind = static_cast<std::uint32_t>(wire::atomic_result)};
-  const atomic_result_body body{operation.remote_ticket, operation.operand,
+  const atomic_result_body body{operation.copying.remote_ticket, operation.answering.old_word,
                                 static_cast<std::uint64_t>(operation.error)};
   if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) return false;
   dev.runtime().put_back(operation);
@@ -160,9 +160,9 @@ bool on_atomic_result(device_state& dev, const net::arrival& message) noexcept {
   operation_state* const operation = arrive::answered(dev, message, body);
   if (operation == nullptr) return true;
   operation->error = arrive::error_of(body.error);
-  if (operation->error == errc::none && operation->into.bytes() <= sizeof body.value) {
-    operation->into.copy_from(reinterpret_cast<const std::byte*>(&body.value), 0,
-                              static_cast<std::size_t>(operation->into.bytes()));
+  if (operation->error == errc::none && operation->receiving.into.bytes() <= sizeof body.value) {
+    operation->receiving.into.copy_from(reinterpret_cast<const std::byte*>(&body.value), 0,
+                                        static_cast<std::size_t>(operation->receiving.into.bytes()));
   }
   complete::signal_or_defer(dev, *operation);
   return true;

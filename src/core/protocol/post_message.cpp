@@ -30,14 +30,14 @@ void describe(operation_state& operation, const message_request& request, wire k
   operation.opcode = request.opcode;
   operation.peer = request.peer;
   operation.device = request.device;
-  operation.id = request.id;
-  operation.kind = kind_word(kind, request.policy);
-  operation.sequence = request.sequence;
+  operation.sending.id = request.id;
+  operation.sending.kind = kind_word(kind, request.policy);
+  operation.sending.sequence = request.sequence;
   operation.tag = request.tag;
-  operation.source = request.bytes;
+  operation.sending.source = request.bytes;
   operation.bytes = request.bytes.bytes();
-  operation.acknowledge = request.delivered;
-  operation.context = request.context;
+  operation.copying.acknowledge = request.delivered;
+  operation.owed.context = request.context;
   operation.will_signal(*request.local);
 }
 
@@ -250,18 +250,22 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
     operation.reach(step::try_signal);
     return complete::try_signal(dev, operation);
   }
-  net::header header{.kind = operation.kind, .id = operation.id, .sequence = operation.sequence, .tag = operation.tag};
-  const wire kind = kind_of(operation.kind);
+  net::header header{.kind = operation.sending.kind,
+                     .id = operation.sending.id,
+                     .sequence = operation.sending.sequence,
+                     .tag = operation.tag};
+  const wire kind = kind_of(operation.sending.kind);
   if (kind == wire::active_message || kind == wire::send) {
     shortage reason = shortage::none;
-    if (post_eager(dev, operation.peer, operation.device, header, operation.source, reason) != net::post_result::ok) {
+    if (post_eager(dev, operation.peer, operation.device, header, operation.sending.source, reason) !=
+        net::post_result::ok) {
       return false;
     }
     operation.reach(step::try_signal);
     return complete::try_signal(dev, operation);
   }
-  const rts_body body{reinterpret_cast<std::uint64_t>(operation.source.address()), operation.bytes, ticket,
-                      operation.acknowledge};
+  const rts_body body{reinterpret_cast<std::uint64_t>(operation.sending.source.address()), operation.bytes, ticket,
+                      operation.copying.acknowledge};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   header.note = operation_pool::note_of(ticket);

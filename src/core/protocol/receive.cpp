@@ -32,12 +32,12 @@ void describe(operation_state& receive, const receive_request& request) noexcept
   receive.peer = request.peer;
   receive.device = net::any_device;
   receive.tag = request.tag;
-  receive.into = request.into;
+  receive.receiving.into = request.into;
   receive.bytes = 0;
-  receive.message_bytes = 0;
-  receive.context = request.context;
+  receive.receiving.message_bytes = 0;
+  receive.owed.context = request.context;
   // [receive.of_engine] relaxed -> [operation.ended_in]: the engine's lock orders what counts.
-  receive.engine.store(request.engine, std::memory_order_relaxed);
+  receive.receiving.engine.store(request.engine, std::memory_order_relaxed);
   receive.will_signal(*request.local);
 }
 
@@ -102,7 +102,7 @@ status receive_late(device_state& dev, const receive_request& request) noexcept 
 bool try_match(device_state& dev, operation_state& receive) noexcept {
   match_result result = match_result::busy;
   unexpected_message* found = nullptr;
-  engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
+  engine_state& engine = *receive.receiving.engine.load(std::memory_order_relaxed);  // [own]
   if (engine.is_ordered()) {
     ordered_message* message = nullptr;
     result = engine.ordered->post(receive, message);
@@ -178,9 +178,9 @@ void answer_unwanted(device_state& dev, operation_state& answer, unexpected_mess
   if (is_receive) {
     ready_body body;
     std::memcpy(&body, unwanted.arrival.payload, sizeof body);
-    answer.remote_ticket = body.ticket;
+    answer.copying.remote_ticket = body.ticket;
     answer.bytes = 0;
-    answer.operand = static_cast<std::uint64_t>(unwanted.why);
+    answer.answering.receiver_error = unwanted.why;
     dev.defer(answer, step::send_written);
   } else {
     rts_body body;

@@ -42,14 +42,14 @@ ready_body body_of(const unexpected_message& ready) noexcept {
 
 // Once the RTR is sent, the receive may be complete. If it is not sent, the receive is at step `ready`.
 net::post_result announce_buffer(device_state& dev, operation_state& receive) noexcept {
-  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);   // [own] until RTR is out
-  const engine_state& engine = *receive.engine.load(std::memory_order_relaxed);  // [own]
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);             // [own] until RTR is out
+  const engine_state& engine = *receive.receiving.engine.load(std::memory_order_relaxed);  // [own]
   const net::header header{.kind = static_cast<std::uint32_t>(wire::ready_to_receive),
                            .id = engine.id,
-                           .sequence = receive.sequence,
+                           .sequence = receive.sending.sequence,
                            .note = operation_pool::note_of(ticket),
                            .tag = receive.tag};
-  const ready_body body{reinterpret_cast<std::uint64_t>(receive.into.address()), receive.bytes, ticket};
+  const ready_body body{reinterpret_cast<std::uint64_t>(receive.receiving.into.address()), receive.bytes, ticket};
   return send_and_wait(dev, receive, step::wait_for_sender, step::send_ready,
                        [&] { return dev.try_send_body(receive.peer, receive.device, header, body); });
 }
@@ -63,10 +63,10 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
   const std::uint32_t peer = receive.peer;
   // [written.count] acq_rel -> [written.count]: the thread that completes the count sees all packets in the buffer, and
   // the end.
-  if (receive.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
+  if (receive.copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
   if (dev.runtime().operations().claim(note, peer) == nullptr) return;  // a faulty peer has ended it twice
-  receive.bytes = receive.message_bytes;
-  if (receive.acknowledge) {
+  receive.bytes = receive.receiving.message_bytes;
+  if (receive.copying.acknowledge) {
     if (!rendezvous::send_fin(dev, receive)) dev.defer(receive);
   } else {
     complete::signal_or_defer(dev, receive);
@@ -79,15 +79,15 @@ bool is_short(device_state& dev, const operation_state& send) noexcept {
 
 // The first step of a send that has matched its receive.
 step step_with(device_state& dev, operation_state& send, const ready_body& ready) noexcept {
-  send.remote_ticket = ready.ticket;
-  send.remote_address = ready.address;
-  send.operand = 0;
+  send.copying.remote_ticket = ready.ticket;
+  send.copying.remote_address = ready.address;
+  send.answering.receiver_error = errc::none;
   if (send.bytes > ready.bytes) {
-    send.operand = static_cast<std::uint64_t>(errc::truncated);  // an error for the receiver only
+    send.answering.receiver_error = errc::truncated;
     return step::send_written;
   }
-  if (!send.acknowledge || (ready.address != 0 && !is_short(dev, send))) return step::write;
-  send.remote_address = 0;  // by packets, which the receiver confirms: `written` tells it the send's ticket
+  if (!send.copying.acknowledge || (ready.address != 0 && !is_short(dev, send))) return step::write;
+  send.copying.remote_address = 0;  // by packets, which the receiver confirms: `written` tells it the send's ticket
   return step::send_written;
 }
 
@@ -96,32 +96,33 @@ status begin_write(device_state& dev, operation_state& send, unexpected_message&
   const step first = step_with(dev, send, body_of(with));
   dev.runtime().unexpected_sends().put(with);
   send.reach(first);
-  completion& local = *send.target;
-  const bool may_be_done = allow_done && !send.acknowledge && (first == step::send_written || is_short(dev, send));
-  if (may_be_done) send.target = nullptr;
+  completion& local = *send.owed.target;
+  const bool may_be_done =
+      allow_done && !send.copying.acknowledge && (first == step::send_written || is_short(dev, send));
+  if (may_be_done) send.owed.target = nullptr;
   if (advance(dev, send)) {
     if (!may_be_done) return status::posted(ticket);
     promise::cancel(local);
     return status::done();
   }
-  send.target = &local;
+  send.owed.target = &local;
   dev.defer(send);
   return status::posted(ticket);
 }
 
 bool write_piece(device_state& dev, operation_state& send) noexcept {
-  const std::uint64_t done = send.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
+  const std::uint64_t done = send.copying.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
   const std::uint64_t bytes = copy_step(send, done);
   switch (one_sided_origin::copy_piece(dev, send, done, static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:
-      send.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
+      send.copying.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
       if (done + bytes < send.bytes) return false;
       dev.counts().went(path::copied, send.opcode, send.bytes);
       break;
     case net::copy_result::unavailable:
-      send.remote_address = 0;
-      send.moved.store(0, std::memory_order_relaxed);  // [own] begins again by packets
-      send.reach(send.acknowledge ? step::send_written : step::stream);
+      send.copying.remote_address = 0;
+      send.copying.moved.store(0, std::memory_order_relaxed);  // [own] begins again by packets
+      send.reach(send.copying.acknowledge ? step::send_written : step::stream);
       return false;
     case net::copy_result::bad_address: send.error = errc::transport_failed; break;
     case net::copy_result::peer_gone:
@@ -135,17 +136,17 @@ bool write_piece(device_state& dev, operation_state& send) noexcept {
 }  // namespace
 
 status announce(device_state& dev, operation_state& receive, const receive_request& request) {
-  completion& local = *receive.target;
-  receive.bytes = receive.into.bytes();
+  completion& local = *receive.owed.target;
+  receive.bytes = receive.receiving.into.bytes();
   // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
-  receive.announced_to.store(request.peer, std::memory_order_relaxed);
+  receive.receiving.announced_to.store(request.peer, std::memory_order_relaxed);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
   const auto give_back = [&] {
     promise::cancel(local);
     dev.runtime().put_back(receive);
   };
   const auto post = [&](std::uint32_t number) {
-    receive.sequence = number;
+    receive.sending.sequence = number;
     const net::post_result result = announce_buffer(dev, receive);
     if (result == net::post_result::ok) return status::posted(ticket);
     if (request.allow_retry) return status::retry(shortage_of(result));
@@ -177,10 +178,10 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
     return arrive::reject(dev, message);
   }
   std::uint64_t written = message.bytes;
-  receive->into.copy_from(message.payload, offset, message.bytes);
+  receive->receiving.into.copy_from(message.payload, offset, message.bytes);
   if (is_last) {
-    receive->message_bytes = offset + message.bytes;
-    written += receive->bytes - receive->message_bytes + 1;
+    receive->receiving.message_bytes = offset + message.bytes;
+    written += receive->bytes - receive->receiving.message_bytes + 1;
   }
   give_back(message);
   count_written(dev, *receive, written);
@@ -195,18 +196,18 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
   const errc error = arrive::error_of(body.error);
   if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrive::reject(dev, message);
   if (error == errc::none && body.acknowledge != 0) {
-    receive->acknowledge = true;
-    receive->remote_ticket = body.acknowledge;
-    receive->message_bytes = body.bytes;
+    receive->copying.acknowledge = true;
+    receive->copying.remote_ticket = body.acknowledge;
+    receive->receiving.message_bytes = body.bytes;
     count_written(dev, *receive, receive->bytes - body.bytes + 1);
     return true;
   }
   if (dev.runtime().operations().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
     return arrive::reject(dev, message);
   receive->error = error;
-  receive->message_bytes = body.bytes;
+  receive->receiving.message_bytes = body.bytes;
   receive->bytes = error == errc::none ? body.bytes : 0;
-  if (error == errc::cancelled) receive->into = {};
+  if (error == errc::cancelled) receive->receiving.into = {};
   complete::signal_or_defer(dev, *receive);
   return true;
 }
@@ -221,21 +222,21 @@ cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
                                                                                            : cancel_answer::too_late;
   }
   // [receive.announced_in] relaxed: as [receive.cancel] in receive.cpp.
-  const engine_state& engine = *receive->engine.load(std::memory_order_relaxed);
+  const engine_state& engine = *receive->receiving.engine.load(std::memory_order_relaxed);
   if (!engine.receiver_first) return cancel_answer::busy;  // another receive
   // [receive.ask] relaxed <- [receive.announced]: a guess, like the engine.
-  const std::uint32_t sender = receive->announced_to.load(std::memory_order_relaxed);
+  const std::uint32_t sender = receive->receiving.announced_to.load(std::memory_order_relaxed);
   std::uint32_t number = 0;
   if (!engine.numbers->try_begin(sender, number)) return cancel_answer::busy;
   // [hint] threads that ask for one receive hold the number one after the other; for another one it is asked twice.
   const std::uint64_t asked = operation_pool::request_of(ticket, back_request::asked);
-  const bool was_asked = receive->asked_back.load(std::memory_order_relaxed) == asked;
+  const bool was_asked = receive->sending.asked_back.load(std::memory_order_relaxed) == asked;
   bool is_sent = false;
   if (!was_asked) {
     const net::header header{
         .kind = static_cast<std::uint32_t>(wire::withdraw_rtr), .id = engine.id, .sequence = number};
     is_sent = dev.try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}) == net::post_result::ok;
-    if (is_sent) receive->asked_back.store(asked, std::memory_order_relaxed);  // [hint]
+    if (is_sent) receive->sending.asked_back.store(asked, std::memory_order_relaxed);  // [hint]
   }
   engine.numbers->end(sender, number, is_sent);
   return was_asked || is_sent ? cancel_answer::asked : cancel_answer::busy;
@@ -243,11 +244,11 @@ cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
 
 status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done, bool allow_retry) {
   const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own] until it waits
-  completion& local = *send.target;
+  completion& local = *send.owed.target;
   const std::uint32_t peer = send.peer;
   send.key = make_match_key(engine.id, match_policy::rank_tag, peer, send.tag);
   // [send.of_engine] relaxed -> [operation.ended_in]: published by the step.
-  send.engine.store(&engine, std::memory_order_relaxed);
+  send.receiving.engine.store(&engine, std::memory_order_relaxed);
   send.reach(step::wait_for_match);
   ordered_message* found = nullptr;
   base::backoff waiting;
@@ -275,25 +276,27 @@ void meet_ready(device_state& dev, operation_state& send, const ready_body& with
 
 bool write(device_state& dev, operation_state& send) noexcept {
   if (is_short(dev, send)) {
-    const net::header header{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.remote_ticket};
+    const net::header header{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.copying.remote_ticket};
     shortage reason = shortage::none;  // not used here
-    if (post_message::post_eager(dev, send.peer, send.device, header, send.source, reason) != net::post_result::ok)
+    if (post_message::post_eager(dev, send.peer, send.device, header, send.sending.source, reason) !=
+        net::post_result::ok)
       return false;
     send.reach(step::try_signal);
     return complete::try_signal(dev, send);
   }
-  if (send.remote_address != 0) return write_piece(dev, send);
+  if (send.copying.remote_address != 0) return write_piece(dev, send);
   send.reach(step::stream);
   return rendezvous::stream(dev, send);
 }
 
 bool send_written(device_state& dev, operation_state& send) noexcept {
-  const std::uint64_t told = send.error != errc::none ? static_cast<std::uint64_t>(send.error) : send.operand;
-  const bool sends_packets = send.acknowledge && send.remote_address == 0 && send.bytes != 0 && told == 0;
+  const auto told = static_cast<std::uint64_t>(send.error != errc::none ? send.error : send.answering.receiver_error);
+  const bool sends_packets =
+      send.copying.acknowledge && send.copying.remote_address == 0 && send.bytes != 0 && told == 0;
   // The send does not wait for a peer that is cut off.
   if (!dev.runtime().peers().is_cut_off(send.peer)) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
-    const written_body body{send.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
+    const written_body body{send.copying.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::written),
                              .note = sends_packets ? operation_pool::note_of(ticket) : 0};
     if (dev.try_send_body(send.peer, send.device, header, body) != net::post_result::ok) {
@@ -317,8 +320,8 @@ bool on_ready_to_receive(device_state& dev, const net::arrival& message) noexcep
   // No send will ever match it: the receiver gets an error.
   operation_state* const answer = arrive::get_operation(dev, message);
   if (answer == nullptr) return arrive::put_aside(dev, message);
-  answer->remote_ticket = body.ticket;
-  answer->operand = static_cast<std::uint64_t>(errc::unknown_completion);
+  answer->copying.remote_ticket = body.ticket;
+  answer->answering.receiver_error = errc::unknown_completion;
   dev.defer(*answer, step::send_written);
   return true;
 }

@@ -29,7 +29,7 @@ bool fail_for_memory(device_state& dev, operation_state& operation, remote_entry
         "id nothing is said",
         body.bytes, message.source, message.header.id);
   }
-  operation.message_bytes = body.bytes;
+  operation.receiving.message_bytes = body.bytes;
   operation.bytes = 0;
   operation.will_signal(*to.target);
   refuse(dev, operation, body.ticket, errc::out_of_memory);
@@ -70,8 +70,8 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
     if (to.entry->owner.is_beyond_all(body.bytes)) return fail_for_memory(dev, *operation, *to.entry, message, body);
     void* const memory = to.entry->owner.allocate(body.bytes, message.source, message.header.tag);
     if (memory == nullptr) return wait_for_memory(dev, *operation, *to.entry, message, body);
-    operation->owner = &to.entry->owner;
-    operation->into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
+    operation->receiving.owner = &to.entry->owner;
+    operation->receiving.into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
   }
   operation->will_signal(*to.entry->target);
   begin(dev, *operation, body);
@@ -79,18 +79,18 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
 }
 
 void begin(device_state& dev, operation_state& receiving, const rts_body& body) noexcept {
-  receiving.message_bytes = body.bytes;
-  receiving.remote_ticket = body.ticket;
-  receiving.remote_address = body.address;
-  receiving.acknowledge = body.acknowledge != 0;
-  const bool fits = body.bytes <= receiving.into.bytes();
+  receiving.receiving.message_bytes = body.bytes;
+  receiving.copying.remote_ticket = body.ticket;
+  receiving.copying.remote_address = body.address;
+  receiving.copying.acknowledge = body.acknowledge != 0;
+  const bool fits = body.bytes <= receiving.receiving.into.bytes();
   receiving.bytes = fits ? body.bytes : 0;
   if (!fits) receiving.error = errc::truncated;
   dev.defer(receiving, receiving.bytes != 0 ? step::fetch : step::send_fin);
 }
 
 void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, errc why) noexcept {
-  answer.remote_ticket = ticket;
+  answer.copying.remote_ticket = ticket;
   answer.error = why;
   dev.defer(answer, step::send_fin);
 }
@@ -115,7 +115,7 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
   operation_state* const operation = arrive::answered(dev, message, body);
   if (operation == nullptr) return true;
   if (!has_bytes_to_send(*operation)) return arrive::reject(dev, message);
-  operation->remote_ticket = body.receiver_ticket;
+  operation->copying.remote_ticket = body.receiver_ticket;
   dev.defer(*operation, step::stream);
   return true;
 }
@@ -129,13 +129,13 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
       !is_within(offset, message.bytes, operation->bytes)) {
     return arrive::reject(dev, message);
   }
-  operation->into.copy_from(message.payload, offset, message.bytes);
+  operation->receiving.into.copy_from(message.payload, offset, message.bytes);
   const std::uint32_t bytes = message.bytes;
   const std::uint64_t all = operation->bytes;  // once this chunk is counted, the operation may be another one
   give_back(message);
   // [chunk.count] acq_rel -> [chunk.count]: the thread that copies the last chunk sees all others in the buffer.
-  if (operation->moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == all) {
-    if (operation->acknowledge) {
+  if (operation->copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == all) {
+    if (operation->copying.acknowledge) {
       // The backlog continues with the step that is left: FIN, or the signal of a completion object that is full.
       if (!send_fin(dev, *operation)) dev.defer(*operation);
     } else {
@@ -148,26 +148,26 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
 bool stream(device_state& dev, operation_state& operation) noexcept {
   packet_pool& packets = dev.runtime().packets();
   // If the target answers the last packet, the operation may be complete as soon as that packet is sent.
-  const bool is_answered = operation.acknowledge && operation.set == operation_set::posts;
+  const bool is_answered = operation.copying.acknowledge && operation.set() == operation_set::posts;
   // The receiver learns the message's size from the last packet, unless it has been told before.
   const wire last =
-      !is_answered && operation.opcode == weft::operation::send && kind_of(operation.kind) == wire::last_chunk
+      !is_answered && operation.opcode == weft::operation::send && kind_of(operation.sending.kind) == wire::last_chunk
           ? wire::last_chunk
           : wire::chunk;
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until the last is out
-  std::uint64_t sent = operation.moved.load(std::memory_order_relaxed);           // [own] the sender's alone
+  std::uint64_t sent = operation.copying.moved.load(std::memory_order_relaxed);   // [own] the sender's alone
   for (unsigned i = 0; i < chunks_per_call && sent < operation.bytes; ++i) {
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
     const std::uint32_t packet = packets.try_get_for(bytes);
     if (packet == packet_pool::none) return false;
-    operation.source.copy_to(packets.data(packet), sent, bytes);
+    operation.sending.source.copy_to(packets.data(packet), sent, bytes);
     const bool is_last = sent + bytes == operation.bytes;
     const net::header header{.kind = static_cast<std::uint32_t>(is_last ? last : wire::chunk),
                              .id = static_cast<std::uint32_t>(sent),
                              .sequence = static_cast<std::uint32_t>(sent >> 32),
                              .note = is_answered ? operation_pool::note_of(ticket) : 0,
-                             .tag = operation.remote_ticket};
+                             .tag = operation.copying.remote_ticket};
     const bool ends = is_answered && is_last;
     const std::uint32_t peer = operation.peer;
     const std::uint32_t device = operation.device;
@@ -182,7 +182,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     if (is_last) dev.counts().went(path::many_packets, opcode, sent + bytes);
     if (ends) return true;
     sent += bytes;
-    operation.moved.store(sent, std::memory_order_relaxed);  // [own] the sender's alone
+    operation.copying.moved.store(sent, std::memory_order_relaxed);  // [own] the sender's alone
   }
   if (sent < operation.bytes) return false;
   operation.reach(step::try_signal);
@@ -191,7 +191,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
 
 bool send_rtr(device_state& dev, operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
-  const rtr_body body{operation.remote_ticket, ticket};
+  const rtr_body body{operation.copying.remote_ticket, ticket};
   const net::header header{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
@@ -200,22 +200,23 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
-  if (operation.remote_address == 0) return send_rtr(dev, operation);  // not in one piece at the sender
-  if (operation.copy != nullptr || cooperative_copy::begin(dev, operation))
+  if (operation.copying.remote_address == 0) return send_rtr(dev, operation);  // not in one piece at the sender
+  if (operation.copying.state != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
-  const std::uint64_t done = operation.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
-  const auto piece = operation.into.piece_at(done);
+  const std::uint64_t done =
+      operation.copying.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
+  const auto piece = operation.receiving.into.piece_at(done);
   const std::uint64_t bytes = copy_step(operation, done, piece.size());
   switch (dev.endpoint_to(operation.peer)
-              .read_remote(operation.peer, piece.data(), operation.remote_address + done,
+              .read_remote(operation.peer, piece.data(), operation.copying.remote_address + done,
                            static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:
-      operation.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
+      operation.copying.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
       if (done + bytes < operation.bytes) return false;
       dev.counts().went(path::copied, operation.opcode, operation.bytes);
       break;
     case net::copy_result::unavailable:
-      operation.moved.store(0, std::memory_order_relaxed);  // [own] no chunk is under way yet
+      operation.copying.moved.store(0, std::memory_order_relaxed);  // [own] no chunk is under way yet
       return send_rtr(dev, operation);
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone:
@@ -232,14 +233,14 @@ bool send_fin(device_state& dev, operation_state& operation) noexcept {
   if (!dev.runtime().peers().is_cut_off(operation.peer)) {
     // A message that is longer than the receive's buffer is an error for the receiver only.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
-    const fin_body body{operation.remote_ticket, static_cast<std::uint64_t>(told)};
+    const fin_body body{operation.copying.remote_ticket, static_cast<std::uint64_t>(told)};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::fin)};
     if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
       operation.reach(step::send_fin);
       return false;
     }
   }
-  if (operation.target == nullptr) {
+  if (operation.owed.target == nullptr) {
     dev.runtime().put_back(operation);
     return true;
   }

@@ -31,7 +31,7 @@ void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, er
 /// Whether a peer may ask for the bytes: an atomic has none, and the buffer of a put that has answered done may be
 /// freed.
 [[nodiscard]] inline bool has_bytes_to_send(const operation_state& operation) noexcept {
-  return operation.target != nullptr && operation.source.bytes() == operation.bytes;
+  return operation.owed.target != nullptr && operation.sending.source.bytes() == operation.bytes;
 }
 
 }  // namespace weft::core::rendezvous

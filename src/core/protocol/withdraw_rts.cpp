@@ -65,7 +65,7 @@ match_result take_unexpected(device_state& dev, const net::arrival& message, std
 bool is_begun(device_state& dev, std::uint32_t source, std::uint64_t ticket) noexcept {
   bool out = false;
   dev.runtime().operations().each([&](const operation_state& each) {
-    out = out || (each.set != operation_set::posts && each.remote_ticket == ticket && each.peer == source);
+    out = out || (each.set() != operation_set::posts && each.copying.remote_ticket == ticket && each.peer == source);
   });
   return out;
 }
@@ -76,32 +76,34 @@ cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
   operation_pool& posts = dev.runtime().operations().posts();
   operation_state* const unsent = posts.find(ticket, step::post_again);
   if (unsent != nullptr) {
-    std::uint64_t before = unsent->asked_back.load(std::memory_order_relaxed);  // [hint] looked at again
+    std::uint64_t before = unsent->sending.asked_back.load(std::memory_order_relaxed);  // [hint] looked at again
     // [withdraw.unwanted] relaxed -> [withdraw.is_unwanted]: a request, which the backlog sees at the next step.
     if (before < request(ticket, back_request::wanted))
-      unsent->asked_back.compare_exchange_strong(before, request(ticket, back_request::wanted),
-                                                 std::memory_order_relaxed);
+      unsent->sending.asked_back.compare_exchange_strong(before, request(ticket, back_request::wanted),
+                                                         std::memory_order_relaxed);
     return cancel_answer::busy;
   }
   operation_state* const sent = posts.find(ticket, step::wait_for_answer);
-  if (sent == nullptr || !is_rts(sent->kind)) return cancel_answer::too_late;
+  if (sent == nullptr || !is_rts(sent->sending.kind)) return cancel_answer::too_late;
   // These fields may belong to another operation by now: then the target does not know the ticket.
   const std::uint32_t peer = sent->peer;
-  const net::header header{.kind = kind_word(wire::withdraw_rts, sent->kind >> 8), .id = sent->id, .tag = sent->tag};
-  const withdraw_rts_body body{ticket, kind_of(sent->kind) == wire::send_rts};
+  const net::header header{
+      .kind = kind_word(wire::withdraw_rts, sent->sending.kind >> 8), .id = sent->sending.id, .tag = sent->tag};
+  const withdraw_rts_body body{ticket, kind_of(sent->sending.kind) == wire::send_rts};
   // [hint] the exchange looks again.
-  std::uint64_t before = sent->asked_back.load(std::memory_order_relaxed);
+  std::uint64_t before = sent->sending.asked_back.load(std::memory_order_relaxed);
   if (before == request(ticket, back_request::refused)) return cancel_answer::too_late;
   if (before >= request(ticket, back_request::asked)) return cancel_answer::busy;
   // [withdraw.ask] relaxed -> [withdraw.answered]: before the message that is answered.
-  if (!sent->asked_back.compare_exchange_strong(before, request(ticket, back_request::asked),
-                                                std::memory_order_relaxed)) {
+  if (!sent->sending.asked_back.compare_exchange_strong(before, request(ticket, back_request::asked),
+                                                        std::memory_order_relaxed)) {
     return cancel_answer::busy;  // another thread asks
   }
   if (dev.try_send_body(peer, net::any_device, header, body) != net::post_result::ok) {
     std::uint64_t mine = request(ticket, back_request::asked);
     // [withdraw.unasked] relaxed: as [withdraw.ask].
-    sent->asked_back.compare_exchange_strong(mine, request(ticket, back_request::wanted), std::memory_order_relaxed);
+    sent->sending.asked_back.compare_exchange_strong(mine, request(ticket, back_request::wanted),
+                                                     std::memory_order_relaxed);
   }
   return cancel_answer::busy;
 }
@@ -109,10 +111,10 @@ cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
 bool is_unwanted(device_state& dev, const operation_state& unsent) noexcept {
   const std::uint64_t ticket = unsent.ticket.load(std::memory_order_relaxed);  // [own] in the backlog
   // [withdraw.is_unwanted] relaxed <- [withdraw.unwanted]: a request that comes later goes to the target.
-  if (unsent.asked_back.load(std::memory_order_relaxed) < request(ticket, back_request::wanted)) return false;
-  const wire kind = kind_of(unsent.kind);
+  if (unsent.sending.asked_back.load(std::memory_order_relaxed) < request(ticket, back_request::wanted)) return false;
+  const wire kind = kind_of(unsent.sending.kind);
   if (kind == wire::active_message || kind == wire::rts) return true;
-  const base::id_entry found = dev.runtime().engines().find(unsent.id);
+  const base::id_entry found = dev.runtime().engines().find(unsent.sending.id);
   return found.state != base::presence::present || !static_cast<engine_state*>(found.object)->is_ordered();
 }
 
@@ -133,9 +135,9 @@ bool on_withdraw_rts(device_state& dev, const net::arrival& message) noexcept {
     dev.runtime().unexpected_sends().put(*taken);
     is_given_up = true;
   }
-  answer->remote_ticket = 0;
-  answer->operand = !is_given_up && is_begun(dev, message.source, body.ticket) ? 1 : 0;
-  answer->remote_ticket = body.ticket;  // after `is_begun`, which looks at this operation as well
+  answer->copying.remote_ticket = 0;
+  answer->answering.has_begun = !is_given_up && is_begun(dev, message.source, body.ticket);
+  answer->copying.remote_ticket = body.ticket;  // after `is_begun`, which looks at this operation as well
   if (is_given_up) answer->error = errc::cancelled;
   dev.defer(*answer, is_given_up ? step::send_fin : step::answer_withdraw);
   return true;
@@ -143,9 +145,9 @@ bool on_withdraw_rts(device_state& dev, const net::arrival& message) noexcept {
 
 bool answer_withdraw(device_state& dev, operation_state& answer) noexcept {
   const net::header header{.kind = static_cast<std::uint32_t>(wire::withdraw_answer)};
-  const withdraw_answer_body body{answer.remote_ticket, answer.operand};
+  const withdraw_answer_body body{answer.copying.remote_ticket, answer.answering.has_begun};
   if (dev.try_send_body(answer.peer, answer.device, header, body) != net::post_result::ok) return false;
-  answer.remote_ticket = 0;  // `is_begun` is not to find it in a later use
+  answer.copying.remote_ticket = 0;  // `is_begun` is not to find it in a later use
   dev.runtime().put_back(answer);
   return true;
 }
@@ -159,7 +161,7 @@ bool on_withdraw_answer(device_state& dev, const net::arrival& message) noexcept
   std::uint64_t asked = request(body.ticket, back_request::asked);
   const back_request next = body.is_begun != 0 ? back_request::refused : back_request::wanted;
   // [withdraw.answered] relaxed <- [withdraw.ask]: only while this operation has asked.
-  sent->asked_back.compare_exchange_strong(asked, request(body.ticket, next), std::memory_order_relaxed);
+  sent->sending.asked_back.compare_exchange_strong(asked, request(body.ticket, next), std::memory_order_relaxed);
   return true;
 }
 

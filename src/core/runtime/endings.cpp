@@ -82,7 +82,8 @@ void end_of_engine::refuse_posted() const noexcept {
     const step at = each.next.load(std::memory_order_acquire);
     const bool is_posted = at == step::try_match || at == step::send_ready || at == step::wait_for_sender;
     // [receive.of] relaxed: published by the step; any other engine's address is ignored.
-    if (is_posted && each.engine.load(std::memory_order_relaxed) == *handle_) base::misuse(destroyed_with_receives);
+    if (is_posted && each.receiving.engine.load(std::memory_order_relaxed) == *handle_)
+      base::misuse(destroyed_with_receives);
   });
 }
 

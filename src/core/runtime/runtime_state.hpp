@@ -101,10 +101,10 @@ class runtime_state {
 
   // Operations that a flush waits for.
   void await(operation_state& operation) noexcept {
-    if (!std::exchange(operation.awaited, true)) peers_.await(operation.peer);
+    if (!std::exchange(operation.sending.is_awaited, true)) peers_.await(operation.peer);
   }
   void forget(operation_state& operation) noexcept {
-    if (std::exchange(operation.awaited, false) && peers_.forget(operation.peer)) wake_flushes();
+    if (std::exchange(operation.sending.is_awaited, false) && peers_.forget(operation.peer)) wake_flushes();
   }
   /// Wakes threads that wait for a barrier or a flush.
   void wake_flushes() noexcept;

@@ -157,9 +157,9 @@ void runtime_witness::describe_operations(base::report& into) {
   of_->operations().each([&](const operation_state& each) {
     // [hint] for people: the operation may end meanwhile.
     const step at = each.next.load(std::memory_order_relaxed);
-    if (words_of(each.set, at) == nullptr || counts.size() >= 4 * line_kinds_max) return;
+    if (words_of(each.set(), at) == nullptr || counts.size() >= 4 * line_kinds_max) return;
     try {
-      ++counts[{each.set, at, each.peer}];
+      ++counts[{each.set(), at, each.peer}];
     } catch (const std::bad_alloc&) {
     }
   });

@@ -15,7 +15,7 @@ bool has_posted(runtime_state& of, const engine_state& engine) noexcept {
     const bool is_posted =
         at == step::wait_for_match || at == step::try_match || at == step::send_ready || at == step::wait_for_sender;
     // [ended.in] relaxed: published by the step; any other engine's address is ignored.
-    out = out || (is_posted && each.engine.load(std::memory_order_relaxed) == &engine);
+    out = out || (is_posted && each.receiving.engine.load(std::memory_order_relaxed) == &engine);
   });
   return out;
 }

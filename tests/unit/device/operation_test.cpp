@@ -78,8 +78,8 @@ TEST(operation_pool, does_not_find_an_operation_that_is_over_nor_the_next_one_in
   operation->peer = 7;
   operation->reach(step::wait_for_chunks);
   EXPECT_EQ(pool.find(ticket, 7, step::wait_for_chunks), nullptr);
-  EXPECT_EQ(operation->moved.load(std::memory_order_relaxed), 0U);  // [own] a test of one thread
-  EXPECT_EQ(operation->set, operation_set::arrivals);
+  EXPECT_EQ(operation->copying.moved.load(std::memory_order_relaxed), 0U);  // [own] a test of one thread
+  EXPECT_EQ(operation->set(), operation_set::arrivals);
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// What only operations have that a post began, or that send bytes in answer to a get.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/message/payload.hpp"
+#include "core/operation/listed_field.hpp"
+
+namespace weft::core {
+
+struct post_part {
+  source_payload source;             // the buffer, or the memory of this rank that a get reads
+  listed_field<std::uint32_t> id;    // of the completion object, engine, or object to signal at the peer
+  listed_field<std::uint32_t> kind;  // header::kind of the post
+  std::uint32_t sequence = 0;        // in an ordered engine
+  bool is_awaited = false;           // a flush waits for it
+  bool done_when_sent = false;       // answers done once its first message is sent
+  // The last use of this operation whose peer was asked to give it up, as `operation_pool::request_of` has it.
+  std::atomic<std::uint64_t> asked_back{0};
+};
+
+}  // namespace weft::core

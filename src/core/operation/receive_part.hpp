@@ -1,0 +1,23 @@
+// What only operations have that receive: receives, gets, and long messages that arrive.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/message/payload.hpp"
+#include "weft/completion.hpp"
+
+namespace weft::core {
+
+struct engine_state;
+
+struct receive_part {
+  std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by a thread that cancels it
+  target_payload into;                         // the buffer, or the memory of this rank that a put writes
+  std::uint64_t message_bytes = 0;             // the size of the message that was sent
+  // Of a receive in a receiver-first engine: the sender's rank; read also by a thread that cancels it.
+  std::atomic<std::uint32_t> announced_to{0};
+  detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
+};
+
+}  // namespace weft::core
