@@ -3,7 +3,8 @@
 of files, what public headers say of each function, what names are made of, and that there is one of each helper.
 
 tools/tidy.py          checks everything; prints `file:line: message` for each finding
-tools/tidy.py --fix    formats the sources with clang-format instead
+tools/tidy.py --fix    formats the sources with clang-format, and lowers the kept numbers of riddle words, instead
+tools/tidy.py --words  shows the riddle words in 1000 words, by rooms and pages
 """
 
 import argparse
@@ -15,7 +16,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from checks import atomics, docs, files as file_checks, helpers, layers, names as name_checks, words  # noqa: E402
+from checks import atomics, docs, files as file_checks, helpers, layers, names as name_checks, plainness, words  # noqa: E402
 from checks.finding import Finding  # noqa: E402
 
 
@@ -77,15 +78,22 @@ def check(root, files=None):
             findings += words.misnamed(file, text) + words.riddles(file, text) + atomics.accesses(file, text)
             for name, definitions in atomics.labels_of(file, text).items():
                 labels.setdefault(name, []).extend(definitions)
-    return findings + atomics.partners(labels)
+    return findings + atomics.partners(labels) + plainness.findings(root, texts)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fix", action="store_true", help="format the sources in place")
+    parser.add_argument("--words", action="store_true", help="show the riddle words in 1000 words, by rooms and pages")
     arguments = parser.parse_args()
     root = Path(__file__).resolve().parent.parent
     files = project_files(root)
+    texts = {file: (root / file).read_text() for file in files if plainness.limit_of(file)}
+    if arguments.words:
+        print("\n".join(plainness.summary(texts)))
+        return 0
+    if arguments.fix:
+        plainness.lower(root, texts)
     findings = format_findings(root, [file for file in files if file.endswith((".cpp", ".hpp"))], arguments.fix)
     if not arguments.fix:
         findings += check(root, files)

@@ -59,8 +59,9 @@ class wild_peer {
         // relaxed: nobody makes progress meanwhile.
         const core::step at = each.next.load(std::memory_order_relaxed);
         if (at != core::step::wait_for_chunks && at != core::step::wait_for_sender) return;
-        if (each.target != nullptr) core::promise::cancel(*each.target);
-        if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
+        if (each.owed.target != nullptr) core::promise::cancel(*each.owed.target);
+        if (each.receiving.owner != nullptr)
+          each.receiving.owner->release(each.receiving.into.address(), each.receiving.into.bytes());
         state_.put_back(each);
       });
     }
@@ -73,7 +74,7 @@ class wild_peer {
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
       const auto& engine = *static_cast<core::engine_state*>(state_.engines().find_outside(each.key.engine()).object);
       if (engine.ordered->remove(each) != core::match_result::removed) return;
-      core::promise::cancel(*each.target);
+      core::promise::cancel(*each.owed.target);
       state_.put_back(each);
     });
   }
@@ -82,12 +83,13 @@ class wild_peer {
   /// objects are gone by then.
   void forget_memory() {
     state_.operations().arrivals().each([&](core::operation_state& each) {
-      if (each.owner != nullptr) each.owner->release(each.into.address(), each.into.bytes());
-      each.owner = nullptr;
+      if (each.receiving.owner != nullptr)
+        each.receiving.owner->release(each.receiving.into.address(), each.receiving.into.bytes());
+      each.receiving.owner = nullptr;
     });
     auto& all = state_.operations();
     for (core::operation_pool* pool : {&all.posts(), &all.arrivals(), &all.receives(), &all.late_receives()}) {
-      pool->each([](core::operation_state& each) { each.target = nullptr; });
+      pool->each([](core::operation_state& each) { each.owed.target = nullptr; });
     }
   }
 

@@ -1,0 +1,120 @@
+"""Riddle words: words that make a reader look for the actor or the thing. A number for each file, which only falls.
+
+A file may have so many of them in 1000 words of comment, or of a page's text, as `limit_of` says. Files that had more when
+the rule came have the number kept in riddle_words.json; `tools/tidy.py --fix` lowers it, and nothing raises it.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from checks.finding import Finding
+
+KEPT = "tools/checks/riddle_words.json"
+RIDDLE = re.compile(r"\b(?:who|what|whoever|of which|that of|nobody|somebody|comes|told|said|goes on|in turns|the same|"
+                    r"in vain|at once)\b", re.IGNORECASE)
+WORD = re.compile(r"[A-Za-z][A-Za-z'_-]*")
+# One or two in a short file are no habit.
+RIDDLES_MIN = 3
+LIBRARY, PAGES, PROGRAMS = 12, 15, 20
+UNREAD = ("docs/decisions/", "docs/roadmap.md")  # pages for those who work on Weft
+
+
+def limit_of(file):
+    """Riddle words in 1000 words, or None: not counted."""
+    if file.endswith(".md"):
+        if file.startswith(UNREAD):
+            return PROGRAMS
+        return PAGES if file.startswith(("docs/", "README")) else PROGRAMS
+    if not file.endswith((".cpp", ".hpp")):
+        return None
+    if file.startswith(("src/", "include/")):
+        return LIBRARY
+    return PROGRAMS if file.startswith(("programs/", "apps/", "examples/", "tests/", "perf/")) else None
+
+
+def prose_of(file, text):
+    """[(line, text)] of what people read: comments of code, or a page without its code."""
+    out, is_code = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        if file.endswith(".md"):
+            is_code ^= line.lstrip().startswith("```")
+            if not is_code:
+                out.append((number, re.sub(r"`[^`]*`|<!--.*?-->|\]\([^)]*\)", " ", line)))
+        else:
+            comment = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).partition("//")[2]
+            out.append((number, re.sub(r"`[^`]*`", " ", comment)))
+    return out
+
+
+def count(file, text):
+    """(riddle words, words, {line: riddle words})."""
+    prose = prose_of(file, text)
+    lines = {}
+    for number, line in prose:
+        found = [each.group().lower() for each in RIDDLE.finditer(line)]
+        if found:
+            lines[number] = found
+    # A phrase of two words may be broken by the end of a line: it is not counted then.
+    return sum(map(len, lines.values())), sum(len(WORD.findall(line)) for _, line in prose), lines
+
+
+def rate(riddles, words):
+    """Riddle words in 1000 words, rounded up."""
+    return -(-1000 * riddles // max(words, 1)) if riddles >= RIDDLES_MIN else 0
+
+
+def kept(root):
+    path = Path(root) / KEPT
+    return json.loads(path.read_text()) if path.is_file() else {}
+
+
+def findings(root, texts):
+    """`texts`: {file: text}. Files above their number, and numbers that are higher than they need be."""
+    before, out = kept(root), []
+    for file, text in texts.items():
+        limit = limit_of(file)
+        if limit is None:
+            continue
+        riddles, words, lines = count(file, text)
+        now, allowed = rate(riddles, words), max(limit, before.get(file, 0))
+        if now > allowed:
+            shown = "; ".join(f"{line}: {', '.join(found)}" for line, found in list(lines.items())[:8])
+            out.append(Finding(file, next(iter(lines)), f"{now} riddle words in 1000, {allowed} allowed: say who does "
+                                                        f"what ({shown})"))
+        elif file in before and now < before[file]:
+            out.append(Finding(KEPT, 1, f"{file} has {now} riddle words in 1000 now, and {before[file]} are kept: "
+                                        "tools/tidy.py --fix lowers it"))
+    out += [Finding(KEPT, 1, f"{file} is not there: tools/tidy.py --fix drops it") for file in before if file not in texts]
+    return out
+
+
+def lower(root, texts):
+    """Lowers the kept numbers to what they are now, and drops those within the limit."""
+    before = kept(root)
+    after = {}
+    for file, number in before.items():
+        if file in texts:
+            now = rate(*count(file, texts[file])[:2])
+            if min(now, number) > limit_of(file):
+                after[file] = min(now, number)
+    if after != before:
+        (Path(root) / KEPT).write_text(json.dumps(after, indent=1, sort_keys=True) + "\n")
+
+
+def summary(texts):
+    """A line for each room: riddle words in 1000 words."""
+    rooms = {}
+    for file, text in texts.items():
+        if limit_of(file) is None:
+            continue
+        parts = file.split("/")
+        room = "/".join(parts[:3] if parts[:2] == ["src", "core"] else parts[:2]) if len(parts) > 2 else parts[0]
+        if file.endswith(".md"):
+            room = file if file.startswith(("docs/", "README")) and len(parts) < 3 else "other pages"
+        riddles, words, _ = count(file, text)
+        total = rooms.setdefault(room, [0, 0])
+        total[0] += riddles
+        total[1] += words
+    return [f"{1000 * riddles / max(words, 1):6.1f}  {room} ({riddles} of {words})"
+            for room, (riddles, words) in sorted(rooms.items())]
