@@ -22,11 +22,11 @@ enum class tag : std::uint64_t { request = 1, answer, credit, counts };
 
 constexpr auto by_tag = weft::match_policy::tag_only;
 
-// Nodes between two looks at what others want.
+// Nodes between two looks for requests.
 constexpr std::uint32_t look_every = 64;
 constexpr std::uint32_t tell_every = 1U << 16;
 
-// What a thief that has stopped sends instead of credit.
+// A thief that has stopped sends this instead of credit.
 constexpr std::uint64_t no_more = ~std::uint64_t{0};
 
 constexpr std::size_t chunk_max = 64;
@@ -55,7 +55,7 @@ weft::buffer_ref in(Message& message) {
   return {&message, sizeof message};
 }
 
-// What the fibers of a rank share.
+// Shared by the fibers of a rank.
 class searcher {
  public:
   searcher(weft::runtime& rt, const search_options& options, const std::function<void(std::uint64_t)>& tell)
@@ -99,7 +99,7 @@ class searcher {
   }
 
  private:
-  // Walks from the end of a stack of its own; what lies at its beginning, the oldest nodes, goes to the pool when that
+  // Walks from the end of a stack of its own; the oldest nodes, at its beginning, go to the pool when that
   // is nearly empty.
   void walk() {
     std::deque<node> mine;
@@ -135,7 +135,7 @@ class searcher {
 
   void visit(std::uint64_t nodes) noexcept { visited_.fetch_add(nodes, std::memory_order_relaxed); }  // [stat]
 
-  // Whether this rank has more nodes than the tree may have: then it drops what it has and what it steals, so that the
+  // Whether this rank has more nodes than the tree may have: then it drops its nodes and those it steals, so that the
   // search ends as any other does, with all credit back.
   [[nodiscard]] bool gives_up() const noexcept {
     return visited_.load(std::memory_order_relaxed) > options_.nodes_max;  // [stat]
@@ -147,7 +147,7 @@ class searcher {
     tell_(counts_.nodes);
   }
 
-  // What is in the pool, once there is something; false when the search is over.
+  // Takes the nodes of the pool, once there are some; false when the search is over.
   bool take(std::deque<node>& into, tree_counts& counted) {
     std::unique_lock lock{guard_};
     counts_.add(std::exchange(counted, {}));
@@ -192,8 +192,8 @@ class searcher {
     changed_.notify_all();  // the thief
   }
 
-  // Rank 0 alone: who has nothing left sends its credit. When all is back, all are told; when no rank will ask any
-  // more, the fibers that answer end.
+  // Rank 0 alone: a rank without nodes sends its credit. When all of it is back, rank 0 tells all; when no rank will
+  // ask any more, the fibers that answer end.
   void collect() {
     for (credit_sum back; !back.is_one();) back.add(listen());
     tell_all(wish::know_that_it_is_over);
@@ -211,7 +211,7 @@ class searcher {
     }
   }
 
-  // Answers those who have nothing left, until nobody asks any more.
+  // Answers ranks without nodes, until no rank asks any more.
   void serve() {
     for (;;) {
       request_message asked{};
@@ -229,8 +229,8 @@ class searcher {
     }
   }
 
-  // Half of what is in the pool, with half of the credit. The pool keeps some, so that who finds it empty is always a
-  // walker.
+  // Half of the pool's nodes, with half of the credit. The pool keeps some, so that the one to find it empty is always
+  // a walker.
   void split_pool(answer_message& with) {
     const std::scoped_lock lock{guard_};
     const std::size_t count = std::min<std::size_t>(options_.chunk, pool_.size() / 2);
@@ -301,7 +301,7 @@ class searcher {
   std::atomic<bool> wants_more_{true};
   std::atomic<std::uint64_t> visited_{0};  // nodes of this rank
 
-  weft::fiber_mutex guard_;  // what follows
+  weft::fiber_mutex guard_;  // of the members below
   weft::fiber_condition changed_;
   std::deque<node> pool_;
   std::optional<credit_power> credit_;

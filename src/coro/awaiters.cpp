@@ -17,7 +17,7 @@
 namespace weft::detail {
 namespace {
 
-// Resumes coroutines one after the other, and has what the one that runs leaves to be run next.
+// Resumes coroutines one after the other; the running one leaves its successor here.
 class succession {
  public:
   succession() noexcept = default;
@@ -33,7 +33,7 @@ class succession {
     next_ = next;
     return true;
   }
-  /// Behind what is there already.
+  /// Behind the ones that are there already.
   void add(ready_node* first) noexcept {
     *end_ = first;
     while (*end_ != nullptr) end_ = &(*end_)->behind;
@@ -295,7 +295,7 @@ event::~event() {
 }
 
 bool event::is_set() const noexcept {
-  // [event.look] acquire <- [event.set]: what was done before it was set.
+  // [event.look] acquire <- [event.set]: the setter's stores.
   return state_.load(std::memory_order_acquire) == this;
 }
 
@@ -350,7 +350,7 @@ void event::set() noexcept {
   if (top != this) release(top, false);
 }
 
-// Makes coroutines ready, which wait in the opposite order. A coroutine may destroy the event at once.
+// Makes coroutines ready, which wait in the opposite order. A coroutine may destroy the event from here on.
 void event::release(void* waiting, bool is_lost) noexcept {
   core::run_loop_state& loop = *loop_;
   detail::ready_node* in_order = nullptr;

@@ -1,4 +1,4 @@
-// What a run loop cancels: all that its coroutines wait for, what a stop token has given up, and all of its tasks if an
+// A run loop cancels the waits of its coroutines, waits given up by a stop token, and all of its tasks if an
 // exception leaves its scope.
 #include <mutex>
 #include <utility>
@@ -15,7 +15,7 @@
 namespace weft::core {
 
 void run_loop_state::cancel_all() noexcept {
-  // [run_loop.cancel] release -> [run_loop.cancels]: what the thread did before.
+  // [run_loop.cancel] release -> [run_loop.cancels]: the thread's stores before.
   cancels_.store(true, std::memory_order_release);
   static_cast<void>(look());  // or the thread that looks now, or the next one
   wake();
@@ -88,7 +88,8 @@ void run_loop_state::end_tasks() noexcept {
 }
 
 void run_loop_state::destroy_tasks() noexcept {
-  // Tasks that have not begun are in the ready queue themselves; of the others, what they wait for may be there.
+  // Tasks that have not begun are in the ready queue themselves; of the others, the operation they wait for may be
+  // there.
   for (ready_node* next = ready_.is_empty() ? nullptr : ready_.take_all(); next != nullptr;) {
     ready_node& node = *next;
     next = node.behind;

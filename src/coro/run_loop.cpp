@@ -39,7 +39,7 @@ constexpr unsigned refusals_max = 64;
 
 }  // namespace
 
-// What a thread that sleeps in a loop is to be woken by, and what it knows of.
+// The events that wake a thread which sleeps in a loop.
 struct run_loop_state::sleep {
   static constexpr std::size_t objects_max = 16;
   std::array<const completion*, objects_max> objects{};
@@ -119,7 +119,7 @@ void run_loop_state::cancel_later(detail::stoppable& operation) noexcept {
 }
 
 void run_loop_state::look_again() noexcept {
-  // [run_loop.look_again] release -> [run_loop.looked_again]: what was given up.
+  // [run_loop.look_again] release -> [run_loop.looked_again]: the waits given up.
   stops_.store(true, std::memory_order_release);
   wake(through_->runtime(), &local_);
 }
@@ -127,7 +127,7 @@ void run_loop_state::look_again() noexcept {
 void run_loop_state::set(std::atomic<bool>& flag) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
-  // [run_loop.end] release -> [run_loop.ended]: what the task did. Task and loop may be destroyed from here on.
+  // [run_loop.end] release -> [run_loop.ended]: the task's stores. Task and loop may be destroyed from here on.
   flag.store(true, std::memory_order_release);
   wake(rt, local);
 }
@@ -152,7 +152,7 @@ void run_loop_state::ended(detail::task_promise_base& promise) noexcept {
   }
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
-  // [run_loop.over] acq_rel -> [run_loop.spawned]: what the task did. The loop may be destroyed from here on.
+  // [run_loop.over] acq_rel -> [run_loop.spawned]: the task's stores. The loop may be destroyed from here on.
   if (spawned_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake(rt, local);
 }
 
@@ -172,7 +172,7 @@ void run_loop_state::rethrow() {
 
 bool run_loop_state::look() noexcept {
   if (!looking_.try_enter()) return false;  // then another thread does it
-  // [run_loop.cancels] acquire <- [run_loop.cancel]: what the thread that cancels did before.
+  // [run_loop.cancels] acquire <- [run_loop.cancel]: the stores of the thread that cancels.
   if (cancels_.load(std::memory_order_acquire) && cancels_.exchange(false, std::memory_order_acquire)) cancel_waits();
   post_all_again();
   cancel_all_again();
@@ -181,7 +181,7 @@ bool run_loop_state::look() noexcept {
     has_to_repeat_.store(has_to_repeat, std::memory_order_relaxed);       // [hint] for a thread about to sleep
   }
   bool stops = take_in();
-  // [run_loop.looked_again] acquire <- [run_loop.look_again]: what was given up.
+  // [run_loop.looked_again] acquire <- [run_loop.look_again]: the waits given up.
   if (stops_.load(std::memory_order_acquire) && stops_.exchange(false, std::memory_order_acquire)) stops = true;
   for (std::size_t i = 0; i < watched_.size();) {
     ask(watched_[i], stops);

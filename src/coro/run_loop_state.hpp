@@ -34,10 +34,10 @@ class run_loop_state final : public detail::task_owner {
   [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
   [[nodiscard]] device& through() const noexcept { return *through_; }
   [[nodiscard]] device_state& device_of() const noexcept { return *through_->state_; }
-  /// What operations signal that coroutines await; the record's context says which.
+  /// The object that awaited operations signal; the record's context says which operation.
   [[nodiscard]] completion& local() noexcept { return local_; }
 
-  // **Threads**: any, for all but what says otherwise. The caller may be the last one that has kept the loop alive.
+  // **Threads**: any, unless a function says otherwise. The caller may be the last one that has kept the loop alive.
   void make_ready(ready_node& node) noexcept;
   void make_all_ready(ready_node* first) noexcept;
   void post_later(detail::posting& posting) noexcept;
@@ -47,14 +47,14 @@ class run_loop_state final : public detail::task_owner {
   /// Implements the functions of `run_loop` with these names.
   void cancel_all() noexcept;
   [[nodiscard]] std::vector<loop_wait> waits();
-  /// What is waited for may have been given up: look.
+  /// A wait may have been given up: look.
   void look_again() noexcept;
   void wake() noexcept { wake(through_->runtime(), &local_); }
   void set(std::atomic<bool>& flag) noexcept;
 
   void spawn(std::coroutine_handle<detail::task_promise<void>> coroutine);
   [[nodiscard]] std::size_t spawned() const noexcept {
-    // [run_loop.spawned] acquire <- [run_loop.over]: what the tasks did.
+    // [run_loop.spawned] acquire <- [run_loop.over]: the tasks' stores.
     return spawned_.load(std::memory_order_acquire);
   }
   void ended(detail::task_promise_base& promise) noexcept override;
@@ -79,7 +79,7 @@ class run_loop_state final : public detail::task_owner {
     run_loop_state* of_;
   };
 
-  // What the loop knows for the report of a process in which nothing moves. Its device counts what moves.
+  // The loop's lines in the report of a process in which nothing moves. Its device counts moves.
   class loop_witness final : public base::witness {
    public:
     explicit loop_witness(run_loop_state& of) : of_{&of} {}
@@ -155,7 +155,7 @@ class run_loop_state final : public detail::task_owner {
   std::mutex tasks_mutex_;
   detail::task_promise_base* tasks_ = nullptr;  // all that were spawned and have not ended
 
-  // A thread that looks holds this lock; it guards what follows.
+  // A thread that looks holds this lock; it guards the members below.
   base::try_lock looking_;
   std::vector<watched> watched_;
   node_list to_post_;

@@ -1,7 +1,7 @@
 // The state of a fiber that does not run: a stack pointer, with the registers that a call has to preserve below it.
 //
-// Cost of a switch: six registers and the stack pointer to memory, the same back, one indirect jump. The rounding mode
-// and the exception mask of floating point are not saved: they stay those of the worker.
+// Cost of a switch: six registers and the stack pointer to memory, as many loads back, one indirect jump. The rounding
+// mode and the exception mask of floating point are not saved: they stay those of the worker.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,17 @@ inline constexpr bool has_switch = false;
 #endif
 
 extern "C" {
-/// Pushes what a call preserves, stores the stack pointer in `*from`, takes `to` as the stack pointer, and pops.
+/// Pushes the registers that a call preserves, stores the stack pointer in `*from`, takes `to` as the stack pointer,
+/// and pops.
 [[gnu::visibility("hidden")]] void weft_fiber_switch(void** from, void* to) noexcept;
-/// The same, and goes on by an indirect jump. A processor predicts a return from the calls before it. That is right
-/// where both fibers have called the same functions, as fibers that wait for messages mostly have (with a jump,
+/// As that one, but continues by an indirect jump. A processor predicts a return from the calls before it. That is
+/// right where both fibers have called the same functions, as fibers that wait for messages mostly have (with a jump,
 /// messages between 16 to 256 fibers take 10 % longer). Where they have not, a jump is predicted better (a yield
 /// between two different fibers takes 15 ns, not 29).
 [[gnu::visibility("hidden")]] void weft_fiber_switch_by_jump(void** from, void* to) noexcept;
 }
 
-/// Nothing is left of what ran on this memory before: it ended without returning.
+/// Nothing is left of the function that ran on this memory before: it ended without returning.
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
 void forget_frames(std::byte* bottom, std::byte* top) noexcept;
 #else
@@ -47,7 +48,7 @@ inline void forget_frames(std::byte* /*bottom*/, std::byte* /*top*/) noexcept {}
 /// A stack and where it was left.
 class context {
  public:
-  /// What runs already: a thread's own stack, known once it is left.
+  /// The running stack, a thread's own: known once it is left.
   context() noexcept;
   ~context();
   context(const context&) = delete;
@@ -62,13 +63,13 @@ class context {
     weft_fiber_switch(&pointer_, to.pointer_);
     arrived();
   }
-  /// The same, for a fiber that yields.
+  /// `switch_to` for a fiber that yields.
   void jump_to(context& to) noexcept {
     leave_for(to, &saved_shadow());
     weft_fiber_switch_by_jump(&pointer_, to.pointer_);
     arrived();
   }
-  /// The same for good: `this` is never switched to again.
+  /// `switch_to` without return: `this` is never switched to again.
   [[noreturn]] void end_for(context& to) noexcept {
     leave_for(to, nullptr);
     weft_fiber_switch(&pointer_, to.pointer_);
@@ -93,7 +94,7 @@ class context {
 
   void* pointer_ = nullptr;
 #if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
-  // What sanitizers want to know of a stack.
+  // A stack as sanitizers know it.
   const void* bottom_ = nullptr;
   std::size_t bytes_ = 0;
   void* shadow_ = nullptr;

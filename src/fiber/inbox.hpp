@@ -16,7 +16,7 @@ class inbox {
   /// Null: there is none.
   [[nodiscard]] fiber_state* take() noexcept;
   [[nodiscard]] bool is_empty() const noexcept {
-    // [inbox.look] seq_cst <- [inbox.put]: who puts after this sees what was said by a seq_cst store before.
+    // [inbox.look] seq_cst <- [inbox.put]: a thread that puts after this sees the seq_cst stores that come before.
     return count_.load(std::memory_order_seq_cst) == 0;
   }
 

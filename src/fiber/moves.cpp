@@ -1,6 +1,6 @@
-// How a fiber comes to another worker than the one that has its stack: before it begins, where workers steal, or by
-// `this_fiber::move_to`. It has a slot there for so long, and others go on to know it by the slot at its home, which
-// forwards what comes.
+// A fiber can run on a worker that does not own its stack: that worker stole it before its first run, or it called
+// `this_fiber::move_to`. Meanwhile it has a slot there. Its public slot stays that of its home worker, which forwards
+// signals.
 #include "fiber/inbox.hpp"
 #include "fiber/worker.hpp"
 #include "weft/error.hpp"
@@ -31,12 +31,12 @@ fiber_state* inbox::take() noexcept {
 // meanwhile reaches the fiber where it is.
 void worker::settle(fiber_state& moved, std::uint64_t location) noexcept {
   const std::scoped_lock lock{moved.home->making_};
-  // [fiber.start] release -> [fiber.may_run]: what it begins, or goes on, with.
+  // [fiber.start] release -> [fiber.may_run]: all that its function uses, at its start and after a move.
   moved.location.store(location, std::memory_order_release);
 }
 
-// A signal for one that runs elsewhere now, or has ended. What the signal is about was written before, and is seen
-// there: by who moves it on, as both take the lock, or by its next worker, by the bit.
+// A signal for a fiber that runs elsewhere now, or has ended. Stores before the signal are seen
+// there: by the thread that moves it, as both take the lock, or by its next worker, by the bit.
 [[gnu::noinline]] void worker::forward(fiber_state& elsewhere) noexcept {
   const std::scoped_lock lock{elsewhere.home->making_};
   const std::uint64_t location =
@@ -66,8 +66,8 @@ bool worker::call_another() noexcept {
   return false;
 }
 
-// By a worker that has begun a fiber, or that runs others first: one that sleeps may begin what is still offered.
-// False: nothing is, or none sleeps.
+// By a worker that has begun a fiber, or that runs others first: a sleeping worker may begin a fiber that is still
+// offered. False: nothing is, or none sleeps.
 bool worker::call_another_for_rest() noexcept {
   if (!steals_) return false;
   for (const auto& each : all_) {
@@ -91,7 +91,7 @@ void worker::move_running_to(std::uint32_t index) {
   check_stack(me);
   me.next_slot = slot;
   const std::uint32_t left = slot_of(me);
-  settle(me, 0);  // it runs nowhere until it has arrived; what it is told meanwhile it sees when it looks again
+  settle(me, 0);  // signals sent during the move are dropped: the fiber tests its condition again when it resumes
   if (me.home != this) leave_guest(left, &me);
   moving_ = &me;
   moving_to_ = &other;

@@ -15,9 +15,9 @@
 
 namespace weft::fibers {
 
-/// **Threads**: the worker alone, but for `set`. What is set is taken once, in this round or the next one; what is set
-/// again before it is taken is taken once. Progress: wait-free. Linearization: the `or` and the exchange of the lowest
-/// word. Model test: tests/model/ready_bits_test.cpp.
+/// **Threads**: the worker alone, but for `set`. A bit that is set is taken once, in this round or the next one; a bit
+/// that is set again before it is taken is taken once. Progress: wait-free. Linearization: the `or` and the exchange of
+/// the lowest word. Model test: tests/model/ready_bits_test.cpp.
 template <class Atomics = detail::std_atomics>
 class basic_ready_bits {
  public:
@@ -38,8 +38,8 @@ class basic_ready_bits {
   void use(std::uint32_t slot) noexcept {
     unsigned needed = 1;
     while (slot /= 64) ++needed;
-    // [ready.grow] seq_cst -> [ready.depth], [ready.look]: who sees fewer levels sets, and looks at, words without
-    // hints.
+    // [ready.grow] seq_cst -> [ready.depth], [ready.look]: a thread that sees fewer levels sets, and reads, words
+    // without hints.
     if (needed > depth()) depth_.store(needed, std::memory_order_seq_cst);
   }
 
@@ -60,7 +60,7 @@ class basic_ready_bits {
       // [ready.hinted] relaxed: had the worker taken this hint for the word below before that was set, then the `or`
       // there would have seen the worker's exchange, and this would see that the hint is gone.
       if (each != 0 && (at.load(std::memory_order_relaxed) & bit) != 0) continue;
-      // [ready.set] seq_cst -> [ready.grab], [ready.look]: what came before; and before the look at who sleeps.
+      // [ready.set] seq_cst -> [ready.grab], [ready.look]: all stores before; and before the look for sleepers.
       at.fetch_or(bit, std::memory_order_seq_cst);
     }
   }
@@ -97,22 +97,22 @@ class basic_ready_bits {
 
   /// Whether another thread has set something that was not taken. Otherwise as `is_empty`.
   [[nodiscard]] bool is_set_by_others() const noexcept {
-    // [ready.look] seq_cst <- [ready.set], [ready.grow]: as said above.
+    // [ready.look] seq_cst <- [ready.set], [ready.grow]: all stores before.
     const unsigned end = depth_.load(std::memory_order_seq_cst);
     for (unsigned each = 0; each < end; ++each) {
-      // [ready.look] seq_cst <- [ready.set]: the same.
+      // [ready.look] seq_cst <- [ready.set]: all stores before.
       if (levels_[each].others[0].load(std::memory_order_seq_cst) != 0) return true;
     }
     return false;
   }
 
-  /// Whether nothing is set. Who sets something after this sees what the worker has said by a seq_cst store before.
+  /// Whether nothing is set. A thread that sets a bit after this sees the worker's seq_cst stores that come before.
   [[nodiscard]] bool is_empty() const noexcept {
-    // [ready.look] seq_cst <- [ready.set], [ready.grow]: as said above.
+    // [ready.look] seq_cst <- [ready.set], [ready.grow]: all stores before.
     const unsigned end = depth_.load(std::memory_order_seq_cst);
     for (unsigned each = 0; each < end; ++each) {
       const level& at = levels_[each];
-      // [ready.look] seq_cst <- [ready.set]: the same.
+      // [ready.look] seq_cst <- [ready.set]: all stores before.
       if (at.taken != 0 || at.own[0] != 0 || at.others[0].load(std::memory_order_seq_cst) != 0) return false;
     }
     return true;
@@ -125,14 +125,14 @@ class basic_ready_bits {
   struct level {
     std::unique_ptr<std::uint64_t[]> own;
     std::unique_ptr<word[]> others;
-    // What was taken of the word at `index`, and which of it others have set.
+    // The bits taken of the word at `index`, and which of them others have set.
     std::uint64_t taken = 0;
     std::uint64_t taken_of_others = 0;
     std::uint32_t index = 0;
   };
 
   [[nodiscard]] unsigned depth() const noexcept {
-    // [ready.depth] relaxed <- [ready.grow]: as said there.
+    // [ready.depth] relaxed <- [ready.grow]: see there.
     return depth_.load(std::memory_order_relaxed);
   }
 
@@ -143,7 +143,7 @@ class basic_ready_bits {
     at.taken_of_others = 0;
     // [ready.first] relaxed: as in `begin_round`.
     if (!of_others && (index != 0 || at.others[0].load(std::memory_order_relaxed) == 0)) return;
-    // [ready.grab] acq_rel <- [ready.set]: what came before; and that the hint for this word was taken before.
+    // [ready.grab] acq_rel <- [ready.set]: all stores before; and that the hint for this word was taken before.
     at.taken_of_others = at.others[index].exchange(0, std::memory_order_acq_rel);
     at.taken |= at.taken_of_others;
   }
@@ -175,7 +175,7 @@ class basic_ready_bits {
 
   void begin_round(unsigned end) noexcept {
     for (unsigned each = 0; each + 1 < end; ++each) {
-      // [ready.first] relaxed: what is missed now is found in the next round.
+      // [ready.first] relaxed: a bit that is missed now is found in the next round.
       const std::uint64_t first = levels_[each].own[0] | levels_[each].others[0].load(std::memory_order_relaxed);
       if (first != 0) levels_[each + 1].own[0] |= 1;
     }

@@ -109,7 +109,7 @@ constexpr const char* joined_in_callback =
 void join_now(fibers::fiber_state& joined) {
   base::waiter end;
   base::waiter* nobody = nullptr;
-  // [fiber.join] acq_rel <-> [fiber.end]: what the fiber did; and who waits.
+  // [fiber.join] acq_rel <-> [fiber.end]: the fiber's stores; and the waiter.
   if (joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire)) {
     end.wait({"fiber::join"});
   }

@@ -1,7 +1,7 @@
 // Whether a worker sleeps, and whether a thread has called it.
 //
 // A worker that is about to sleep marks itself and then looks once more for something to run; a thread that has given
-// it something looks for the mark then. So either the worker sees what there is, or the thread sees the mark and wakes
+// it something looks for the mark then. So either the worker sees the new work, or the thread sees the mark and wakes
 // it. A fiber that any worker may begin needs one of them only: the thread calls a worker that no other thread has
 // called, so that two threads, or two fibers, don't rely on one worker.
 //
@@ -30,7 +30,7 @@ class basic_sleep_mark {
 
   /// After something was set, or put, for this worker: whether it has to be woken.
   [[nodiscard]] bool is_asleep() const noexcept {
-    // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees what there is.
+    // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees the new work.
     return state_.load(std::memory_order_seq_cst) != awake;
   }
   /// True: it sleeps, and the calling thread alone has called it since it fell asleep, and has to wake it.
@@ -38,7 +38,7 @@ class basic_sleep_mark {
     // [fiber.uncalled] seq_cst <-> [fiber.sleep]: as for `is_asleep`.
     if (state_.load(std::memory_order_seq_cst) != asleep) return false;
     std::uint32_t expected = asleep;
-    // [fiber.call] relaxed: the wake-up itself carries what there is.
+    // [fiber.call] relaxed: the wake-up itself orders the new work.
     return state_.compare_exchange_strong(expected, called, std::memory_order_relaxed);
   }
 

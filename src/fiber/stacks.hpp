@@ -21,7 +21,7 @@ class stacks {
 
   /// The first `guarded` have a page below their bottom: a fiber that touches it ends the process with SIGSEGV. All
   /// stacks of the process together have at most so many guard pages that they take a quarter of the mappings that the
-  /// kernel allows: what else needs mappings, as each thread and each large allocation, must find some.
+  /// kernel allows: each thread and each large allocation needs a mapping, too.
   stacks(std::size_t bytes, std::uint32_t guarded);
   ~stacks();
   stacks(const stacks&) = delete;
@@ -32,7 +32,7 @@ class stacks {
   /// How many have a guard page.
   [[nodiscard]] std::uint32_t guards() const noexcept { return guards_; }
 
-  /// Gives the pages of a stack that nobody uses back to the system, but for the one that its top is in.
+  /// Gives the pages of an unused stack back to the system, but for the one that its top is in.
   void release_pages(const stack& unused) const noexcept;
 
  private:

@@ -14,12 +14,12 @@
 namespace weft::fibers {
 namespace {
 
-constexpr int looks_per_patience = 8;  // in the time after which something is said
-constexpr std::size_t kinds_max = 16;  // of waits that are told of one by one
+constexpr int looks_per_patience = 8;  // in the time after which the report is written
+constexpr std::size_t kinds_max = 16;  // of waits that have a line of their own
 
 double in_seconds(std::chrono::milliseconds time) noexcept { return std::chrono::duration<double>(time).count(); }
 
-// Fibers that wait for the same, but for the tag.
+// Fibers with equal waits, but for the tag.
 struct alike {
   std::uint64_t count = 0;
   std::uint64_t lowest_tag = ~std::uint64_t{0};

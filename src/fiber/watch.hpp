@@ -1,4 +1,4 @@
-// A thread that checks whether fibers still move. If they don't, it reports once what they wait for.
+// A thread that checks whether fibers still move. If they don't, it reports their waits once.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@
 
 namespace weft::fibers {
 
-/// What fibers wait for, in words; equal waits are counted.
+/// The waits of fibers in words; equal waits are counted.
 struct told_waits {
   std::uint64_t count = 0;  // of fibers
   bool has_peers = false;   // some wait for messages

@@ -29,15 +29,15 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept {
 
 }  // namespace
 
-// What may run of those whose bits were taken already; null: there is none.
+// The next fiber whose bit was taken already; null: there is none.
 [[gnu::always_inline]] inline fiber_state* worker::next() noexcept {
   while (ready_.has_taken()) {
     const std::uint32_t slot = ready_.take_next();
     // [fiber.seated] acquire <- [fiber.seat], [fiber.seat_guest], [fiber.seat_owner]: whose slot it is; a signal for a
     // fiber that has left it may be late.
     fiber_state* const out = slots_[slot].load(std::memory_order_acquire);
-    // [fiber.may_run] acquire <- [fiber.start]: what it begins with, where this is a signal for one that was here
-    // before.
+    // [fiber.may_run] acquire <- [fiber.start]: all that its function uses, where this is a signal for one that was
+    // here before.
     if (out->location.load(std::memory_order_acquire) == location_of(slot)) [[likely]]
       return out;
     forward(*out);
@@ -45,7 +45,7 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept {
   return nullptr;
 }
 
-// The same once those were run; null: it is time for progress, or for sleep.
+// The next fiber of a new round; null: it is time for progress, or for sleep.
 [[gnu::noinline]] fiber_state* worker::refill() noexcept {
   do {
     if (switches_ >= switches_max) [[unlikely]] {
@@ -64,7 +64,7 @@ std::size_t bytes_of_slots(std::uint32_t count) noexcept {
   of.at.end_for(own_);
 }
 
-// The last that is done on the stack that is left, so that nothing has to be kept for later but what the switch keeps.
+// The last action on the stack that is left, so that the switch keeps all that is needed later.
 template <worker::leaving How>
 [[gnu::always_inline]] inline void worker::go(context& from, exception_globals& of, fiber_state& to) noexcept {
   running_ = &to;
@@ -102,7 +102,7 @@ worker::~worker() {
   // [locked] by nothing: no other thread is left.
   for (const std::uint32_t slot : bare_) slots_[slot].store(nullptr, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
-    fiber_state* const each = slots_[slot].load(std::memory_order_relaxed);  // [locked] the same
+    fiber_state* const each = slots_[slot].load(std::memory_order_relaxed);  // [locked]
     if (each != nullptr) each->~fiber_state();
   }
   detail::release_zeroed(slots_, bytes_of_slots(slots_max_));
@@ -113,7 +113,7 @@ void worker::begin() {
 }
 
 void worker::end() noexcept {
-  // [fiber.stop] seq_cst -> [fiber.stops]: before the look at who sleeps.
+  // [fiber.stop] seq_cst -> [fiber.stops]: before the look for sleepers.
   stops_.store(true, std::memory_order_seq_cst);
   wake();
   if (thread_.joinable()) thread_.join();
@@ -216,15 +216,15 @@ void worker::finish(fiber_state& ended) noexcept {
   if (ended.home != this) leave_guest(slot, &ended);
   const bool has_thrown = ended.thrown != nullptr;
   worker& home = *ended.home;
-  // [fiber.is_detached] acquire <- [fiber.detach]: what was done with it before.
+  // [fiber.is_detached] acquire <- [fiber.detach]: the caller's stores before.
   const bool is_detached = ended.joiner.load(std::memory_order_acquire) == fiber_state::detached();
   if (is_detached && has_thrown) refuse_throwing_alone(ended.thrown);
   if (is_detached) home.release(ended);
-  // [fiber.ended] release -> [fiber.alive]: what it did. [own] one thread counts.
+  // [fiber.ended] release -> [fiber.alive]: the fiber's stores. [own] one thread counts.
   ended_count_.store(ended_count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (is_detached) return;
-  // [fiber.end] acq_rel <-> [fiber.join], [fiber.detach], [fiber.is_over]: what it did; and the waiter. A handle that
-  // finds this may release the fiber at once.
+  // [fiber.end] acq_rel <-> [fiber.join], [fiber.detach], [fiber.is_over]: its stores; and the waiter. A handle that
+  // finds this may release the fiber.
   base::waiter* const joiner = ended.joiner.exchange(fiber_state::over(), std::memory_order_acq_rel);
   if (joiner == nullptr) return;
   if (joiner != fiber_state::detached()) return joiner->come();
@@ -278,7 +278,7 @@ void worker::wake() noexcept {
   if (alarm_) {
     static_cast<void>(alarm_->signal(completion_record{}));
   } else {
-    // [fiber.woken] release -> [fiber.before_sleep]: nothing but the wish; the bits carry what there is.
+    // [fiber.woken] release -> [fiber.before_sleep]: the wish alone; the bits order the work.
     woken_.fetch_add(1, std::memory_order_release);
     base::wake_all(woken_);
   }
@@ -383,7 +383,7 @@ void worker::become_copy() noexcept {
 // Until there is something to run, or it is over. Makes progress meanwhile.
 void worker::idle() noexcept {
   sleeps_.fall_asleep();
-  // [fiber.stops] seq_cst <- [fiber.stop]: who stops it after this look sees that it sleeps.
+  // [fiber.stops] seq_cst <- [fiber.stop]: a thread that stops it after this look sees that it sleeps.
   const auto is_over = [this] {
     return !ready_.is_empty() || is_one_offered() || stops_.load(std::memory_order_seq_cst);
   };
@@ -391,7 +391,8 @@ void worker::idle() noexcept {
     progress_->wait(*alarm_, is_over);
   } else {
     for (int looks = 0; looks < 256 && !is_over(); ++looks) detail::std_atomics::pause();
-    // [fiber.before_sleep] acquire <- [fiber.woken]: who wakes it after this changes the word that it sleeps at.
+    // [fiber.before_sleep] acquire <- [fiber.woken]: a thread that wakes it after this changes the word that it sleeps
+    // at.
     const std::uint32_t before = woken_.load(std::memory_order_acquire);
     if (!is_over()) {
       base::sleep_while({&woken_, before}, {}, base::clock::now() + std::chrono::milliseconds{100});
@@ -402,8 +403,8 @@ void worker::idle() noexcept {
   if (!ready_.is_empty()) call_another_for_rest();
 }
 
-// Where all that are ready look again and again for what doesn't come, as in `device::wait`, the thread sleeps after a
-// while, until something moves; but not long, as what they look at may change without a word.
+// Where all that are ready look again and again for something that has not happened, as in `device::wait`, the thread
+// sleeps after a while, until something moves; but not long, as their conditions may change without a signal.
 void worker::rest_from_polls(bool has_moved) noexcept {
   const bool is_round_over = ready_.is_round_over();
   const std::uint64_t moves = moves_.load(std::memory_order_relaxed);  // [own]

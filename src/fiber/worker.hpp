@@ -45,13 +45,13 @@ class worker;
 /// Ends the process: a detached fiber threw.
 [[noreturn]] void refuse_throwing_alone(const std::exception_ptr& thrown) noexcept;
 
-/// What the C++ runtime keeps for each thread: of a fiber while it is suspended in a handler of an exception.
+/// The state that the C++ runtime keeps for each thread: of a fiber while it is suspended in a handler of an exception.
 struct exception_globals {
   void* caught = nullptr;
-  std::uintptr_t uncaught = 0;  // half of which is the runtime's, and its padding: copied in one piece
+  std::uintptr_t uncaught = 0;  // the runtime's half and its padding: copied in one piece
 };
 
-/// What a suspended fiber waits for, as it said last. **Threads**: the fiber writes, any reads, a field at a time.
+/// The wait of a suspended fiber, as it last noted it. **Threads**: the fiber writes, any reads, a field at a time.
 struct told_wait {
   void say(const base::wait_note& note) noexcept {
     call.store(note.call, std::memory_order_relaxed);  // [hint] for people
@@ -69,20 +69,20 @@ struct told_wait {
   std::atomic<std::uint64_t> tag{0};
 };
 
-/// The head of a fiber: it lies at the top of its stack. What overruns the stack above writes into `mark` first.
+/// The head of a fiber: it lies at the top of its stack. An overrun of the stack above writes into `mark` first.
 struct fiber_state {
-  /// What `joiner` is from the end on, and once it was detached.
+  /// The values of `joiner` from the end on, and once it was detached.
   [[nodiscard]] static base::waiter* over() noexcept { return reinterpret_cast<base::waiter*>(1); }
   [[nodiscard]] static base::waiter* detached() noexcept { return reinterpret_cast<base::waiter*>(2); }
 
   static constexpr std::uint64_t whole = 0x5765'6674'2066'6962;
 
   worker* home = nullptr;         // whose stack it has
-  std::uint32_t slot = 0;         // there: what others know it by
+  std::uint32_t slot = 0;         // there: the index by which others know it
   fiber_state* behind = nullptr;  // in an inbox
   std::uint32_t next_slot = 0;    // where it moves to
   fiber_state* lender = nullptr;  // whose slot it has at another worker, until it leaves: a stack that is free
-  // Null until it ends, is joined or is detached. Whichever of end and detach comes second releases it, or else the
+  // Null until it ends, is joined or is detached. The later one of end and detach releases it, or else the
   // join.
   std::atomic<base::waiter*> joiner{nullptr};
   void (*call)(void*) = nullptr;
@@ -91,14 +91,14 @@ struct fiber_state {
   locals kept;
   told_wait waits_for;
 
-  // What each switch looks at: one line.
+  // Each switch reads this one line.
   alignas(detail::cache_line_bytes) context at;
   // The worker that runs it now, and its slot there: `worker::location_of`; 0 before its start and from its end on: a
   // fiber that has ended may still be signalled. It changes under `making_` of its home.
   std::atomic<std::uint64_t> location{0};
   stacks::stack on;
   exception_globals exceptions;
-  std::uint64_t mark = whole;  // the last: what overruns the stack above comes from there
+  std::uint64_t mark = whole;  // the last: an overrun of the stack above starts here
 };
 
 class alignas(detail::cache_line_bytes) worker final : private suspender, private base::not_inherited {
@@ -115,10 +115,10 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   [[nodiscard]] static worker* here() noexcept;
   /// By which references to its fibers find it.
   [[nodiscard]] const door_owner& door() const noexcept { return door_; }
-  /// What it runs: null in its own context, between fibers, and in handlers that it runs then.
+  /// The running fiber: null in its own context, between fibers, and in handlers that it runs then.
   [[nodiscard]] fiber_state* running() const noexcept { return running_; }
 
-  /// Who else there is. **Threads**: before any begins.
+  /// The other workers. **Threads**: before any begins.
   void meet(std::span<const std::unique_ptr<worker>> all, std::uint32_t index, std::uint32_t scheduler,
             bool steals) noexcept {
     door_.open(scheduler);
@@ -130,10 +130,10 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
 
   /// A fiber that doesn't run yet, with room for its function. **Threads**: any. **Errors**: out_of_memory.
   [[nodiscard]] fiber_state* make(std::size_t function_bytes, std::size_t alignment);
-  /// What was made begins: here, or at the first worker that has nothing to do where those steal and `may_go`.
+  /// New fibers begin: here, or at the first worker that has nothing to do where those steal and `may_go`.
   /// **Threads**: any.
   void start(fiber_state& made, bool may_go) noexcept;
-  /// By a fiber of this worker: it goes on at another. **Errors**: invalid_argument; out_of_memory where that has no
+  /// By a fiber of this worker: it continues at another. **Errors**: invalid_argument; out_of_memory where that has no
   /// slot left.
   void move_running_to(std::uint32_t index);
   /// Makes the fiber in `slot` ready. The worker has to exist until this returns: a thread that isn't one of its
@@ -142,9 +142,9 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   /// By a fiber of this worker.
   void suspend_running() noexcept;
   void yield_running() noexcept;
-  /// The same for a suspension that is waited for: what for.
+  /// `suspend_running` with the note of the wait.
   void suspend_running_for(const base::wait_note& note) noexcept;
-  /// The same where the fiber takes something along (base/of_fiber.hpp).
+  /// `suspend_running_for` of a fiber that takes words along (base/of_fiber.hpp).
   void suspend_running_with_words(const base::wait_note& note) noexcept;
   void yield_running_with_words() noexcept;
   /// A fiber with its stack here has ended, and no handle refers to it any more. **Threads**: any.
@@ -157,14 +157,14 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
     return begun_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t ended() const noexcept {
-    // [fiber.alive] acquire <- [fiber.ended]: what the ended fibers did, also that they made others.
+    // [fiber.alive] acquire <- [fiber.ended]: the stores of the ended fibers, also that they made others.
     return ended_count_.load(std::memory_order_acquire);
   }
   /// After all have ended and the workers have stopped: waits for threads that are about to return from a join. Where a
   /// `fiber` still refers to a stack here, it ends the process.
   void expect_no_handles() noexcept;
 
-  /// What a look from outside sees. **Threads**: any.
+  /// A view from outside. **Threads**: any.
   struct look {
     std::uint64_t moves = 0;  // suspensions and yields, and fibers that ended; polls are none
     std::uint64_t polls = 0;
@@ -177,13 +177,13 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
             .is_asleep = sleeps_.is_asleep(),
             .thread = thread_id_.load(std::memory_order_relaxed)};  // [hint]
   }
-  /// Calls `function(note)` for each fiber that is alive. **Threads**: any; nobody spawns here meanwhile.
+  /// Calls `function(note)` for each fiber that is alive. **Threads**: any; no fiber is spawned here meanwhile.
   template <class Function>
   void each_wait(Function function) {
     const std::scoped_lock lock{making_};
     for (std::uint32_t slot = 0; slot < used_; ++slot) {
       const fiber_state* const each = slots_[slot].load(std::memory_order_relaxed);  // [locked] as it is written
-      // [hint] what it says is for people; the location of a guest is guarded by its home's lock.
+      // [hint] for people; the location of a guest is guarded by its home's lock.
       if (each != nullptr && each->location.load(std::memory_order_relaxed) == location_of(slot)) {
         function(each->waits_for.said());
       }
@@ -220,7 +220,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   template <leaving How>
   void go(context& from, exception_globals& of, fiber_state& to) noexcept;
   void go_back(fiber_state& from) noexcept;
-  // What ends the process is said on the worker's own stack: this one has no room for it.
+  // The error that ends the process is printed on the worker's own stack: this one has no room for it.
   [[gnu::always_inline]] void check_stack(fiber_state& of) noexcept {
     const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
     if (here - of.on.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
@@ -288,7 +288,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   std::atomic<std::uint64_t> begun_{0};  // under `making_`
   inbox arriving_;                       // to go on here
   inbox offered_;                        // fibers to begin here, or at a worker that steals them
-  std::mutex making_;                    // what follows
+  std::mutex making_;                    // the members below
   stacks stacks_;
   std::vector<std::uint32_t> free_;  // slots with a stack that nothing runs on, the warm ones last
   std::vector<std::uint32_t> bare_;  // slots without a stack, which fibers of other workers have left

@@ -83,6 +83,36 @@ class Names(Checks):
             self.assert_one(f"src/core/protocol/a.cpp:2: {expected}", src__core__protocol__a_cpp="\n" + wrong + "\n")
 
 
+class RiddleWords(Checks):
+    RIDDLES = "// Who looks sees what was said.\n"  # three in six words
+
+    def test_a_file_with_more_than_its_bound_is_found_with_the_lines(self):
+        self.assert_one("500 riddle words in 1000, 12 allowed: say who does what (1: who, what, said)",
+                        src__base__a_cpp=self.RIDDLES)
+        self.assert_one("20 allowed", tests__unit__a_cpp=self.RIDDLES)
+        with tempfile.TemporaryDirectory() as folder:
+            texts = {"docs/rules.md": self.RIDDLES}
+            self.assertIn("15 allowed", str(tidy.plainness.findings(folder, texts)[0]))
+
+    def test_code_and_two_words_in_a_short_file_are_left_alone(self):
+        self.assertEqual(self.findings(src__base__a_cpp="int who, said; // Who `what said` sees what.\n"), [])
+        page = "```\nwho what said\n```\n`who what said` <!-- who what said -->\n"
+        self.assertEqual(tidy.plainness.count("docs/a.md", page)[0], 0)
+
+    def test_kept_numbers_only_fall(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kept = Path(folder, tidy.plainness.KEPT)
+            kept.parent.mkdir(parents=True)
+            better = self.RIDDLES + "// One two three four five six.\n"  # 250
+            for number, count in [(600, 1), (250, 0), (249, 1)]:
+                kept.write_text(f'{{"src/base/a.cpp": {number}}}')
+                self.assertEqual(len(tidy.plainness.findings(folder, {"src/base/a.cpp": better})), count, number)
+                tidy.plainness.lower(folder, {"src/base/a.cpp": better})
+                self.assertEqual(tidy.plainness.kept(folder), {"src/base/a.cpp": min(number, 250)})
+            tidy.plainness.lower(folder, {"src/base/a.cpp": "// Plain.\n"})
+            self.assertEqual(tidy.plainness.kept(folder), {})
+
+
 class Words(Checks):
     def test_a_name_of_a_word_that_says_several_things_is_found(self):
         for name, instead in [("post_otherwise", "_slow"), ("take_at_once", "fast_"), ("known_way", "route"),
