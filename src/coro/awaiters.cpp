@@ -5,9 +5,7 @@
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
 
-#include "core/device/ending.hpp"
-#include "core/protocol/cancel.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/door/door.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/detail/copy_mark.hpp"
 #include "weft/error.hpp"
@@ -238,7 +236,7 @@ bool watching::abandon(ready_node& of) noexcept {
 }
 
 runtime_wait::runtime_wait(core::run_loop_state& loop, core::runtime_state& of)
-    : watching{loop, &of.own_object(), false, {}}, of_{of} {}
+    : watching{loop, &core::door::own_object_of(of), false, {}}, of_{of} {}
 
 bool runtime_wait::is_met() noexcept {
   try {
@@ -250,13 +248,13 @@ bool runtime_wait::is_met() noexcept {
 }
 
 bool flush_awaiter::go_on() {
-  while (next_ < end_ && of_.peers().try_flush(next_)) ++next_;
+  while (next_ < end_ && core::door::try_flush(of_, next_)) ++next_;
   return next_ == end_;
 }
 
 bool barrier_awaiter::go_on() {
   core::barrier::passage at{round_, is_posted_, looks_in_vain_};
-  const bool is_over = of_.barrier().go_on(at, of_.default_state(), of_.rank(), of_.size());
+  const bool is_over = core::door::pass_barrier(of_, at);
   round_ = at.round;
   is_posted_ = at.is_posted;
   looks_in_vain_ = at.looks_in_vain;

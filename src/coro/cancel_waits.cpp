@@ -6,9 +6,7 @@
 
 #include "base/backoff.hpp"
 #include "base/this_suspender.hpp"
-#include "core/protocol/cancel.hpp"
-#include "core/runtime/runtime_state.hpp"
-#include "core/runtime/unwinding.hpp"
+#include "core/door/door.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/run_loop.hpp"
 

@@ -20,10 +20,7 @@
 #include "base/misuse.hpp"
 #include "base/not_inherited.hpp"
 #include "base/this_wait.hpp"
-#include "core/api/checks.hpp"
-#include "core/device/hook_list.hpp"
-#include "core/runtime/endings.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/door/door.hpp"
 #include "coro/run_loop_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -311,7 +308,7 @@ void run_loop_state::describe(base::report& into) {
   into.add(
       "a run_loop on device {}: {} spawned tasks have not ended; its coroutines wait for {} operations that are not "
       "complete{}{}{}",
-      device_of().index(), tasks, incomplete,
+      door::index_of(device_of()), tasks, incomplete,
       to_post == 0 ? "" : fmt::format(", to post {} again that were answered retry", to_post),
       waiting == 0 ? "" : fmt::format(", {} times for a completion object or an event", waiting),
       without_object == 0 ? "" : fmt::format(", {} times for a condition without an object", without_object));
@@ -482,17 +479,17 @@ detail::barrier_awaiter run_loop::barrier() {
 detail::end_awaiter run_loop::end(hook& ended) {
   core::hook_list* const list = ended.list();
   if (list == nullptr) return {state(), nullptr};
-  return {state(), std::make_unique<core::end_of_hook>(ended.control_, *list)};
+  return {state(), core::door::end_of(ended.control_, *list)};
 }
 
 detail::end_awaiter run_loop::end(registration& ended) {
   if (ended.owner_ == nullptr) return {state(), nullptr};
-  return {state(), std::make_unique<core::end_of_registration>(ended.owner_, *ended.target_, ended.id_)};
+  return {state(), core::door::end_of(ended.owner_, *ended.target_, ended.id_)};
 }
 
 detail::end_awaiter run_loop::end(matching_engine& ended) {
   if (ended.state_ == nullptr) return {state(), nullptr};
-  return {state(), std::make_unique<core::end_of_engine>(*ended.runtime_->state_, ended.state_)};
+  return {state(), core::door::end_of(*ended.runtime_->state_, ended.state_)};
 }
 
 detail::end_awaiter run_loop::end(device& ended) {
@@ -500,7 +497,7 @@ detail::end_awaiter run_loop::end(device& ended) {
   if (&ended == through_ || &ended == &ended.runtime_->default_device()) {
     throw error{errc::invalid_argument, "run_loop::end: the loop's own device and the default device can't be ended"};
   }
-  return {state(), std::make_unique<core::end_of_device>(*ended.runtime_->state_, ended.state_)};
+  return {state(), core::door::end_of(*ended.runtime_->state_, ended.state_)};
 }
 
 detail::ready_node* run_loop::take_ready() { return state().take_ready(); }

@@ -10,7 +10,6 @@
 #include "base/log.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
-#include "core/runtime/runtime_state.hpp"
 #include "fiber/fiber_witness.hpp"
 #include "fiber/watch.hpp"
 #include "fiber/worker.hpp"

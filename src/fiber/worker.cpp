@@ -14,7 +14,6 @@
 #include "base/long_wait.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
-#include "core/runtime/runtime_state.hpp"
 #include "weft/detail/zeroed_memory.hpp"
 #include "weft/runtime.hpp"
 

@@ -1,7 +1,5 @@
 #include "graph/end_signal.hpp"
 
-#include "core/runtime/runtime_state.hpp"
-
 namespace weft::core {
 namespace {
 
@@ -33,10 +31,10 @@ bool end_signal::try_again() noexcept {
   completion_record record{record_};
   const running_callback* const inside = running_callback::innermost();
   if (!promise::keep(inside != nullptr ? inside->by() : *later_, *done_, record)) {
-    later_->defer(*this);
+    door::try_again(*later_, *this);
     return false;
   }
-  later_->runtime().signalled(done_);
+  door::signalled(*later_, done_);
   const std::shared_ptr<shared_by_ends> last = std::move(shared_);
   last->free.add(*this);
   return true;

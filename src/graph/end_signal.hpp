@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/intrusive_stack.hpp"
-#include "core/device/retry_list.hpp"
+#include "core/door/door.hpp"
 #include "weft/completion.hpp"
 
 namespace weft::core {

@@ -12,7 +12,7 @@
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/misuse.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/door/door.hpp"
 #include "graph/graph_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -305,7 +305,7 @@ void graph_state::fire_end() noexcept {
   completion& done = *done_;
   weft::runtime& runtime = through_->runtime();
   const completion* const end = &end_;
-  device_state& standard = state_of_device().runtime().default_state();
+  device_state& standard = door::default_device_of(state_of_device());
   end_signal& signal = ends_.take();
   const std::shared_ptr<shared_by_ends> shared = ends_.shared();
   detail::raw_record raw;
@@ -342,7 +342,7 @@ void graph_state::leave() noexcept {
   if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) ready_parts::run(end_);
 }
 
-void graph_state::retry(graph_part& part) noexcept { state_of_device().defer(part); }
+void graph_state::retry(graph_part& part) noexcept { door::try_again(state_of_device(), part); }
 
 void graph_state::fail(graph_part& part, errc why) noexcept {
   errc first = errc::none;
@@ -405,7 +405,7 @@ bool graph_state::canceller::try_again() noexcept {
     whole_->leave();
     return true;
   }
-  whole_->state_of_device().defer(*this);
+  door::try_again(whole_->state_of_device(), *this);
   return false;
 }
 
@@ -420,7 +420,6 @@ void graph_state::cancel_all() noexcept {
 
 void graph_state::wait() noexcept {
   device_state& through = state_of_device();
-  runtime_state& runtime = through.runtime();
   if (base::callback_scope::is_inside()) {
     if (!is_running()) return;
     base::misuse(
@@ -431,11 +430,8 @@ void graph_state::wait() noexcept {
     auto& of = *static_cast<graph_state*>(whole);
     return !of.is_running() && !of.ends_.are_given_now();
   };
-  const completion* const on = &end_;
   constexpr wait_options for_a_while{.timeout = std::chrono::seconds{1}};
-  for (bool is_logged = false;
-       !runtime.parking().wait(through, runtime.default_state(), {&on, 1}, has_ended, this, for_a_while);
-       is_logged = true) {
+  for (bool is_logged = false; !door::wait(through, end_, has_ended, this, for_a_while); is_logged = true) {
     if (base::is_unwinding()) {
       base::misuse(
           "a graph is destroyed by an exception while operations of its nodes are under way that can't be cancelled");

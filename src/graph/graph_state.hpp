@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/intrusive_stack.hpp"
-#include "core/device/retry_list.hpp"
+#include "core/door/door.hpp"
 #include "graph/end_signal.hpp"
 #include "weft/completion.hpp"
 #include "weft/detail/copy_mark.hpp"

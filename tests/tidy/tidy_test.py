@@ -175,8 +175,17 @@ class Layers(Checks):
 
     def test_headers_of_a_room_of_core_use_those_before_it_and_sources_all(self):
         self.assertEqual(self.findings(src__core__wait__a_hpp='#include "core/device/a.hpp"\n'), [])
-        self.assertEqual(self.findings(src__core__wait__a_cpp='#include "core/api/a.hpp"\n'), [])
+        self.assert_one("room 'wait' of core stands below 'api'", src__core__wait__a_cpp='#include "core/api/a.hpp"\n')
+        listed = '#include "core/runtime/runtime_state.hpp"\n'
+        self.assertEqual(self.findings(src__core__wait__parking_cpp=listed), [])
         self.assert_one("room 'wait' of core stands below 'api'", src__core__wait__a_hpp='#include "core/api/a.hpp"\n')
+        self.assert_one("above core only core/door/ may be included",
+                        src__coro__a_cpp='#include "core/runtime/runtime_state.hpp"\n')
+        self.assertEqual(self.findings(src__coro__a_cpp='#include "core/door/door.hpp"\n'), [])
+        self.assert_one("src/core/door/a.hpp:1: shows core/device/device_state.hpp to the layers above core",
+                        src__core__door__a_hpp='#include "core/wait/b.hpp"\n',
+                        src__core__wait__b_hpp='#include "core/device/device_state.hpp"\n',
+                        src__core__device__device_state_hpp="")
         self.assert_one("unknown room 'attic'", src__core__attic__a_hpp='#include "core/api/a.hpp"\n')
 
     def test_folders_of_a_program_use_those_before_them(self):

@@ -6,8 +6,30 @@ from checks.finding import Finding
 
 # From the ground up: a layer includes itself and those before it.
 LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
-# The rooms of core, likewise, but for sources, which may use the headers of all rooms.
-ROOMS = ["memory", "message", "matching", "operation", "device", "wait", "runtime", "protocol", "progress", "fast", "api"]
+# The rooms of core, likewise.
+ROOMS = ["memory", "message", "matching", "operation", "device", "wait", "runtime", "protocol", "progress", "fast", "api", "door"]
+# The sources of core that include headers of rooms above their own, and which. The list only shrinks.
+UPWARD = {
+    "src/core/device/device_state.cpp": ["protocol/advance.hpp", "runtime/runtime_state.hpp"],
+    "src/core/device/hook_list.cpp": ["runtime/runtime_state.hpp"],
+    "src/core/device/poll_gate.cpp": ["runtime/runtime_state.hpp"],
+    "src/core/fast/post_inline.cpp": ["api/checks.hpp"],
+    "src/core/fast/post_receive.cpp": ["api/post_send_recv.hpp"],
+    "src/core/protocol/arrive_send.cpp": ["fast/take_send.hpp"],
+    "src/core/protocol/dispatch.cpp": ["fast/take_send.hpp"],
+    "src/core/runtime/barrier.cpp": ["protocol/post_message.hpp"],
+    "src/core/runtime/endings.cpp": ["protocol/receive.hpp"],
+    "src/core/runtime/explain.cpp": ["api/checks.hpp"],
+    "src/core/runtime/flush.cpp": ["api/checks.hpp"],
+    "src/core/runtime/peer_ends.cpp": ["protocol/lost_message.hpp"],
+    "src/core/runtime/replies.cpp": ["protocol/reply.hpp"],
+    "src/core/runtime/unwinding.cpp": ["protocol/cancel.hpp"],
+    "src/core/wait/descriptor_state.cpp": ["runtime/runtime_state.hpp"],
+    "src/core/wait/parking.cpp": ["runtime/runtime_state.hpp"],
+}
+# All that layers above core may include of it, and what that may not show them, however indirectly.
+DOOR = "door"
+BEHIND_THE_DOOR = ["core/runtime/runtime_state.hpp", "core/device/device_state.hpp"]
 # The folders of programs that have any, likewise, sources as well; "" is the program's own folder.
 PROGRAM_FOLDERS = {"weft-perf": ["report", "", "limits", "measure", "compare"]}
 # The one file above a transport's own folder that may name transports.
@@ -85,16 +107,35 @@ def _layer_problem(file, parts, target):
             return f"in net/ only {TRANSPORT_TABLE} names transports"
         if parts[2] != to[1]:
             return f"transport '{parts[2]}' may not use transport '{to[1]}'"
-    return _room_problem(parts, to) if layer == "core" else None
+    if layer == "core":
+        return _room_problem(file, parts, to)
+    if to[0] == "core" and to[1] != DOOR and LAYERS.index(layer) > LAYERS.index("core"):
+        return "above core only core/door/ may be included"
+    return None
 
 
-def _room_problem(parts, to):
+def through_the_door(root, files):
+    """No header of the door shows the state of a runtime or a device to the layers above core."""
+    text = {file: (root / file).read_text() for file in files if file.startswith("src/core/") and file.endswith(".hpp")}
+    findings = []
+    for door in (file for file in text if file.startswith(f"src/core/{DOOR}/")):
+        reached = [door]
+        for file in reached:
+            lines = text.get(file, "").splitlines()
+            included = ["src/" + found.group(2) for found in map(INCLUDE.match, lines) if found and found.group(1) == '"']
+            reached += [to for to in included if to not in reached]
+        findings += [Finding(door, 1, f"shows {hidden} to the layers above core")
+                     for hidden in BEHIND_THE_DOOR if f"src/{hidden}" in reached]
+    return findings
+
+
+def _room_problem(file, parts, to):
     room = parts[2] if len(parts) > 3 else None
     if room not in ROOMS:
         return f"unknown room '{room}' of core: name it in ROOMS of tools/checks/layers.py"
-    if to[0] != "core" or not parts[-1].endswith(".hpp") or to[1] not in ROOMS:
+    if to[0] != "core" or to[1] not in ROOMS:
         return None
-    if ROOMS.index(to[1]) > ROOMS.index(room):
+    if ROOMS.index(to[1]) > ROOMS.index(room) and "/".join(to[1:]) not in UPWARD.get(file, []):
         return f"room '{room}' of core stands below '{to[1]}'"
     return None
 

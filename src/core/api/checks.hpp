@@ -5,27 +5,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/api/refusals.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/post_options.hpp"
 #include "weft/region.hpp"
 
 namespace weft::core {
-
-/// **Errors**: invalid_argument, always: for a rank that the job does not have.
-[[noreturn]] void refuse_rank(const char* call, std::uint32_t peer, std::uint32_t size);
-/// **Errors**: invalid_argument, always: for a buffer that is null but has bytes, or has more than `buffer_bytes_max`.
-[[noreturn]] void refuse_buffer(const char* call, std::uint32_t peer, std::uint64_t bytes);
-/// **Errors**: invalid_argument, always: for a completion id that users may not name.
-[[noreturn]] void refuse_completion_id(const char* call, std::uint32_t peer, std::uint32_t id);
-/// **Errors**: invalid_argument, always: for a receive that leaves rank or tag open in a receiver-first engine.
-[[noreturn]] void refuse_open(const char* call, std::uint32_t engine);
-/// **Errors**: invalid_argument, always: for a policy that there is not, or that an ordered engine has not.
-[[noreturn]] void refuse_policy(const char* call, const engine_state& engine, match_policy policy);
-/// **Errors**: invalid_argument, always: for an engine that this rank has not made.
-[[noreturn]] void refuse_engine(const char* call, std::uint32_t rank, std::uint32_t id);
-/// **Errors**: region_refused, always: for bytes that are not of a region of rank `peer`.
-[[noreturn]] void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& at,
-                                std::uint64_t bytes);
 
 /// That rank `peer` exists and the buffer is one.
 template <class Payload>

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/device/device_state.hpp"
-#include "core/matching/engine_state.hpp"
+#include "weft/completion.hpp"
 
 namespace weft::core {
+
+class device_state;
+struct engine_state;
 
 /// What has become of an operation that is to be cancelled.
 enum class cancel_answer : std::uint8_t {

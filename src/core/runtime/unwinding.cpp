@@ -4,6 +4,8 @@
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::unwinding {
+
+bool progress_everywhere(device_state& through) noexcept { return through.progress_everywhere(); }
 namespace {
 
 // Whether an operation waits in `engine`, or has announced its buffer there.

@@ -9,11 +9,18 @@
 #include "base/clock.hpp"
 #include "base/exception_text.hpp"
 #include "base/this_suspender.hpp"
-#include "core/device/device_state.hpp"
-#include "core/matching/engine_state.hpp"
 #include "weft/completion.hpp"
 
+namespace weft::core {
+class device_state;
+class runtime_state;
+struct engine_state;
+}  // namespace weft::core
+
 namespace weft::core::unwinding {
+
+/// One call of progress by `through` and on each other shared device.
+bool progress_everywhere(device_state& through) noexcept;
 
 /// How long an object waits for operations that can't be cancelled.
 inline constexpr std::chrono::seconds wait_max{1};
@@ -25,7 +32,7 @@ bool wait(device_state& through, Step&& step) noexcept {
   const auto until = base::clock::now() + wait_max;
   for (base::backoff waiting; !step();) {
     if (base::clock::now() > until) return false;
-    if (through.progress_everywhere()) {
+    if (progress_everywhere(through)) {
       waiting.reset();
     } else {
       base::yield_or_pause(waiting);

@@ -1,0 +1,40 @@
+#include "core/door/door.hpp"
+
+#include "core/device/hook_list.hpp"
+#include "core/runtime/endings.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core::door {
+
+device_state& default_device_of(device_state& any) noexcept { return any.runtime().default_state(); }
+std::uint32_t index_of(const device_state& of) noexcept { return of.index(); }
+void try_again(device_state& by, retry_entry& entry) noexcept { by.defer(entry); }
+void signalled(device_state& by, const completion* object) noexcept { by.runtime().signalled(object); }
+
+bool wait(device_state& through, const completion& object, bool (*is_done)(void*), void* condition,
+          const wait_options& options) {
+  runtime_state& runtime = through.runtime();
+  const completion* const on = &object;
+  return runtime.parking().wait(through, runtime.default_state(), {&on, 1}, is_done, condition, options);
+}
+
+const completion& own_object_of(runtime_state& of) noexcept { return of.own_object(); }
+bool try_flush(runtime_state& of, std::uint32_t peer) { return of.peers().try_flush(peer); }
+bool pass_barrier(runtime_state& of, barrier::passage& at) {
+  return of.barrier().go_on(at, of.default_state(), of.rank(), of.size());
+}
+
+std::unique_ptr<ending> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in) {
+  return std::make_unique<end_of_hook>(hook, in);
+}
+std::unique_ptr<ending> end_of(runtime_state*& registration, completion& target, std::uint32_t id) {
+  return std::make_unique<end_of_registration>(registration, target, id);
+}
+std::unique_ptr<ending> end_of(runtime_state& of, engine_state*& engine) {
+  return std::make_unique<end_of_engine>(of, engine);
+}
+std::unique_ptr<ending> end_of(runtime_state& of, device_state*& dev) {
+  return std::make_unique<end_of_device>(of, dev);
+}
+
+}  // namespace weft::core::door

@@ -1,0 +1,52 @@
+// The door into core for the layers above it: all that they may include of it, with this header's own includes.
+//
+// Cost: a function call to each; none is on the way of a message.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "core/api/refusals.hpp"
+#include "core/device/ending.hpp"
+#include "core/device/retry_entry.hpp"
+#include "core/operation/promise.hpp"
+#include "core/operation/running_callback.hpp"
+#include "core/protocol/cancel.hpp"
+#include "core/runtime/barrier.hpp"
+#include "core/runtime/unwinding.hpp"
+#include "weft/device.hpp"
+#include "weft/runtime.hpp"
+#include "weft/wait.hpp"
+
+namespace weft::core::door {
+
+/// The device that lives as long as its runtime.
+[[nodiscard]] device_state& default_device_of(device_state& any) noexcept;
+[[nodiscard]] std::uint32_t index_of(const device_state& of) noexcept;
+/// The next calls of progress on `by` try `entry` again. It may be destroyed before this returns. **Threads**: any.
+void try_again(device_state& by, retry_entry& entry) noexcept;
+/// Called after each signal of `object`, which may have been destroyed: wakes threads that wait for it.
+void signalled(device_state& by, const completion* object) noexcept;
+
+/// Waits until `is_done(condition)`, which signals of `object` make true, makes progress through `through` meanwhile.
+/// **Returns** false if the time limit of `options` is over. **Blocking**: until then.
+[[nodiscard]] bool wait(device_state& through, const completion& object, bool (*is_done)(void*), void* condition,
+                        const wait_options& options);
+
+/// The object whose signals end a barrier or a flush.
+[[nodiscard]] const completion& own_object_of(runtime_state& of) noexcept;
+/// Whether all that was put to or combined at `peer` before is there. **Blocking**: never. **Errors**: those of
+/// `device::flush`.
+[[nodiscard]] bool try_flush(runtime_state& of, std::uint32_t peer);
+/// Does as many rounds of the barrier as it can without waiting. **Returns** whether all ranks have entered it.
+/// **Errors**: those of `runtime::barrier`.
+[[nodiscard]] bool pass_barrier(runtime_state& of, barrier::passage& at);
+
+/// The ends of objects: each withdraws its object now, and is complete once no call of progress can be using it.
+[[nodiscard]] std::unique_ptr<ending> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in);
+[[nodiscard]] std::unique_ptr<ending> end_of(runtime_state*& registration, completion& target, std::uint32_t id);
+[[nodiscard]] std::unique_ptr<ending> end_of(runtime_state& of, engine_state*& engine);
+[[nodiscard]] std::unique_ptr<ending> end_of(runtime_state& of, device_state*& dev);
+
+}  // namespace weft::core::door
