@@ -5,7 +5,7 @@ import re
 from checks.finding import Finding
 
 # From the ground up: a layer includes itself and those before it.
-LAYERS = ["base", "boot", "net", "core", "graph", "coro", "coll", "fiber"]
+LAYERS = ["base", "boot", "net", "core", "blocking", "graph", "coro", "coll", "fiber"]
 # The rooms of core, likewise.
 ROOMS = ["memory", "message", "matching", "operation", "device", "wait", "runtime", "protocol", "progress", "fast", "api", "door"]
 # The sources of core that include headers of rooms above their own, and which. The list only shrinks.

@@ -6,7 +6,6 @@
 
 #include "base/callback_scope.hpp"
 #include "base/waiter.hpp"
-#include "core/runtime/runtime_state.hpp"
 #include "weft/blocking_device.hpp"
 #include "weft/runtime.hpp"
 
