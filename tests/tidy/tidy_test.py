@@ -108,9 +108,21 @@ class RiddleWords(Checks):
                 kept.write_text(f'{{"src/base/a.cpp": {number}}}')
                 self.assertEqual(len(tidy.plainness.findings(folder, {"src/base/a.cpp": better})), count, number)
                 tidy.plainness.lower(folder, {"src/base/a.cpp": better})
-                self.assertEqual(tidy.plainness.kept(folder), {"src/base/a.cpp": min(number, 250)})
+                self.assertEqual(tidy.plainness.kept.load(folder, tidy.plainness.KEPT), {"src/base/a.cpp": min(number, 250)})
             tidy.plainness.lower(folder, {"src/base/a.cpp": "// Plain.\n"})
-            self.assertEqual(tidy.plainness.kept(folder), {})
+            self.assertEqual(tidy.plainness.kept.load(folder, tidy.plainness.KEPT), {})
+
+
+class Members(Checks):
+    def test_a_class_of_more_members_or_a_struct_of_more_fields_is_found(self):
+        fields = "".join(f"  int a{i}{{0}};\n" for i in range(16))
+        functions = "".join(f"  [[nodiscard]] int f{i}(int (*g)(int)) const noexcept {{ return {{}}; }}\n" for i in range(24))
+        inner = "  struct b { int c, d; };\n  static constexpr int limit = 3;\n  using e = int;\n  friend class x;\n"
+        self.assertEqual(self.findings(src__base__a_hpp=f"class a {{\n public:\n{fields}{functions}{inner}}};\n"), [])
+        self.assert_one("src/base/a.hpp:1: a has 41 members, 40 allowed",
+                        src__base__a_hpp=f"class a {{\n{fields}{functions}{inner}  ~a();\n}};\n")
+        self.assertEqual(self.findings(src__base__a_hpp=f"struct a {{\n{fields}}};\n"), [])
+        self.assert_one("a has 17 fields, 16 allowed", src__base__a_hpp=f"struct a {{\n{fields}  std::map<int, int> m;\n}};\n")
 
 
 class Words(Checks):

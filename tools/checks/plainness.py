@@ -4,10 +4,9 @@ A file may have so many of them in 1000 words of comment, or of a page's text, a
 the rule came have the number kept in riddle_words.json; `tools/tidy.py --fix` lowers it, and nothing raises it.
 """
 
-import json
 import re
-from pathlib import Path
 
+from checks import kept
 from checks.finding import Finding
 
 KEPT = "tools/checks/riddle_words.json"
@@ -64,42 +63,25 @@ def rate(riddles, words):
     return -(-1000 * riddles // max(words, 1)) if riddles >= RIDDLES_MIN else 0
 
 
-def kept(root):
-    path = Path(root) / KEPT
-    return json.loads(path.read_text()) if path.is_file() else {}
+def _rates(texts):
+    return {file: rate(*count(file, text)[:2]) for file, text in texts.items() if limit_of(file) is not None}
 
 
 def findings(root, texts):
     """`texts`: {file: text}. Files above their number, and numbers that are higher than they need be."""
-    before, out = kept(root), []
-    for file, text in texts.items():
-        limit = limit_of(file)
-        if limit is None:
-            continue
-        riddles, words, lines = count(file, text)
-        now, allowed = rate(riddles, words), max(limit, before.get(file, 0))
-        if now > allowed:
+    before, now, out = kept.load(root, KEPT), _rates(texts), []
+    for file, number in now.items():
+        allowed = max(limit_of(file), before.get(file, 0))
+        if number > allowed:
+            lines = count(file, texts[file])[2]
             shown = "; ".join(f"{line}: {', '.join(found)}" for line, found in list(lines.items())[:8])
-            out.append(Finding(file, next(iter(lines)), f"{now} riddle words in 1000, {allowed} allowed: say who does "
+            out.append(Finding(file, next(iter(lines)), f"{number} riddle words in 1000, {allowed} allowed: say who does "
                                                         f"what ({shown})"))
-        elif file in before and now < before[file]:
-            out.append(Finding(KEPT, 1, f"{file} has {now} riddle words in 1000 now, and {before[file]} are kept: "
-                                        "tools/tidy.py --fix lowers it"))
-    out += [Finding(KEPT, 1, f"{file} is not there: tools/tidy.py --fix drops it") for file in before if file not in texts]
-    return out
+    return out + kept.stale(KEPT, before, now)
 
 
 def lower(root, texts):
-    """Lowers the kept numbers to what they are now, and drops those within the limit."""
-    before = kept(root)
-    after = {}
-    for file, number in before.items():
-        if file in texts:
-            now = rate(*count(file, texts[file])[:2])
-            if min(now, number) > limit_of(file):
-                after[file] = min(now, number)
-    if after != before:
-        (Path(root) / KEPT).write_text(json.dumps(after, indent=1, sort_keys=True) + "\n")
+    kept.lower(root, KEPT, _rates(texts), limit_of)
 
 
 def summary(texts):
