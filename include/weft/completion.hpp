@@ -176,6 +176,10 @@ class completion {
   /// of handlers: the default device.
   [[nodiscard]] device& signalling_device() const noexcept;
 
+  /// Ends the process because a function that a signal called has thrown: with the text of the exception that is
+  /// handled now.
+  [[noreturn]] static void function_threw() noexcept;
+
   /// Wakes threads that wait for `object`, which has been signalled and may be destroyed by now. The library calls this
   /// for signals that it gives itself.
   static void signalled(weft::runtime& owner, const completion* object) noexcept;

@@ -14,13 +14,15 @@ namespace weft {
 /// A function with a second parameter, `device&`, gets the device that runs it: the one whose `progress()` delivers the
 /// message, or through which the post goes that is complete at once. It may be used for posts and replies.
 ///
-/// The function runs inside `progress()`, or inside a post, in the thread that called it. It may post on any device
+/// The function runs inside `progress()`, or inside a post, in the thread that called it. Several threads may run it
+/// together: what it shares needs a lock that is held briefly, or atomics. It may post on any device
 /// (and get *retry*); `device::reply` answers a message and never says *retry*. It may keep the record by moving from
 /// it. It may not block: calls that wait throw `invalid_state`, and on a fiber's stack no other fiber runs. It must not
-/// throw: that ends the process. If it posts what is complete at once, the next signal is given inside that post, four
-/// deep at most, and by `progress()` beyond. The library holds no lock while the function runs; meanwhile other
-/// threads' `progress()` on the delivering device returns false. A function that returns `completion::answer` may
-/// answer *full* before it has acted; it must leave the record untouched then, and gets it again.
+/// throw: that ends the process with a line that has the exception's text. If it posts what is complete at once, the
+/// next signal is given inside that post, four deep at most, and by `progress()` beyond. The library holds no lock
+/// while the function runs; meanwhile other threads' `progress()` on the delivering device returns false. A function
+/// that returns `completion::answer` may answer *full* before it has acted; it must leave the record untouched then,
+/// and gets it again.
 /// **Blocking**: may not block. **Threads**: any thread calls it, several at once. **Errors**: may not throw.
 /// **Source**: yan2025-lci, 4.2.6.
 template <class Function>
@@ -33,11 +35,15 @@ class handler final : public completion {
   [[nodiscard]] answer signal(completion_record&& record) noexcept override {
     weft::runtime& owner = runtime();
     answer out = answer::taken;
-    if constexpr (std::is_invocable_v<Function&, completion_record&&> ||
-                  std::is_invocable_v<Function&, completion_record&>) {
-      out = call(std::move(record));
-    } else {
-      out = call(std::move(record), signalling_device());
+    try {
+      if constexpr (std::is_invocable_v<Function&, completion_record&&> ||
+                    std::is_invocable_v<Function&, completion_record&>) {
+        out = call(std::move(record));
+      } else {
+        out = call(std::move(record), signalling_device());
+      }
+    } catch (...) {
+      function_threw();
     }
     signalled(owner, this);
     return out;
@@ -45,7 +51,7 @@ class handler final : public completion {
 
  private:
   template <class... Device>
-  answer call(completion_record&& record, Device&... by) noexcept {
+  answer call(completion_record&& record, Device&... by) {
     if constexpr (!std::is_invocable_v<Function&, completion_record&&, Device&...>) {
       static_assert(std::is_invocable_v<Function&, completion_record&, Device&...>,
                     "a handler's function takes a record, and a device if it wants to: "

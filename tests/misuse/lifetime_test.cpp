@@ -62,6 +62,23 @@ TEST_F(lifetime, of_a_runtime_does_not_end_inside_a_handler) {
   EXPECT_DEATH(wrong(), "wrong use: a device is destroyed inside a handler .*static object by an exit");
 }
 
+// With a local object that is destroyed on the way, which loses the text where nothing catches the exception.
+TEST_F(lifetime, of_an_exception_ends_in_the_handler_that_throws_it_with_its_text) {
+  const auto wrong = [] {
+    weft::runtime rt;
+    weft::handler inbox{rt, [](weft::completion_record&& record, weft::device&) {
+                          const std::vector<std::byte> copy(record.bytes() + 3);
+                          if (copy.size() > 2) throw std::runtime_error{"no such account"};
+                        }};
+    weft::counter sent{rt};
+    const auto arrivals = rt.register_completion(inbox, {.id = 1});
+    weft::device& dev = rt.default_device();
+    dev.until_accepted([&] { return dev.post_am(0, {.id = 1}, {}, sent); });
+    static_cast<void>(dev.wait(sent, 1, {.timeout = std::chrono::seconds{20}}));
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a handler's function threw an exception.*no such account");
+}
+
 TEST_F(lifetime, of_a_completion_object_does_not_end_inside_its_own_handler) {
   const auto wrong = [] {
     const auto rt = lone_runtime();

@@ -38,6 +38,12 @@ device& completion::signalling_device() const noexcept {
 // The library's completion objects call this themselves, because users may signal them. After a signal by the library
 // it is called again, for objects of the user's own that don't call it. The second call reads the same line, and mostly
 // no thread sleeps.
+void completion::function_threw() noexcept {
+  base::misuse(
+      "a handler's function threw an exception, which progress can hand to no caller: handlers must not throw (reply "
+      "throws for wrong arguments, too)");
+}
+
 void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
 
 void completion::count_first(signal_count& which) noexcept {
