@@ -12,10 +12,10 @@ namespace weft {
 /// Calls `function(completion_record&&)` for each record: `weft::handler on_arrival{rt, [&](auto&& m) { … }};`
 /// As a member of a class: `weft::handler<std::function<void(weft::completion_record&&)>> on_arrival_{rt_, …};`
 /// A function with a second parameter, `device&`, gets the device that runs it: the one whose `progress()` delivers the
-/// message, or through which the post goes that is complete at once. It may be used for posts and replies.
+/// message, or through which a post goes that is complete when it returns. It may be used for posts and replies.
 ///
 /// The function runs inside `progress()`, or inside a post, in the thread that called it. Several threads may run it
-/// together: what it shares needs a lock that is held briefly, or atomics. It may post on any device
+/// together: shared data needs a lock that is held briefly, or atomics. It may post on any device
 /// (and get *retry*); `device::reply` answers a message and never says *retry*. It may keep the record by moving from
 /// it. It may not block: calls that wait throw `invalid_state`, and on a fiber's stack no other fiber runs. It must not
 /// throw: that ends the process with a line that has the exception's text. If it posts what is complete at once, the
