@@ -121,9 +121,12 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
 };
 
 static_assert(sizeof(match_node) == detail::cache_line_bytes);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // its base has fields, too: both compilers lay that out alike
 static_assert(offsetof(operation_state, receiving.owner) < 3 * detail::cache_line_bytes &&
                   offsetof(operation_state, copying.moved) < 3 * detail::cache_line_bytes,
               "a short receive touches the match node and two lines");
+#pragma GCC diagnostic pop
 static_assert(sizeof(operation_state) <= 6 * detail::cache_line_bytes);
 
 }  // namespace weft::core
