@@ -1,4 +1,5 @@
-// Which protocol carries the bytes of a message: its size decides. The one place that compares it with the bounds.
+// Which protocol carries the bytes of a message: its size decides. The public fast path compares it with the first
+// bound by itself (`detail::goes_inline`).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What only operations have that answer a peer.
+// Only of operations that answer a peer.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What only operations have whose bytes go after their first message: in a rendezvous, or by steps of a copy.
+// Only of operations whose bytes go after their first message: in a rendezvous, or by steps of a copy.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What only operations have that a post began, or that send bytes in answer to a get.
+// Only of operations that a post began, or that send bytes in answer to a get.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 namespace weft::core {
 
 struct post_part {
-  source_payload source;             // the buffer, or the memory of this rank that a get reads
-  listed_field<std::uint32_t> id;    // of the completion object, engine, or object to signal at the peer
+  source_payload source;             // the memory of this rank that is sent
+  listed_field<std::uint32_t> id;    // the id that the post's message names at the peer
   listed_field<std::uint32_t> kind;  // header::kind of the post
   std::uint32_t sequence = 0;        // in an ordered engine
   bool is_awaited = false;           // a flush waits for it

@@ -1,4 +1,5 @@
-// What only operations have that receive: receives, gets, and long messages that arrive.
+// Only of operations that receive or wait for a match: receives, gets, long messages that arrive, and sends in a
+// receiver-first engine.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,8 @@ namespace weft::core {
 struct engine_state;
 
 struct receive_part {
-  std::atomic<engine_state*> engine{nullptr};  // of a receive; read also by a thread that cancels it
-  target_payload into;                         // the buffer, or the memory of this rank that a put writes
+  std::atomic<engine_state*> engine{nullptr};  // where it may match; read also by a thread that cancels it
+  target_payload into;                         // the memory of this rank that is written
   std::uint64_t message_bytes = 0;             // the size of the message that was sent
   // Of a receive in a receiver-first engine: the sender's rank; read also by a thread that cancels it.
   std::atomic<std::uint32_t> announced_to{0};

@@ -1,4 +1,4 @@
-// What only puts, gets and atomics have, at their origin.
+// Only of puts, gets and atomics, at their origin.
 #pragma once
 
 #include <cstddef>
