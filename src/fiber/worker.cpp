@@ -434,7 +434,6 @@ void worker::resume(void* which) noexcept {
   make_ready(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(which) - 1));
 }
 
-// A change.
 }  // namespace weft::fibers
 
 void weft::fiber_ref::signal() const noexcept {
