@@ -10,11 +10,13 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
 #include "weft/device.hpp"
 #include "weft/error.hpp"
+#include "weft/wait.hpp"
 
 namespace weft {
 
@@ -192,6 +194,18 @@ void yield() noexcept;
 /// **Blocking**: until then. **Threads**: fibers. **Errors**: `invalid_state` in a thread that is no fiber, and inside
 /// a handler, hook or node.
 void wait();
+/// As `wait`, within `limits`. **Blocking**: until the fiber is signalled, or a limit is reached. **Returns**: false if
+/// a limit was reached, as far as the call knows: test the condition in both cases. **Threads**: fibers. **Errors**: as
+/// for `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
+[[nodiscard]] bool wait(const wait_limits& limits);
+/// Suspends the calling fiber for `time`; a calling thread sleeps. It ends no earlier, whatever signals come; a signal
+/// that comes meanwhile may be lost.
+/// **Blocking**: for that time. **Threads**: any. **Errors**: `invalid_state` inside a handler, hook or node;
+/// `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
+void sleep_for(std::chrono::nanoseconds time);
+/// As the other `sleep_for`, but a request of `stop` ends it. **Blocking**: until then. **Returns**: whether the time
+/// is over; false after a request to stop. **Threads** and **Errors**: as for the other.
+[[nodiscard]] bool sleep_for(std::chrono::nanoseconds time, const std::stop_token& stop);
 /// Moves the calling fiber to worker `worker`: thread-local variables are those of that worker afterwards. But within
 /// the function that calls this, the compiler may use the address of a thread-local variable that it computed before,
 /// and `errno` is one: use them in functions that aren't inlined into it, and let that function end soon. References

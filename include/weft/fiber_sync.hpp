@@ -1,6 +1,7 @@
 // Synchronization of fibers: mutex, condition, barrier, event, future. Threads may use them, too.
 //
 // Cost of a call: a lock that is held for a few instructions only. A wait suspends the fiber, or lets the thread sleep.
+// A time limit of a fiber's wait costs an allocation and a lock of the process more.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "weft/detail/copy_mark.hpp"
 #include "weft/error.hpp"
+#include "weft/wait.hpp"
 
 namespace weft {
 
@@ -34,7 +36,7 @@ struct waiting_line {
 /// `std::unique_lock`. Not recursive.
 ///
 /// All functions: **Threads**: any fiber or thread; the one that locked it unlocks it. **Errors**: none, but for
-/// `lock`.
+/// `lock` and `try_lock` with limits.
 class fiber_mutex {
  public:
   fiber_mutex() = default;
@@ -45,6 +47,10 @@ class fiber_mutex {
   void lock();
   /// Locks it if it is free. **Blocking**: never. **Returns**: whether the caller has it now.
   [[nodiscard]] bool try_lock();
+  /// Waits for it within `limits`. **Blocking**: until the caller has it, or a limit is reached. **Returns**: whether
+  /// the caller has it now. **Errors**: `invalid_state` inside a handler, hook or node; `std::bad_alloc`;
+  /// `std::system_error` if the system gives no thread for time limits. Then the caller does not have it.
+  [[nodiscard]] bool try_lock(const wait_limits& limits);
   /// Passes it to the fiber or thread that has waited longest. **Blocking**: never.
   void unlock();
 
@@ -73,12 +79,27 @@ class fiber_condition {
   void wait(std::unique_lock<fiber_mutex>& lock, Condition is_done) {
     while (!is_done()) wait(lock);
   }
+  /// As `wait`, within `limits`. **Blocking**: until a notification comes or a limit is reached, and the caller has the
+  /// lock again, for which it waits without a limit. **Returns**: whether a notification came. **Errors**: as for the
+  /// other `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. Then nothing
+  /// has happened.
+  [[nodiscard]] bool wait(std::unique_lock<fiber_mutex>& lock, const wait_limits& limits);
+  /// Waits until `is_done()`, which it calls under the lock, within `limits`. **Blocking**: as above. **Returns**: what
+  /// `is_done()` has returned last. **Errors**: as above, but others may have had the lock; exceptions of `is_done`.
+  template <class Condition>
+  [[nodiscard]] bool wait(std::unique_lock<fiber_mutex>& lock, Condition is_done, const wait_limits& limits) {
+    return wait_erased(
+        lock, [](void* condition) -> bool { return (*static_cast<Condition*>(condition))(); }, &is_done, limits);
+  }
   /// Wakes the fiber or thread that has waited longest. **Blocking**: never.
   void notify_one();
   /// Wakes all that wait now. **Blocking**: never.
   void notify_all();
 
  private:
+  [[nodiscard]] bool wait_erased(std::unique_lock<fiber_mutex>& lock, bool (*is_done)(void*), void* condition,
+                                 const wait_limits& limits);
+
   std::mutex guard_;
   detail::copy_mark copy_;
   fibers::waiting_line line_;
@@ -96,6 +117,11 @@ class fiber_barrier {
   /// Waits until `count` have called it. What they did before is visible to all of them afterwards. **Blocking**: until
   /// then. **Errors**: `invalid_state` inside a handler, hook or node; then the call does not count.
   void arrive_and_wait();
+  /// As `arrive_and_wait`, within `limits`. If a limit is reached before `count` have called, the call does not count.
+  /// **Blocking**: until then. **Returns**: whether `count` have called. **Errors**: `invalid_state` inside a handler,
+  /// hook or node; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. Then the call
+  /// does not count.
+  [[nodiscard]] bool arrive_and_wait(const wait_limits& limits);
 
  private:
   std::mutex guard_;
@@ -119,6 +145,9 @@ class fiber_event {
   /// Waits until it is set. What was done before `set` is visible afterwards. **Blocking**: until then. **Errors**:
   /// `invalid_state` inside a handler, hook or node, also where it is set.
   void wait();
+  /// As `wait`, within `limits`. **Blocking**: until it is set, or a limit is reached. **Returns**: whether it is set.
+  /// **Errors**: as for `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
+  [[nodiscard]] bool wait(const wait_limits& limits);
 
  private:
   std::mutex guard_;
@@ -150,6 +179,10 @@ class [[nodiscard]] fiber_future {
   /// Whether `get` would return at once. **Blocking**: never. **Errors**: `invalid_state` after `get`, and for a future
   /// of no promise.
   [[nodiscard]] bool is_ready() const { return of().ready.is_set(); }
+  /// Waits for the result within `limits`, and leaves it to `get`. **Blocking**: until the result is set, or a limit is
+  /// reached. **Returns**: whether `get` would return at once. **Errors**: as for `is_ready`; `invalid_state` inside a
+  /// handler, hook or node; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
+  [[nodiscard]] bool wait(const wait_limits& limits) const { return of().ready.wait(limits); }
   /// Takes the result. **Blocking**: until the result is set. **Errors**: the exception that was set instead;
   /// `invalid_state` a second time, for a future of no promise, if the promise was destroyed without a result, and
   /// inside a handler, hook or node (then the result stays).

@@ -13,6 +13,12 @@ namespace weft {
 /// Coroutines that a fiber runs (`run_loop`) continue on this fiber, also where the scheduler switches fibers by
 /// itself. What else the scheduler's fibers keep in variables of the thread is its own affair.
 ///
+/// Fibers may move between threads while they are suspended, also if each thread has a suspender of its own. Then two
+/// suspenders serve one wait. The one of the thread in which the fiber called Weft names it (`current`) and resumes it
+/// (`resume`), so it must exist until the fiber has returned from that call. The one of the thread that runs the fiber
+/// now suspends it (`suspend`). So a scheduler whose fibers move gives names that hold in all of its threads, such as
+/// the addresses of its fibers.
+///
 /// All functions: **Errors**: may not throw.
 /// **Source**: dang2016, 2.2 (ThreadWait and ThreadSignal).
 class suspender {
@@ -28,14 +34,15 @@ class suspender {
 
   /// Suspends the running fiber until it is resumed. If `resume` came before, other ready fibers run first, and then
   /// this fiber goes on: a fiber that polls calls `resume` for itself and then `suspend`. It may return without a
-  /// `resume`, as its caller tests its condition again. The fiber must go on in this thread, or in another thread of
-  /// this scheduler, whose suspender then suspends it the next time.
+  /// `resume`, as its caller tests its condition again. The fiber goes on in any thread of its scheduler that uses a
+  /// suspender.
   /// **Blocking**: until then. **Threads**: as for `current`.
   virtual void suspend() noexcept = 0;
 
   /// Makes a fiber that `current` of this suspender has named go on. The fiber may be running, also in another thread,
-  /// or be resumed already. It stays in the call of Weft in which it waits until `resume` has returned, so that a fiber
-  /// that was resumed may be the last of its scheduler, and the suspender may be destroyed after it.
+  /// or be resumed already, and several threads may resume it at a time. It stays in the call of Weft in which it waits
+  /// until `resume` has returned, so that a fiber that was resumed may be the last of its scheduler, and the suspender
+  /// may be destroyed after it.
   /// **Blocking**: may not block. **Threads**: Weft calls it in any thread, also inside `progress()`.
   virtual void resume(void* which) noexcept = 0;
 

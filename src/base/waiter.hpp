@@ -1,8 +1,11 @@
 // Waiting for one event: by a fiber, which is suspended, or by a thread, which sleeps.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <stop_token>
 
 #include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
@@ -10,12 +13,17 @@
 #include "base/futex.hpp"
 #include "base/long_wait.hpp"
 #include "base/this_suspender.hpp"
+#include "base/timer_queue.hpp"
 #include "base/wake_word.hpp"
 #include "weft/suspender.hpp"
+#include "weft/wait.hpp"
 
 namespace weft::base {
 
-/// One event for one waiting fiber or thread, on whose stack this object lies.
+class limit_watch;
+
+/// One event for one waiting fiber or thread, on whose stack this object lies. A fiber is suspended by the suspender of
+/// the thread that runs it then, and resumed by the suspender that has named it (weft/suspender.hpp).
 class waiter {
  public:
   waiter() noexcept : by_{current_suspender()}, who_{by_ != nullptr ? by_->current() : nullptr} {}
@@ -40,6 +48,10 @@ class waiter {
     }
   }
 
+  /// Returns true once the event has come, false if a limit of `until` was reached first. After false the event may
+  /// still come: the caller makes that impossible, or waits for it. **Threads**: as for the other `wait`.
+  [[nodiscard]] bool wait(const wait_note& why, const limit_watch& until) noexcept;
+
   /// Lets others run. Only for a fiber.
   void yield(const char* why) noexcept { yield_fiber({.call = why, .is_poll = true}); }
 
@@ -56,26 +68,83 @@ class waiter {
   }
 
  private:
+  friend class limit_watch;
   using wake_word = basic_wake_word<>;
   static constexpr std::chrono::milliseconds sleep_max{100};  // so that a long wait is listed soon
+
+  /// Makes a waiting fiber or thread look at its limits.
+  void interrupt() noexcept {
+    if (is_fiber()) return by_->resume(who_);
+    if (word_.interrupt_thread()) wake_all(word_.address());
+  }
 
   // A fiber that was resumed waits for the thread that resumes it, which may have been interrupted: other fibers run
   // meanwhile, and then that thread.
   void wait_as_fiber(const wait_note& why) noexcept {
+    static_cast<void>(wait_as_fiber(why, [] { return false; }));
+  }
+  template <class Limit>
+  [[nodiscard]] bool wait_as_fiber(const wait_note& why, Limit is_reached) noexcept {
     backoff waking;
     for (std::uint32_t seen = word_.state(); seen != wake_word::set; seen = word_.state()) {
       if (seen == wake_word::unset) {
+        if (is_reached()) return false;
         suspend_fiber(why);
         continue;
       }
       waking.pause();
       if (waking.is_long()) yield("the thread that wakes it");
     }
+    return true;
   }
 
-  suspender* by_;  // of the thread that made this object; it may be another one's when the fiber is suspended
+  suspender* by_;  // of the thread that made this object: it resumes the fiber, wherever that runs now
   void* who_;
   wake_word word_;
 };
+
+/// Interrupts the wait of `of` when a limit is reached. **Lifetime**: made before other threads know `of`, destroyed
+/// before it. **Threads**: the one of `of`.
+class limit_watch {
+ public:
+  /// **Errors**: std::bad_alloc; std::system_error if the system gives no thread for timers.
+  limit_watch(waiter& of, const wait_limits& limits) : stop_{limits.stop} {
+    const clock::time_point now = clock::now();
+    if (limits.timeout < clock::time_point::max() - now) until_ = now + limits.timeout;
+    if (of.is_fiber() && until_ != clock::time_point::max()) timer_.emplace(*of.by_, of.who_, until_);
+    if (stop_.stop_possible()) on_stop_.emplace(stop_, interruption{&of});
+  }
+  limit_watch(const limit_watch&) = delete;
+  limit_watch& operator=(const limit_watch&) = delete;
+
+  [[nodiscard]] bool is_reached() const noexcept {
+    return stop_.stop_requested() || (until_ != clock::time_point::max() && clock::now() >= until_);
+  }
+  [[nodiscard]] clock::time_point until() const noexcept { return until_; }
+
+ private:
+  struct interruption {
+    void operator()() const noexcept { of->interrupt(); }
+    waiter* of;
+  };
+
+  clock::time_point until_ = clock::time_point::max();
+  std::stop_token stop_;
+  std::optional<timer> timer_;
+  std::optional<std::stop_callback<interruption>> on_stop_;
+};
+
+inline bool waiter::wait(const wait_note& why, const limit_watch& until) noexcept {
+  if (is_fiber()) return wait_as_fiber(why, [&] { return until.is_reached(); });
+  long_wait listed{why.call};
+  const clock::time_point begin = clock::now();
+  for (clock::time_point now = begin; !has_come(); now = clock::now()) {
+    listed.note(begin, now);
+    word_.prepare_sleep();
+    if (until.is_reached()) return false;
+    sleep_while({&word_.address(), wake_word::asleep}, {}, std::min<clock::time_point>(until.until(), now + sleep_max));
+  }
+  return true;
+}
 
 }  // namespace weft::base

@@ -7,6 +7,9 @@
 //
 // Cost of a wake-up: two stores; the thread of the fiber sees both at once where it is the waking thread itself. A
 // sleeping thread is woken by the address of the word alone, which need not exist then: one exchange.
+//
+// A wait that reaches its limit leaves the word unset: its caller must then take it away from the threads that would
+// set it.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +18,10 @@
 
 namespace weft::base {
 
-/// **Threads**: one waits, and one sets the event, once. Progress: a wake-up is wait-free; a fiber that was resumed
-/// waits for the waking thread to return from `resume`. Linearization: `begin_wake`, or the exchange in `wake_thread`;
-/// the waiting thread leaves after `end_wake`. Model test: tests/model/wake_word_test.cpp.
+/// **Threads**: one waits, one sets the event, once, and any interrupt a waiting thread. Progress: a wake-up is
+/// wait-free, an interruption lock-free; a fiber that was resumed waits for the waking thread to return from `resume`.
+/// Linearization: `begin_wake`, or the exchange in `set_for_thread`; the waiting thread leaves after `end_wake`. Model
+/// test: tests/model/wake_word_test.cpp.
 template <class Atomics = detail::std_atomics>
 class basic_wake_word {
  public:
@@ -51,8 +55,21 @@ class basic_wake_word {
   /// By a waiting thread that is about to sleep while the word is `asleep`.
   void prepare_sleep() noexcept {
     std::uint32_t awaited = unset;
-    // [wake.sleep] relaxed: `set_for_thread` sees it, as both change one word.
-    state_.compare_exchange_strong(awaited, asleep, std::memory_order_relaxed);
+    // [wake.sleep] acquire <- [wake.interrupt]: what was done before an interruption. `set_for_thread` sees the store,
+    // as both change one word.
+    state_.compare_exchange_strong(awaited, asleep, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  /// By any thread: a waiting thread shall look again, as a limit of its wait is reached. It sees what the caller did
+  /// before, as it looks after `prepare_sleep`. **Returns**: whether it has to be woken, as for `set_for_thread`.
+  [[nodiscard]] bool interrupt_thread() noexcept {
+    std::uint32_t seen = asleep;
+    while (seen == unset || seen == asleep) {
+      // [wake.interrupt] release -> [wake.sleep]: that the limit is reached.
+      if (state_.compare_exchange_strong(seen, unset, std::memory_order_release, std::memory_order_relaxed)) {
+        return seen == asleep;
+      }
+    }
+    return false;
   }
   [[nodiscard]] const word& address() const noexcept { return state_; }
 

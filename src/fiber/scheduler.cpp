@@ -248,5 +248,25 @@ void wait() {
   fibers::worker::here()->suspend_running_for({.call = "this_fiber::wait"});
 }
 
+bool wait(const wait_limits& limits) {
+  base::refuse_in_callback("this_fiber::wait");
+  if (!is_one()) throw error{errc::invalid_state, "this_fiber::wait: the caller is a thread, not a fiber"};
+  base::waiter me;
+  const base::limit_watch until{me, limits};
+  if (until.is_reached()) return false;
+  fibers::worker::here()->suspend_running_for({.call = "this_fiber::wait"});
+  return !until.is_reached();
+}
+
+void sleep_for(std::chrono::nanoseconds time) { static_cast<void>(sleep_for(time, {})); }
+
+bool sleep_for(std::chrono::nanoseconds time, const std::stop_token& stop) {
+  base::refuse_in_callback("this_fiber::sleep_for");
+  base::waiter never;
+  const base::limit_watch until{never, {.timeout = time, .stop = stop}};
+  static_cast<void>(never.wait({"this_fiber::sleep_for"}, until));
+  return !stop.stop_requested();
+}
+
 }  // namespace this_fiber
 }  // namespace weft

@@ -12,6 +12,8 @@ namespace fibers {
 /// A waiting fiber or thread, on whose stack this node lies.
 struct waiting_node {
   base::waiter waiter;
+  bool is_in_line = false;
+  waiting_node* before = nullptr;
   waiting_node* behind = nullptr;
 };
 
@@ -19,15 +21,34 @@ namespace {
 
 void append(waiting_line& to, waiting_node& last) noexcept {
   (to.last == nullptr ? to.first : to.last->behind) = &last;
+  last.before = to.last;
   to.last = &last;
+  last.is_in_line = true;
+}
+
+void remove(waiting_line& from, waiting_node& which) noexcept {
+  (which.before == nullptr ? from.first : which.before->behind) = which.behind;
+  (which.behind == nullptr ? from.last : which.behind->before) = which.before;
+  which.is_in_line = false;
 }
 
 waiting_node* take_first(waiting_line& from) noexcept {
   waiting_node* const out = from.first;
   if (out == nullptr) return nullptr;
-  from.first = out->behind;
-  if (from.first == nullptr) from.last = nullptr;
+  remove(from, *out);
   return out;
+}
+
+waiting_node* take_all(waiting_line& from) noexcept {
+  for (waiting_node* each = from.first; each != nullptr; each = each->behind) each->is_in_line = false;
+  return std::exchange(from, {}).first;
+}
+
+// After a limit of its wait was reached. False: the event of `which` has come, or will.
+bool withdraw(waiting_line& from, waiting_node& which) noexcept {
+  if (!which.is_in_line) return false;
+  remove(from, which);
+  return true;
 }
 
 void wake_all(waiting_node* first) noexcept {
@@ -54,6 +75,25 @@ void fiber_mutex::lock() {
     fibers::append(line_, me);
   }
   me.waiter.wait({"fiber_mutex::lock"});  // it was handed over
+}
+
+bool fiber_mutex::try_lock(const wait_limits& limits) {
+  base::refuse_in_callback("fiber_mutex::try_lock");
+  if (try_lock()) return true;
+  waiting_node me;
+  const base::limit_watch until{me.waiter, limits};
+  {
+    const std::scoped_lock guard{guard_};
+    if (!std::exchange(is_locked_, true)) return true;
+    fibers::append(line_, me);
+  }
+  if (me.waiter.wait({"fiber_mutex::try_lock"}, until)) return true;
+  {
+    const std::scoped_lock guard{guard_};
+    if (fibers::withdraw(line_, me)) return false;
+  }
+  me.waiter.wait({"fiber_mutex::try_lock"});
+  return true;
 }
 
 bool fiber_mutex::try_lock() {
@@ -86,6 +126,39 @@ void fiber_condition::wait(std::unique_lock<fiber_mutex>& lock) {
   lock.lock();
 }
 
+bool fiber_condition::wait(std::unique_lock<fiber_mutex>& lock, const wait_limits& limits) {
+  base::refuse_in_callback("fiber_condition::wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_condition");
+  waiting_node me;
+  const base::limit_watch until{me.waiter, limits};
+  {
+    const std::scoped_lock guard{guard_};
+    fibers::append(line_, me);
+  }
+  lock.unlock();
+  bool has_come = me.waiter.wait({"fiber_condition::wait"}, until);
+  if (!has_come) {
+    const std::scoped_lock guard{guard_};
+    has_come = !fibers::withdraw(line_, me);
+  }
+  if (has_come) me.waiter.wait({"fiber_condition::wait"});
+  lock.lock();
+  return has_come;
+}
+
+bool fiber_condition::wait_erased(std::unique_lock<fiber_mutex>& lock, bool (*is_done)(void*), void* condition,
+                                  const wait_limits& limits) {
+  base::refuse_in_callback("fiber_condition::wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_condition");
+  const base::clock::time_point begin = base::clock::now();
+  wait_limits left = limits;
+  while (!is_done(condition)) {
+    if (limits.timeout != std::chrono::nanoseconds::max()) left.timeout = limits.timeout - (base::clock::now() - begin);
+    if (!wait(lock, left)) return is_done(condition);
+  }
+  return true;
+}
+
 void fiber_condition::notify_one() {
   if (copy_.is_copy()) return;
   waiting_node* next = nullptr;
@@ -98,12 +171,12 @@ void fiber_condition::notify_one() {
 
 void fiber_condition::notify_all() {
   if (copy_.is_copy()) return;
-  waiting_line all;
+  waiting_node* all = nullptr;
   {
     const std::scoped_lock guard{guard_};
-    all = std::exchange(line_, {});
+    all = fibers::take_all(line_);
   }
-  fibers::wake_all(all.first);
+  fibers::wake_all(all);
 }
 
 fiber_barrier::fiber_barrier(std::uint32_t count) : count_{count}, missing_{count} {
@@ -114,30 +187,59 @@ void fiber_barrier::arrive_and_wait() {
   base::refuse_in_callback("fiber_barrier::arrive_and_wait");
   if (copy_.is_copy()) base::refuse_to_child("a fiber_barrier");
   waiting_node me;
-  waiting_line all;
+  waiting_node* all = nullptr;
   {
     const std::scoped_lock guard{guard_};
     if (--missing_ != 0) {
       fibers::append(line_, me);
     } else {
       missing_ = count_;
-      all = std::exchange(line_, {});
+      all = fibers::take_all(line_);
       me.waiter.come();
     }
   }
-  fibers::wake_all(all.first);
+  fibers::wake_all(all);
   me.waiter.wait({"fiber_barrier::arrive_and_wait"});
+}
+
+bool fiber_barrier::arrive_and_wait(const wait_limits& limits) {
+  base::refuse_in_callback("fiber_barrier::arrive_and_wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_barrier");
+  waiting_node me;
+  const base::limit_watch until{me.waiter, limits};
+  waiting_node* all = nullptr;
+  {
+    const std::scoped_lock guard{guard_};
+    if (--missing_ != 0) {
+      fibers::append(line_, me);
+    } else {
+      missing_ = count_;
+      all = fibers::take_all(line_);
+      me.waiter.come();
+    }
+  }
+  fibers::wake_all(all);
+  if (me.waiter.wait({"fiber_barrier::arrive_and_wait"}, until)) return true;
+  {
+    const std::scoped_lock guard{guard_};
+    if (fibers::withdraw(line_, me)) {
+      ++missing_;
+      return false;
+    }
+  }
+  me.waiter.wait({"fiber_barrier::arrive_and_wait"});
+  return true;
 }
 
 void fiber_event::set() {
   if (copy_.is_copy()) return;
-  waiting_line all;
+  waiting_node* all = nullptr;
   {
     const std::scoped_lock guard{guard_};
     is_set_ = true;
-    all = std::exchange(line_, {});
+    all = fibers::take_all(line_);
   }
-  fibers::wake_all(all.first);
+  fibers::wake_all(all);
 }
 
 bool fiber_event::is_set() {
@@ -156,6 +258,26 @@ void fiber_event::wait() {
     fibers::append(line_, me);
   }
   me.waiter.wait({"fiber_event::wait"});
+}
+
+bool fiber_event::wait(const wait_limits& limits) {
+  base::refuse_in_callback("fiber_event::wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_event");
+  if (is_set()) return true;
+  waiting_node me;
+  const base::limit_watch until{me.waiter, limits};
+  {
+    const std::scoped_lock guard{guard_};
+    if (is_set_) return true;
+    fibers::append(line_, me);
+  }
+  if (me.waiter.wait({"fiber_event::wait"}, until)) return true;
+  {
+    const std::scoped_lock guard{guard_};
+    if (fibers::withdraw(line_, me)) return false;
+  }
+  me.waiter.wait({"fiber_event::wait"});
+  return true;
 }
 
 }  // namespace weft
