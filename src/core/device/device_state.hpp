@@ -15,6 +15,7 @@
 #include "core/device/hook_list.hpp"
 #include "core/device/own_receives.hpp"
 #include "core/device/poll_gate.hpp"
+#include "core/device/quiet_calls.hpp"
 #include "core/device/retry_list.hpp"
 #include "core/device/stopped_messages.hpp"
 #include "core/matching/engine_state.hpp"
@@ -94,6 +95,8 @@ class device_state final {
     return status::done();
   }
 
+  /// Of so many calls of progress that move something, at least one polls all transports, however busy one of them is.
+  static constexpr unsigned skips_max = 64;
   bool progress() noexcept;
   /// Puts an operation into the backlog; a call of progress does its next step. **Threads**: any.
   void defer(operation_state& operation) noexcept;
@@ -209,11 +212,13 @@ class device_state final {
   unsigned poll_all() noexcept;
   unsigned advance_backlog() noexcept;
   unsigned advance_kept() noexcept;
-  bool work_off() noexcept;
-  bool poll_others(unsigned arrived, unsigned moved) noexcept;
-  bool poll_idle() noexcept;
-  bool end_call(unsigned arrived, unsigned moved) noexcept;
   bool found_busy() noexcept;
+  bool pass() noexcept;
+  unsigned poll_others() noexcept;
+  bool end_moved(unsigned arrived) noexcept;
+  // Its shortcut (core/fast/short_pass.cpp).
+  bool poll_idle() noexcept;
+  bool end_short(unsigned arrived) noexcept;
 
   // Other devices (look_elsewhere.cpp).
   struct visit_answer {
@@ -222,11 +227,6 @@ class device_state final {
   };
   [[nodiscard]] std::uint64_t others() const noexcept;
   bool look_elsewhere() noexcept;
-  // After so many quiet calls in a row, a device visits device 0 once: messages for a device that does not live (yet,
-  // or any more) go there, and a program that polls only devices of its own would never get them.
-  static constexpr unsigned quiet_calls_max = 64;
-  // Of so many times of so many calls, one ends with a look for ranks that have ended.
-  static constexpr unsigned long_quiets_per_look = 8;
   [[nodiscard]] bool look_by_policy(unsigned& moved) noexcept;
   [[nodiscard]] bool visit(std::uint32_t index, unsigned& moved) noexcept;
   [[nodiscard]] bool visit_neglected(std::uint64_t among, unsigned& moved) noexcept;
@@ -253,8 +253,7 @@ class device_state final {
   poll_gate gate_;
   device_counts counts_;
   // Inside the gate.
-  unsigned quiet_calls_ = 0;  // in a row, since the last long time of quiet
-  unsigned long_quiets_ = 0;
+  quiet_calls quiet_;
   endpoint* busy_ = nullptr;           // the endpoint that moved something last
   std::vector<endpoint*> idle_;        // the other endpoints
   std::atomic<bool> choosing_{false};  // a thread is choosing another device to poll

@@ -26,12 +26,12 @@ std::uint64_t device_state::others() const noexcept {
   return runtime_->devices().shared().all() & ~shared_devices::bit_of(index_);
 }
 
+// The end of a quiet call, which leaves the gate.
 bool device_state::look_elsewhere() noexcept {
-  const bool is_long_quiet = ++quiet_calls_ >= quiet_calls_max;
-  if (is_long_quiet) quiet_calls_ = 0;
+  counts_.quiet();
+  const bool is_long_quiet = quiet_.add();
   unsigned moved = 0;
-  if (is_long_quiet && !is_visiting_here && ++long_quiets_ % long_quiets_per_look == 0)
-    moved = runtime_->peer_ends().look(*this);
+  if (is_long_quiet && !is_visiting_here && quiet_.looks_for_ends()) moved = runtime_->peer_ends().look(*this);
   const bool wants_default = is_long_quiet && index_ != 0;
   if ((!wants_default && policy_ == progress_policy::local) || is_visiting_here) {
     gate_.leave();
@@ -140,7 +140,7 @@ void device_state::wait_until_chosen() const noexcept {
 // One call of progress, by a thread of another device that has entered the gate.
 device_state::visit_answer device_state::be_visited() noexcept {
   is_visiting_here = true;
-  unsigned moved = !backlog_.is_empty() || runtime_->kept().has_ready() ? advance_kept() : 0;
+  unsigned moved = advance_kept();
   const unsigned arrived = poll_all();
   if (!hooks_.is_empty()) moved += hooks_.run(*this);
   moved += arrived;
