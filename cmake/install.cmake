@@ -2,6 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS weft EXPORT weft-targets)
+if(TARGET weft_shared)
+  install(TARGETS weft_shared EXPORT weft-targets)
+endif()
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "README.md")
 
@@ -11,8 +14,10 @@ write_basic_package_version_file(weft-config-version.cmake COMPATIBILITY SameMin
 install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-# Whoever links the static library links what it uses, too.
+# A program that links the archive links what it uses, too.
+set(WEFT_PC_LIBRARY -l:libweft.a)
 if(BUILD_SHARED_LIBS)
+  set(WEFT_PC_LIBRARY -lweft)
   set(WEFT_PC_REQUIRES "Requires.private: fmt")
 else()
   set(WEFT_PC_REQUIRES "Requires: fmt")

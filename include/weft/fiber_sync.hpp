@@ -84,8 +84,10 @@ class fiber_condition {
   /// other `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. Then nothing
   /// has happened.
   [[nodiscard]] bool wait(std::unique_lock<fiber_mutex>& lock, const wait_limits& limits);
-  /// Waits until `is_done()`, which it calls under the lock, within `limits`. **Blocking**: as above. **Returns**: what
-  /// `is_done()` has returned last. **Errors**: as above, but others may have had the lock; exceptions of `is_done`.
+  /// Waits until `is_done()`, which it calls under the lock, within `limits`. **Blocking**: until then, and for the
+  /// lock.
+  /// **Returns**: the last answer of `is_done()`. **Errors**: those of the other `wait` with limits, but others may
+  /// have had the lock; exceptions of `is_done`.
   template <class Condition>
   [[nodiscard]] bool wait(std::unique_lock<fiber_mutex>& lock, Condition is_done, const wait_limits& limits) {
     return wait_erased(

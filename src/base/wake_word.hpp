@@ -43,19 +43,19 @@ class basic_wake_word {
     state_.store(waking, std::memory_order_relaxed);
   }
   void end_wake() noexcept {
-    // [wake.end] release -> [wake.look]: what was done before the event, and the resume itself.
+    // [wake.end] release -> [wake.look]: the stores before the event, and the resume itself.
     state_.store(set, std::memory_order_release);
   }
 
   /// Sets the event for a waiting thread. **Returns**: whether it has to be woken, by the address of the word.
   [[nodiscard]] bool set_for_thread() noexcept {
-    // [wake.thread] release -> [wake.look]: what was done before the event.
+    // [wake.thread] release -> [wake.look]: the stores before the event.
     return state_.exchange(set, std::memory_order_release) == asleep;
   }
   /// By a waiting thread that is about to sleep while the word is `asleep`.
   void prepare_sleep() noexcept {
     std::uint32_t awaited = unset;
-    // [wake.sleep] acquire <- [wake.interrupt]: what was done before an interruption. `set_for_thread` sees the store,
+    // [wake.sleep] acquire <- [wake.interrupt]: the stores before an interruption. `set_for_thread` sees the store,
     // as both change one word.
     state_.compare_exchange_strong(awaited, asleep, std::memory_order_acquire, std::memory_order_relaxed);
   }

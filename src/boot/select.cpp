@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "base/config.hpp"
+#include "base/copies.hpp"
 #include "base/log.hpp"
 #include "boot/backends.hpp"
 #include "boot/environment.hpp"
@@ -18,6 +19,7 @@ std::shared_ptr<bootstrap> make_process_bootstrap() {
   const job_description job = describe_job(::environ, settings);
   const std::chrono::seconds timeout{settings.boot_timeout_s};
   base::set_log_identity(job.rank, job.size);
+  base::warn_of_copies();
   if (job.rank == 0 && !settings.launcher_pid) base::warn_of_foreign_variables(settings);  // or weft-run has done so
   base::log_debug("boot: rank {} of {}", job.rank, job.size);
   switch (job.method) {

@@ -44,8 +44,56 @@ class InstallTree(unittest.TestCase):
         work = self.work("by_cmake")
         run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, "-G", GENERATOR,
             f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}")
-        run("cmake", "--build", work)
+        run("cmake", "--build", work, "--target", "outside")
         self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
+
+    def test_programs_run_with_the_shared_library_and_two_copies_are_named(self):
+        if not self.shared():
+            self.skipTest("built without the archive")
+        work = self.work("shared")
+        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, "-G", GENERATOR,
+            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}",
+            f"-DEXAMPLE={SOURCE / 'examples/hello.cpp'}")
+        run("cmake", "--build", work)
+        needed = run("readelf", "--dynamic", work / "outside-shared")
+        self.assertRegex(needed, r"NEEDED.*\[libweft\.so\.")
+        self.assertEqual(self.alone(work / "outside-shared"), "rank 0 of 1\n")
+        self.assertEqual(self.alone(work / "example"), "rank 0 of 1: 'hello from rank 0'\n")
+        if "bin/weft-run" in self.installed:
+            heard = run(self.prefix / "bin/weft-run", "-n", 2, work / "example")
+            self.assertEqual(sorted(heard.splitlines()),
+                             [f"rank {rank} of 2: 'hello from rank {1 - rank}'" for rank in range(2)])
+        self.assertEqual(self.alone(work / "two-copies"), "rank 0 of 1\n")
+        two = self.alone(work / "two-copies", next(work.glob("*plugin*.so")))
+        self.assertRegex(two, r"this process has 2 copies of Weft: \S*/two-copies, \S*/libweft\.so\.\S*;")
+        self.assertIn("rank 0 of 1\n", two)
+
+    def test_the_shared_library_exports_public_names_alone_each_with_its_version(self):
+        if not self.shared():
+            self.skipTest("built without the archive")
+        archive = next(self.prefix.rglob("libweft.a"))
+        inside = r"^_Z(?:NK?|T.N)4weft(?:4core|3net|4base|4boot|6fibers)"
+        exported = set()
+        for line in run("nm", "--dynamic", "--defined-only", self.shared()).splitlines():
+            kind, versioned = line.split()[-2:]
+            if kind == "A":  # the version itself
+                continue
+            name, _, version = versioned.partition("@@")
+            self.assertRegex(version, r"^WEFT_\d+\.\d+$", line)
+            exported.add(name)
+        self.assertGreater(len(exported), 100)
+        for name in exported:
+            self.assertTrue(re.match(r"^_Z(NK?|T.N)4weft", name), name)
+            self.assertFalse(re.match(inside, name) and "fibers" not in name, name)
+        for line in run("nm", "--extern-only", "--defined-only", archive).splitlines():
+            name = line.split()[-1] if line else ""
+            if re.match(r"^_Z(NK?|T.N)4weft\d", name) and not re.match(inside, name):
+                self.assertIn(name, exported, "name it in cmake/shared.cmake")
+
+    def shared(self):
+        """libweft.so beside the archive, if the build has it."""
+        found = sorted(self.prefix.rglob("libweft.so"))
+        return found[0] if found and any(self.prefix.rglob("libweft.a")) else None
 
     def test_a_project_that_finds_the_package_by_pkg_config_builds_and_runs(self):
         work = self.work("by_pkg_config")
@@ -74,10 +122,10 @@ class InstallTree(unittest.TestCase):
         printed = re.search(r"It prints `(.*?)`", page).group(1)
         self.assertEqual(run(self.prefix / "bin/weft-run", "-n", ranks, work / "build/sum"), printed + "\n")
 
-    def alone(self, program):
+    def alone(self, program, *arguments):
         """Without what a launcher around this test may have set."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "WEFT_"))}
-        return run(program, env=environment)
+        return run(program, *arguments, env=environment)
 
     def test_every_public_header_is_installed_and_no_other(self):
         public = sorted(str(path.relative_to(SOURCE)) for path in (SOURCE / "include").rglob("*.hpp"))
