@@ -17,7 +17,7 @@ string(APPEND patterns "    _ZN4weft6fibers14next_local_key*;\n    _ZN4weft6fibe
 file(CONFIGURE OUTPUT weft.map CONTENT
   "WEFT_${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} {\n  global:\n${patterns}  local:\n    *;\n};\n")
 
-add_library(weft_shared SHARED $<TARGET_OBJECTS:weft>)
+add_library(weft_shared SHARED ${WEFT_OBJECTS})
 add_library(weft::shared ALIAS weft_shared)
 target_compile_features(weft_shared PUBLIC cxx_std_20)
 target_include_directories(weft_shared
