@@ -29,8 +29,12 @@ namespace weft {
 class completion_queue;
 class counter;
 class blocking_device;
+class progress_thread;
 class synchronizer;
 class wait_descriptor;
+namespace fibers {
+class scheduler;
+}
 namespace core {
 class device_state;
 class graph_state;
@@ -419,6 +423,8 @@ class device {
 
  private:
   friend class blocking_device;
+  friend class fibers::scheduler;
+  friend class progress_thread;
   friend class wait_descriptor;
   friend class core::graph_state;
   friend class core::run_loop_state;

@@ -1,4 +1,6 @@
 // The public classes, joined to the workers.
+#include <algorithm>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/misuse.hpp"
 #include "base/of_fiber.hpp"
+#include "core/door/door.hpp"
 #include "fiber/fiber_witness.hpp"
 #include "fiber/watch.hpp"
 #include "fiber/worker.hpp"
@@ -24,6 +27,9 @@ class scheduler {
     for (std::uint32_t i = 0; i < options.workers; ++i) {
       device* const progress = options.devices.empty() ? nullptr : options.devices[i % options.devices.size()];
       all.push_back(std::make_unique<worker>(options, progress));
+    }
+    for (device* const each : options.devices.first(std::min<std::size_t>(options.devices.size(), options.workers))) {
+      served.emplace_back(*each->state_);
     }
     const std::uint32_t number = next_scheduler_number();
     for (std::uint32_t i = 0; i < options.workers; ++i) {
@@ -62,6 +68,7 @@ class scheduler {
   }
 
   std::vector<std::unique_ptr<worker>> all;
+  std::deque<core::door::service> served;
   std::atomic<std::uint32_t> next_worker{0};
   std::optional<watch> stuck;
   std::optional<fiber_witness> witness;

@@ -3,6 +3,7 @@
 #include "base/leave_to_parent.hpp"
 #include "base/long_wait.hpp"
 #include "base/misuse.hpp"
+#include "core/runtime/runtime_state.hpp"
 
 namespace weft {
 namespace {
@@ -21,10 +22,13 @@ device& checked(device& through) {
 progress_thread::progress_thread(device& through, const wait_options& options)
     : through_{&checked(through)}, options_{options}, stopped_{through.runtime()}, thread_{[this] {
         base::serve_others();
+        core::parking& lot = through_->state_->runtime().parking();
+        lot.begin_service(through_->index());
         // [progress_thread.stop] acquire <- [progress_thread.end]: carries nothing else.
         const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
         while (!through_->wait(stopped_, is_over, options_)) {
         }
+        lot.end_service(through_->index());
       }} {}
 
 progress_thread::~progress_thread() {

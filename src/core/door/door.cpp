@@ -18,6 +18,9 @@ bool wait(device_state& through, const completion& object, bool (*is_done)(void*
   return runtime.parking().wait(through, runtime.default_state(), {&on, 1}, is_done, condition, options);
 }
 
+service::service(device_state& of) noexcept : of_{of} { of_.runtime().parking().begin_service(of_.index()); }
+service::~service() { of_.runtime().parking().end_service(of_.index()); }
+
 const completion& own_object_of(runtime_state& of) noexcept { return of.own_object(); }
 bool try_flush(runtime_state& of, std::uint32_t peer) { return of.peers().try_flush(peer); }
 bool pass_barrier(runtime_state& of, barrier::passage& at) {

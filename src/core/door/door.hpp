@@ -34,6 +34,19 @@ void signalled(device_state& by, const completion* object) noexcept;
 [[nodiscard]] bool wait(device_state& through, const completion& object, bool (*is_done)(void*), void* condition,
                         const wait_options& options);
 
+/// While one lives, the caller's threads make progress on the device, and are woken for its messages: fibers that wait
+/// for a completion object are suspended until it is signalled.
+class service {
+ public:
+  explicit service(device_state& of) noexcept;
+  ~service();
+  service(const service&) = delete;
+  service& operator=(const service&) = delete;
+
+ private:
+  device_state& of_;
+};
+
 /// The object whose signals end a barrier or a flush.
 [[nodiscard]] const completion& own_object_of(runtime_state& of) noexcept;
 /// Whether all that was put to or combined at `peer` before is there. **Blocking**: never. **Errors**: those of

@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/futex.hpp"
 #include "base/this_suspender.hpp"
@@ -43,7 +45,19 @@ bool parking::wait(device_state& through, device_state& standard, completions on
       if (now >= until) return false;
       listed.note(begin, now, details);
     }
-    if (moved || base::yield_to_fibers()) continue;
+    if (moved) continue;
+    // A loop that has to repeat something waits by another mode.
+    if (looks > 1 && options.mode == wait_mode::park && is_served(through.index()) && !on.empty()) {
+      const suspension how = suspend(through, on, is_done, condition, until);
+      if (how == suspension::done) return true;
+      if (how == suspension::over) {
+        const time_point now = clock::now();
+        if (now >= until) return is_done(condition);
+        listed.note(begin, now, details);
+        continue;
+      }
+    }
+    if (base::yield_to_fibers()) continue;
     if (!is_patient) {
       if (yields_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]
         looks = yields_.yield_core(looks, mine);
@@ -55,6 +69,55 @@ bool parking::wait(device_state& through, device_state& standard, completions on
       return true;
     }
   }
+}
+
+// A suspended fiber in the list of sleepers. The destructor leaves however the wait ends, after the thread that wakes
+// the fiber.
+class parking::fiber_scope {
+ public:
+  fiber_scope(parking& lot, completions on, std::uint32_t device, base::waiter& by) noexcept
+      : lot_{lot}, me_{.on = on, .on_all = false, .device = device, .fiber = &by} {
+    lot_.enter(me_);
+  }
+  ~fiber_scope() {
+    if (!withdraw()) me_.fiber->wait(note);
+    lot_.leave(me_);
+  }
+  fiber_scope(const fiber_scope&) = delete;
+  fiber_scope& operator=(const fiber_scope&) = delete;
+
+  void wait(const base::limit_watch& until) noexcept { static_cast<void>(me_.fiber->wait(note, until)); }
+
+ private:
+  static constexpr base::wait_note note{.call = "device::wait"};
+
+  [[nodiscard]] bool withdraw() noexcept {
+    const std::scoped_lock lock{lot_.mutex_};
+    return !std::exchange(me_.is_woken, true);
+  }
+
+  parking& lot_;
+  sleeper me_;
+};
+
+// Suspends the calling fiber until a signal of one of `on`, but not beyond `sleep_max` or `until`. `none`: the caller
+// is a thread, or the fiber can't be resumed at a time.
+parking::suspension parking::suspend(device_state& through, completions on, bool (*is_done)(void*), void* condition,
+                                     time_point until) {
+  base::waiter me;
+  if (!me.is_fiber()) return suspension::none;
+  std::optional<base::limit_watch> limit;
+  try {
+    limit.emplace(me, wait_limits{.timeout = std::min<clock::duration>(until - clock::now(), sleep_max)});
+  } catch (...) {  // no memory, or no thread
+    return suspension::none;
+  }
+  fiber_scope mine{*this, on, through.index(), me};
+  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: as in `prepare_sleep`.
+  if (!fence_all_processes()) return is_done(condition) ? suspension::done : suspension::none;
+  if (is_done(condition)) return suspension::done;
+  mine.wait(*limit);
+  return suspension::over;
 }
 
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
@@ -100,7 +163,7 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
 
 // The destructor leaves however the wait ends, also by an exception of the condition.
 parking::sleep_scope::sleep_scope(parking& lot, completions on, std::uint32_t device, bool on_all) noexcept
-    : lot_{lot}, me_{on, on_all, device} {
+    : lot_{lot}, me_{.on = on, .on_all = on_all, .device = device} {
   lot_.enter(me_);
 }
 parking::sleep_scope::~sleep_scope() { lot_.leave(me_); }
@@ -145,10 +208,23 @@ void parking::leave(sleeper& me) noexcept {
 // All threads that sleep at one device's word wake up together.
 [[gnu::cold]] void parking::wake(const completion* object) noexcept {
   if (copy_.is_copy()) return;
-  const std::scoped_lock lock{mutex_};
-  for (const sleeper* each = first_; each != nullptr; each = each->next) {
-    if (object == nullptr || each->on_all || std::ranges::find(each->on, object) != each->on.end())
-      net::wake_sleepers((*words_)[each->device]);
+  sleeper* woken = nullptr;
+  {
+    const std::scoped_lock lock{mutex_};
+    for (sleeper* each = first_; each != nullptr; each = each->next) {
+      if (object != nullptr && !each->on_all && std::ranges::find(each->on, object) == each->on.end()) continue;
+      if (each->fiber == nullptr) {
+        net::wake_sleepers((*words_)[each->device]);
+      } else if (!std::exchange(each->is_woken, true)) {
+        each->woken_behind = std::exchange(woken, each);
+      }
+    }
+  }
+  // Not under the lock: a worker that sleeps is woken by the signal of an object. A fiber leaves after its `come`.
+  while (woken != nullptr) {
+    sleeper& next = *woken;
+    woken = next.woken_behind;
+    next.fiber->come();
   }
 }
 

@@ -1,4 +1,4 @@
-// Sleep and wake-up of threads that wait for a completion object.
+// Sleep and wake-up of threads that wait for a completion object; and of fibers, which are suspended until a signal.
 //
 // Cost: a signal reads one counter, in a line that is written when a thread falls asleep or wakes up. The sleeping
 // thread pays for the rest: a fence in every core (membarrier), a last look, and the system's sleep.
@@ -6,6 +6,9 @@
 // A sleeper is woken by a message for its device (net/ring/sleep_word.hpp), or by another thread of this process that
 // signals one of its objects. A condition may become true by other means, which wake no thread, and a peer may die
 // between its message and the wake-up; so no sleep lasts longer than `sleep_max`.
+//
+// A fiber makes no progress while it is suspended, so it is suspended only while another thread serves its device, as
+// workers and a `progress_thread` do. Elsewhere it looks again and again, and yields in between.
 #pragma once
 
 #include <array>
@@ -17,6 +20,7 @@
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "base/long_wait.hpp"
+#include "base/waiter.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/yield_policy.hpp"
 #include "net/ring/sleep_word.hpp"
@@ -59,6 +63,15 @@ class parking {
     return awaited_[bucket_of(object)].load(std::memory_order_relaxed) != 0;
   }
 
+  /// From the first to the second, a thread of Weft's makes progress on a device, and is woken for its messages.
+  /// **Threads**: any.
+  void begin_service(std::uint32_t device) noexcept {
+    servers_[device].fetch_add(1, std::memory_order_relaxed);  // [hint] as in `is_served`
+  }
+  void end_service(std::uint32_t device) noexcept {
+    servers_[device].fetch_sub(1, std::memory_order_relaxed);  // [hint] as in `is_served`
+  }
+
   /// Wakes all sleepers: devices may have work that no signal announces.
   void wake_everybody() noexcept { wake(nullptr); }
   /// Wakes the threads that sleep at one device: it has work that no message announces.
@@ -91,14 +104,19 @@ class parking {
   }
 
  private:
-  // A thread that sleeps or is about to.
+  // A thread that sleeps or is about to, or a fiber.
   struct sleeper {
     completions on;
     bool on_all;
     std::uint32_t device;
     sleeper* next = nullptr;
     sleeper* previous = nullptr;
+    base::waiter* fiber = nullptr;  // null: a thread
+    bool is_woken = false;          // of a fiber: its event has come, or will
+    sleeper* woken_behind = nullptr;
   };
+  class fiber_scope;
+  enum class suspension : std::uint8_t { none, over, done };
 
   static constexpr std::size_t buckets = 64;
   [[nodiscard]] static std::size_t bucket_of(const completion* object) noexcept {
@@ -108,14 +126,21 @@ class parking {
   void wake(const completion* object) noexcept;
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
+  [[nodiscard]] bool is_served(std::uint32_t device) const noexcept {
+    // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm.
+    return servers_[device].load(std::memory_order_relaxed) != 0;
+  }
+  [[nodiscard]] suspension suspend(device_state& through, completions on, bool (*is_done)(void*), void* condition,
+                                   time_point until);
   bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
             time_point until);
 
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
   yield_policy yields_;
-  std::atomic<std::uint32_t> asleep_{0};                       // how many sleep, or are about to
-  std::array<std::atomic<std::uint32_t>, buckets> awaited_{};  // sleepers, by the object's address
+  std::atomic<std::uint32_t> asleep_{0};                              // how many sleep, or are about to
+  std::array<std::atomic<std::uint32_t>, buckets> awaited_{};         // sleepers, by the object's address
+  std::array<std::atomic<std::uint32_t>, net::slots_max> servers_{};  // of each device: threads that serve it
   std::mutex mutex_;
   sleeper* first_ = nullptr;
   detail::copy_mark copy_;  // in a child of fork(): the sleepers are threads of the parent
