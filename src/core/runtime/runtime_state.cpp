@@ -122,7 +122,9 @@ runtime_state::~runtime_state() {
   descriptor_.reset();
   if (replies_ && !is_copy() && replies_->has_unfetched()) {
     base::misuse(
-        "a runtime is destroyed while a peer has yet to fetch a long reply: call flush() or barrier() before its end");
+        "a runtime is destroyed while a peer has yet to fetch a long reply: call flush() before its end, as a barrier "
+        "does "
+        "not wait for that");
   }
   barrier_.reset();
   default_device_.reset();
