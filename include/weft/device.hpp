@@ -456,7 +456,7 @@ class device {
                           const wait_options& options);
 
   weft::runtime* runtime_;
-  core::device_state* state_;  // null once it has ended
+  core::device_state* state_ = nullptr;  // null once it has ended
 };
 
 }  // namespace weft

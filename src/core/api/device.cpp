@@ -5,8 +5,9 @@
 #include "weft/runtime.hpp"
 
 namespace weft {
-device::device(weft::runtime& owner, const device_options& options)
-    : runtime_{&owner}, state_{&owner.state_->devices().open(*owner.state_, *this, options)} {}
+device::device(weft::runtime& owner, const device_options& options) : runtime_{&owner} {
+  owner.state_->devices().open(*owner.state_, *this, options, state_);
+}
 
 device::~device() {
   if (state_ != nullptr && !runtime_->state_->is_copy()) core::end_of_device{*runtime_->state_, state_}.wait_for_gate();

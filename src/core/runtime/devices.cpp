@@ -33,7 +33,7 @@ bool devices::is_empty() const noexcept {
 }
 
 // While a handler of device 0 runs, a poll iterates over the rings of device 0, so their list must not change.
-device_state& devices::open(runtime_state& owner, device& interface, const device_options& options) {
+void devices::open(runtime_state& owner, device& interface, const device_options& options, device_state*& handle) {
   owner.refuse_copies();
   if (is_inside_standard()) {
     throw error{errc::invalid_state,
@@ -58,8 +58,10 @@ device_state& devices::open(runtime_state& owner, device& interface, const devic
     adopted_[index] = false;
     for (const auto& transport : owner.transports()) transport->go_live(index);
     *room = std::move(made);
+    // First: from then on a thread of another device may visit it, and run handlers that use `interface`.
+    handle = room->get();
     if (options.shared) shared_.add(index, **room);
-    return **room;
+    return;
   }
   throw error{errc::invalid_state,
               fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX and the number of ranks allow",

@@ -22,8 +22,9 @@ class devices {
   /// Sets how many devices may exist at a time. Called before any is opened.
   void set_room(std::uint32_t count);
 
-  /// **Errors**: invalid_state inside a handler or hook of the default device, and if no more devices may exist.
-  [[nodiscard]] device_state& open(runtime_state& owner, device& interface, const device_options& options);
+  /// Sets `handle`, the one in `interface`, before other threads can find the device. **Errors**: invalid_state inside
+  /// a handler or hook of the default device, and if no more devices may exist.
+  void open(runtime_state& owner, device& interface, const device_options& options, device_state*& handle);
   /// From here on no thread of another device begins to poll a shared device.
   void hide(device_state& shared) noexcept;
   /// Destroys a device that no other thread can find any more. `entry` is inside the gate of the default device, unless
