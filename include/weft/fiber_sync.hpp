@@ -126,6 +126,9 @@ class fiber_barrier {
   [[nodiscard]] bool arrive_and_wait(const wait_limits& limits);
 
  private:
+  // Counts the caller. The last one wakes all others.
+  void arrive(fibers::waiting_node& me);
+
   std::mutex guard_;
   detail::copy_mark copy_;
   std::uint32_t count_;

@@ -34,7 +34,7 @@ class suspender {
 
   /// Suspends the running fiber until it is resumed. If `resume` came before, other ready fibers run first, and then
   /// this fiber goes on: a fiber that polls calls `resume` for itself and then `suspend`. It may return without a
-  /// `resume`, as its caller tests its condition again. The fiber goes on in any thread of its scheduler that uses a
+  /// `resume`, as its caller tests its condition again. The fiber continues in any thread of its scheduler that uses a
   /// suspender.
   /// **Blocking**: until then. **Threads**: as for `current`.
   virtual void suspend() noexcept = 0;

@@ -88,9 +88,8 @@ void warn_of_copies() noexcept {
     const std::vector<std::string> files = files_with_weft();
     if (files.size() < 2) return;
     log_warn(
-        "this process has {} copies of Weft: {}; each has ranks, devices and memory of its own, and only one can join "
-        "a "
-        "job: link the program and all its libraries with one libweft.so (CMake: weft::shared)",
+        "this process has {} copies of Weft: {}; each has ranks, devices and memory of its own, and only one can "
+        "join a job: link the program and all its libraries with one libweft.so (CMake: weft::shared)",
         files.size(), fmt::join(files, ", "));
   } catch (...) {
     log_warn("this process has no memory to look for other copies of Weft");

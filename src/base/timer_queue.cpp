@@ -13,7 +13,8 @@
 namespace weft::base {
 namespace {
 
-// Of all queues, of which a process uses one. Never destroyed, as timers may be used until the process ends.
+// Guards the queue of this process, and those of its parents. Never destroyed, as timers may be used until the process
+// ends.
 process_lock& timers_lock() {
   static process_lock& lock = *new process_lock;
   return lock;

@@ -138,10 +138,12 @@ bool fiber_condition::wait(std::unique_lock<fiber_mutex>& lock, const wait_limit
   lock.unlock();
   bool has_come = me.waiter.wait({"fiber_condition::wait"}, until);
   if (!has_come) {
-    const std::scoped_lock guard{guard_};
-    has_come = !fibers::withdraw(line_, me);
+    {
+      const std::scoped_lock guard{guard_};
+      has_come = !fibers::withdraw(line_, me);
+    }
+    if (has_come) me.waiter.wait({"fiber_condition::wait"});  // it is on its way
   }
-  if (has_come) me.waiter.wait({"fiber_condition::wait"});
   lock.lock();
   return has_come;
 }
@@ -183,10 +185,7 @@ fiber_barrier::fiber_barrier(std::uint32_t count) : count_{count}, missing_{coun
   if (count == 0) throw error{errc::invalid_argument, "fiber_barrier: it is for one at least"};
 }
 
-void fiber_barrier::arrive_and_wait() {
-  base::refuse_in_callback("fiber_barrier::arrive_and_wait");
-  if (copy_.is_copy()) base::refuse_to_child("a fiber_barrier");
-  waiting_node me;
+void fiber_barrier::arrive(waiting_node& me) {
   waiting_node* all = nullptr;
   {
     const std::scoped_lock guard{guard_};
@@ -199,6 +198,13 @@ void fiber_barrier::arrive_and_wait() {
     }
   }
   fibers::wake_all(all);
+}
+
+void fiber_barrier::arrive_and_wait() {
+  base::refuse_in_callback("fiber_barrier::arrive_and_wait");
+  if (copy_.is_copy()) base::refuse_to_child("a fiber_barrier");
+  waiting_node me;
+  arrive(me);
   me.waiter.wait({"fiber_barrier::arrive_and_wait"});
 }
 
@@ -207,18 +213,7 @@ bool fiber_barrier::arrive_and_wait(const wait_limits& limits) {
   if (copy_.is_copy()) base::refuse_to_child("a fiber_barrier");
   waiting_node me;
   const base::limit_watch until{me.waiter, limits};
-  waiting_node* all = nullptr;
-  {
-    const std::scoped_lock guard{guard_};
-    if (--missing_ != 0) {
-      fibers::append(line_, me);
-    } else {
-      missing_ = count_;
-      all = fibers::take_all(line_);
-      me.waiter.come();
-    }
-  }
-  fibers::wake_all(all);
+  arrive(me);
   if (me.waiter.wait({"fiber_barrier::arrive_and_wait"}, until)) return true;
   {
     const std::scoped_lock guard{guard_};

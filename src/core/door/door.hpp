@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "core/api/refusals.hpp"
 #include "core/device/ending.hpp"

@@ -22,7 +22,8 @@ static_assert(moves_per_look % device_state::skips_max == 0);  // `progress` lea
 // Called inside the gate, which it leaves.
 bool device_state::pass() noexcept {
   unsigned moved = advance_kept();
-  const unsigned arrived = busy_->poll(*this, arrivals_per_peer) + poll_others();
+  unsigned arrived = busy_->poll(*this, arrivals_per_peer);
+  arrived += poll_others();  // after it, as this may change which one is busy
   if (!hooks_.is_empty()) moved += hooks_.run(*this);
   return moved + arrived == 0 ? look_elsewhere() : end_moved(arrived);
 }

@@ -9,6 +9,7 @@
 
 #include "base/futex.hpp"
 #include "base/this_suspender.hpp"
+#include "base/waiter.hpp"
 #include "core/device/device_state.hpp"
 #include "core/device/poll_gate.hpp"
 #include "core/runtime/runtime_state.hpp"

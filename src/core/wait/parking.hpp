@@ -20,13 +20,16 @@
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "base/long_wait.hpp"
-#include "base/waiter.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/yield_policy.hpp"
 #include "net/ring/sleep_word.hpp"
 #include "weft/completion.hpp"
 #include "weft/detail/copy_mark.hpp"
 #include "weft/wait.hpp"
+
+namespace weft::base {
+class waiter;
+}
 
 namespace weft::core {
 

@@ -1,4 +1,4 @@
-// Waits of fibers that move between the threads of another scheduler (weft/suspender.hpp), each thread of which has a
+// Waits of fibers that move between the threads of another scheduler (weft/suspender.hpp). Each of its threads has a
 // suspender of its own.
 #include <gtest/gtest.h>
 
