@@ -17,7 +17,7 @@ LAUNCHERS = {"weft-run": [BUILD / "bin/weft-run", "-n"]}
 if shutil.which("mpiexec.hydra"):
     LAUNCHERS["hydra"] = ["mpiexec.hydra", "-n"]
 # ThreadSanitizer doesn't see what another process does between two threads of this one: a packet that comes back and is
-# used by the next thread looks like a race. There ranks are threads of one process (tests/programs/kmer_job_test.cpp).
+# used by the next thread looks like a race. There ranks are threads of one process (tests/programs/kmer/kmer_job_test.cpp).
 CACHE = BUILD / "CMakeCache.txt"
 RANKS_MAX = 1 if CACHE.exists() and "WEFT_SANITIZE:STRING=thread" in CACHE.read_text() else 1000
 # Reads that come with packages of the distribution.

@@ -2,7 +2,8 @@
 // ranks: 2
 // launchers: weft-run
 //
-// WEFT_SIM_FAIL says which copy: number 2 of the reads or writes of each rank; tests/sim/seeds_test.py runs them all.
+// WEFT_SIM_FAIL says which copy: number 2 of the reads or writes of each rank; tests/scripts/seeds_test.py runs them
+// all.
 #include <cstring>
 #include <set>
 #include <string_view>

@@ -42,7 +42,7 @@ class InstallTree(unittest.TestCase):
 
     def test_a_project_that_finds_the_package_by_cmake_builds_and_runs(self):
         work = self.work("by_cmake")
-        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, "-G", GENERATOR,
+        run("cmake", "-S", SOURCE / "tests/scripts/outside", "-B", work, "-G", GENERATOR,
             f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}")
         run("cmake", "--build", work, "--target", "outside")
         self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
@@ -51,7 +51,7 @@ class InstallTree(unittest.TestCase):
         if not self.shared():
             self.skipTest("built without the archive")
         work = self.work("shared")
-        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", work, "-G", GENERATOR,
+        run("cmake", "-S", SOURCE / "tests/scripts/outside", "-B", work, "-G", GENERATOR,
             f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}",
             f"-DEXAMPLE={SOURCE / 'examples/hello.cpp'}")
         run("cmake", "--build", work)
@@ -103,7 +103,7 @@ class InstallTree(unittest.TestCase):
         version = run("pkg-config", "--modversion", "weft", env=environment)
         self.assertRegex(version, r"^\d+\.\d+\.\d+\n$")
         libraries = [flag[2:] for flag in flags if flag.startswith("-L")]
-        run(COMPILER, SOURCE / "tests/install/outside/main.cpp", "-o", work / "outside", *flags,
+        run(COMPILER, SOURCE / "tests/scripts/outside/main.cpp", "-o", work / "outside", *flags,
             *[f"-Wl,-rpath,{library}" for library in libraries])
         self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
 

@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(loads, active_messages_of_all_sizes,
                                          load{4, 2, true, 200}, load{4, 2, false, 200}),
                          testing::PrintToStringParamName());
 
-// For many runs over a simulated network (tests/sim).
+// For many runs over a simulated network (tests/scripts/seeds_test.py).
 INSTANTIATE_TEST_SUITE_P(short_loads, active_messages_of_all_sizes,
                          testing::Values(load{1, 2, true, 20}, load{2, 2, true, 20}, load{2, 2, false, 20}),
                          testing::PrintToStringParamName());

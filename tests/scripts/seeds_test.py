@@ -20,7 +20,7 @@ BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 WORKERS = 2
 SECONDS_MAX = 600  # for one seed: far above what it takes, with any sanitizer on any machine
 
-# Suites (of tests/unit and tests/misuse) that make a local_job but are left out here, and why.
+# Suites (of unit tests and tests/misuse) that make a local_job but are left out here, and why.
 LEFT_OUT = {
     "a_million_coroutines": "counts memory, and sends nothing",
     "copy_counters": "tells direct copies from others, and here direct copies are denied",
@@ -45,10 +45,14 @@ SEEDS_PER_FAILURE = 5  # one failure for so many seeds: 20 seeds see each
 NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 
 
+# The folders of each executable.
+FOLDERS = {"unit": ("base", "boot", "net", "core", "blocking", "graph", "coro", "fiber"), "misuse": ("misuse",)}
+
+
 def suites(level):
     """The names of all suites of a level that communicate."""
     found = set()
-    for source in sorted((SOURCE / "tests" / level).rglob("*_test.cpp")):
+    for source in sorted(file for folder in FOLDERS[level] for file in (SOURCE / "tests" / folder).rglob("*_test.cpp")):
         text = source.read_text()
         if "weft/test/local_job.hpp" in text:
             found |= {suite for suite, _ in NAMES.findall(text)}

@@ -370,7 +370,7 @@ INSTANTIATE_TEST_SUITE_P(random_shapes, graphs,
                                          shape{4, 2, 0, 5, 20, runs}),
                          testing::PrintToStringParamName());
 
-// For many runs over a simulated network (tests/sim).
+// For many runs over a simulated network (tests/scripts/seeds_test.py).
 INSTANTIATE_TEST_SUITE_P(short_shapes, graphs, testing::Values(shape{2, 2, 1, 3, 10, 3}),
                          testing::PrintToStringParamName());
 

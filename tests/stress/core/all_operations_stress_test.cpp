@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(mixes, all_operations,
                                          mix{4, 1, 2, 1, operations / 2}),
                          testing::PrintToStringParamName());
 
-// For many runs over a simulated network (tests/sim).
+// For many runs over a simulated network (tests/scripts/seeds_test.py).
 INSTANTIATE_TEST_SUITE_P(short_mixes, all_operations,
                          testing::Values(mix{1, 1, 0, 1, 40, 100'000}, mix{2, 1, 2, 1, 40, 100'000}),
                          testing::PrintToStringParamName());
