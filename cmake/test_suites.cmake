@@ -1,5 +1,5 @@
-# Read by ctest before it runs tests: each suite that `executable` lists and `left_out` does not match becomes one test,
-# `level.suite`, whose tests run in one process. Starting one for each test took longer than most tests do.
+# Read by ctest before it runs tests: each suite that `executable` lists becomes one test, `level.suite`, whose tests run in
+# one process. Starting one for each test took longer than most tests do.
 set(patience 60)  # seconds; it only lists
 execute_process(COMMAND "${executable}" --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE status
   TIMEOUT ${patience})
@@ -10,9 +10,6 @@ endif()
 string(REGEX MATCHALL "(^|\n)[A-Za-z_0-9/]+\\.(\n|  # TypeParam)" suites "${listed}")
 foreach(suite IN LISTS suites)
   string(REGEX REPLACE "^\n|\\.(\n|  # TypeParam)$" "" suite "${suite}")
-  if(left_out AND suite MATCHES "${left_out}")
-    continue()
-  endif()
   add_test("${level}.${suite}" "${executable}" "--gtest_filter=${suite}.*")
   set_tests_properties("${level}.${suite}" PROPERTIES TIMEOUT ${timeout} LABELS ${level})
 endforeach()

@@ -3,10 +3,12 @@
 
 tools/affected.py [--list] [BASE]    BASE: what to compare with; unless given, where this branch left main
 
-A changed header reaches all files that include it, however indirectly, but not through the headers that include all
-(weft/weft.hpp) or nearly all of the library. A changed source reaches its room. A room's tests are those in the folder of
-that name, and each test file that is reached itself. Programs, pages, scripts and tools have the script tests of their
-name. What lies below all rooms, or is not known here, reaches every test.
+A changed file reaches all files that include it, however indirectly. Through weft/weft.hpp, which includes everything, it
+reaches the files that mention a class of a reached public header. A source of a layer above core reaches the public headers
+that no lower layer includes: those are the layer's. A test is chosen if a file of it is reached, or a file of its subject,
+which its first lines name: `subject: PATH...` in the CMakeLists.txt of a room, in a program of tests/process and in a
+script. A script is chosen only if a file of its subject, or its folder's helpers, changed itself. What lies below all rooms,
+or is not known here, reaches every test.
 """
 
 import argparse
@@ -17,129 +19,139 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([\w./-]+)[">]', re.MULTILINE)
-UMBRELLAS = {"include/weft/weft.hpp"}
-# Layers and rooms with tests of their own: what their names are in tests, in lower case.
-ROOMS = {
-    "src/fiber": ["fiber", "suspender"], "src/coro": ["coro", "await", "event_loop", "run_loop"],
-    "src/graph": ["graph"], "src/blocking": ["blocking"],
-    "src/core/matching": ["matching", "protocol"], "src/core/protocol": ["protocol", "all_operations"],
-    "src/core/memory": ["memory", "packet"], "src/core/operation": ["device", "protocol"],
-    "src/core/device": ["device", "progress"], "src/core/progress": ["progress"], "src/core/wait": ["wait", "sleep"],
-    "src/core/runtime": ["runtime"], "src/core/message": ["protocol"], "src/core/fast": ["protocol", "api"],
-    "src/core/api": ["api"], "src/core/door": ["coro", "graph"], "src/boot": ["boot", "pmi1"],
-    "src/net/shm": ["net", "shm"], "src/net/ring": ["net", "ring"], "src/net/self": ["net", "transport"],
-    "src/net/ofi": ["ofi", "fabric"], "src/net/sim": ["sim"], "src/net/template": ["template"],
-}
-# Folders whose change reaches the script tests of tests/<name>.
-SCRIPTS = {"programs/weft-run": "weft-run", "programs/weft-info": "weft-info", "programs/weft-perf": "weft-perf",
-           "apps/kmer": "kmer", "apps/uts": "uts", "examples": "examples", "docs": "docs", "README.md": "docs",
-           "tools": "tidy", "scripts": "scripts", "include": "docs"}
-PROGRAM_TESTS = {"programs/weft-run": "weft_run", "programs/weft-perf": "perf", "apps/kmer": "kmer", "apps/uts": "uts"}
-EVERYTHING = ("CMakeLists.txt", "cmake/", "CMakePresets.json", "src/base", "src/net/", "tests/CMakeLists.txt",
-              "tests/support", "src/test")
+SUBJECT = re.compile(r"^(?://|#) subject: +(.+)$", re.MULTILINE)
+CLASS = re.compile(r"^(?:enum )?(?:class|struct|namespace|concept) (?:\[\[nodiscard\]\] )?(\w+)(?! *;)", re.MULTILINE)
+UMBRELLA = "include/weft/weft.hpp"
+EVERYTHING = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "src/CMakeLists.txt", "tests/CMakeLists.txt", "src/base/", "src/test/")
+ABOVE_CORE = ("src/blocking/", "src/graph/", "src/coro/", "src/fiber/")
+LIBRARY = ("include/", "src/")
+# Where fast paths and their general twins are. A room of core's runs again with the library without fast paths.
+FAST_OR_GENERAL = ("src/core/", "src/net/", "include/weft/detail/")
+OF_PROCESS = ["src/core/protocol", "src/core/operation", "src/core/message", "src/net"]  # unless it names its subject
 
 
-# Levels that run a second time without the fast paths, and where these and their general twins are.
-GENERAL = ("unit", "misuse", "stress", "contract")
-FAST_OR_GENERAL = ("src/core", "src/net", "include/weft/detail")
+def git(root, *arguments):
+    run = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=60)
+    return run.stdout.split("\n")[:-1] if run.returncode == 0 else None
 
 
-def sources(root):
-    found = subprocess.run(["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard"], check=True,
-                           capture_output=True, text=True, timeout=60).stdout.split("\n")
-    return [file for file in found if file.endswith((".cpp", ".hpp")) and (root / file).is_file()]
+def tree(root):
+    """{file: text} of what declares, includes or is a test."""
+    files = git(root, "ls-files", "--cached", "--others", "--exclude-standard")
+    known = [file for file in files if file.endswith((".cpp", ".hpp", "_test.py", "CMakeLists.txt")) or file == "scripts/instructions"]
+    return {file: (root / file).read_text() for file in known if (root / file).is_file()}
 
 
 def changed(root, base):
-    git = ["git", "-C", str(root)]
     if base is None:
-        base = subprocess.run([*git, "merge-base", "HEAD", "main"], capture_output=True, text=True).stdout.strip() or "HEAD"
-    run = subprocess.run([*git, "diff", "--name-only", base], capture_output=True, text=True)
-    if run.returncode != 0:
-        sys.exit(f"affected: git knows no {base}: {run.stderr.strip()}")
-    others = subprocess.run([*git, "ls-files", "--others", "--exclude-standard"], check=True, capture_output=True, text=True)
-    return sorted(set((run.stdout + others.stdout).split("\n")) - {""})
+        base = (git(root, "merge-base", "HEAD", "main") or ["HEAD"])[0]
+    since = git(root, "diff", "--name-only", "--no-renames", base)
+    if since is None:
+        sys.exit(f"affected: git knows no {base}")
+    return sorted({*since, *git(root, "ls-files", "--others", "--exclude-standard")})
 
 
-def reached(texts, files):
-    """All files that include one of these, however indirectly, and these."""
+def includers_of(texts):
+    """{file: files that include it}; a name is looked for from the folders that the build gives to the compiler."""
     by_name = {}
     for file in texts:
         parts = file.split("/")
         for start in range(len(parts)):
             by_name.setdefault("/".join(parts[start:]), file)
-    includers = {}
+    out = {}
     for file, text in texts.items():
         for name in INCLUDE.findall(text):
-            target = by_name.get(name)
+            beside = f"{file.rsplit('/', 1)[0]}/{name}"
+            target = beside if beside in texts else by_name.get(name)
             if target:
-                includers.setdefault(target, set()).add(file)
-    out, left = set(files), list(files)
-    while left:
-        file = left.pop()
-        for includer in includers.get(file, ()):
-            if includer not in out and includer not in UMBRELLAS:
-                out.add(includer)
-                left.append(includer)
+                out.setdefault(target, set()).add(file)
     return out
 
 
-def suites_of(text):
-    """The suites of a GoogleTest source."""
-    return set(re.findall(r"^TEST(?:_F|_P)?\(\s*(\w+)", text, re.MULTILINE))
+def closure(includers, files):
+    """All files that include one of these, however indirectly."""
+    out, left = set(), list(files)
+    while left:
+        more = includers.get(left.pop(), set()) - out
+        out |= more
+        left += more
+    return out
+
+
+def headers_of_layer(texts, includers, layer):
+    """The public headers that a layer above core includes and no layer below does."""
+    def includes(file, folders):
+        return any(includer.startswith(folders) for includer in includers.get(file, ()))
+    below = tuple(folder for folder in ("src/base/", "src/boot/", "src/net/", "src/core/", *ABOVE_CORE) if folder != layer)
+    return [file for file in texts if file.startswith("include/weft/") and file != UMBRELLA and "/detail/" not in file and
+            includes(file, layer) and not includes(file, below)]
+
+
+def reached(texts, files):
+    """These files and all that they reach."""
+    includers = includers_of(texts)
+    of_layer = [header for layer in ABOVE_CORE if any(file.startswith(layer) for file in files)
+                for header in headers_of_layer(texts, includers, layer)]
+    out, left = set(files), list(files) + of_layer
+    out.update(of_layer)
+    behind = closure(includers, [UMBRELLA])
+    while left:
+        file = left.pop()
+        more = includers.get(file, set()) - {UMBRELLA}
+        if UMBRELLA in includers.get(file, ()):
+            names = set(CLASS.findall(texts.get(file, ""))) - {"weft", "detail", "core", "fibers"}
+            mention = re.compile(rf"\b(?:{'|'.join(sorted(names))})\b") if names else None
+            more |= {each for each in behind if mention and mention.search(texts[each])}
+        if file.startswith("tests/") and file.endswith(".cpp") and file[:-3] + "hpp" in texts:
+            more.add(file[:-3] + "hpp")  # what tests share
+        left += more - out
+        out |= more
+    return out
+
+
+def subject_of(text, default=()):
+    """The files and folders that the first lines of a test name."""
+    return [path for line in SUBJECT.findall(text) for path in line.split()] or list(default)
+
+
+def lies_in(files, paths):
+    return any(file == path or file.startswith(path.rstrip("/") + "/") for path in paths for file in files)
 
 
 def choose(texts, files):
-    """(ctest patterns, build targets, why everything or None)"""
+    """(ctest patterns, build targets, the file that reaches everything or None)"""
     patterns, targets = set(), set()
-    words = set()
-    everything = None
-    has_twins = any(file.startswith(FAST_OR_GENERAL) for file in files)
-    for file in files:
-        room = max((name for name in ROOMS if file.startswith(name + "/")), key=len, default=None)
-        if room:
-            words.update(ROOMS[room])
-        elif file.startswith(EVERYTHING) or (file.startswith("src/") and not room):
-            everything = everything or file
-        for folder, script in SCRIPTS.items():
-            if file == folder or file.startswith(folder + "/"):
-                patterns.add(rf"^script\.{re.escape(script)}\.")
-        for folder, word in PROGRAM_TESTS.items():
-            if file.startswith(folder + "/"):
-                words.add(word)
-        if file.startswith("tests/") and file.endswith("_test.py"):
-            folder, name = file.split("/")[1], Path(file).stem
-            patterns.add(rf"^script\.{re.escape(folder)}\.{name}$")
-        if file.startswith("tests/fuzz/"):
-            patterns.add(r"^(script\.)?fuzz")
-        if file.startswith("examples/"):
-            patterns.add(rf"^example\.{Path(file).stem}$")
-    of_change = reached(texts, [file for file in files if file.endswith((".cpp", ".hpp"))])
-    # A header of the library reaches the rooms of its includers, too.
-    for file in of_change - set(files):
-        room = max((name for name in ROOMS if file.startswith(name + "/")), key=len, default=None)
-        if room:
-            words.update(ROOMS[room])
+    everything = next((file for file in files if file.startswith(EVERYTHING) and not file.endswith(".md")), None)
+    of_change = reached(texts, files)
+    general = any(file.startswith(FAST_OR_GENERAL) for file in files)
     for file, text in texts.items():
-        parts = file.split("/")
-        if parts[0] != "tests" or not file.endswith(".cpp"):
-            continue
-        is_of_room = any(re.search(rf"(?:^|_){word}", part) for word in words for part in parts[2:])
-        if parts[1] == "process":
-            if is_of_room or file in of_change:
-                patterns.add(rf"^{'(process|general)' if has_twins else 'process'}-{Path(file).stem}\.")
-                targets.add(f"process-{Path(file).stem}")
-            continue
-        suites = suites_of(text)
-        if suites and (is_of_room or file in of_change):
-            level = parts[1]
-            general = r"(general\.)?" if has_twins and level in GENERAL else ""
-            patterns.add(rf"^{general}{level}\.(\w+/)?({'|'.join(sorted(suites))})\b")
-            targets.update([f"weft-{level}-tests", *([f"weft-{level}-tests-general"] if general else [])])
-    for word in words:
-        patterns.add(rf"^example\.\w*{word}")
-    if any(pattern.startswith((r"^script", r"^example")) for pattern in patterns):
-        targets.add("all")
+        folder, _, name = file.rpartition("/")
+        stem = name.rsplit(".", 1)[0]
+        room = folder[len("tests/"):]
+        if file.startswith("tests/") and name == "CMakeLists.txt" and "weft_test_room(" in text:
+            own = [each for each in of_change if each.rpartition("/")[0] == folder and not each.endswith((".md", ".py"))]
+            if own or lies_in(of_change, subject_of(text)):
+                is_general = general and "general" in text
+                patterns.add(rf"^{'(general[.])?' if is_general else ''}{room.replace('/', '[.]')}[.]")
+                target = f"weft-{room.replace('/', '-')}-tests"
+                targets |= {target, f"{target}-general"} if is_general else {target}
+        elif folder == "tests/process" and name.endswith(".cpp") and re.search(r"^// by script", text, re.MULTILINE) is None:
+            if file in of_change or lies_in(of_change, subject_of(text, OF_PROCESS)):
+                patterns.add(rf"^({'process|general' if general else 'process'})-{stem}[.]")
+                targets |= {f"process-{stem}", "weft-run"} | ({f"general-{stem}"} if general else set())
+        elif folder == "examples" and file in of_change:
+            patterns.add(rf"^example[.]{stem}$")
+            targets |= {f"example-{stem}", "weft-run"}
+        elif name.endswith("_test.py"):
+            helpers = [each for each in files if each.rpartition("/")[0] == folder and each.endswith(".py") and
+                       not each.endswith("_test.py")]
+            if file in files or helpers or lies_in(files, subject_of(text)):
+                patterns.add(rf"^script[.]{folder.split('/')[-1]}[.]{stem}$")
+                targets |= {"all", "build_tests"} if name == "seeds_test.py" else {"all"}
+                targets |= {f"process-{each}" for each in re.findall(r"tests/process/(\w+)\b(?!\.)", text)}
+        elif file == "scripts/instructions" and lies_in(files, [file, *subject_of(text)]):
+            patterns.add("^instructions$")
+            targets.add("all")
     return patterns, targets, everything
 
 
@@ -149,15 +161,14 @@ def main():
     parser.add_argument("base", nargs="?")
     arguments = parser.parse_args()
     files = changed(ROOT, arguments.base)
-    texts = {file: (ROOT / file).read_text() for file in sources(ROOT)}
-    patterns, targets, everything = choose(texts, files)
+    patterns, targets, everything = choose(tree(ROOT), files)
     if arguments.list:
         print("changed:", *files, sep="\n  ")
         print("every test is reached by", everything) if everything else None
         print("tests:", *sorted(patterns), sep="\n  ")
         print("targets:", *sorted(targets), sep="\n  ")
         return
-    # For scripts/test: the targets, then the pattern; `build_tests` and nothing for everything, two empty lines for none.
+    # For scripts/test: the targets, then the pattern; `build_tests` and all for everything, two empty lines for none.
     print("all build_tests" if everything else " ".join(sorted(targets)))
     print("." if everything else "|".join(sorted(patterns)))
 

@@ -1,3 +1,4 @@
+// stages: release asan
 #include "base/config.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Which processes are on one machine: what decides whether ranks share memory.
+// stages: release asan
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>

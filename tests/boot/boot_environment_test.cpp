@@ -1,3 +1,4 @@
+// stages: release asan
 #include "boot/environment.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# subject: docs/configuration.md src/base/config.cpp src/base/config.hpp tests/docs/configuration_table.cpp
 """The table in docs/configuration.md is the library's own table of WEFT_* variables.
 
 configuration_test.py --write    rewrites the table instead, after a change to src/base/config.cpp

@@ -1,3 +1,4 @@
+# subject: docs README.md include
 """Every C++ block in README.md and docs/ compiles, and every relative link there leads somewhere.
 
 A block with `int main` is a whole program. Any other is a fragment: the body of a function, with <weft/weft.hpp> and

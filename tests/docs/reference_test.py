@@ -1,3 +1,4 @@
+# subject: include cmake/reference.cmake cmake/Doxyfile.in
 """The reference can be made: every public thing has a comment, and doxygen understands each of them.
 
 Doxygen itself says what is wrong, by page and line; cmake/Doxyfile.in tells it what is public. Without doxygen

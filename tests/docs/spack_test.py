@@ -1,3 +1,4 @@
+# subject: contrib cmake CMakeLists.txt
 """The Spack recipe says what the build says: its options are there, and its dependencies are those of the build.
 
 Spack itself is not needed: what the recipe calls of it stands here, and notes what it is told.

@@ -1,4 +1,5 @@
 // Guard pages leave the process mappings for all else.
+// stages: release asan
 #include "fiber/stacks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# subject: tests/fuzz src/boot src/net/shm src/net/ofi src/core/protocol apps/kmer
+# stages: release asan clang
 """Runs the fuzz targets for some seconds each. Those of a compiler without libFuzzer run the kept inputs, and a number
 of others made from them: without a sanitizer under the C library's own checks of its allocator.
 

@@ -1,3 +1,4 @@
+# subject: apps/kmer
 """Every format gives the counts of a count the slow way, split over ranks and threads."""
 
 import gzip

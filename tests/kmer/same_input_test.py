@@ -1,3 +1,4 @@
+# subject: apps/kmer
 """All ranks count the same input, or none does and one line says why; a file that changes meanwhile is an error."""
 
 import errno

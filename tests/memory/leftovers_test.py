@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# subject: src/net/shm src/boot programs/weft-run tests/process/am_idle.cpp
+# stages: release asan
 """Whatever ends a job, no process, socket or file of it is left."""
 import contextlib
 import os

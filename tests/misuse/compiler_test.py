@@ -1,3 +1,4 @@
+# subject: include
 """What the compiler refuses, and the words that it says; beside each, what is right and compiles."""
 
 import concurrent.futures

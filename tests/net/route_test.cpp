@@ -1,4 +1,5 @@
 // The sending side of a ring: what it does for a message that doesn't go.
+// stages: release asan
 #include <gtest/gtest.h>
 
 #include <memory>

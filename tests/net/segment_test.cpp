@@ -1,4 +1,5 @@
 // Segments: what is mapped is as large as was agreed on, and stays so.
+// stages: release asan
 #include "net/shm/segment.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Segments as ranks see each other's: where things lie, what is believed, how packets go back.
+// stages: release asan
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

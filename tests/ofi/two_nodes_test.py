@@ -1,3 +1,4 @@
+# subject: src/net/ofi tests/process/fabric.cpp
 """Two nodes of two ranks each: network namespaces of this machine, joined by a veth pair.
 
 Ranks of one node share memory, which those of different nodes can't (the socket by which they would meet belongs to a

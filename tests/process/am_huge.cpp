@@ -1,6 +1,7 @@
 // A message of more than 2 GiB, once. Skipped, and said so, where the machine has no room for it.
 // ranks: 2
 // launchers: weft-run
+// stages: release asan tsan
 #include <sys/mman.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
 // The bootstrap of a real process: values of awkward sizes and bytes to everybody, several fences.
 // ranks: 1 2 3 5
+// subject: src/boot programs/weft-run
 #include "boot/bootstrap.hpp"
 
 #include <fmt/format.h>

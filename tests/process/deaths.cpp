@@ -2,6 +2,7 @@
 // ranks continue.
 // ranks: 1
 // launchers: weft-run
+// subject: src/core/runtime src/core/protocol src/net src/boot src/fiber
 //
 // The rank that the launcher starts runs jobs of its own, from the file boot, so that no launcher ends them:
 //   deaths [SCENARIO]

@@ -1,5 +1,6 @@
 // Each rank makes children that have copies of all it holds and destroy them as they end, the last one by a return from
 // `main`, while threads of the rank use everything. The ranks go on as before.
+// subject: src/core/runtime src/fiber
 #include <sys/wait.h>
 #include <unistd.h>
 

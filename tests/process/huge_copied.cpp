@@ -1,6 +1,7 @@
 // Sends, puts and gets of more than 4 GiB where no process may read another's memory: they come in packets.
 // ranks: 2
 // launchers: weft-run
+// stages: release asan tsan
 // not under sanitizers
 #include "process/huge_load.hpp"
 

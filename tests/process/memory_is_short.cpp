@@ -3,6 +3,7 @@
 //
 // ranks: 2
 // launchers: weft-run
+// subject: src/core/runtime src/net/shm
 #include <array>
 #include <cstdlib>
 #include <limits>

@@ -2,6 +2,7 @@
 // another thread makes the progress that writes it. No race, and under ThreadSanitizer none may be reported.
 // ranks: 2
 // launchers: weft-run
+// subject: src/core/progress src/core/protocol
 #include <algorithm>
 #include <cstring>
 

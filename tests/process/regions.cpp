@@ -1,6 +1,7 @@
 // As many memory regions as WEFT_REGIONS_MAX allows, here more than by default: peers put into the last one, one more
 // is refused with advice, and a withdrawn one makes room.
 // ranks: 2
+// subject: src/core/runtime
 #include <cstring>
 #include <deque>
 #include <vector>

@@ -1,5 +1,6 @@
 // What is short is named, and what needs it goes on once it is there again, without having waited for it.
 // ranks: 2
+// subject: src/core/device src/core/memory src/core/operation
 #include "process/am_load.hpp"
 
 namespace {

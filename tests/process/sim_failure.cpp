@@ -1,6 +1,7 @@
 // A copy that fails: its operation is told, once, with the error that says why, and what comes after it is whole.
 // ranks: 2
 // launchers: weft-run
+// subject: src/net/sim src/core/protocol
 //
 // WEFT_SIM_FAIL says which copy: number 2 of the reads or writes of each rank; tests/scripts/seeds_test.py runs them
 // all.

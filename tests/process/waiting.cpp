@@ -1,6 +1,7 @@
 // A token goes round by threads that sleep until it comes: on the default device, on devices of their own, and several
 // threads of each rank on one device. A missed wake-up costs 100 ms each time, so that this would not end in time.
 // ranks: 2 3
+// subject: src/core/wait src/net/ring
 #include "process/am_load.hpp"
 
 namespace {

@@ -1,3 +1,4 @@
+# subject: tools/affected.py scripts/test tests
 """scripts/test --affected: which tests a change reaches."""
 
 import os
@@ -12,63 +13,102 @@ sys.path.insert(0, str(SOURCE / "tools"))
 sys.dont_write_bytecode = True
 import affected  # noqa: E402
 
+ROOM = "weft_test_room(STAGES release asan)\n"
 TEXTS = {
-    "src/fiber/worker.hpp": "", "src/fiber/worker.cpp": '#include "fiber/worker.hpp"\n',
-    "src/core/matching/table.hpp": "", "src/coro/run_loop.cpp": '#include "weft/a.hpp"\n',
-    "include/weft/a.hpp": "", "include/weft/weft.hpp": '#include "weft/a.hpp"\n',
-    "tests/unit/fiber/fiber_test.cpp": "TEST(fiber, a) {}\nTEST_P(fiber_more, a) {}\n",
-    "tests/unit/coro/await_test.cpp": "TEST_F(run_loop, a) {}\n",
-    "tests/unit/matching/table_test.cpp": '#include "core/matching/table.hpp"\nTEST(table, a) {}\n',
-    "tests/unit/api/queue_test.cpp": '#include <weft/weft.hpp>\nTEST(queue, a) {}\n',
-    "tests/unit/device/outstanding_test.cpp": "TEST(outstanding, a) {}\n",
-    "tests/programs/uts_credit_test.cpp": "TEST(credit, a) {}\n",
-    "tests/process/fiber_ends.cpp": "int main() {}\n",
+    "include/weft/device.hpp": "class device {\n", "include/weft/fiber.hpp": "class fiber_ref;\nstruct fiber_options {\n",
+    "include/weft/weft.hpp": '#include "weft/device.hpp"\n#include "weft/fiber.hpp"\n',
+    "src/core/api/device.cpp": '#include "weft/device.hpp"\n',
+    "src/core/matching/table.hpp": "", "src/core/protocol/receive.cpp": '#include "core/matching/table.hpp"\n',
+    "src/fiber/worker.hpp": '#include "weft/fiber.hpp"\n#include "weft/device.hpp"\n',
+    "src/fiber/worker.cpp": '#include "fiber/worker.hpp"\n',
+    "tests/fiber/CMakeLists.txt": "# subject: src/fiber\n" + ROOM, "tests/fiber/fiber_test.cpp": "",
+    "tests/core/api/CMakeLists.txt": "# subject: src/core/api\nweft_test_room(STAGES release general)\n",
+    "tests/core/api/device_test.cpp": '#include <weft/weft.hpp>\nweft::device d;\n',
+    "tests/core/matching/CMakeLists.txt": "# subject: src/core/matching\nweft_test_room(STAGES release general)\n",
+    "tests/core/protocol/CMakeLists.txt": "# subject: src/core/protocol\nweft_test_room(STAGES release general)\n",
+    "tests/coro/CMakeLists.txt": "# subject: src/coro\n" + ROOM,
+    "tests/coro/await_test.cpp": '#include "support/all.hpp"\nweft::fiber_options o;\n',
+    "tests/support/all.hpp": '#include "weft/weft.hpp"\n', "tests/support/all.cpp": "",
+    "tests/model/CMakeLists.txt": ROOM, "tests/model/table_test.cpp": '#include "core/matching/table.hpp"\n',
+    "tests/process/waits.cpp": "// subject: src/fiber\n", "tests/process/am.cpp": "", "tests/process/trial.cpp": "// by script\n",
+    "examples/ring.cpp": "#include <weft/weft.hpp>\nweft::fiber_options o;\n", "examples/hello.cpp": "#include <weft/weft.hpp>\n",
+    "tests/uts/known_test.py": "# subject: apps/uts\n", "tests/uts/tree.py": "", "tests/docs/pages_test.py": "# subject: docs README.md\n",
+    "tests/scripts/trials_test.py": '# subject: src/boot\nBUILD / "tests/process/trial"\n',
+    "apps/uts/main.cpp": '#include <weft/weft.hpp>\n',
 }
 
 
 class Choice(unittest.TestCase):
     def reached(self, *files):
-        """Of these names of tests the ones that are run."""
+        """The names of tests that are run after a change of these files."""
         patterns, self.targets, self.everything = affected.choose(TEXTS, files)
-        names = ["unit.fiber", "unit.each/fiber_more", "general.unit.fiber", "unit.run_loop", "unit.table", "unit.queue",
-                 "general.unit.table", "unit.outstanding", "programs.credit.a", "process-fiber_ends.weft-run.2",
-                 "script.docs.pages_test", "script.uts.known_test", "script.tidy.tidy_test", "example.fiber_ring",
-                 "example.hello"]
+        names = ["fiber.fiber", "core.api.device", "core.matching.table", "core.protocol.send", "general.core.matching.table",
+                 "coro.each/await", "model.table.a", "process-waits.weft-run.2", "process-am.hydra.2", "general-am.weft-run.2",
+                 "example.ring", "example.hello", "script.uts.known_test", "script.docs.pages_test", "script.scripts.trials_test"]
         return [name for name in names if any(re.search(each, name) for each in patterns)]
 
-    def test_a_source_of_a_layer_reaches_the_tests_of_its_name(self):
+    def test_a_source_of_a_layer_above_core_reaches_what_uses_the_layer(self):
         self.assertEqual(self.reached("src/fiber/worker.cpp"),
-                         ["unit.fiber", "unit.each/fiber_more", "process-fiber_ends.weft-run.2", "example.fiber_ring"])
-        self.assertIn("weft-unit-tests", self.targets)
-        self.assertNotIn("weft-unit-tests-general", self.targets)
+                         ["fiber.fiber", "coro.each/await", "process-waits.weft-run.2", "example.ring"])
+        self.assertEqual(self.targets, {"weft-fiber-tests", "weft-coro-tests", "process-waits", "weft-run", "example-ring"})
 
     def test_fast_paths_and_their_twins_are_both_tested(self):
-        self.assertEqual(self.reached("src/core/matching/table.hpp"), ["unit.table", "general.unit.table"])
-        self.assertIn("weft-unit-tests-general", self.targets)
+        self.assertEqual(self.reached("src/core/matching/table.hpp"),
+                         ["core.matching.table", "core.protocol.send", "general.core.matching.table", "model.table.a",
+                          "process-am.hydra.2", "general-am.weft-run.2"])
+        self.assertIn("weft-core-matching-tests-general", self.targets)
 
-    def test_a_header_reaches_the_rooms_of_its_includers_but_not_through_the_one_that_has_all(self):
-        self.assertEqual(self.reached("include/weft/a.hpp"), ["unit.run_loop", "script.docs.pages_test"])
+    def test_a_public_header_reaches_files_that_include_everything_if_they_mention_its_classes(self):
+        self.assertEqual(self.reached("include/weft/device.hpp"),
+                         ["fiber.fiber", "core.api.device", "process-waits.weft-run.2"])
 
-    def test_pages_programs_and_tools_reach_the_scripts_of_their_name(self):
+    def test_a_changed_test_is_run_and_what_shares_a_helper(self):
+        self.assertEqual(self.reached("tests/fiber/fiber_test.cpp"), ["fiber.fiber"])
+        self.assertEqual(self.reached("tests/support/all.cpp"), ["coro.each/await"])
+        self.assertEqual(self.reached("tests/process/am.cpp"), ["process-am.hydra.2"])
+        self.assertEqual(self.reached("tests/coro/CMakeLists.txt"), ["coro.each/await"])
+
+    def test_a_script_is_run_if_its_subject_or_a_helper_changes(self):
+        self.assertEqual(self.reached("apps/uts/main.cpp"), ["script.uts.known_test"])
+        self.assertEqual(self.reached("tests/uts/tree.py"), ["script.uts.known_test"])
         self.assertEqual(self.reached("docs/rules.md"), ["script.docs.pages_test"])
-        self.assertEqual(self.reached("apps/uts/main.cpp"), ["programs.credit.a", "script.uts.known_test"])
-        self.assertEqual(self.reached("tools/tidy.py"), ["script.tidy.tidy_test"])
-
-    def test_a_changed_test_is_run(self):
-        self.assertEqual(self.reached("tests/unit/api/queue_test.cpp"), ["unit.queue"])
+        self.assertEqual(self.reached("src/boot/file.cpp"), ["script.scripts.trials_test"])
+        self.assertIn("process-trial", self.targets)
 
     def test_what_lies_below_all_reaches_everything(self):
-        for file in ("CMakeLists.txt", "src/base/log.cpp", "tests/support/waiting.hpp", "src/net/transport.hpp"):
+        for file in ("CMakeLists.txt", "src/base/log.cpp", "cmake/tests.cmake", "tests/CMakeLists.txt"):
             self.reached(file)
             self.assertEqual(self.everything, file)
-        self.reached("src/net/shm/peer.cpp")
+        self.reached("src/net/shm/peer.cpp", "src/base/README.md")
         self.assertIsNone(self.everything)
 
-    def test_every_room_of_the_library_is_known_or_reaches_everything(self):
+
+class Tree(unittest.TestCase):
+    texts = affected.tree(SOURCE)
+
+    def test_every_room_and_every_script_names_a_subject_that_is_there(self):
+        for file, text in self.texts.items():
+            is_room = file.startswith("tests/") and file.endswith("CMakeLists.txt") and "weft_test_room(" in text
+            if is_room or file.endswith("_test.py"):
+                subject = affected.subject_of("\n".join(text.split("\n")[:4]))
+                self.assertTrue(subject or file == "tests/model/CMakeLists.txt", f"{file} names no subject")
+            for path in affected.subject_of(text) if file.startswith("tests/") and "affected_test" not in file else ():
+                self.assertTrue((SOURCE / path).exists(), f"{file}: there is no {path}")
+
+    def test_every_room_of_the_library_reaches_a_test_of_its_own(self):
         for readme in (SOURCE / "src").rglob("README.md"):
             room = str(readme.parent.relative_to(SOURCE))
-            if room not in ("src", "src/core", "src/net"):
-                self.assertTrue(room in affected.ROOMS or room.startswith(affected.EVERYTHING), room)
+            if room in ("src", "src/core", "src/net") or room.startswith(affected.EVERYTHING):
+                continue
+            patterns, _, everything = affected.choose(self.texts, [f"{room}/made_up.cpp"])
+            self.assertTrue(patterns or everything or room == "src/test", room)
+
+    def test_fibers_reach_their_rooms_and_not_those_of_core_alone(self):
+        patterns, targets, everything = affected.choose(self.texts, ["src/fiber/worker.cpp"])
+        self.assertTrue({"weft-fiber-tests", "weft-misuse-fiber-tests", "example-fiber_ring"} <= targets, targets)
+        self.assertFalse({"weft-core-matching-tests", "weft-graph-tests", "build_tests"} & targets, targets)
+        self.assertTrue({r"^fiber[.]", r"^script[.]scripts[.]gdb_test$"} <= patterns, patterns)
+        self.assertIsNone(everything)
 
     def test_a_base_that_git_does_not_know_is_an_error(self):
         run = subprocess.run([sys.executable, "-B", SOURCE / "tools/affected.py", "no-such-commit"], capture_output=True, text=True)

@@ -1,3 +1,4 @@
+# subject: examples README.md docs/first-steps.md
 """The examples print what they promise, on several numbers of ranks, and the README's commands what the README says."""
 
 import os

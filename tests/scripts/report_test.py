@@ -1,3 +1,4 @@
+# subject: tools/test_report.py
 """tools/test_report.py counts what ran, what failed and what was skipped, from what ctest keeps."""
 
 import os

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# subject: src/net/sim src/core/protocol src/core/operation
+# cost: 60
 """Every test of communication, and a little of the stress suite, over a simulated network, with many seeds.
 
 seeds_test.py                              as the tests do: 40 seeds, 200 in long tests, 20 with a sanitizer
@@ -7,6 +9,7 @@ seeds_test.py --seeds 5000 --first 1000    by hand: any number of them, from any
 
 import argparse
 import concurrent.futures
+import functools
 import os
 import re
 import shlex
@@ -20,7 +23,7 @@ BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 WORKERS = 2
 SECONDS_MAX = 600  # for one seed: far above what it takes, with any sanitizer on any machine
 
-# Suites (of unit tests and tests/misuse) that make a local_job but are left out here, and why.
+# Suites that make a local_job but are left out here, and why.
 LEFT_OUT = {
     "a_million_coroutines": "counts memory, and sends nothing",
     "copy_counters": "tells direct copies from others, and here direct copies are denied",
@@ -45,18 +48,31 @@ SEEDS_PER_FAILURE = 5  # one failure for so many seeds: 20 seeds see each
 NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 
 
-# The folders of each executable.
-FOLDERS = {"unit": ("base", "boot", "net", "core", "blocking", "graph", "coro", "fiber"), "misuse": ("misuse",)}
+# Rooms of tests that are left out here, and why.
+ROOMS_LEFT_OUT = {
+    "contract": "makes its own simulated networks",
+    "programs": "the programs' scripts choose their transports",
+    "schedulers": "another scheduler, and hardly a message",
+    "stress": "runs for long; its short tests are run",
+    "process": "no GoogleTest",
+    "fuzz": "the same",
+}
 
 
-def suites(level):
-    """The names of all suites of a level that communicate."""
-    found = set()
-    for source in sorted(file for folder in FOLDERS[level] for file in (SOURCE / "tests" / folder).rglob("*_test.cpp")):
+@functools.cache
+def suites():
+    """{room: suites}: all that communicate."""
+    found = {}
+    for source in sorted((SOURCE / "tests").rglob("*_test.cpp")):
+        room = str(source.parent.relative_to(SOURCE / "tests"))
         text = source.read_text()
-        if "weft/test/local_job.hpp" in text:
-            found |= {suite for suite, _ in NAMES.findall(text)}
-    return sorted(found - set(LEFT_OUT))
+        if room.split("/")[0] not in ROOMS_LEFT_OUT and "weft/test/local_job.hpp" in text:
+            found.setdefault(room, set()).update(suite for suite, _ in NAMES.findall(text))
+    return {room: sorted(names - set(LEFT_OUT)) for room, names in found.items() if names - set(LEFT_OUT)}
+
+
+def program(room):
+    return str(BUILD / f"tests/weft-{room.replace('/', '-')}-tests")
 
 
 def failure_of(seed):
@@ -71,11 +87,11 @@ def failure_of(seed):
 def command_lines(seed):
     """What is run: programs and their filters."""
     left_out = ":".join(SELDOM) if seed % SEEDS_PER_SELDOM != 0 else ""
-    for level in ("unit", "misuse"):
-        patterns = [pattern for suite in suites(level) for pattern in (f"{suite}.*", f"*/{suite}.*")]
-        if patterns:
-            yield [str(BUILD / f"tests/weft-{level}-tests"), "--gtest_brief=1", f"--gtest_filter={':'.join(patterns)}-{left_out}"]
-    yield [str(BUILD / "tests/weft-stress-tests"), "--gtest_brief=1", "--gtest_filter=short*"]
+    for room, names in suites().items():
+        patterns = [pattern for suite in names for pattern in (f"{suite}.*", f"*/{suite}.*")]
+        yield [program(room), "--gtest_brief=1", f"--gtest_filter={':'.join(patterns)}-{left_out}"]
+    for room in ("stress/core", "stress/graph"):
+        yield [program(room), "--gtest_brief=1", "--gtest_filter=short*"]
 
 
 def variables(seed):
@@ -146,8 +162,10 @@ class Seeds(unittest.TestCase):
             self.assertGreater(faults[kind], 0, f"no fault of kind '{kind}' occurred, so nothing was tested with it")
 
     def test_the_suites_of_communication_are_found(self):
-        self.assertIn("active_message", suites("unit"))
-        self.assertIn("active_message_of_size", suites("unit"))
+        self.assertIn("active_message", suites()["core/protocol"])
+        self.assertIn("active_message_of_size", suites()["core/protocol"])
+        self.assertIn("fiber", suites())
+        self.assertIn("misuse/core", suites())
 
 
 def main():

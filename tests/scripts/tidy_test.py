@@ -1,3 +1,4 @@
+# subject: tools/tidy.py tools/checks
 """Each check of tools/tidy.py finds what it is for, and leaves alone what is right."""
 
 import os

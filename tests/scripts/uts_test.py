@@ -1,3 +1,4 @@
+# subject: apps/uts src/fiber
 """Known trees have the known counts, whatever the number of ranks, workers and fibers and the launcher."""
 
 import json

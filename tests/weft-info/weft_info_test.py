@@ -1,3 +1,4 @@
+# subject: programs/weft-info src/base/config.cpp
 """weft-info: every variable, what is found here, which way a message goes; and what the library refuses."""
 
 import os

@@ -1,3 +1,4 @@
+# subject: tools/plot.py
 """tools/plot.py: how a panel is drawn. Needs no matplotlib: what is called is looked at."""
 
 import importlib.util

@@ -1,3 +1,5 @@
+# subject: programs/weft-perf perf/peers
+# cost: 60
 """weft-perf: each subcommand with tiny durations; the form of what it prints, never its times."""
 
 import functools

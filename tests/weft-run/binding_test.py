@@ -1,3 +1,5 @@
+# subject: programs/weft-run
+# stages: release asan
 """Which processors weft-run binds ranks to."""
 
 import os

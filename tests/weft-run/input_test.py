@@ -1,3 +1,5 @@
+# subject: programs/weft-run
+# stages: release asan
 """What ranks read under weft-run, and weft-run as the foreground job of a terminal."""
 
 import os

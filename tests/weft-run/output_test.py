@@ -1,3 +1,5 @@
+# subject: programs/weft-run
+# stages: release asan
 """What ranks write under weft-run: line by line, and nothing of it is lost."""
 
 import collections

@@ -1,3 +1,5 @@
+# subject: programs/weft-run
+# stages: release asan
 """weft-run where the system refuses a call that it needs: it says so and ends. And a job that can do without one."""
 
 import ctypes

@@ -1,3 +1,5 @@
+# subject: programs/weft-run src/core/runtime/describe.cpp tests/process/stuck.cpp
+# stages: release asan
 """A job that stands still says what its ranks wait for."""
 
 import os

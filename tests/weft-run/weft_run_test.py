@@ -1,3 +1,5 @@
+# subject: programs/weft-run tests/process/boot_steps.cpp
+# stages: release asan
 """weft-run with real processes: exit codes, output, signals, input, and nothing left behind."""
 
 import collections

@@ -1,4 +1,5 @@
 // Operations under way: a ticket names one of them and no other, now or later.
+// stages: release general asan
 #include <gtest/gtest.h>
 
 #include <array>

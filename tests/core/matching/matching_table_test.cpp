@@ -1,5 +1,6 @@
 // The matching table: oldest first, keys that never mix, more keys than a bucket has entries, cancelling, and a long
 // comparison with a plain list.
+// stages: release general asan
 #include "core/matching/matching_table.hpp"
 
 #include <gtest/gtest.h>

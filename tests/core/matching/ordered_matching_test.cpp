@@ -1,4 +1,5 @@
 // The ordered engine: numbers, early arrivals, wildcards, oldest first on both sides, and a long comparison with lists.
+// stages: release general asan
 #include "core/matching/ordered_matching.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // When a waiting thread yields its core to others. What that brings is measured, not tested: `weft-perf latency
 // --plain`.
+// stages: release general asan
 #include "core/wait/yield_policy.hpp"
 
 #include <gtest/gtest.h>
