@@ -27,6 +27,10 @@
 #include "weft/device.hpp"
 #include "weft/region.hpp"
 
+namespace weft::test {
+class step_bench;
+}
+
 namespace weft::core {
 
 class runtime_state;
@@ -235,6 +239,8 @@ class device_state final {
   template <class Wants>
   [[nodiscard]] device_state* enter_other(std::uint32_t index, Wants&& wants) noexcept;
   [[nodiscard]] visit_answer be_visited() noexcept;
+
+  friend class test::step_bench;  // puts a scripted endpoint in the place of one
 
   // Messages taken from one peer before the next peer is polled.
   static constexpr unsigned arrivals_per_peer = 16;
