@@ -16,7 +16,7 @@ namespace core {
 class run_loop_state;
 }
 
-/// Is set or not. If it is set, a coroutine that awaits it goes on at once. Otherwise the coroutine is suspended;
+/// Is set or not. If it is set, a coroutine that awaits it is not suspended. Otherwise the coroutine is suspended;
 /// `set()` puts all waiting coroutines into the ready queue of the loop, in the order of their awaits.
 ///
 /// All functions: **Blocking**: never; an await suspends the coroutine. **Threads**: any. **Errors**: none.
@@ -42,12 +42,12 @@ class event {
    public:
     /// Waits for `of`.
     explicit awaiter(event& of) noexcept : of_{&of} {}
-    /// Whether the event is set: then the coroutine goes on at once.
+    /// Whether the event is set: then the coroutine is not suspended.
     [[nodiscard]] bool await_ready() const noexcept {
       // [event.own] relaxed: no other thread knows the awaiter yet.
       return of_.load(std::memory_order_relaxed)->is_set();
     }
-    /// Suspends the coroutine. False: the event was set just now, and the coroutine goes on.
+    /// Suspends the coroutine. False: the event was set just now, and the coroutine continues.
     template <class Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) noexcept {
       suspend(by);

@@ -24,7 +24,7 @@ class joint;
 
 inline constexpr const char* task_is_empty = "an empty task is awaited or started";
 
-/// The owner of a task that no coroutine awaits; it is told of the task's end.
+/// The owner of a task that no coroutine awaits; the task calls it at its end.
 class task_owner {
  public:
   /// The task has ended; it may be destroyed here.
@@ -50,7 +50,7 @@ class task_promise_base : public ready_node, public suspendable {
   [[nodiscard]] last_suspension final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { failure = std::current_exception(); }
 
-  /// Starts the task, once. At its end `then` goes on; if `then` is null, the task calls `whose->ended`.
+  /// Starts the task, once. At its end `then` is resumed; if `then` is null, the task calls `whose->ended`.
   void start(std::coroutine_handle<> self, std::coroutine_handle<> then, task_owner* whose) {
     if (is_started) await_misuse("a task is awaited or started a second time");
     is_started = true;
@@ -64,7 +64,7 @@ class task_promise_base : public ready_node, public suspendable {
   task_promise_base* spawned_before = nullptr;
   task_promise_base* spawned_behind = nullptr;
 
-  /// Destroys the frame, at once or when nothing outside refers to it any more.
+  /// Destroys the frame, now or when nothing outside refers to it any more.
   void drop(std::coroutine_handle<> self) noexcept {
     if (at == nullptr) return self.destroy();
     // [own] held by this call: abandoned parts may release their holds meanwhile.
@@ -124,8 +124,8 @@ class task_promise<void> final : public task_promise_base {
 /// none. An await of an empty task, or a second await, ends the process.
 /// **Lifetime**: a task that is destroyed before its end cancels the receive for which it waits, or the message that it
 /// has posted with a stop token. Its frame, with all
-/// buffers in it, is destroyed when no operation refers to it any more: at once, or when its loop would have resumed
-/// it.
+/// buffers in it, is destroyed when no operation refers to it any more: immediately, or when its loop would have
+/// resumed it.
 template <class T = void>
 class [[nodiscard]] task {
  public:
@@ -136,7 +136,8 @@ class [[nodiscard]] task {
   task() noexcept = default;
   /// Takes the coroutine over; `other` is empty afterwards.
   task(task&& other) noexcept : coroutine_{std::exchange(other.coroutine_, nullptr)} {}
-  /// Drops its own coroutine, as the destructor does, then takes that of `other` over; `other` is empty afterwards.
+  /// Drops its own coroutine, as the destructor does, then takes over the coroutine of `other`, which is empty
+  /// afterwards.
   task& operator=(task&& other) noexcept {
     if (this != &other) {
       drop();
@@ -146,7 +147,7 @@ class [[nodiscard]] task {
   }
   ~task() { drop(); }
 
-  /// Runs the coroutine. The awaiting coroutine goes on when it has ended, in the thread in which it ended.
+  /// Runs the coroutine. When it has ended, the awaiting coroutine is resumed, in the thread in which it ended.
   class awaiter final : public detail::waiting_point {
    public:
     /// For the coroutine `callee`.

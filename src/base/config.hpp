@@ -18,7 +18,7 @@ enum class log_level : std::uint8_t { error, warn, info, debug };
 enum class bind_kind : std::uint8_t { none, automatic };
 enum class cma_mode : std::uint8_t { automatic, off };
 
-/// The typed values. To add a variable: a field here with its default, a row in config.cpp with the same name.
+/// The typed values. To add a variable: a field here with its default, a row of its name in config.cpp.
 struct settings {
   boot_method boot = boot_method::automatic;
   std::string boot_dir;
@@ -62,27 +62,26 @@ struct settings {
   std::vector<std::string> foreign_variables;
 };
 
-/// One row of the table: what docs/configuration.md is made from and what the parser obeys.
+/// One row of the table from which docs/configuration.md is made, and which the parser obeys.
 struct setting {
   std::string_view name;                    ///< WEFT_...
   std::string_view type;                    ///< count, bytes, seconds, time (seconds and parts of them), choice, text
   std::string_view meaning;                 ///< one sentence
   std::uint64_t least;                      ///< numbers: the smallest value allowed
   std::uint64_t most;                       ///< numbers: the largest value allowed
-  std::uint64_t multiple_of;                ///< numbers: 0, or what must divide the value
+  std::uint64_t multiple_of;                ///< numbers: 0, or a number that must divide the value
   bool power_of_two;                        ///< numbers: whether only powers of two are allowed
-  std::span<const std::string_view> names;  ///< choices: what may be written, in the order of the enumerators
+  std::span<const std::string_view> names;  ///< choices: the allowed texts, in the order of the enumerators
   void (*assign)(const setting& row, settings& into, std::string_view text);
   std::string (*show)(const setting& row, const settings& from);  ///< the value as one would write it; "" if unset
 };
 
 [[nodiscard]] std::span<const setting> setting_table() noexcept;
 
-/// How many buckets the matching table has: as many as were asked for, or else enough for the receives, two of which
-/// share one then.
+/// How many buckets the matching table has: as many as were asked for, or else half as many as receives, within bounds.
 [[nodiscard]] std::uint32_t matching_bucket_count(const settings& from) noexcept;
 
-/// What a row accepts, in words: `8192, 8KiB ...: from 512 to 1048576`.
+/// The values that a row accepts, in words: `8192, 8KiB ...: from 512 to 1048576`.
 [[nodiscard]] std::string allowed_values(const setting& row);
 
 /// Reads the WEFT_* variables of an environment block (NAME=VALUE strings, then a null pointer).

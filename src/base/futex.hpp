@@ -1,4 +1,4 @@
-// Sleeping until another thread, of whatever process, changes a word; and waking those who do.
+// Sleeping until another thread, of any process, changes a word; and waking the threads that sleep.
 //
 // Cost: a system call each. A message for which no thread sleeps takes none.
 #pragma once
@@ -10,13 +10,13 @@
 
 namespace weft::base {
 
-/// A word, and what it holds while there is a reason to sleep.
+/// A word, and its value while there is a reason to sleep.
 struct awaited_word {
   const std::atomic<std::uint32_t>* word = nullptr;
   std::uint32_t expected = 0;
 };
 
-/// Sleeps while the words (the first one alone, where that of `second` is null) hold what is expected, until they are
+/// Sleeps while the words (the first one alone, where `second` has none) hold their expected values, until it is
 /// woken, or `until`. May return early for no reason. Where the kernel can't wait for two words, it sleeps for a
 /// millisecond at most.
 void sleep_while(const awaited_word& first, const awaited_word& second, clock::time_point until) noexcept;

@@ -1,4 +1,4 @@
-// The one way in which a child of fork() gets rid of what is its parent's.
+// The one way in which a child of fork() gets rid of its parent's objects.
 #pragma once
 
 #include <utility>
@@ -23,10 +23,10 @@ inline void keep_for_ever(left_to_parent& one) noexcept {
   all.add(one);
 }
 
-/// In a child of fork(): takes what `its` owns over, and never destroys it. The destructor of a copied object can wait
-/// for a thread that only the parent has, take a lock that was held at the fork, or change memory that the parent and
-/// its peers share. A thread can be neither joined nor detached here. What is left stays reachable, so that no tool
-/// calls it a leak. **Threads**: any.
+/// In a child of fork(): takes over the object that `its` owns, and never destroys it. The destructor of a copied
+/// object can wait for a thread that only the parent has, take a lock that was held at the fork, or change memory that
+/// the parent and its peers share. A thread can be neither joined nor detached here. The objects stay reachable, so
+/// that no tool calls them a leak. **Threads**: any.
 template <class Owner>
 void leave_to_parent(Owner& its) noexcept {
   struct left final : left_to_parent {

@@ -16,10 +16,11 @@ namespace weft::base {
 /// Whether messages of a level are wanted (WEFT_LOG). With settings that can't be read: errors and warnings are.
 [[nodiscard]] bool log_enabled(log_level level) noexcept;
 
-/// What stands in front of every line from now on: `weft 2/4: `. Called once the rank is known. **Threads** any.
+/// From now on every line begins with `weft 2/4: `, with this rank and size. Called once the rank is known. **Threads**
+/// any.
 void set_log_identity(std::uint32_t rank, std::uint32_t size) noexcept;
 
-/// What stands in front of a line of such a kind: `weft 2/4: stuck: `. **Threads** any.
+/// The beginning of a line of such a kind: `weft 2/4: stuck: `. **Threads** any.
 [[nodiscard]] std::string log_head(std::string_view kind);
 /// Writes lines, with their newlines, as they are. **Threads** any.
 void write_log_block(std::string_view lines) noexcept;
@@ -58,12 +59,13 @@ void log_debug(fmt::format_string<Args...> format, Args&&... args) noexcept {
 /// Logs a warning for each of `foreign_variables`. For one process of a job.
 void warn_of_foreign_variables(const settings& from) noexcept;
 
-/// For what is said once however often it happens: `static base::said_once said; log_once(said, log_level::warn, ...)`.
+/// For a line that is written once, however often it is due: `static base::said_once said; log_once(said,
+/// log_level::warn, ...)`.
 class said_once {
  public:
   /// True for exactly one caller. **Threads** any.
   [[nodiscard]] bool first() noexcept {
-    // [log.first] relaxed: decides only who speaks; nothing is read on the strength of it
+    // [log.first] relaxed: decides only which caller writes the line; nothing is read on the strength of it
     return !said_.load(std::memory_order_relaxed) && !said_.exchange(true, std::memory_order_relaxed);
   }
 

@@ -1,4 +1,4 @@
-// What fork() must not interrupt, and what a child of fork() must neither use nor keep open.
+// Code that fork() must not interrupt, and objects that a child of fork() must neither use nor keep open.
 #pragma once
 
 #include <mutex>
@@ -44,8 +44,8 @@ class fork_entry {
 };
 
 /// A lock of the whole process, such as the one of a table of all threads. fork() waits until it is free: so a child
-/// finds it free, and what it guards complete. A thread that holds it takes no other one and makes no `not_inherited`.
-/// Never destroyed. **Threads**: any. **Blocking**: for as long as another thread holds it.
+/// finds it free, and the data that it guards complete. A thread that holds it takes no other one and makes no
+/// `not_inherited`. Never destroyed. **Threads**: any. **Blocking**: for as long as another thread holds it.
 class process_lock final : private not_inherited {
  public:
   process_lock() = default;

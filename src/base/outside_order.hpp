@@ -1,9 +1,9 @@
-// Order that comes about outside this process, told to ThreadSanitizer, which sees this process alone.
+// Announces an order that arises outside this process to ThreadSanitizer, which sees this process alone.
 //
 // A thread that sends a request to another process is ordered before the thread that receives the answer, however many
 // processes are between them: each passes the order on by release and acquire. ThreadSanitizer sees none of that and
-// would report a race, here and in programs that use the library. It is told a coarse order: everything that was sent
-// comes before anything that is received. Costs nothing in other builds.
+// would report a race, here and in programs that use the library. The announced order is coarse: each send is before
+// all later receives. Costs nothing in other builds.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -1,4 +1,4 @@
-// The lines of a report about what a process waits for.
+// The lines of a report about the events for which a process waits.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ class report {
   /// `head` stands in front of each line.
   explicit report(std::string head) : head_{std::move(head)} {}
 
-  /// Adds a line that says what is wrong, or what waits. Lines beyond the first hundred are only counted. **Errors**:
+  /// Adds a line about one fault or one wait. Lines beyond the first hundred are only counted. **Errors**:
   /// std::bad_alloc.
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {

@@ -1,6 +1,6 @@
-// Finds out that nothing moves in this process, and writes what it waits for (`WEFT_STUCK_AFTER`).
+// Finds out that nothing moves in this process, and reports the events for which it waits (`WEFT_STUCK_AFTER`).
 //
-// A thread of its own looks some times in that period. It reads what is counted anyway, so messages cost nothing more,
+// A thread of its own looks some times in that period. It reads counters that exist anyway, so messages cost no more,
 // and it finds programs whose threads poll, or sleep outside of Weft, too. A report is written if nothing has moved for
 // that long and something waits: a thread (long_wait.hpp), fibers or coroutines (`witness`), or a program that polls by
 // itself while something is left to do. It is written once, until something moves; the next standstill is reported
@@ -28,7 +28,7 @@ class witness {
   [[nodiscard]] virtual sight look() noexcept = 0;
   /// Something has moved since the last look, here or elsewhere.
   virtual void note_move() noexcept {}
-  /// Adds what is wrong, and what waits. **Errors**: std::bad_alloc.
+  /// Adds the faults and the waits that it knows. **Errors**: std::bad_alloc.
   virtual void describe(report& into) = 0;
   /// Adds its counters, before weft-run ends this process. **Errors**: std::bad_alloc.
   virtual void add_counters(report& /*into*/) {}

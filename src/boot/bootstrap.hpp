@@ -1,4 +1,4 @@
-// Who am I, how many are we, exchange of small values, and a barrier: what is needed before there is a network.
+// The rank and size of this process, exchange of small values, and a barrier: a job needs them before it has a network.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace weft::boot {
 inline constexpr std::size_t value_bytes_max = 4096;
 
 /// One rank's end of a bootstrap. It is process-wide; several runtimes share it under names of their own (a prefix of
-/// their keys). Keys are made of [a-z0-9._-], at most 48 characters; every rank may use the same key, and puts it once.
+/// their keys). Keys are made of [a-z0-9._-], at most 48 characters; all ranks may use one key, and each puts it once.
 class bootstrap {
  public:
   bootstrap() = default;
@@ -32,16 +32,16 @@ class bootstrap {
   /// **Threads** any. **Errors** invalid_argument (key or length), boot_failed.
   virtual void put(std::string_view key, std::string_view bytes) = 0;
 
-  /// What `rank` put under `key` before a fence in which both have taken part since.
+  /// The bytes that `rank` put under `key` before a fence in which both have taken part since.
   /// **Threads** any. **Errors** invalid_argument, boot_failed if there is no such value.
   [[nodiscard]] virtual std::string get(std::uint32_t rank, std::string_view key) = 0;
 
   /// Collective: returns when all ranks have called it as often as this one.
   /// **Blocking** at most WEFT_BOOT_TIMEOUT_S. **Threads** one at a time.
-  /// **Errors** boot_failed, naming what is missing and, where it is known, which ranks.
+  /// **Errors** boot_failed, naming the missing things and, where they are known, the missing ranks.
   virtual void fence() = 0;
 
-  /// How many runtimes have been made over this bootstrap before; all ranks make theirs in the same order.
+  /// How many runtimes have been made over this bootstrap before; all ranks make theirs in one order.
   [[nodiscard]] std::uint32_t next_runtime() noexcept {
     // [boot.runtimes] relaxed: only tells the runtimes of one rank apart.
     return runtimes_.fetch_add(1, std::memory_order_relaxed);
@@ -55,8 +55,8 @@ class bootstrap {
 /// **Threads** any. **Errors** configuration, boot_failed: a launcher that promised ranks and did not start them.
 [[nodiscard]] std::shared_ptr<bootstrap> process_bootstrap();
 
-/// A job whose ranks are threads of this process: element i is rank i's. **Blocking** fences wait for each other, with
-/// the same bound as elsewhere.
+/// A job whose ranks are threads of this process: element i is rank i's. **Blocking** fences wait for each other, at
+/// most WEFT_BOOT_TIMEOUT_S.
 [[nodiscard]] std::vector<std::shared_ptr<bootstrap>> make_local_job(std::uint32_t ranks);
 
 }  // namespace weft::boot

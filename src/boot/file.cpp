@@ -1,9 +1,9 @@
 // Ranks that meet in a private directory. Every rank holds a lock file while it lives; rank 0 waits until all are there
-// and writes the roster: who belongs to this job, by the random name (nonce) that each has given itself. What a crash
-// left behind bears names that no living process holds, so it is neither believed nor kept.
+// and writes the roster: the members of this job, by the random name (nonce) that each has given itself. Files that a
+// crash left behind bear names that no living process holds, so they are neither believed nor kept.
 //
 // Two jobs in one directory: a process that finds its rank's place taken reports a conflict. Until the first fence of
-// the job that it met, nobody can say which ranks belong together, so that job fails as well; afterwards only the
+// the job that it met, no rank can say which ranks belong together, so that job fails as well; afterwards only the
 // newcomer does. The first rank that leaves the first fence draws the line, by a file. Ranks with different keys never
 // form a job.
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ std::string make_nonce() {
 
 std::string lock_name(std::uint32_t rank) { return fmt::format("rank-{}.lock", rank); }
 
-// What a rank says of itself in its lock file.
+// A rank's entry about itself, in its lock file.
 struct introduction {
   std::string nonce;
   std::uint32_t size = 0;
@@ -249,12 +249,12 @@ class file_boot final : public bootstrap {
   }
 
   // Every rank takes the mutex for moments, again and again, and one of them may be the one when another's time is
-  // over: that rank is to say what it has waited for, and to tell the others.
+  // over: that rank is to report the ranks for which it has waited, and to inform the others.
   static clock::time_point moments_after(clock::time_point deadline) {
     return std::max(deadline, clock::now()) + std::chrono::seconds{5};
   }
 
-  // Rank 0 waits for all the places to be taken and tells who has them.
+  // Rank 0 waits until all places are taken and writes their owners down.
   void assemble(clock::time_point deadline) {
     job_ = nonce_;
     for (patience between;; between.wait()) {
@@ -295,7 +295,7 @@ class file_boot final : public bootstrap {
         rank, key, key_);
   }
 
-  // Those who are there shall not wait for nothing.
+  // The ranks that have arrived shall not wait for a job that can't be.
   [[noreturn]] void refuse_all(const std::string& why) {
     for (std::uint32_t r = 1; r < size_; ++r) {
       if (!peers_[r].nonce.empty()) directory_.write("refused-" + peers_[r].nonce, why);

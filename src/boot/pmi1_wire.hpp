@@ -1,5 +1,5 @@
-// The lines of the PMI-1 wire protocol: `cmd=get kvsname=k key=a\n`. Both ends read them with this; what comes over the
-// socket is input like any other and may be malformed.
+// The lines of the PMI-1 wire protocol: `cmd=get kvsname=k key=a\n`. Both ends read them with this; bytes from the
+// socket are input like any other and may be malformed.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace weft::boot::pmi1_wire {
 /// One line's `key=value` pairs, in any order.
 class message {
  public:
-  /// Takes a line without its newline. Nothing comes back for one that is not made of key=value pairs, with `cmd`
-  /// among them, each key once. No value contains a blank.
+  /// Takes a line without its newline. Returns nothing if it is not made of key=value pairs, with `cmd` among them,
+  /// each key once. No value contains a blank.
   [[nodiscard]] static std::optional<message> parse(std::string_view line);
 
   [[nodiscard]] std::string_view command() const noexcept { return *find("cmd"); }
@@ -50,7 +50,7 @@ class line_reader {
 
 /// Arbitrary bytes as [A-Za-z0-9_-], four characters for three bytes, no padding.
 [[nodiscard]] std::string encode(std::string_view bytes);
-/// Nothing comes back for text that `encode` did not write.
+/// Returns nothing for text that `encode` did not write.
 [[nodiscard]] std::optional<std::string> decode(std::string_view text);
 
 }  // namespace weft::boot::pmi1_wire

@@ -27,9 +27,9 @@ constexpr const char* one_post_only =
 // The nodes that a thread has to run, one after the other.
 class ready_parts {
  public:
-  /// Runs the parts that `fill(list)` adds, and what becomes ready by them, or leaves them to the caller further up
-  /// that is running parts. None runs before `fill` has returned. **Returns** whether a part has run that has not to be
-  /// tried again.
+  /// Runs the parts that `fill(list)` adds, and parts that become ready by them, or leaves them to the caller further
+  /// up that is running parts. None runs before `fill` has returned. **Returns** whether a part has run that has not to
+  /// be tried again.
   template <class Fill>
   static bool run(Fill fill) noexcept {
     if (current != nullptr) {
@@ -72,7 +72,8 @@ completion::answer graph_part::signal(completion_record&& record) noexcept {
   if (record.error() != errc::none) whole_->fail(*this, record.error());
   if (record_) base::misuse(one_post_only);
   record_.emplace(std::move(record));
-  // [graph.half] acq_rel -> [graph.half]: the record, and the post's return; the later one goes on.
+  // [graph.half] acq_rel -> [graph.half]: the record, and the post's return; the thread of the later one completes the
+  // node.
   const std::uint32_t left = halves_.fetch_sub(1, std::memory_order_acq_rel);
   if (left == 0) base::misuse(one_post_only);
   if (left == 1) whole_->complete(*this);
@@ -183,7 +184,7 @@ bool graph_state::try_start(completion& done, void* context) {
   if (&done.runtime() != &through_->runtime()) {
     throw error{errc::invalid_argument, "graph::start: the completion object was made from another runtime"};
   }
-  // [graph.start] acquire <- [graph.end]: what the last run did.
+  // [graph.start] acquire <- [graph.end]: the writes of the last run.
   if (running_.exchange(true, std::memory_order_acquire)) return false;
   try {
     order();
@@ -233,7 +234,7 @@ bool graph_state::fire(graph_part& part) noexcept {
   }
   // [graph.skip] relaxed: [graph.edge] has handed it on.
   const bool is_skipped = part.is_skipped_.load(std::memory_order_relaxed);
-  // [graph.abandoned] relaxed: if this is missed, the node runs, and what it posts is cancelled later.
+  // [graph.abandoned] relaxed: if this is missed, the node runs, and its operation is cancelled later.
   if (is_skipped || is_abandoned_.load(std::memory_order_relaxed)) {
     // [graph.failed] relaxed: read by this thread.
     part.has_failed_.store(true, std::memory_order_relaxed);
@@ -264,12 +265,12 @@ bool graph_state::fire_post(graph_part& part) noexcept {
     answer = part.post_(part);
   } catch (const std::exception& thrown) {
     fail_by(part, thrown);
-    // What it had posted before it threw signals all the same.
+    // An operation that it had posted before it threw signals all the same.
     if (promise::made_here(part) != promised) answer = status::posted(0);
   } catch (...) {
     base::misuse("a post of a graph threw an exception that is no std::exception, which no record can name");
   }
-  // What was not posted signals nothing.
+  // An operation that was not posted signals nothing.
   if (!answer.is_posted() && promise::open(part) != 0) base::misuse(one_post_only);
   if (answer.is_retry()) {
     retry(part);
@@ -281,7 +282,7 @@ bool graph_state::fire_post(graph_part& part) noexcept {
   }
   // [graph.ticket] relaxed -> [graph.cancel]: of an operation that is known by its ticket alone.
   part.ticket_.store(answer.ticket(), std::memory_order_relaxed);
-  // [graph.half] acq_rel -> [graph.half]: the function has returned, and what it holds may go.
+  // [graph.half] acq_rel -> [graph.half]: the function has returned, and the objects that it holds may go.
   if (part.halves_.fetch_sub(1, std::memory_order_acq_rel) == 1) complete(part);
   return true;
 }
@@ -311,12 +312,12 @@ void graph_state::fire_end() noexcept {
   detail::raw_record raw;
   raw.peer = runtime.rank();
   raw.opcode = operation::graph;
-  raw.error = error_.load(std::memory_order_relaxed);  // [own] every node's end comes before
+  raw.error = error_.load(std::memory_order_relaxed);  // [own] every node has ended before
   raw.location = detail::payload_location::borrowed;
   raw.refer({nullptr, 0, nullptr, context_});
   // [graph.giving] relaxed: [graph.end] hands it on.
   shared->giving.fetch_add(1, std::memory_order_relaxed);
-  // [graph.end] release -> [graph.idle], [graph.start]: what the nodes did.
+  // [graph.end] release -> [graph.idle], [graph.start]: the nodes' writes.
   running_.store(false, std::memory_order_release);
   signal.give(done, raw, standard, shared);
   // [graph.given] release -> [graph.given_now]: the signal, or that it waits.
@@ -331,14 +332,14 @@ void graph_state::complete(graph_part& part) noexcept {
     graph_part& after = parts_[number];
     // [graph.skip] relaxed: [graph.edge] hands it on.
     if (skips) after.is_skipped_.store(true, std::memory_order_relaxed);
-    // [graph.edge] acq_rel -> [graph.edge]: what came before the node that is ready now.
+    // [graph.edge] acq_rel -> [graph.edge]: the writes of the nodes before the one that is ready now.
     if (after.awaited_.fetch_sub(1, std::memory_order_acq_rel) == 1) ready_parts::run(after);
   }
   leave();
 }
 
 void graph_state::leave() noexcept {
-  // [graph.left] acq_rel -> [graph.left]: what all nodes did.
+  // [graph.left] acq_rel -> [graph.left]: the writes of all nodes.
   if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) ready_parts::run(end_);
 }
 
@@ -359,7 +360,7 @@ void graph_state::fail_by(graph_part& part, const std::exception& thrown) noexce
   } else if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
     why = errc::out_of_memory;
   }
-  // [graph.thrown] relaxed: decides which node writes; [graph.left] hands on what it has written.
+  // [graph.thrown] relaxed: decides which node writes the exception; [graph.left] hands it on.
   if (!has_thrown_.exchange(true, std::memory_order_relaxed)) exception_ = std::current_exception();
   fail(part, why);
 }

@@ -20,7 +20,7 @@ struct listed_transport {
 };
 
 /// Reads `shm,sim:self` and the like. `known` has the names of all transports. The first of them is the transport of a
-/// rank to itself, which comes first in the result even if it is not listed. If `standard` is true, an unknown name is
+/// rank to itself, which is the first in the result even if it is not listed. If `standard` is true, an unknown name is
 /// left out (the list is the default, and this build may have fewer transports); else it is an error.
 ///
 /// **Errors**: `configuration` for a name that is unknown, empty, listed twice or wrapped twice.
@@ -28,10 +28,10 @@ struct listed_transport {
                                                                  std::span<const std::string_view> known,
                                                                  bool standard);
 
-/// What WEFT_TRANSPORT asks for in this build (transports.cpp). **Errors**: those of `parse_transport_list`.
+/// The transports of WEFT_TRANSPORT in this build (transports.cpp). **Errors**: those of `parse_transport_list`.
 [[nodiscard]] std::vector<listed_transport> listed_transports(const base::settings& settings);
 
-/// A transport of this build, and what it finds on this machine: a line for each provider, device or the like.
+/// A transport of this build, and its finds on this machine: a line for each provider, device or the like.
 struct available_transport {
   std::string_view name;
   std::vector<std::string> found;

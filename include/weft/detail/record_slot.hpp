@@ -2,7 +2,7 @@
 //
 // The words are atomic because a consumer copies them before it knows whether they are its own: it may read while the
 // next lap's producer writes; then its claim fails and the copy is thrown away. All accesses are relaxed; the sequence
-// number orders them. Cost: that of non-atomic loads and stores.
+// number orders them. Cost: as much as non-atomic loads and stores.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
     for (std::size_t i = 0; i < word_count; ++i) write_word(i, from + 8 * i);
   }
 
-  /// The same from parts: two words, then `rest_words` words from `rest`. The words behind them keep their values.
+  /// Writes two words, then `rest_words` words from `rest`. The words behind them keep their values.
   void write_parts(std::uint64_t first, std::uint64_t second, const void* rest, std::size_t rest_words) noexcept {
     const auto* from = static_cast<const std::byte*>(rest);
     // [record_slot.write] relaxed -> [record_slot.read]: published by the store to `sequence`.
@@ -49,12 +49,12 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
     for (std::size_t i = 0; i < rest_words; ++i) write_word(2 + i, from + 8 * i);
   }
 
-  /// The same word by word; words that are not put keep their values.
+  /// Writes one word; words that are not put keep their values.
   void put(std::size_t index, std::uint64_t value) noexcept {
     // [record_slot.write] relaxed -> [record_slot.read]: published by the store to `sequence`.
     words[index].store(value, std::memory_order_relaxed);
   }
-  /// The same for a word at address `from`.
+  /// Writes the word at address `from`.
   void put_from(std::size_t index, const void* from) noexcept {
     write_word(index, static_cast<const std::byte*>(from));
   }

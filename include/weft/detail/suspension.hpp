@@ -1,7 +1,7 @@
 // Suspended coroutines: links of a loop's lists, which lie in the coroutines' own frames.
 //
-// Cost: nothing is allocated. The thread that completes what a coroutine awaits puts the link into the loop's ready
-// queue, by one exchange.
+// Cost: nothing is allocated. The thread that completes an awaited operation puts the coroutine's link into the loop's
+// ready queue, by one exchange.
 //
 // A coroutine is *abandoned* if it is destroyed while something outside still refers to its frame, such as a pending
 // operation. Its frame stays until that is complete, and is destroyed where the coroutine would have been resumed.
@@ -23,7 +23,7 @@ struct ready_node {
   };
   bool is_abandoned = false;
   bool is_started = false;                // of a task
-  bool signals_twice = false;             // of what can be cancelled: the end of its post counts as well
+  bool signals_twice = false;             // of an operation to cancel: the end of its post counts as well
   std::atomic<std::uint32_t> holders{0};  // of an abandoned task: references to its frame
 
   /// Drops this abandoned part's reference to its task; the last part destroys the task.
@@ -60,7 +60,7 @@ class waiting_point {
       in_->at = this;
     }
   }
-  /// The coroutine goes on.
+  /// The coroutine is resumed.
   void release() noexcept {
     if (in_ != nullptr) in_->at = nullptr;
   }
@@ -71,7 +71,7 @@ class waiting_point {
 
 /// Ends the process: a rule was broken that no exception can report.
 [[noreturn]] void await_misuse(const char* description) noexcept;
-/// Ends the process, unless it is a child of fork(): what the coroutine awaits is under way in the parent.
+/// Ends the process, unless it is a child of fork(): the awaited operation is under way in the parent.
 void destroyed_while_waiting() noexcept;
 
 /// Resumes `coroutine`, then, one after the other, the coroutines to which it transfers: never one inside another.
@@ -110,7 +110,7 @@ class suspension : public waiting_point, public ready_node {
     handle = which;
     hold(which);
   }
-  /// The coroutine goes on.
+  /// The coroutine is resumed.
   void resumed() noexcept {
     handle = nullptr;
     release();

@@ -1,4 +1,4 @@
-// Completion objects: counter, queue and synchronizer, and what all of them have in common.
+// Completion objects: counter, queue and synchronizer, and their common parts.
 #include <fmt/format.h>
 
 #include "base/leave_to_parent.hpp"
@@ -50,7 +50,8 @@ void completion::count_first(signal_count& which) noexcept {
   if (detail::this_thread_slot() < which.by.size()) {
     count_in_own_word(which);
   } else {
-    // [completion.count_first] release -> [completion.sum]: the same for threads that share a word.
+    // [completion.count_first] release -> [completion.sum]: the promise before it, and the signal's writes; threads
+    // share this word.
     which.by_others.fetch_add(1, std::memory_order_release);
   }
 }
@@ -61,7 +62,8 @@ void completion::count_back(signal_count& which) noexcept {
     // [completion.count_back] release -> [completion.sum]: promises that the thread has counted before.
     which.by[slot].store(which.by[slot].load(std::memory_order_relaxed) - 1, std::memory_order_release);
   } else {
-    // [completion.count_back] release -> [completion.sum]: the same for threads that share a word.
+    // [completion.count_back] release -> [completion.sum]: promises that threads have counted before in the shared
+    // word.
     which.by_others.fetch_sub(1, std::memory_order_release);
   }
 }
@@ -160,7 +162,7 @@ completion::answer synchronizer::signal(completion_record&& record) noexcept {
     // [synchronizer.claim] acquire <- [synchronizer.reset]: the slot is empty.
   } while (!claimed_.compare_exchange_weak(claimed, claimed + 1, std::memory_order_acquire, std::memory_order_relaxed));
   records_[claimed].emplace(std::move(record));
-  // [synchronizer.arrive] release -> [synchronizer.ready]: the record and what completed before it.
+  // [synchronizer.arrive] release -> [synchronizer.ready]: the record, and the writes of the completed operation.
   arrived_.fetch_add(1, std::memory_order_release);
   signalled(owner, this);
   return answer::taken;

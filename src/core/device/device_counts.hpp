@@ -1,7 +1,7 @@
 // The counts of a device, which are always on.
 //
 // Cost of a post: two words of a line that this thread alone writes, on a device of its own or as one of the first
-// threads with a slot; two locked additions for any other thread. The same again for bytes that are sent neither inline
+// threads with a slot; two locked additions for any other thread. Twice as much for bytes that are sent neither inline
 // nor into mapped memory. Cost of a call of progress: a word of the poller's line, two if messages have come, and one
 // more for each message. A thread that reads the counts waits for no other thread.
 #pragma once
@@ -34,7 +34,7 @@ class device_counts {
       return posted_by_others(opcode, bytes);
     posted_in(lanes_[slot], opcode, bytes);
   }
-  /// The same on a device of one thread's own.
+  /// A post on a device of one thread's own.
   [[gnu::always_inline]] void posted_alone(operation opcode, std::uint64_t bytes) noexcept {
     posted_in(lanes_[0], opcode, bytes);
   }
@@ -70,7 +70,7 @@ class device_counts {
 
   void quiet() noexcept { add(poller_.quiet, 1); }
   void moved(unsigned messages) noexcept { moved(messages, next_move()); }
-  /// The same; the caller knows that this is call `number` that moves something.
+  /// The caller knows that this is call `number` that moves something.
   void moved(unsigned messages, std::uint64_t number) noexcept {
     poller_.moved.store(number, std::memory_order_relaxed);  // [own] inside the gate
     add(poller_.arrived, messages);
@@ -162,7 +162,7 @@ class device_counts {
   word backlog_max_{0};
 };
 
-/// A line for people: what is not zero.
+/// A line for people: the counts that are not zero.
 [[nodiscard]] std::string to_text(const device_counters& counted);
 
 }  // namespace weft::core

@@ -37,7 +37,7 @@ void hook_list::drop(detail::hook_node*& link) noexcept {
   const std::unique_ptr<detail::hook_node> gone{link};
   if (end_ == &gone->behind) end_ = &link;
   link = gone->behind;
-  // [hook.end] release -> [hook.over], [hook.look]: what the function did.
+  // [hook.end] release -> [hook.over], [hook.look]: the function's writes.
   gone->control->list.store(nullptr, std::memory_order_release);
   // [hooks.drop] relaxed: only a count.
   count_.fetch_sub(1, std::memory_order_relaxed);
@@ -72,7 +72,7 @@ unsigned hook_list::run(device_state& by) noexcept {
 
 end_of_hook::end_of_hook(std::shared_ptr<detail::hook_control>& handle, hook_list& list) noexcept
     : handle_{&handle}, gate_{&list.gate()} {
-  // [hooks.remove] release -> [hooks.removed]: what the removing thread did before.
+  // [hooks.remove] release -> [hooks.removed]: the earlier writes of the removing thread.
   handle->is_removed.store(true, std::memory_order_release);
   // A poller that has not seen the removal may be running the hook: after the fence we see that it is inside.
   fence_all_threads();
@@ -90,14 +90,14 @@ bool end_of_hook::go_on() noexcept {
 namespace weft {
 
 void hook::remove() noexcept {
-  // A closed gate is that of a device whose copy a child of fork() has.
+  // If the gate is closed, its device is a copy that a child of fork() has.
   if (core::hook_list* const list = this->list(); list != nullptr && !list->gate().is_closed())
     core::end_of_hook{control_, *list}.wait();
   control_.reset();
 }
 
 core::hook_list* hook::list() const noexcept {
-  // [hook.look] acquire <- [hook.end]: what the function did. It may end at any moment; its device must still exist.
+  // [hook.look] acquire <- [hook.end]: the function's writes. It may end at any moment; its device must still exist.
   return control_ == nullptr ? nullptr : control_->list.load(std::memory_order_acquire);
 }
 

@@ -36,8 +36,8 @@ inline void fence_for_all(bool kernel_fences) noexcept {
   }
 }
 
-/// Which thread is inside, which is next, and how often one has left. The caller has to fence. Progress: wait-free. Who
-/// calls what: the thread inside calls `leave`, any thread the rest. Linearization: store or exchange of `inside_`.
+/// Which thread is inside, which is next, and how often one has left. The caller has to fence. Progress: wait-free.
+/// Callers: the thread inside calls `leave`, any thread the rest. Linearization: store or exchange of `inside_`.
 /// Reuse: passes wrap after 2^64. Model test: tests/model/poll_gate_test.cpp.
 template <class Atomics = detail::std_atomics>
 class basic_gate_word {
@@ -70,24 +70,24 @@ class basic_gate_word {
 
   /// For a gate that no other thread ever enters.
   void enter_alone(who me) noexcept {
-    // [gate.own_enter] relaxed: ordered before what follows by the fence of the thread that waits for this gate.
+    // [gate.own_enter] relaxed: the fence of the thread that waits for this gate orders it before all that follows.
     inside_.store(me, std::memory_order_relaxed);
   }
 
   [[nodiscard]] bool try_enter(who me) noexcept {
     who expected = nobody;
-    // [gate.enter] acquire <- [gate.leave]: what the last poller did.
+    // [gate.enter] acquire <- [gate.leave]: the last poller's writes.
     return inside_.compare_exchange_strong(expected, me, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
   void leave() noexcept {
     // [gate.count] relaxed: only the thread inside writes here.
     const std::uint64_t passes = passes_.load(std::memory_order_relaxed);
-    // [gate.passed] release -> [gate.passes]: what this poller did.
+    // [gate.passed] release -> [gate.passes]: this poller's writes.
     passes_.store(passes + 1, std::memory_order_release);
     // [gate.heir] relaxed <- [gate.ask], [gate.taken_back]: carries nothing; mostly no thread has asked.
     const who heir = heir_.load(std::memory_order_relaxed);
-    // [gate.leave] release -> [gate.enter], [gate.given], [gate.wait], [gate.free]: what this poller did.
+    // [gate.leave] release -> [gate.enter], [gate.given], [gate.wait], [gate.free]: this poller's writes.
     inside_.store(heir, std::memory_order_release);
   }
 
@@ -98,7 +98,7 @@ class basic_gate_word {
     heir_.store(me, std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_given_to(who me) const noexcept {
-    // [gate.given] acquire <- [gate.leave]: what the last poller did.
+    // [gate.given] acquire <- [gate.leave]: the last poller's writes.
     return inside_.load(std::memory_order_acquire) == me;
   }
   void take_back() noexcept {
@@ -108,7 +108,7 @@ class basic_gate_word {
 
   /// How often threads have left. Must be read after a fence, for `has_left_since`.
   [[nodiscard]] std::uint64_t passes() const noexcept {
-    // [gate.passes] acquire <- [gate.passed]: a thread that has left no longer uses what was withdrawn.
+    // [gate.passes] acquire <- [gate.passed]: a thread that has left no longer uses the withdrawn object.
     return passes_.load(std::memory_order_acquire);
   }
 
@@ -116,7 +116,7 @@ class basic_gate_word {
   /// still have to access the gate: before a gate is destroyed, `is_free` must be true.
   [[nodiscard]] bool has_left_since(std::uint64_t before, who me) const noexcept {
     if (passes() != before) return true;
-    // [gate.wait] acquire <- [gate.leave]: the thread that was inside no longer uses what was withdrawn.
+    // [gate.wait] acquire <- [gate.leave]: the thread that was inside no longer uses the withdrawn object.
     const who inside = inside_.load(std::memory_order_acquire);
     return inside == nobody || inside == me || inside == &heir_;
   }

@@ -32,12 +32,12 @@ class kept_messages {
   [[nodiscard]] answer keep(const net::arrival& message, const base::id_table<>& known) noexcept;
 
   /// Copies `message`, for which a resource was short, to deliver it later; false if there is no room. So it does not
-  /// delay the messages behind it from the same peer: one of them may free that resource.
+  /// delay its peer's messages behind it: one of them may free that resource.
   [[nodiscard]] bool put_aside(const net::arrival& message) noexcept;
 
   /// Keeps the description of an RTS that no receive will match. The list is intrusive, so there is always room.
   void put_aside(ordered_message& unwanted) noexcept;
-  /// How many such RTS are kept. A later call finds what this one misses.
+  /// How many such RTS are kept. A later call counts an RTS that this one misses.
   [[nodiscard]] std::size_t unwanted_count() const noexcept {
     return unwanted_count_.load(std::memory_order_relaxed);  // [hint] the lock carries them
   }
@@ -51,7 +51,7 @@ class kept_messages {
   void registered(std::uint32_t id, bool is_engine = false);
 
   [[nodiscard]] bool has_ready() const noexcept {
-    // [kept.has_ready] relaxed <- [kept.ready]: the next poll finds what is missed now.
+    // [kept.has_ready] relaxed <- [kept.ready]: the next poll finds a message that is missed now.
     return ready_count_.load(std::memory_order_relaxed) != 0;
   }
 
@@ -67,7 +67,7 @@ class kept_messages {
     for (const kept_message& each : waiting_) visit(each.arrival);
   }
 
-  /// Whether the used part of the budget is the sum of what the kept messages take.
+  /// Whether the used part of the budget is the sum of the kept messages' parts.
   [[nodiscard]] bool is_consistent() noexcept;
 
   /// Messages that were ever kept.

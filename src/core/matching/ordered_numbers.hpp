@@ -1,8 +1,8 @@
 // A sender's side of an ordered engine: the next number for each target, used up only if the message is sent.
 //
 // Cost: one compare-and-exchange and one store on the target's word. While a thread posts, other threads that post to
-// the same target and engine get the answer busy: their numbers depend on whether its message is sent. Progress:
-// wait-free; `try_begin` may fail. Who calls what: any thread; `end` by the thread that began. Linearization: the
+// this target and engine get the answer busy: their numbers depend on whether its message is sent. Progress:
+// wait-free; `try_begin` may fail. Callers: any thread; `end` by the thread that began. Linearization: the
 // exchange, and the store. Numbers wrap around. Model test: tests/model/matching_table_test.cpp.
 #pragma once
 
@@ -31,7 +31,7 @@ class basic_ordered_numbers {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
     std::uint64_t seen = words_[target].load(std::memory_order_relaxed);
     if ((seen & 1) != 0) return false;
-    // [numbers.begin] acquire <- [numbers.end]: what the last thread to post did.
+    // [numbers.begin] acquire <- [numbers.end]: the writes of the last thread to post.
     if (!words_[target].compare_exchange_strong(seen, seen | 1, std::memory_order_acquire, std::memory_order_relaxed)) {
       return false;
     }
@@ -42,7 +42,7 @@ class basic_ordered_numbers {
   /// `is_used`: the message with number `sequence` is sent, or will be.
   void end(std::uint32_t target, std::uint32_t sequence, bool is_used) noexcept {
     const std::uint32_t next = is_used ? sequence + 1 : sequence;
-    // [numbers.end] release -> [numbers.begin]: what this thread did.
+    // [numbers.end] release -> [numbers.begin]: this thread's writes.
     words_[target].store(std::uint64_t{next} << 1, std::memory_order_release);
   }
 

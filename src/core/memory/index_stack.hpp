@@ -1,6 +1,6 @@
 // A lock-free stack of small indices: the free elements of a fixed array.
 //
-// Progress: lock-free. Who calls what: any thread may call any function. Linearization: the successful exchange of
+// Progress: lock-free. Callers: any thread may call any function. Linearization: the successful exchange of
 // `head_`. Reuse: `head_` also counts every exchange. So a call notices an index that was taken and put back meanwhile,
 // unless 2^32 exchanges pass within the call (ABA). The links lie outside of the managed array: a reader that is too
 // late reads a stale link, never bytes of an element in use. Model test: tests/model/index_stack_test.cpp.
@@ -29,8 +29,8 @@ class basic_index_stack {
     for (;;) {
       // [stack.link] relaxed: published by the exchange.
       links_[index].store(index_of(seen), std::memory_order_relaxed);
-      // [stack.push] release -> [stack.pop], [stack.peek], [stack.pop_many], [stack.peek_many]: the link, and what the
-      // last user wrote under this index.
+      // [stack.push] release -> [stack.pop], [stack.peek], [stack.pop_many], [stack.peek_many]: the link, and the
+      // last user's writes under this index.
       if (head_.compare_exchange_weak(seen, next_head(seen, index), std::memory_order_release,
                                       std::memory_order_relaxed)) {
         return;
@@ -47,7 +47,7 @@ class basic_index_stack {
       if (top == none) return none;
       // [stack.next] relaxed: stale only if the head has changed, and then the exchange fails.
       const std::uint32_t below = links_[top].load(std::memory_order_relaxed);
-      // [stack.pop] acquire <- [stack.push], [stack.push_many]: the link of the index on top, and what lies under it.
+      // [stack.pop] acquire <- [stack.push], [stack.push_many]: the link of the index on top, and the element under it.
       if (head_.compare_exchange_weak(seen, next_head(seen, below), std::memory_order_acquire,
                                       std::memory_order_acquire)) {
         return top;
@@ -68,7 +68,7 @@ class basic_index_stack {
         top = links_[top].load(std::memory_order_relaxed);
       }
       if (count == 0) return 0;
-      // [stack.pop_many] acquire <- [stack.push], [stack.push_many]: the links, and what lies under the indices.
+      // [stack.pop_many] acquire <- [stack.push], [stack.push_many]: the links, and the elements under the indices.
       if (head_.compare_exchange_weak(seen, next_head(seen, top), std::memory_order_acquire,
                                       std::memory_order_acquire)) {
         return count;
@@ -97,7 +97,7 @@ class basic_index_stack {
       // [stack.link_many] relaxed: published by the exchange.
       links_[indices[count - 1]].store(index_of(seen), std::memory_order_relaxed);
       // [stack.push_many] release -> [stack.pop], [stack.peek], [stack.pop_many], [stack.peek_many]: the links, and
-      // what the last user wrote under these indices.
+      // the last users' writes under these indices.
       if (head_.compare_exchange_weak(seen, next_head(seen, indices[0]), std::memory_order_release,
                                       std::memory_order_relaxed)) {
         return;

@@ -1,11 +1,11 @@
 // A thread's own packets. The owner puts packets at the warm end and takes them there, or at the cold end for many
 // bytes; other threads steal from the cold end (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
-// Progress: no call waits. If another thread is inside, a call does nothing, and its caller tries elsewhere. Who calls
-// what: any thread may call any function; mostly it is the owner. Linearization: inside the lock. Reuse: there is room
-// for every packet of the pool, so a put never fails for space. Layout: lock and ends share the owner's line, which
-// other threads take only when they have no packets left. Cost of a put or take by the owner, of any number of packets:
-// one exchange and one store, all in its own cache. Model test: tests/model/packet_deque_test.cpp.
+// Progress: no call waits. If another thread is inside, a call does nothing, and its caller tries elsewhere.
+// Callers: any thread may call any function; mostly it is the owner. Linearization: inside the lock. Reuse: there is
+// room for every packet of the pool, so a put never fails for space. Layout: lock and ends share the owner's line,
+// which other threads take only when they have no packets left. Cost of a put or take by the owner, of any number of
+// packets: one exchange and one store, all in its own cache. Model test: tests/model/packet_deque_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ class alignas(detail::cache_line_bytes) basic_packet_deque {
     return is_there;
   }
 
-  /// Takes the colder half, at least one and at most what fits into `loot`; returns how many.
+  /// Takes the colder half, at least one packet and at most as many as fit into `loot`; returns how many.
   [[nodiscard]] std::size_t try_steal(std::span<std::uint32_t> loot) noexcept {
     if (!try_enter()) return 0;
     std::size_t wanted = (warm_ - cold_ + 1) / 2;

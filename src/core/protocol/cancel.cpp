@@ -1,5 +1,5 @@
-// Cancels what waits in a matching engine here; what a peer matches is asked back from that peer (receiver_first.cpp,
-// withdraw_rts.cpp).
+// Cancels an operation that waits in a matching engine here. If a peer matches it, asks that peer to give it back
+// (receiver_first.cpp, withdraw_rts.cpp).
 #include "core/protocol/cancel.hpp"
 
 #include "base/misuse.hpp"
@@ -75,7 +75,7 @@ cancel_answer one(device_state& dev, std::uint64_t ticket, bool is_told) noexcep
 template <class Visit>
 void each_of(device_state& dev, const group& which, const Visit& visit) {
   const auto visit_if_meant = [&](const operation_state& each) {
-    // [operation.listed] acquire <- [operation.name]: with what is read after it, no older than this use.
+    // [operation.listed] acquire <- [operation.name]: fields that are read after it are no older than this use.
     const std::uint64_t ticket = each.ticket.load(std::memory_order_acquire);
     // [operation.listed_at] acquire <- [operation.reach]: the operation's target and engine. If it is another operation
     // by now, no operation has this ticket.

@@ -11,11 +11,11 @@ namespace weft::core {
 class device_state;
 struct engine_state;
 
-/// What has become of an operation that is to be cancelled.
+/// The state of an operation that is to be cancelled.
 enum class cancel_answer : std::uint8_t {
   cancelled,  // its completion is signalled with the error `cancelled`
   too_late,   // it is complete, or has matched
-  asked,      // its peer decides: the completion says what, and there is nothing to repeat
+  asked,      // its peer decides: the completion has the outcome, and there is nothing to repeat
   busy,       // not known yet: make progress, and try again
 };
 
@@ -28,7 +28,7 @@ namespace cancel {
 struct group {
   const completion* target = nullptr;
   const engine_state* engine = nullptr;
-  bool is_told = true;  // false: what is cancelled at once is not signalled
+  bool is_told = true;  // false: an operation that can be cancelled now is not signalled
 };
 /// Cancels those posts and receives of a group that can be cancelled now; to be repeated until there are none.
 void all(device_state& dev, const group& which) noexcept;

@@ -1,4 +1,4 @@
-// What a remote atomic does to a word. A processor of the target's machine does it, in either process.
+// The change of a word by a remote atomic. A processor of the target's machine makes it, in either process.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,17 @@ Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
   switch (op) {
     // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
     case atomic_op::fetch_add: return word.fetch_add(operand, std::memory_order_acq_rel);
-    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
     case atomic_op::fetch_and: return word.fetch_and(operand, std::memory_order_acq_rel);
-    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
     case atomic_op::fetch_or: return word.fetch_or(operand, std::memory_order_acq_rel);
-    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
     case atomic_op::fetch_xor: return word.fetch_xor(operand, std::memory_order_acq_rel);
-    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+    // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
     case atomic_op::swap: return word.exchange(operand, std::memory_order_acq_rel);
     case atomic_op::compare_and_swap: break;
   }
-  // [remote_atomic.word] acq_rel -> [remote_atomic.word]: the same.
+  // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
   static_cast<void>(word.compare_exchange_strong(compare, operand, std::memory_order_acq_rel));
   return compare;
 }

@@ -1,8 +1,8 @@
 // Replies: active messages from handlers, which can't wait and must not hear *retry* after they have acted. A reply
-// that can't be sent at once is copied and kept, and progress on its device sends it.
+// that can't be sent now is copied and kept, and progress on its device sends it.
 //
-// Cost of a reply that is sent at once: that of a post. One that is kept: an allocation, and an entry of the device's
-// retry list.
+// Cost of a reply that is sent immediately: a post. Cost of one that is kept: an allocation, and an entry of the
+// device's retry list.
 #pragma once
 
 #include <cstddef>

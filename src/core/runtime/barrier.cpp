@@ -17,16 +17,16 @@ namespace weft::core {
 completion::answer barrier::signal(completion_record&& record) noexcept {
   const completion_record consumed{std::move(record)};
   const std::uint64_t parity = consumed.tag() / rounds_max % 2;
-  // [barrier.arrive] release -> [barrier.wait]: what the other ranks did before.
+  // [barrier.arrive] release -> [barrier.wait]: the earlier writes of the other ranks.
   arrived_[parity][consumed.tag() % rounds_max].fetch_add(1, std::memory_order_release);
   return answer::taken;
 }
 
 namespace {
 
-// A rank because of which the round can't end; `peers::no_peer` if there is none.
+// A rank that keeps the round from ending; `peers::no_peer` if there is none.
 std::uint32_t find_missing(barrier::passage& at, const peers& all, std::uint32_t rank, std::uint32_t size) noexcept {
-  // What a rank has sent before it was cut off may not have been polled yet: it has some looks more.
+  // A message that a rank has sent before it was cut off may not have been polled yet: it has some looks more.
   constexpr unsigned looks_max = 64;
   if (const std::uint32_t dead = all.dead_peer(); dead != peers::no_peer) return dead;
   const std::uint32_t from = at.from(rank, size);
@@ -38,7 +38,7 @@ std::uint32_t find_missing(barrier::passage& at, const peers& all, std::uint32_t
   return peers::no_peer;
 }
 
-// What a thread in a barrier waits for, which another thread reads for a report.
+// The rank for which a thread in a barrier waits; another thread reads it for a report.
 class missing_rank {
  public:
   void note(std::uint32_t rank, bool is_posted) noexcept {
@@ -59,7 +59,7 @@ class missing_rank {
 bool barrier::go_on(passage& at, device_state& through, std::uint32_t rank, std::uint32_t size) {
   if (size == 1) return true;
   const peers& all = through.runtime().peers();
-  // Before the look for messages, the last of which may come now.
+  // Before the look for messages, the last of which may arrive now.
   const std::uint32_t missing = find_missing(at, all, rank, size);
   const std::uint32_t round = at.round;
   if (pass_rounds(at, through, rank, size)) return true;
@@ -81,9 +81,9 @@ bool barrier::pass_rounds(passage& at, device_state& through, std::uint32_t rank
       at.is_posted = true;
     }
     std::atomic<std::uint32_t>& mine = arrived_[parity_][at.round];
-    // [barrier.wait] acquire <- [barrier.arrive]: what the other ranks did before.
+    // [barrier.wait] acquire <- [barrier.arrive]: the earlier writes of the other ranks.
     if (mine.load(std::memory_order_acquire) == 0) return false;
-    // [barrier.next] relaxed: the same round of the barrier after the next one counts from this value.
+    // [barrier.next] relaxed: this round of the barrier after the next one counts from this value.
     mine.fetch_sub(1, std::memory_order_relaxed);
     at.is_posted = false;
   }

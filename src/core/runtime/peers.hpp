@@ -19,13 +19,12 @@ class peers {
   explicit peers(std::uint32_t rank_count);
 
   void await(std::uint32_t peer) noexcept {
-    // [flush.await] relaxed: a flush comes after the post in the same thread, or in one that this thread synchronized
-    // with.
+    // [flush.await] relaxed: a flush follows the post in this thread, or in one that this thread synchronized with.
     awaited_[peer].fetch_add(1, std::memory_order_relaxed);
   }
   /// An awaited operation is complete; whether it was the last.
   [[nodiscard]] bool forget(std::uint32_t peer) noexcept {
-    // [flush.through] release -> [flush.wait]: what the answer to the operation carried.
+    // [flush.through] release -> [flush.wait]: the bytes of the answer to the operation.
     return awaited_[peer].fetch_sub(1, std::memory_order_release) == 1;
   }
   /// Whether all operations that a flush of `peer` waits for are complete. **Errors**: those of `device::flush`.
@@ -65,21 +64,21 @@ class peers {
     // [peer.closed] relaxed <- [peer.close]: carries nothing.
     return closed_[peer].load(std::memory_order_relaxed);
   }
-  /// Nothing more comes from `peer`, and no thread continues an operation with it: from here on they are ended.
+  /// No message of `peer` will arrive, and no thread continues an operation with it: from here on they are ended.
   void settle(std::uint32_t peer) noexcept {
-    // [peer.settle] release -> [peer.settled]: what the last messages of the peer did.
+    // [peer.settle] release -> [peer.settled]: the effects of the peer's last messages.
     settled_[peer].store(true, std::memory_order_release);
-    // [peer.settle] release -> [peer.dead]: the same.
+    // [peer.settle] release -> [peer.dead]: the effects of the peer's last messages.
     if (has_died(peer)) dead_.store(peer, std::memory_order_release);
   }
   [[nodiscard]] bool is_settled(std::uint32_t peer) const noexcept {
-    // [peer.settled] acquire <- [peer.settle]: what the last messages of the peer did.
+    // [peer.settled] acquire <- [peer.settle]: the effects of the peer's last messages.
     return settled_[peer].load(std::memory_order_acquire);
   }
   static constexpr std::uint32_t no_peer = ~std::uint32_t{0};
   /// A rank that has died and is settled; `no_peer` if there is none.
   [[nodiscard]] std::uint32_t dead_peer() const noexcept {
-    // [peer.dead] acquire <- [peer.settle]: what the last messages of the peer did.
+    // [peer.dead] acquire <- [peer.settle]: the effects of the peer's last messages.
     return dead_.load(std::memory_order_acquire);
   }
 

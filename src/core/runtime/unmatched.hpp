@@ -16,17 +16,17 @@ struct engine_state;
 
 class unmatched {
  public:
-  /// Adds what waits in an engine of the runtime's table: `source` and `tag` are those of a message.
+  /// Adds a receive or a message that waits in an engine of the runtime's table. `source` and `tag` are the message's.
   void add_receive(const match_key& key);
   void add_message(const match_key& key, std::uint32_t source, std::uint64_t tag);
-  /// Adds what waits in an ordered or receiver-first engine.
+  /// Adds all that wait in an ordered or receiver-first engine.
   void add_waiting(const engine_state& engine);
 
   /// Pairs that differ in one thing come first.
   void describe(base::report& into) const;
 
  private:
-  // Receives and messages with the same description are counted.
+  // Receives and messages of one description are counted together.
   struct item {
     std::uint32_t engine;
     match_policy policy;

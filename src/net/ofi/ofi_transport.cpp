@@ -29,7 +29,7 @@ constexpr auto drain_time = std::chrono::seconds{2};
 constexpr char problem_mark = '!';
 constexpr std::size_t problem_bytes_max = 2000;
 
-constexpr std::size_t packet_bytes_digits = 8;  // what a rank says of its packets, hexadecimal
+constexpr std::size_t packet_bytes_digits = 8;  // a rank's packet size, hexadecimal
 
 endpoint_buffers buffers_of(const base::settings& settings) {
   endpoint_buffers out;
@@ -70,7 +70,7 @@ ofi_transport::~ofi_transport() {
   while (std::any_of(slots_.begin(), slots_.end(), is_sending) && base::clock::now() < until) {
     for (const device_slot& each : slots_) {
       if (!each.sender) continue;
-      each.sender->losses().clear();  // there is nobody to tell
+      each.sender->losses().clear();  // no caller is left to report them to
       each.sender->poll_completions();
     }
     std::this_thread::yield();
@@ -79,7 +79,7 @@ ofi_transport::~ofi_transport() {
 
 std::vector<std::string> ofi_transport::found_here() { return provider_names(find_providers().get()); }
 
-// Rank 0 chooses: all ranks must use the same provider.
+// Rank 0 chooses: all ranks must use one provider.
 owned_info ofi_transport::agree_on_provider(const transport_context& context) {
   const std::string key = context.name + ".ofi.choice";
   const std::string& wanted = context.settings.ofi_provider;
@@ -184,7 +184,7 @@ void ofi_transport::go_live(std::uint32_t index) noexcept {
 void ofi_transport::close(std::uint32_t index) noexcept {
   // [ofi.close] relaxed: messages that still come are taken by the device that adopts the slot.
   if (slots_[index].is_live.exchange(false, std::memory_order_relaxed)) {
-    live_count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] the same
+    live_count_.fetch_sub(1, std::memory_order_relaxed);  // [hint] where messages go that name no device
   }
   if (slots_[index].posts.exchange(false, std::memory_order_relaxed)) {  // [hint] either endpoint will do
     posters_.fetch_sub(1, std::memory_order_relaxed);                    // [hint]
@@ -199,8 +199,8 @@ void ofi_transport::note_poster(std::uint32_t index) noexcept {
 
 post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uint32_t device, const net::header& header,
                                 const void* payload, std::uint32_t bytes, bool is_packet) noexcept {
-  // If only one device besides device 0 posts, it uses the fabric endpoint of device 0: a peer's answer then comes on
-  // the same connection, which saves the kernel an acknowledgement for each message. Several devices use one each.
+  // If only one device besides device 0 posts, it uses the fabric endpoint of device 0: a peer's answer then arrives on
+  // its connection, which saves the kernel an acknowledgement for each message. Several devices use one each.
   if (slot != 0 && !slots_[slot].posts.load(std::memory_order_relaxed))
     note_poster(slot);  // [hint] either endpoint will do
   fabric_endpoint& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : endpoint_of(slot);  // [hint]
@@ -237,7 +237,7 @@ void ofi_transport::progress(std::uint32_t index) noexcept {
     mine.lost.insert(mine.lost.end(), from.losses().begin(), from.losses().end());
     from.losses().clear();
   };
-  // Messages arrive at the fabric endpoint of device 0; that of another device needs progress only for its sends.
+  // Messages arrive at the fabric endpoint of device 0; another device's endpoint needs progress only for its sends.
   if (index != 0 && own.lock.try_enter()) {
     if (own.is_due()) own.poll_completions();
     take_losses(own);

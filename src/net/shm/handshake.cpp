@@ -67,7 +67,7 @@ class meeting {
     read_invitations(key);
   }
 
-  // Lower ranks are visited in their order, then higher ones are received: rank 0 only receives, so nobody waits in
+  // Lower ranks are visited in their order, then higher ones are received: rank 0 only receives, so no ranks wait in
   // a circle.
   void hold() {
     const std::uint32_t self = context_.boot.rank();
@@ -88,7 +88,7 @@ class meeting {
     context_.boot.fence();  // everybody has mapped everything
   }
 
-  // Being on one machine is symmetric and transitive, so all ranks give the same answer.
+  // Being on one machine is symmetric and transitive, so the answers of all ranks agree.
   [[nodiscard]] bool is_one_machine() const {
     return std::all_of(is_here_.begin(), is_here_.end(), [](bool each) { return each; });
   }
@@ -145,7 +145,7 @@ class meeting {
         welcome(std::move(socket));
       }
       if (ready.front() == 0) visitors.push_back(accept_at(listener_, deadline_));
-      // The oldest visitor has said nothing for the longest time.
+      // The oldest visitor has been silent for the longest time.
       if (visitors.size() > peers_.size() + strangers_max) visitors.erase(visitors.begin());
     }
   }
@@ -174,7 +174,7 @@ class meeting {
       admit(rank, file, std::move(socket), process);
       --expected_;
     } catch (const error& reason) {
-      // What this process lacks, it lacks for the next visitor, too; the hang-up tells this one.
+      // Memory that this process lacks, it lacks for the next visitor, too; this one sees the hang-up.
       if (reason.code() == errc::out_of_memory) throw;
       base::log_warn("a visitor at the socket for shared segments was sent away: {}", reason.what());
     }

@@ -14,10 +14,10 @@ namespace weft::net::shm {
 
 using secret = std::array<unsigned char, 16>;
 
-/// What a rank publishes.
+/// A rank's entry in the bootstrap.
 struct invitation {
   base::machine_mark::name_type machine;  // found by ranks that can reach this one's sockets
-  secret process;                         // the same for ranks of one process
+  secret process;                         // equal for ranks of one process
   secret segment;                         // names the segment in this process, and the socket
   secret password;                        // which a visitor has to send
   base::processor_set processors;         // that the rank may run on
@@ -29,7 +29,7 @@ struct greeting {
   std::uint32_t rank;
 };
 
-/// What `rank` has published as `bytes`. **Errors**: transport_failed where that is no invitation.
+/// The invitation that `rank` has published as `bytes`. **Errors**: transport_failed where they are none.
 [[nodiscard]] invitation read_invitation(std::string_view bytes, std::uint32_t rank);
 
 /// Where the owner of the segment of this name can be visited.

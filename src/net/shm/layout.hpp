@@ -1,4 +1,4 @@
-// The offsets of everything in a rank's segment. All ranks compute the same offsets from the same shape.
+// The offsets of everything in a rank's segment. All ranks compute them from one shape.
 //
 // The segment is sparse: only pages that are used take memory, so room is laid out for every pair of devices.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace weft::net::shm {
 
-/// What all ranks of a job have to agree on.
+/// The sizes on which all ranks of a job have to agree.
 struct shape {
   std::uint32_t ranks = 0;
   std::uint32_t devices_max = 0;

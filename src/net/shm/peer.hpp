@@ -2,7 +2,7 @@
 //
 // Cost of giving a packet back: one fetch-and-add in this process and one store to a line of the peer's. Cost of a
 // copy by the kernel: the copy, and a check that the peer lives (0.2 us, and 1.4 us for 8 KiB, measured; to read a
-// random word of the peer's in the same call, which would also show that it lives, costs 0.3 us).
+// random word of the peer's in that call, which would also show that it lives, costs 0.3 us).
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   /// Gives access to the peer's segment at `base`. `mapped` is empty for a rank of this process, whose own mapping is
   /// used.
-  /// **Errors**: transport_failed where the segment's header is not what all ranks agreed on.
+  /// **Errors**: transport_failed where the segment's header differs from the shape on which all ranks agreed.
   void attach(std::byte* base, segment mapped, base::descriptor connection, bool same_process,
               std::uint32_t process_id);
 
@@ -38,7 +38,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   /// Where the peer says which of its devices take messages.
   [[nodiscard]] const std::atomic<std::uint64_t>& live_word() const noexcept { return header().live; }
-  /// Where the peer says that a thread of its sleeps until a message comes for that device.
+  /// Where the peer says that a thread of its sleeps until a message arrives for that device.
   [[nodiscard]] sleep_word& sleep_word_at(std::uint32_t device) const noexcept { return header().sleepers[device]; }
   [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
     return *reinterpret_cast<ring_control*>(base_ + layout_->ring(device, self_, own_device));
@@ -57,7 +57,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
     return base_ + layout_->packets + index * packet_stride(layout_->shape.packet_bytes);
   }
 
-  /// What the peer shares beyond rings and packets.
+  /// The peer's shared memory beyond rings and packets.
   [[nodiscard]] std::byte* shared_memory() const noexcept { return base_ + layout_->shared; }
 
   /// Packets of the peer's that are held here.
@@ -67,7 +67,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   }
   /// How many packets this process has to give back.
   [[nodiscard]] std::uint32_t owed() const noexcept { return held(); }
-  // [shm.take] relaxed: the packet itself comes by the ring; `held` says who reads this.
+  // [shm.take] relaxed: the packet itself arrives by the ring; `held` says which thread reads this.
   void count_taken() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }
   void uncount_taken() noexcept { taken_.fetch_sub(1, std::memory_order_relaxed); }
 

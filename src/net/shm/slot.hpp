@@ -1,6 +1,6 @@
 // The shared-memory rings of one device slot: to send on, and to receive on.
 //
-// A slot outlives its device: the next device goes on at the same ring positions, and messages in the rings must be
+// A slot outlives its device: the next device continues at these ring positions, and messages in the rings must be
 // received.
 #pragma once
 
@@ -59,10 +59,10 @@ class slot {
   std::uint32_t index_;
   std::vector<route> routes_;
   std::vector<std::array<std::atomic<outgoing*>, slots_max>> endpoint_of_;  // by peer and its device
-  std::mutex making_;                                                       // rings, and what `routes_` knows of them
+  std::mutex making_;                                                       // rings, and their entries in `routes_`
   std::vector<std::unique_ptr<outgoing>> made_;                             // under `making_`
   const std::atomic<std::uint64_t>* connects_;                              // of our segment: a word for each rank
-  std::vector<std::uint64_t> connected_;                                    // what is in `sources_`
+  std::vector<std::uint64_t> connected_;                                    // the rings that are in `sources_`
   std::deque<incoming> sources_;                                            // stay where they are
   bool missed_ = false;
 };
