@@ -1,5 +1,5 @@
-// A barrier that blocks nobody, as a graph: in round r a rank tells the one 2^r further on which ranks it knows to have
-// entered, and hears the same from the one 2^r back. The rank goes on with its work meanwhile.
+// A barrier that blocks no thread, as a graph: in round r a rank sends the ranks that it knows to have entered to the
+// rank 2^r further on, and receives as much from the rank 2^r back. It does its work meanwhile.
 #include <cstdio>
 #include <span>
 

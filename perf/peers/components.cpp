@@ -1,9 +1,9 @@
-// Concurrent tables and queues of other libraries, doing what Weft's do; compiled for one of them at a time:
+// Concurrent tables and queues of other libraries, in the roles of Weft's; compiled for one of them at a time:
 //   c++ -O2 -std=c++20 -DPEER_TBB components.cpp -ltbb        (or PEER_CUCKOO, PEER_BOOST,
 //                                                                   PEER_BOOST_STACK, PEER_BOOST_LIST, PEER_MOODYCAMEL)
 //   components CLAIM:THREADS:MILLISECONDS...
-// Prints `sample INDEX VALUE 0 0 SHARE` for each: operations per second of all threads, and what the slowest has of the
-// median. An operation is what it is in weft-perf: two inserts of one key that meet, a push and a pop, or a packet that
+// Prints `sample INDEX VALUE 0 0 SHARE` for each: operations per second of all threads, and the slowest one's as a part
+// of the median. An operation is as in weft-perf: two inserts of one key that meet, a push and a pop, or a packet that
 // is taken and put back.
 #include <sched.h>
 

@@ -1,7 +1,7 @@
-// Fibers of Boost.Fiber, doing what Weft's do in `weft-perf fibers`:
+// Fibers of Boost.Fiber, in the roles of Weft's in `weft-perf fibers`:
 //   c++ -O2 -std=c++20 fibers.cpp -lboost_fiber -lboost_context -pthread
 //   fibers yield:COUNT:MILLISECONDS     COUNT fibers of one thread that do nothing but yield
-//   fibers signal:2:MILLISECONDS        two fibers of two threads that wake each other up in turns
+//   fibers signal:2:MILLISECONDS        two fibers of two threads that wake each other up, to and fro
 // Prints `sample 0 NANOSECONDS 0 0 1`.
 #include <sched.h>
 
@@ -51,7 +51,7 @@ double yields(unsigned count, double seconds) {
       }
     });
   }
-  // All have begun after the first turns of this one, which goes on among them.
+  // All have begun after the first turns of this one, which then runs among them.
   for (int i = 0; i < 3; ++i) boost::this_fiber::yield();
   sum = 0;
   std::uint64_t mine = 0;

@@ -1,4 +1,4 @@
-// What weft-info can tell: each function prints on standard output.
+// The reports of weft-info: each function prints one on standard output.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace weft::info {
 
-/// A block for each WEFT_* variable: name, type, default, value here, meaning and what is allowed.
+/// A block for each WEFT_* variable: name, type, default, value here, meaning and allowed values.
 /// **Errors**: `configuration` for an environment that the library would refuse.
 void print_config();
 
-/// Transports of this build, and what they find on this machine.
+/// Transports of this build, and the providers and devices that they find on this machine.
 void print_transports();
 
 /// Packages, cores, caches, memory: some lines.

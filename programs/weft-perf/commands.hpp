@@ -1,4 +1,4 @@
-// What weft-perf can be told to do; each prints its results.
+// The subcommands of weft-perf; each prints its results.
 #pragma once
 
 #include "weft-perf/options.hpp"
@@ -8,7 +8,7 @@ namespace weft::perf {
 /// latency, rate, bandwidth and put: points with Weft alone, as ranks of a job.
 void run_measurements(const options& chosen);
 
-/// What an idle wait costs, and what a wake-up takes, as two ranks of a job.
+/// The cost of an idle wait, and the time of a wake-up, as two ranks of a job.
 void run_wait(const options& chosen);
 
 /// How long messages wait while threads alternate between tasks and progress, as two ranks of a job.
@@ -17,14 +17,14 @@ void run_attentiveness(const options& chosen);
 /// How soon progress notices that tasks are over, for which hooks look. Alone.
 void run_hooks(const options& chosen);
 
-/// What a switch and a signal of fibers cost, alone; messages between fibers, as two ranks of a job.
+/// The times of a switch and of a signal of fibers, alone; messages between fibers, as two ranks of a job.
 void run_fibers(const options& chosen);
 
 /// One round of each point that is named, for `compare`: `sample INDEX VALUE BEFORE AFTER SHARE limit=NS PATHS` a
 /// line.
 void run_points(const options& chosen);
 
-/// What the machine allows, without Weft.
+/// The limits of the machine, without Weft.
 void run_limits(const options& chosen);
 
 /// The library's parts, and tables and queues of other libraries.

@@ -39,7 +39,7 @@ bool same_file(int a, int b) {
 
 bool is_terminal(int fd) { return ::isatty(fd) == 1; }
 
-// Whether what is read from there may depend on what was written before.
+// Whether the bytes read from there may depend on those written before.
 bool may_answer(int fd) {
   struct stat kind {};
   return is_terminal(fd) || (::fstat(fd, &kind) == 0 && (S_ISFIFO(kind.st_mode) || S_ISSOCK(kind.st_mode)));
@@ -109,7 +109,7 @@ int job::run() {
   }
   if (reports_.has_some()) show_reports();
   if (!all_output_taken()) say("interrupted twice: output of the ranks that its reader has not taken is lost");
-  if (launched_.control.open()) ::waitpid(launched_.guardian, nullptr, 0);  // it has said that it is done
+  if (launched_.control.open()) ::waitpid(launched_.guardian, nullptr, 0);  // it has reported its end
   return exit_code_.value_or(output_lost_ ? exit_signal + SIGPIPE : 0);
 }
 
@@ -137,7 +137,7 @@ void job::watch(int fd, std::uint32_t events, source event_source, std::uint32_t
 
 void job::unwatch(int fd) { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-// Who has to wait for whom may have changed: a rank's output for a full sink.
+// A rank's output may have to wait now for a full sink, or need not wait any more.
 void job::refresh_watches() {
   const auto set = [&](bool& watched, bool wanted, int fd, std::uint32_t events, source event_source,
                        std::uint32_t index) {
@@ -204,7 +204,7 @@ void job::read_stream(std::uint32_t index) {
   }
 }
 
-// What rank 0 has written without a newline may ask for what it reads next: it is shown when nothing follows for a
+// A text that rank 0 has written without a newline may ask for its next input: it is shown when nothing follows for a
 // moment.
 void job::watch_for_prompt(std::uint32_t index) {
   if (index > 1 || !answers_come_) return;
@@ -212,7 +212,7 @@ void job::watch_for_prompt(std::uint32_t index) {
   prompt_at_ = begun ? std::optional{clock::now() + std::chrono::milliseconds{50}} : std::nullopt;
 }
 
-// What a rank has said so far, before something is said about it.
+// Passes on the output of a rank so far, before weft-run writes a line about that rank.
 void job::drain_rank(std::uint32_t rank) {
   for (const std::uint32_t index : {2 * rank, 2 * rank + 1}) {
     stream& s = streams_[index];

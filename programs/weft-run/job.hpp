@@ -1,4 +1,4 @@
-// A running job: its event loop, and what ends it.
+// A running job: its event loop, and its ends.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ class job {
     descriptor fd;
     line_gatherer lines;
     bool watched = false;
-    std::size_t bytes_owed = 0;  // what was in its pipe when the last rank was gone
+    std::size_t bytes_owed = 0;  // bytes that were in its pipe when the last rank was gone
   };
   enum class source : std::uint32_t { control, signals, sink, stream, pmi };
 
@@ -65,14 +65,14 @@ class job {
   [[nodiscard]] bool all_output_taken() const { return streams_open_ == 0 && output_.empty() && errors_->empty(); }
   [[nodiscard]] static bool has_more_of_ranks(const stream& s);
 
-  // job_end.cpp: what ends a job
+  // job_end.cpp: the ends of a job
   void read_events();
   void rank_ended(std::uint32_t rank, int status);
   void ranks_are_gone();
   void leave_held_streams();
   void watch_stragglers();
   [[nodiscard]] std::string describe_stragglers(double seconds) const;
-  // job_report.cpp: what ranks wait for
+  // job_report.cpp: the events for which ranks wait
   [[nodiscard]] bool may_answer_to_asks(std::uint32_t rank) const;
   [[nodiscard]] bool have_all_reported() const;
   void show_reports();
@@ -91,7 +91,7 @@ class job {
   options options_;
   sink output_;
   sink errors_own_;
-  sink* errors_;  // output_ itself, where both are the same file
+  sink* errors_;  // output_ itself, where both are one file
   launched_job launched_;
   pmi_server server_;
   base::ask_word asks_;
@@ -121,7 +121,7 @@ class job {
     int exit_code;
     std::string text;
   };
-  std::optional<ending> end_after_reports_;      // what ends the job when its ranks have said what they wait for
+  std::optional<ending> end_after_reports_;      // the end of the job once its ranks have reported their waits
   std::optional<clock::time_point> reports_at_;  // the reports are shown, whether or not all ranks have written theirs
   std::optional<clock::time_point> kill_at_;
   std::optional<clock::time_point> prompt_at_;   // rank 0 has begun a line, which may be a question

@@ -1,4 +1,4 @@
-// What ends a job: a rank that fails, a signal, the time, or the last rank's end.
+// A job ends by a rank that fails, a signal, the time, or the last rank's end.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -92,14 +92,14 @@ void job::rank_ended(std::uint32_t rank, int status) {
     failures_.push_back({rank, status});
     return;
   }
-  serve_pmi(rank);  // what it said before it went
+  serve_pmi(rank);  // requests that it sent before it ended
   complain(server_.rank_ended(rank));
   succeeded_.insert(std::upper_bound(succeeded_.begin(), succeeded_.end(), rank), rank);
   watch_stragglers();
 }
 
 // A rank may end with 0 in the middle of a job: ranks that wait for its messages then wait for ever. Other ranks have
-// work left and are fine. Nobody but the user can tell.
+// work left and are fine. Only the user can tell.
 void job::watch_stragglers() {
   const bool over = running_.empty();
   notice_at_ = over || options_.notice_s == 0 ? std::nullopt : std::optional{after(options_.notice_s)};
@@ -111,7 +111,7 @@ std::string job::describe_stragglers(double seconds) const {
                      name_with_verb(running_, "still runs", "still run"));
 }
 
-// Several ranks may be found dead at once, in no order of time. One that a signal killed is more likely the cause than
+// Several ranks may be found dead together, in no order of time. One that a signal killed is more likely the cause than
 // one that noticed and gave up.
 void job::report_first_failure() {
   if (failures_.empty()) return;
@@ -148,7 +148,7 @@ void job::guardian_gone() {
   launched_.control.close();
   ::waitpid(launched_.guardian, nullptr, 0);
   if (all_gone_) return;
-  // The kernel has killed the ranks along with it; what they had started is ours now.
+  // The kernel has killed the ranks along with it; processes that they had started are ours now.
   fail(exit_launcher, "the guardian process has died; ending the job");
   const auto deadline = clock::now() + std::chrono::seconds{10};
   while (kill_descendants() > 0 && clock::now() < deadline) {
@@ -168,7 +168,7 @@ void job::ranks_are_gone() {
 }
 
 // A process outside of the job may hold a pipe of it: a rank has passed the descriptor on, or there is no /proc to find
-// its descendants in. What the ranks have written there has come out by now.
+// its descendants in. The ranks' own output has come out by now.
 void job::leave_held_streams() {
   if (std::any_of(streams_.begin(), streams_.end(), [&](const stream& s) { return has_more_of_ranks(s); })) return;
   std::vector<std::uint32_t> ranks[2];

@@ -25,7 +25,7 @@ struct ends_of_pair {
 
 void make_non_blocking(const descriptor& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
 
-// Told before the first of them is opened: near the limit, nothing else works well either.
+// Reported before the first of them is opened: near the limit, nothing else works well either.
 void check_descriptor_limit(std::uint32_t ranks) {
   static constexpr std::uint64_t for_each_rank = 7;  // both ends of two pipes and a socket pair, and an input
   static constexpr std::uint64_t beside = 16;
@@ -67,7 +67,8 @@ descriptor open_nothing() {
   return nothing;
 }
 
-// Rank 0 reads it itself: what weft-run read in advance, and the rank did not want, would be lost to the next reader.
+// Rank 0 reads it itself: bytes that weft-run read in advance, and the rank did not want, would be lost to the next
+// reader.
 descriptor inherited_input() {
   descriptor input{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)};
   if (!input.open()) fail_by_errno("pass on standard input");
@@ -89,7 +90,7 @@ rank_ends connect_rank(launched_job& job, std::uint32_t rank) {
   return theirs;
 }
 
-// `ps` shall show what this process is; and `pkill -f weft-run` shall not end it along with weft-run.
+// `ps` shall show the role of this process; and `pkill -f weft-run` shall not end it along with weft-run.
 void rename_process(char** argv) {
   char* const begin = argv[0];
   char* end = begin;
@@ -125,7 +126,7 @@ inherited_state prepare_process() {
   rlimit wide = state.files;
   wide.rlim_cur = wide.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &wide);
-  // Should the guardian be killed, what it guarded comes to us.
+  // Should the guardian be killed, its children become ours.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   return state;
 }

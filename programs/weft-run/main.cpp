@@ -20,7 +20,7 @@
 
 namespace {
 
-// What the ranks will read: weft-run's own environment, and what `-x` adds to it.
+// The settings that the ranks will read: weft-run's own environment, and the variables of `-x`.
 weft::base::settings settings_of_ranks(const std::vector<std::string>& added) {
   const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
   std::vector<const char*> entries;
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     auto chosen = parse_options(argc, argv, exit_code);
     if (!chosen) return exit_code;
     if (chosen->sim_seed) chosen->sim_seed = simulate_network(*chosen, *chosen->sim_seed);
-    // A misspelt variable is told once, not by every rank.
+    // A misspelt variable is reported once, not by every rank.
     (void)weft::base::process_settings();
     const weft::base::settings of_ranks = settings_of_ranks(chosen->environment);
     warn_of_foreign_variables(of_ranks);

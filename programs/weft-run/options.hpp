@@ -34,17 +34,17 @@ struct options {
   double grace_s = 5;                     ///< between asking ranks to end and killing them
   double notice_s = 60;                   ///< from a rank's end to a line about ranks that still run; 0: no line
   double linger_s = 0;                    ///< from a rank's end to the end of the job; 0: none
-  bool asks = true;                       ///< ranks answer when they are asked what they wait for
+  bool asks = true;                       ///< ranks answer when weft-run asks for the events they wait for
   std::optional<std::uint64_t> sim_seed;  ///< of a simulated network; 0: to be drawn
   std::vector<std::string> environment;   ///< NAME=VALUE
   std::vector<std::string> command;
 };
 
 /// Options after the program's name belong to the program. **Returns** nothing where weft-run is to exit with
-/// `exit_code` at once: help was asked for, or the command line is wrong (and it has said why).
+/// `exit_code` now: help was asked for, or the command line is wrong (and the reason is printed).
 [[nodiscard]] std::optional<options> parse_options(int argc, char** argv, int& exit_code);
 
-/// `auto`, `none`, `core`, `core:2` and so on. Nothing comes back for anything else.
+/// `auto`, `none`, `core`, `core:2` and so on. Returns nothing for any other text.
 [[nodiscard]] std::optional<bind_rule> parse_bind(const std::string& text);
 
 }  // namespace weft::run

@@ -11,14 +11,14 @@
 
 namespace weft::run {
 
-/// Where lines go: weft-run's standard output or standard error. Keeps what can't be written yet, and says when that is
-/// so much that the ranks have to wait.
+/// Where lines go: weft-run's standard output or standard error. Keeps lines that can't be written yet, and says when
+/// they are so many that the ranks have to wait.
 class sink {
  public:
   static constexpr std::size_t held_bytes_max = std::size_t{256} << 10;
   static constexpr std::uint32_t own_voice = ~0U;  ///< the stream of weft-run's own messages
 
-  /// `fd` is not owned. `terminal`: a carriage return ends what may be shown.
+  /// `fd` is not owned. `terminal`: a carriage return ends a part that may be shown.
   sink(int fd, bool terminal) noexcept : fd_{fd}, terminal_{terminal} {}
 
   /// Takes whole lines, or a part of a line where that can't wait. A line that another stream has left unfinished is
@@ -55,9 +55,9 @@ class line_gatherer {
   line_gatherer(sink& to, std::uint32_t stream, std::string prefix, reports* apart = nullptr)
       : to_{&to}, stream_{stream}, prefix_{std::move(prefix)}, apart_{apart} {}
 
-  /// Passes on all whole lines. A line longer than the bound goes on in parts.
+  /// Passes on all whole lines. A line longer than the bound is passed on in parts.
   void append(std::string_view bytes);
-  /// Passes on the line that has begun, as far as it goes: nothing more comes for now, or the stream has ended.
+  /// Passes on the line that has begun, as far as it goes: no bytes follow for now, or the stream has ended.
   void show_begun();
   [[nodiscard]] bool has_begun() const noexcept { return !begun_.empty(); }
   [[nodiscard]] sink& target() const noexcept { return *to_; }

@@ -17,7 +17,7 @@
 namespace weft::run {
 namespace {
 
-// What another launcher, or the file boot, may have left in our environment: it would contradict ours.
+// A variable that another launcher, or the file boot, may have left in our environment: it would contradict ours.
 bool belongs_to_another_job(std::string_view entry) {
   static constexpr std::array<std::string_view, 10> prefixes{
       "PMI_",           "PMIX_",          "OMPI_COMM_WORLD_", "MPI_LOCAL",  "WEFT_BOOT=",
@@ -54,7 +54,7 @@ bool keep_open_as(int from, int to) {
   return ::dup2(from, to) == to;
 }
 
-// In the child. Comes back only if something failed.
+// In the child. Returns only if something failed.
 start_failure become_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
                           pid_t parent) {
   ::setpgid(0, group_of(plan, rank));
@@ -158,7 +158,7 @@ void signal_family(pid_t parent, pid_t group, int signal) noexcept {
   std::vector<pid_t> family;
   try {
     family = descendants_of(parent);  // first: they get another parent when theirs ends
-  } catch (...) {                     // no memory: what is left is killed in the end
+  } catch (...) {                     // no memory: the processes left are killed in the end
   }
   ::kill(parent, signal);
   for (const pid_t each : family) {

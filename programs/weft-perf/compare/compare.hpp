@@ -13,14 +13,14 @@
 namespace weft::perf {
 
 /// One figure for each label under which Weft was measured: `like` with the values of Weft and of those peers that
-/// were measured under the same label. `samples` are by name; Weft's is `Weft`.
+/// were measured under this label. `samples` are by name; Weft's is `Weft`.
 [[nodiscard]] std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& samples,
                                            const figure& like, double near_below_ns);
 
 /// Whether a claim is to be measured: `--claims` names them, or all.
 [[nodiscard]] bool is_wanted(const options& chosen, const std::string& claim);
 
-/// What `--rounds` says, or what `--quick` or a whole comparison takes.
+/// The number of `--rounds`, or else of `--quick` or of a whole comparison.
 [[nodiscard]] std::uint32_t rounds_of(const options& chosen);
 
 /// Packet pool, matching, queue and, unless `quick`, array: each with one thread and two.

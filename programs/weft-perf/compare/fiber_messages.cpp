@@ -28,7 +28,7 @@ double ns_since(clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(clock::now() - begin).count();
 }
 
-/// What is measured: a line of figures.
+/// The point of one line of figures.
 struct message_point {
   std::uint32_t fibers = 1;
   std::uint32_t workers = 1;  ///< 0: one for each of the rank's cores
@@ -45,7 +45,7 @@ class random_writes {
   void operator()(std::uint64_t count, std::uint64_t& state) {
     for (std::uint64_t i = 0; i < count; ++i) {
       state = state * 6364136223846793005U + 1442695040888963407U;
-      // relaxed: nobody reads it; fibers of several workers write at once.
+      // relaxed: no fiber reads it; fibers of several workers write concurrently.
       std::atomic_ref{memory_[(state >> 33) % memory_.size()]}.store(state, std::memory_order_relaxed);
     }
   }
@@ -64,7 +64,7 @@ class random_writes {
   std::vector<std::uint64_t> memory_;
 };
 
-// A message: its first word is what is checked. One word stays on the fiber's stack.
+// A message: the receiver checks its first word. One word stays on the fiber's stack.
 class message {
  public:
   explicit message(std::size_t bytes) : more_(bytes > sizeof word_ ? bytes / sizeof word_ : 0) {}
@@ -206,13 +206,13 @@ double round_by_ranks(const options& chosen, message_point& of) {
   return line.at("weft").at("median").get<double>();
 }
 
-// The same exchange by threads: elapsed time over messages, there and back.
+// The exchange by threads: elapsed time over messages, there and back.
 std::optional<double> round_by_threads(const contestant& by, const point& of) {
   const round_result got = by.run({of});
   return got.front() ? std::optional{1e9 / (2 * got.front()->value)} : std::nullopt;
 }
 
-// Each of Weft's threads has a device, of which a rank has 64 unless it is told otherwise, the default device included.
+// Each of Weft's threads has a device, and a rank has 64 devices by default, the default device included.
 constexpr std::uint32_t threads_max = 63;
 
 }  // namespace
@@ -227,8 +227,8 @@ void run_fiber_messages(runtime& rt, const options& chosen, printer& out) {
     device own{rt, {.shared = of.workers > 1 || of.has_progress_thread}};
     std::vector<double> rounds;
     for (std::uint32_t i = 0; i < fiber_rounds(chosen); ++i) {
-      // What one fiber of each rank computes is no part of what communication takes; many compute while others wait.
-      // One rank computes at a time there, and here.
+      // The time in which one fiber of each rank computes is no part of the communication's; many fibers compute while
+      // others wait. One rank computes at a time there, and here.
       const double computing = of.fibers == 1 && rt.rank() == 0 ? write.alone(of.writes) : 0;
       rt.barrier();
       rounds.push_back(std::max(messages(rt, own, of, chosen.seconds, write) - computing, 0.0));

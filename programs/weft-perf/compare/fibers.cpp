@@ -1,4 +1,4 @@
-// The subcommand `fibers`, and what a switch and a signal cost (Table 1 of dang2016). Messages between fibers are in
+// The subcommand `fibers`, and the costs of a switch and a signal (Table 1 of dang2016). Messages between fibers are in
 // fiber_messages.cpp.
 #include <fmt/format.h>
 #include <sched.h>
@@ -68,7 +68,7 @@ double yields(fiber_scheduler& fibers, std::uint32_t count, double seconds) {
   return out;
 }
 
-/// The same of two threads of the system on one core.
+/// ns of a yield between two threads of the system on one core.
 double yields_of_threads(double seconds) {
   std::atomic<bool> is_over{false};
   std::jthread other{[&] {
@@ -91,7 +91,7 @@ double yields_of_threads(double seconds) {
   return out;
 }
 
-/// ns of a signal to a fiber of the same worker that waits, without its switch.
+/// ns of a signal to a waiting fiber of the caller's worker, without its switch.
 double signals(fiber_scheduler& fibers, double seconds) {
   double spent = 0;
   std::uint64_t count = 0;
@@ -122,14 +122,14 @@ double signals(fiber_scheduler& fibers, double seconds) {
   return spent / static_cast<double>(count);
 }
 
-/// ns of a signal to a fiber of another worker, which runs and waits again and again meanwhile: what the caller spends.
+/// ns of a signal to a fiber of another worker, which runs and waits again and again meanwhile: the caller's time.
 double signals_across(fiber_scheduler& fibers, double seconds) {
   double out = 0;
   std::atomic<bool> is_over{false};
   fiber waits = fibers.spawn(
       [&] {
         const pinned_here pinned{1};
-        // relaxed: the last signal comes after the store and carries it.
+        // relaxed: the last signal follows the store and carries it.
         while (!is_over.load(std::memory_order_relaxed)) this_fiber::wait();
       },
       {.worker = 1});
@@ -153,7 +153,7 @@ double signals_across(fiber_scheduler& fibers, double seconds) {
   return out;
 }
 
-/// ns one way between two fibers of two workers that signal each other in turns.
+/// ns one way between two fibers of two workers that signal each other to and fro.
 double signals_to_and_fro(fiber_scheduler& fibers, double seconds) {
   struct alignas(64) side {
     std::atomic<std::uint64_t> told{0};
@@ -212,7 +212,7 @@ std::vector<double> rounds_of(const options& chosen, Measure measure) {
   return out;
 }
 
-// What fibers of other libraries take for the same, by name.
+// The times of other libraries' fibers for this claim, by name.
 void add_peers(figure& to, const component_peer_list& peers, const options& chosen, const char* claim,
                std::uint32_t count) {
   to.absent = peers.absent;
@@ -246,7 +246,7 @@ void run_alone(const options& chosen, printer& out) {
   out.print(across);
   figure each =
       fiber_figure("signals to and fro", 2, rounds_of(chosen, [&] { return signals_to_and_fro(two, seconds); }));
-  // Each side writes what the other one waits for.
+  // Each side writes the word for which the other one waits.
   each.bound_by(name_of(exchange::two_lines),
                 summarize(rounds_of(chosen, [] { return measure_here(exchange::two_lines); })));
   add_peers(each, peers, chosen, "signal", 2);

@@ -1,4 +1,4 @@
-// Who takes part in a comparison: Weft, and every peer that is found here.
+// The contestants of a comparison: Weft, and every peer that is found here.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace weft::perf {
 
-/// For each point, in their order, what one round gave; nothing where it can't measure that.
+/// For each point, in their order, the sample of one round; nothing where the contestant can't measure that point.
 using round_result = std::vector<std::optional<sample>>;
 
 struct contestant {
@@ -25,23 +25,23 @@ struct contestant {
 struct peer_list {
   std::vector<contestant> present;
   std::vector<contestant> with_defaults;  ///< programs of `uses_defaults`, as launchers start them, and bound
-  std::vector<std::string> absent;        ///< what is not installed
+  std::vector<std::string> absent;        ///< peers that are not installed
 };
 
-/// Weft, measured by this program's own ranks. All points that are run together have the same provider.
+/// Weft, measured by this program's own ranks. All points that are run together have one provider.
 [[nodiscard]] contestant weft_itself(const options& chosen);
 
 /// Weft with a device for each thread, to hold a shared one against: `Weft, dedicated devices`.
 [[nodiscard]] contestant weft_dedicated(const options& chosen);
 
-/// Weft where no rank is bound, to hold against what weft-run does by default.
+/// Weft where no rank is bound, to compare with weft-run's default.
 [[nodiscard]] contestant weft_unbound(const options& chosen);
 
 /// The provider of libfabric that two processes of this machine reach each other by over TCP: `net`, or `tcp` where
 /// libfabric is too new to have that. Empty: Weft finds none; says why. **Blocking**: two ranks are started.
 [[nodiscard]] std::string find_network_provider();
 
-/// Each adds to the list what it finds, and builds what is to be built in `folder`.
+/// Each adds the peers that it finds to the list, and builds their programs in `folder`.
 void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder);
 void add_ucx_peer(peer_list& to);
 void add_libfabric_peer(peer_list& to);

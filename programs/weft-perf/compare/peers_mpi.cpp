@@ -39,8 +39,8 @@ bool is_open_mpi(const std::string& launcher) {
   return version.output.find("Open MPI") != std::string::npos || version.output.find("OpenRTE") != std::string::npos;
 }
 
-// What holds an MPI to TCP between processes of one machine. Open MPI takes options; the others read variables: MPICH
-// leaves its shared memory out, UCX or libfabric below it takes TCP, and Intel's is told that it has a fabric alone.
+// These hold an MPI to TCP between processes of one machine. Open MPI takes options; the others read variables: MPICH
+// leaves its shared memory out, UCX or libfabric below it takes TCP, and Intel's gets a fabric alone.
 const std::vector<std::string> open_mpi_over_tcp{"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"};
 const variables others_over_tcp{{"MPIR_CVAR_NOLOCAL", "1"},
                                 {"MPIR_CVAR_CH3_NOLOCAL", "1"},
@@ -57,7 +57,7 @@ struct mpi_runner {
   bool spin_phases = false;    // more threads than cores spin and yield as Weft's do (spin_phase.hpp)
   bool uses_defaults = false;  // the program leaves its threads where they are started
 
-  // Latency over a network is held against libfabric's own: what Weft adds to it.
+  // Latency over a network is compared with libfabric's own: the difference is Weft's.
   [[nodiscard]] bool measures(const point& of) const {
     if (spin_phases && !is_crowded(2 * of.threads)) return false;
     return !of.over_network() || !of.is_latency();
@@ -74,7 +74,7 @@ struct mpi_runner {
     const bool threaded = std::any_of(points.begin(), points.end(), [](const point& each) { return each.threads > 1; });
     std::vector<std::string> command = start;
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
-    // A library that need not lock is faster, so what one thread does is measured without.
+    // A library that need not lock is faster, so one thread is measured without locks.
     command.insert(command.end(), {program, threaded ? "multiple" : "single",
                                    uses_defaults ? "plain"
                                    : spin_phases ? "turns"
@@ -106,7 +106,7 @@ void add(peer_list& to, const mpi_runner& one) {
   to.present.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
 }
 
-// Where threads share cores: waiting as the library does, and in turns.
+// Where threads share cores: once waiting as the library does, once taking turns.
 void add_with_spin_phases(peer_list& to, mpi_runner one) {
   add(to, one);
   one.name += ", in turns";
@@ -151,7 +151,7 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
                         {"-bind-to", "core"});
       continue;
     }
-    // With --oversubscribe Open MPI might decide to yield by itself: both are said.
+    // With --oversubscribe Open MPI might decide to yield by itself: both options are given.
     const auto open_mpi = [&](const std::string& name, const std::string& yields) {
       return mpi_runner{.name = name,
                         .start = {*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2", "--mca",

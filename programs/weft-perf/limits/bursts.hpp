@@ -1,5 +1,5 @@
-// Limits are what the machine can do, so each is the best of many short bursts: what disturbs a burst (a cold page,
-// another program on the core) can only make it slower.
+// Limits are the best that the machine can do, so each is the best of many short bursts: a disturbance of a burst (a
+// cold page, another program on the core) can only make it slower.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class best_burst {
 };
 
 /// Runs `piece`, which answers how much work it did, for `seconds`, at least once; bursts of such pieces. Where there
-/// were only few, as other programs had the cores, it goes on for up to five times as long.
+/// were only few, as other programs had the cores, it continues for up to five times as long.
 template <class Piece>
 [[nodiscard]] best_burst bursts_of(double seconds, Piece&& piece) {
   using clock = std::chrono::steady_clock;

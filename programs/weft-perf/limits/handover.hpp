@@ -1,7 +1,7 @@
-// What two cores can do at most to talk to each other by cache lines. The hand-over of one line, which both write in
-// turn, tells the two states of the machine apart. It is no limit of messages: a reader that has to be told where the
-// next message is needs a line that its writer alone writes. So two rings of cells are the limit of a message's
-// latency, and two lines that of a put until it is visible.
+// The fastest ways in which two cores can talk to each other by cache lines. The hand-over of one line, which both
+// write in turn, tells the two states of the machine apart. It is no limit of messages: a reader that has to learn
+// where the next message is needs a line that its writer alone writes. So two rings of cells are the limit of a
+// message's latency, and two lines the limit of a put until it is visible.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ static_assert(sizeof(exchange_cell) == 64);
 /// As many as Weft's rings have, so that both stay in the nearest cache.
 using exchange_ring = std::array<exchange_cell, 256>;
 
-/// What the two sides share; zero bytes are its beginning.
+/// The lines that the two sides share; at the beginning all bytes are zero.
 struct exchange_lines {
   handover_line both;                  ///< both sides write it, one after the other
   std::array<handover_line, 2> lines;  ///< each side writes one
@@ -37,7 +37,7 @@ struct exchange_lines {
 enum class exchange : std::uint8_t { two_lines, two_rings };
 [[nodiscard]] const char* name_of(exchange by) noexcept;
 
-/// One of the two sides. Both measure the same things in the same order.
+/// One of the two sides. Both measure all exchanges, in one order.
 class exchange_side {
  public:
   exchange_side(exchange_lines& shared, bool first) noexcept : shared_{&shared}, first_{first} {}

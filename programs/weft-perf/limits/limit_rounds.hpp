@@ -1,5 +1,5 @@
-// What bounds the points of a comparison, measured once a round, under the same labels as the points. What bounds
-// latencies is measured by the ranks that have the latency (bench.cpp).
+// The limits of the points of a comparison, measured once a round, under the labels of the points. The ranks that have
+// a latency measure its limit themselves (bench.cpp).
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 
 namespace weft::perf {
 
-/// The name of the limit of what goes by one path; nothing where nothing bounds it but the time of its steps.
+/// The name of the limit of messages by one path; nothing where nothing bounds them but the time of their steps.
 [[nodiscard]] std::optional<std::string> limit_name_of(const point& of, path by);
 
-/// What bounds a latency: its two sides can't exchange words faster. Nothing where several threads share the cores, and
-/// over a network.
+/// The exchange that bounds a latency: its two sides can't exchange words faster. Nothing where several threads share
+/// the cores, and over a network.
 [[nodiscard]] std::optional<exchange> exchange_bounding(const point& of);
 
 class limit_rounds {

@@ -15,7 +15,7 @@
 namespace weft::perf::limits {
 namespace {
 
-// What parent and child share.
+// The memory that parent and child share.
 struct control {
   alternation both;
   std::atomic<bool> has_failed{false};
@@ -51,7 +51,7 @@ bool move_all(system_copy copy, pid_t peer, std::byte* mine, std::byte* theirs, 
   return true;
 }
 
-// What is copied in one step: one message some times, or a long message piece by piece, as Weft does.
+// The copies of one step: one message some times, or a long message piece by piece, as Weft does.
 class steps {
  public:
   steps(std::size_t bytes, bool is_shared) noexcept
@@ -59,7 +59,7 @@ class steps {
 
   [[nodiscard]] double bytes_each() const noexcept { return static_cast<double>(repeats_ * piece_); }
 
-  /// The child reads what is not the parent's half.
+  /// The child reads the other half than the parent.
   bool read(std::uint64_t step, pid_t parent, std::byte* to, std::byte* from) const noexcept {
     return each_piece(step, [&](std::size_t at, std::size_t half) {
       return move_all(process_vm_readv, parent, to + at + half, from + at + half, piece_ - half);
@@ -92,7 +92,7 @@ class steps {
 
 }  // namespace
 
-// Both addresses are the same in both processes, as the child is a fork. The child is there, on its core and with pages
+// Both addresses are valid in both processes, as the child is a fork. The child is there, on its core and with pages
 // of its own, before the clock starts.
 double cross_memory_copy(bool both, std::size_t bytes, double seconds) {
   const shared_control shared;

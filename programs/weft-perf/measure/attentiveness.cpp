@@ -68,18 +68,18 @@ class waits final : public completion {
   answer signal(completion_record&& record) noexcept override {
     const completion_record message{std::move(record)};
     const std::uint64_t here = now_ns();
-    // [attentiveness.begin] relaxed: hands out numbers; [attentiveness.note] publishes what is noted there.
+    // [attentiveness.begin] relaxed: hands out numbers; [attentiveness.note] publishes the times noted there.
     const std::uint64_t index = begun_.fetch_add(1, std::memory_order_relaxed);
     if (index < ns_.size()) ns_[index] = here > message.tag() ? static_cast<double>(here - message.tag()) : 1.0;
     while (now_ns() < here + handler_ns_) {
     }
-    // [attentiveness.note] release -> [attentiveness.count]: what each waited.
+    // [attentiveness.note] release -> [attentiveness.count]: the time that each waited.
     handled_.fetch_add(1, std::memory_order_release);
     return answer::taken;
   }
 
   [[nodiscard]] std::uint64_t count() const noexcept {
-    // [attentiveness.count] acquire <- [attentiveness.note]: what each waited.
+    // [attentiveness.count] acquire <- [attentiveness.note]: the time that each waited.
     return handled_.load(std::memory_order_acquire);
   }
 
@@ -102,7 +102,7 @@ class waits final : public completion {
   std::atomic<std::uint64_t> handled_{0};
 };
 
-// Where messages arrive: threads that compute, then make progress, in turns.
+// The rank where messages arrive: its threads compute, then make progress, again and again.
 class workers {
  public:
   workers(weft::runtime& rt, const setting& workload, variant how, std::uint32_t id)
@@ -269,7 +269,7 @@ class point_of_attention {
       each.detail = fmt::format("{} {}", name_of(policy_), parts[i].name);
       each.unit = "ns";
       each.mode = workload_.computes() ? "computing" : "sleeping";
-      each.label = "unknown";  // what is waited for is no hand-over
+      each.label = "unknown";  // the wait is for no hand-over
       each.pinning = "none";
       each.threads = workload_.threads;
       each.settings = {{"devices", workload_.devices},
@@ -299,7 +299,7 @@ void run_setting(team& all, const setting& workload, const options& chosen, prin
   for (std::uint32_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < policies.size(); ++i) {
       for (const bool has_mutex : {false, true}) {
-        if (has_mutex && policies[i] == progress_policy::adaptive) continue;  // nobody else has that
+        if (has_mutex && policies[i] == progress_policy::adaptive) continue;  // no other library has that
         points[i].add(has_mutex, run_once(all, workload, {policies[i], has_mutex}));
       }
     }

@@ -51,7 +51,7 @@ class round_of_lanes {
         first_id_{all.new_ids(measured.threads)},
         results_(measured.threads) {}
 
-  /// What this rank's devices have moved since they were made.
+  /// The traffic of this rank's devices since they were made.
   [[nodiscard]] traffic moved() const {
     traffic out{device_counters{}, team_.runtime().counters().fabric_bytes};
     for (const auto& each : devices_) out += traffic{each->counters(), 0};
@@ -92,7 +92,7 @@ class round_of_lanes {
     if (measured_.uses_defaults) return {};
     if (options_.yield_after != 0) return {.looks = options_.yield_after};
     if (!is_crowded(std::uint64_t{team_.pairs()} * 2 * measured_.threads)) return {};
-    // Who only lets a partner put and get answers nothing that could be waited for.
+    // A side that only lets a partner put and get answers nothing for which the partner could wait.
     const bool serves = !team_.begins() && is_one_sided() && measured_.kind != kind::put_visible;
     const bool is_placed = options_.pin == bench_options::pinning::core;
     return is_placed && !serves && core_of(lane) % 2 != 0 ? awaiting : seeking;
@@ -118,7 +118,7 @@ class round_of_lanes {
       results_[index] = is_one_sided() ? measure_put_get(*mine, measured_) : measure_messages(*mine, measured_);
       if (mine->failed() != 0) throw error{errc::transport_failed, fmt::format("{} operations failed", mine->failed())};
     } catch (const std::exception& problem) {
-      // The partner waits for what will not come, and so may other threads here: the launcher ends the job.
+      // The partner waits for a message that will not arrive, and so may other threads here: the launcher ends the job.
       fmt::print(stderr, "weft-perf: {}\n", problem.what());
       std::_Exit(1);
     }
@@ -171,7 +171,7 @@ sample run_round(team& all, const point& measured, const bench_options& options)
     round_of_lanes round{all, measured, options};
     const traffic moved_before = round.moved();
     for (const lane_result& each : round.run()) mine.insert(mine.end(), {each.count, each.seconds, each.wrong});
-    all.runtime().barrier();  // the devices go when nobody sends to them any more
+    all.runtime().barrier();  // the devices go when no rank sends to them any more
     moved = round.moved();
     moved -= moved_before;
   }

@@ -1,5 +1,4 @@
-// One thread's way to its partner thread: a device, a queue for what arrives, and the few steps that all measurements
-// are made of.
+// One thread's way to its partner thread: a device, a queue for arrivals, and the few steps of all measurements.
 #pragma once
 
 #include <chrono>
@@ -17,7 +16,7 @@ namespace weft::perf {
 struct lane_options {
   std::uint32_t partner = 0;
   std::uint32_t index = 0;  ///< of the lane in its process
-  std::uint32_t id = 0;     ///< of its arrivals, the same on both sides
+  std::uint32_t id = 0;     ///< of its arrivals, equal on both sides
   std::uint32_t partner_device = 0;
   bool begins = false;
   bool uses_defaults = false;  ///< waits by `device::wait`, with its default options
@@ -94,7 +93,7 @@ class lane {
     wait_for(received_, expected_);
     met();
   }
-  /// What `use` makes of the next message. The record stays where it was popped: a copy right after it was written
+  /// The result of `use` for the next message. The record stays where it was popped: a copy right after it was written
   /// costs more than the pop.
   template <class Use>
   auto wait_arrived(Use&& use) {
@@ -114,7 +113,7 @@ class lane {
   [[nodiscard]] completion_queue& inbox() noexcept { return inbox_; }
   [[nodiscard]] counter& sent() noexcept { return sent_; }
   [[nodiscard]] std::uint32_t partner() const noexcept { return options_.partner; }
-  /// A number that no other lane has, the same on both sides.
+  /// A number that no other lane has, equal on both sides.
   [[nodiscard]] std::uint32_t id() const noexcept { return options_.id; }
   [[nodiscard]] std::uint64_t failed() const noexcept { return sent_.failed() + received_.failed(); }
 
@@ -143,11 +142,11 @@ class lane {
   std::uint64_t expected_ = 0;
 };
 
-/// What a lane has done within its time.
+/// The messages of a lane within its time.
 struct lane_result {
   double count = 0;
   double seconds = 0;
-  double wrong = 0;  ///< messages whose bytes differ from what was sent
+  double wrong = 0;  ///< messages whose bytes differ from those sent
 };
 
 /// Calls `exchange(last)` for `seconds` and counts the calls; the last one has `last` set. The clock is read seldom.

@@ -1,4 +1,4 @@
-// Puts and gets: complete at the origin, visible at the target, many at once.
+// Puts and gets: complete at the origin, visible at the target, many of them together.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -56,7 +56,7 @@ class one_sided {
     return out;
   }
 
-  /// Nobody's memory goes while the other side may still be in it.
+  /// No side's memory goes while the other side may still be in it.
   void end() {
     tell(tag_ended);
     lane_.wait_arrived();
@@ -98,7 +98,7 @@ class one_sided {
     lane_.wait_arrived();
   }
 
-  // The target: looks at what was put, or writes what is to be got, whenever it is told.
+  // The target: for each message of the origin, looks at the put bytes, or writes the bytes to get.
   void serve() {
     for (std::uint64_t tag = 0; tag != tag_end;) {
       tag = lane_.wait_arrived([](const completion_record& message) { return message.tag(); });

@@ -1,12 +1,12 @@
 // When a waiting thread yields its core, where several threads share a core and their partners share another one.
 //
-// A thread that goes on looking keeps the other threads from the core; a thread that yields at once pays two changes of
-// threads for each message, which take longer than the message. So a thread stays while its partner answers, for which
-// both must run at the same moment. They find each other because one side seeks and the other one waits: on an even
-// core each thread looks for as long as an answer takes, and lets the next one look; on an odd one it goes on looking
+// A thread that keeps looking keeps the other threads from the core; a thread that yields immediately pays two changes
+// of threads for each message, which take longer than the message. So a thread stays while its partner answers, for
+// which both must run at one moment. They find each other because one side seeks and the other one waits: on an even
+// core each thread looks for as long as an answer takes, and lets the next one look; on an odd one it keeps looking
 // until the even core has been through all its threads. Where both sought, or both waited for a time drawn by lot,
-// pairs of many threads met by chance and seldom. After a number of answers a thread gives way all the same, so that
-// the others get as much; both partners count the same answers and go together.
+// pairs of many threads met by chance and seldom. After a number of answers a thread yields nevertheless, so that
+// the others get as much; both partners count these answers and go together.
 //
 // By 2, 4, 8, 16 threads of each process on 2 cores: an answer takes 0.26, 0.55, 1.2, 2.8 us where the cores are near,
 // not much more than their share of the 0.13 us that two threads alone take; by lot they took 0.3, 0.8 to 1.3, 3.5 to 6
@@ -21,7 +21,7 @@ namespace weft::perf {
 struct yield_rules {
   std::uint32_t looks = 4096;       ///< before an answer has come
   std::uint32_t looks_after = 256;  ///< after one: a window of 32 from far away takes 3 us
-  std::uint32_t answers = 0;        ///< in a row, after which it gives way all the same; 0: it never does
+  std::uint32_t answers = 0;        ///< in a row, after which it yields nevertheless; 0: it never does
 };
 
 /// For more threads than cores, on a core where each seeks its partner, 1.8 us long, ..
@@ -34,7 +34,7 @@ class spin_phase {
  public:
   explicit spin_phase(const yield_rules& rules) : rules_{rules} { begin(); }
 
-  /// What the thread waited for has come.
+  /// The message for which the thread waited has arrived.
   void met() {
     // A core of its own: a word that is written for each message costs as much as a third of it.
     if (rules_.answers == 0) [[likely]]

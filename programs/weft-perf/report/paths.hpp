@@ -1,4 +1,4 @@
-// By which path messages, puts and gets went: told by the devices' counters, never guessed from a size.
+// By which path messages, puts and gets went, by the devices' counters; never guessed from a size.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr std::size_t path_count = static_cast<std::size_t>(path::libfabr
 
 [[nodiscard]] const char* name_of(path by) noexcept;
 
-/// What the devices of one rank, or of several, have counted: bytes.
+/// The bytes that the devices of one rank, or of several, have counted.
 class traffic {
  public:
   static constexpr std::size_t words = 11;
@@ -45,7 +45,7 @@ class traffic {
 class path_mix {
  public:
   path_mix() = default;
-  /// `by_all`: of all ranks that took part, as one counts what another one posted.
+  /// `by_all`: of all ranks that took part, as one counts bytes that another one posted.
   explicit path_mix(const traffic& by_all) noexcept;
 
   [[nodiscard]] double of(path by) const noexcept { return fractions_[static_cast<std::size_t>(by)]; }

@@ -1,4 +1,4 @@
-// What many short rounds say together: a noisy machine is measured by median and quartiles, not by one long run.
+// Summaries of many short rounds: a noisy machine is measured by median and quartiles, not by one long run.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +26,19 @@ struct sample {
   double value = 0;              ///< ns, messages per second or bytes per second, as the point's kind has it
   double before_ns = 0;          ///< hand-over of a cache line between the two sides before the round; 0: unknown
   double after_ns = 0;           ///< and after it
-  double slowest_to_median = 1;  ///< what the slowest thread moved, of the median of all threads
+  double slowest_to_median = 1;  ///< the slowest thread's messages as a part of the median
   path_mix paths{};              ///< of Weft's messages
-  double limit_ns = 0;           ///< of a latency, measured by the same two sides; 0: not measured
+  double limit_ns = 0;           ///< of a latency, measured by its two sides; 0: not measured
 };
 
 /// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.
 inline constexpr double everything_is_near_ns = 1e6;
 
-/// The label of a round: `near` or `far` by what a hand-over takes; `mixed` where the two measurements differ, which is
-/// to be thrown away; `unknown` where there are none.
+/// The label of a round: `near` or `far` by the time of a hand-over; `mixed` where the two measurements differ, which
+/// is to be thrown away; `unknown` where there are none.
 [[nodiscard]] std::string label_of(const sample& round, double near_below_ns);
 
-/// What the slowest has of the median; 1 for fewer than two.
+/// The slowest one's value as a part of the median; 1 for fewer than two.
 [[nodiscard]] double slowest_to_median(std::vector<double> of_each);
 
 /// The rounds of one label.
