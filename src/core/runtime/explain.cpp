@@ -83,7 +83,7 @@ std::string meeting_of(const core::neighbours& here, std::uint32_t self, std::ui
   if (self == peer || mine.count() == 0 || theirs.count() == 0) return {};
   return fmt::format("processors: {} may run on {}, {} on {}: {}\n", self, mine.to_text(), peer, theirs.to_text(),
                      mine.meets(theirs)
-                         ? "threads of both may meet on one core, where whoever waits holds the other up; "
+                         ? "threads of both may meet on one core, where a thread that waits holds the other up; "
                            "weft-run --bind auto keeps them apart, WEFT_BIND=auto under other launchers"
                          : "their threads don't meet");
 }
@@ -104,7 +104,7 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
           each->reaches(peer) ? "it comes later in WEFT_TRANSPORT" : fmt::format("it doesn't reach rank {}", peer));
     }
   }
-  if (through == nullptr) return fmt::format("rank {} has no way to rank {}\n", rank(), peer);
+  if (through == nullptr) return fmt::format("rank {} reaches rank {} by no transport\n", rank(), peer);
   const runtime_attributes& sizes = attributes();
   const net::direct_copies copies = through->copies(peer);
   const message_protocol chosen = core::choose_protocol(bytes, sizes.packet_bytes);
