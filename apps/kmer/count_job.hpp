@@ -12,9 +12,9 @@
 
 namespace weft_kmer {
 
-/// What a thread did.
+/// The counts of one thread.
 struct thread_report {
-  std::uint64_t reads = 0;        ///< records that begin in what it parsed
+  std::uint64_t reads = 0;        ///< records that begin in its parts of the input
   std::uint64_t kmers = 0;        ///< in those, in one pass
   std::uint64_t distinct = 0;     ///< k-mers in its table
   std::uint64_t occurrences = 0;  ///< of those, all together
@@ -24,7 +24,7 @@ struct thread_report {
   std::uint64_t message_bytes = 0;
   std::uint64_t memory_peak = 0;      ///< of its process, in bytes
   std::uint64_t time_ns = 0;          ///< from the job's start to its end
-  std::uint64_t strange_letters = 0;  ///< of sequences in what it parsed, that no nucleic acid has
+  std::uint64_t strange_letters = 0;  ///< of sequences in its parts, that no nucleic acid has
   std::uint64_t strange_letter = 0;   ///< the first of them
 };
 
@@ -33,8 +33,8 @@ struct job_report {
   unsigned threads_per_rank = 0;
 };
 
-/// Counts. Collective over the ranks, all with the same options.
-/// Returns: nothing where the job failed; rank 0 has then said why on standard error.
+/// Counts. Collective over the ranks, whose options agree.
+/// Returns: nothing where the job failed; rank 0 has then printed the reason on standard error.
 [[nodiscard]] std::optional<job_report> run_count_job(exchange& link, const count_options& options);
 
 }  // namespace weft_kmer

@@ -1,5 +1,5 @@
-// What one thread does from the first read to the last line of output. All threads of all ranks go through the same
-// steps; whatever goes wrong for one of them is agreed on at the next step, so that all leave by the same door.
+// The work of one thread, from the first read to the last line of output. All threads of all ranks go through these
+// steps; if one of them fails, all agree on that at the next step, so that all end together.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -104,7 +104,7 @@ class count_thread {
     return !all.failed;
   }
 
-  // Every thread parses chunks of this rank's share, sends their k-mers to their owners, and serves what it owns.
+  // Every thread parses chunks of this rank's share, sends their k-mers to their owners, and serves its own partition.
   void read_pass(reader& input, bool first) {
     attempt([&] {
       read_all(input, sender_, first);
@@ -144,7 +144,7 @@ class count_thread {
         throw job_error{source->explain(chunk, e)};
       }
       (void)link_->serve();
-      if (!failure_.empty()) link_->request_stop();  // there was no memory for what came
+      if (!failure_.empty()) link_->request_stop();  // there was no memory for arrived k-mers
       show_progress(input);
     }
   }
@@ -167,7 +167,7 @@ class count_thread {
     return agreed();
   }
 
-  // All k-mers might be different; owners get about the same number of them.
+  // All k-mers might be different; owners get about equally many of them.
   bool size_filters() {
     const std::uint64_t mine = spool_->kmers() + (thread_ == 0 ? job_->kmers_expected : 0);
     const std::uint64_t expected = link_->agree({.values = {mine}, .failure = {}}).sums[0];
@@ -253,7 +253,7 @@ class count_thread {
   std::optional<output_file> histogram_file_;
   std::string failure_;
   thread_report report_;
-  std::uint64_t bytes_before_ = 0;  // what this rank read in earlier passes
+  std::uint64_t bytes_before_ = 0;  // that this rank read in earlier passes
   std::chrono::steady_clock::time_point shown_{};
 };
 

@@ -67,8 +67,8 @@ endpoint::endpoint(exchange& owner, unsigned thread)
 void endpoint::post(unsigned participant, kind message_kind, std::uint64_t detail, std::span<const std::byte> data) {
   const unsigned threads = owner_->threads();
   const weft::remote_completion inbox{first_inbox_id + participant % threads};
-  // Every rank makes its devices in the same order, so the peer thread's device has the number of this thread's
-  // counterpart there. Nobody but that thread then touches the message.
+  // All ranks make their devices in one order, so the peer thread's device has the number of this thread's
+  // counterpart there. Only that thread then touches the message.
   const std::uint32_t first_device = device_.index() - self_ % threads;
   const weft::post_am_options options{.tag = detail << 8 | static_cast<std::uint64_t>(message_kind),
                                       .device = first_device + participant % threads};
@@ -178,7 +178,7 @@ void endpoint::sum(std::span<std::uint64_t> values) {
 }
 
 void endpoint::request_stop() {
-  // [exchange.stop] relaxed: decides only who tells the others.
+  // [exchange.stop] relaxed: decides only which thread informs the others.
   if (owner_->stop_.exchange(true, std::memory_order_relaxed)) return;
   for (unsigned to = 0; to < participants(); to += owner_->threads()) post(to, kind::stop, 0, {});
 }
@@ -213,7 +213,7 @@ std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_
       if (rest == 0) ++heard;
     }
   };
-  // Pieces that fit into a packet are done at once.
+  // A post of a piece that fits into a packet answers *done*.
   const std::size_t piece_bytes = std::min<std::size_t>(message_bytes_max, rt.attributes().packet_bytes);
   for (std::uint32_t to = 0; to < rt.size(); ++to) {
     std::size_t at = 0;

@@ -24,13 +24,13 @@ namespace weft_kmer {
 
 class exchange;
 
-/// What one participant says at an agreement.
+/// One participant's part of an agreement.
 struct statement {
   std::vector<std::uint64_t> values;  ///< at most `agreement_values_max`
   std::string failure;                ///< empty: all is well
 };
 
-/// What has been agreed.
+/// The result of an agreement.
 struct agreement {
   bool failed = false;                ///< a participant failed
   std::vector<std::uint64_t> sums;    ///< of the values of all participants, place by place
@@ -57,19 +57,19 @@ class endpoint {
   /// Where data goes from now on. The data of the next pass may come as soon as `agree` has been called.
   void receive_with(receiver deliver) { deliver_ = std::move(deliver); }
 
-  /// Sends data, at most `message_bytes_max` bytes. Where there is no room it serves what has arrived until there is.
+  /// Sends data, at most `message_bytes_max` bytes. Where there is no room it serves arrived messages until there is.
   void send(unsigned participant, std::span<const std::byte> data);
 
-  /// Makes progress and delivers what has arrived. Returns: whether anything had.
+  /// Makes progress and delivers arrived messages. Returns: whether there were any.
   bool serve();
 
   /// Like `serve`, but gives the processor away when there was nothing to do.
   void serve_or_rest();
 
-  /// Tells everybody that nothing more comes in this pass, and returns when all of them have said so, too.
+  /// Announces to all that no more data follows in this pass, and returns when all of them have announced it, too.
   void finish_pass();
 
-  /// Says something and returns what all have said. Collective: the n-th call meets the n-th call of everybody else.
+  /// Gives its statement and returns the agreement of all. Collective: the n-th calls of all participants meet.
   [[nodiscard]] agreement agree(const statement& mine);
 
   /// Adds up `values` over all participants, however many there are; the sums come back in their place.
@@ -100,13 +100,13 @@ class endpoint {
   unsigned self_;
   weft::device device_;
   weft::completion_queue inbox_;
-  weft::counter unused_;  // messages that fit into a packet are done at once
+  weft::counter unused_;  // a post of a message that fits into a packet is *done*
   weft::registration registration_;
   receiver deliver_;
 
   std::vector<std::uint64_t> sent_to_;  // messages of data in this pass, by participant
-  std::uint64_t received_ = 0;          // the same, arrived
-  std::uint64_t announced_ = 0;         // what the ended ones sent here
+  std::uint64_t received_ = 0;          // such messages that have arrived
+  std::uint64_t announced_ = 0;         // messages that the ended ones sent here
   unsigned ended_ = 0;                  // participants that have ended this pass
   unsigned stated_ = 0;                 // participants whose statements are here (at participant 0)
   std::vector<statement> statements_;
@@ -117,13 +117,13 @@ class endpoint {
   std::uint64_t bytes_sent_ = 0;
 };
 
-/// What is gathered, each once in a job: its value is an id of messages.
+/// The gatherings, each once in a job: its value is an id of messages.
 enum class gathering : std::uint32_t { threads, job_views };
 
-/// Collective over the ranks, for one thread of each. Returns: what each has given, by rank; the same everywhere.
+/// Collective over the ranks, for one thread of each. Returns: the texts that each has given, by rank, at all of them.
 [[nodiscard]] std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_view mine);
 
-/// Collective as `gather`. Returns: what each rank has given, by rank; where it wants 0 threads, as many as all can
+/// Collective as `gather`. Returns: the threads of each rank, by rank; where it wants 0 threads, as many as all can
 /// have
 /// (`threads_of_each`), and as are possible everywhere. Errors: job_error, on all ranks, where messages don't fit.
 [[nodiscard]] std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own);
@@ -131,7 +131,7 @@ enum class gathering : std::uint32_t { threads, job_views };
 /// A rank's part: the runtime and the endpoints of its threads.
 class exchange {
  public:
-  /// Collective over the ranks, all with the same number of threads (`check_threads`).
+  /// Collective over the ranks, all with `threads` threads (`check_threads`).
   exchange(weft::runtime& rt, unsigned threads);
 
   [[nodiscard]] unsigned rank() const noexcept { return rt_->rank(); }

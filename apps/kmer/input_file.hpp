@@ -1,4 +1,4 @@
-// The input files: what they are, and who reads which part of them.
+// The input files: their kinds, and which rank reads which part of them.
 #pragma once
 
 #include <sys/stat.h>
@@ -36,13 +36,13 @@ struct input_file {
 /// Looks at a file. Errors: job_error for one that is missing, empty, a directory, or neither FASTA nor FASTQ.
 [[nodiscard]] input_file examine_input(const std::string& path);
 
-/// What has happened to the open file `fd` since `examine_input` saw it, for users; empty: nothing. Not for streams.
+/// A change of the open file `fd` since `examine_input` saw it, for users; empty: none. Not for streams.
 [[nodiscard]] std::string change_of(int fd, const input_file& file);
 
 /// A hash of bytes from all parts of a file, all of its bytes if it is small. Errors: job_error.
 [[nodiscard]] std::uint64_t sample_of(const input_file& file);
 
-/// What `stat` says of a path; `-` is standard input. Returns: false where it fails, with errno.
+/// The status of a path, by `stat`; `-` is standard input. Returns: false where it fails, with errno.
 [[nodiscard]] bool find_status(const std::string& path, struct stat& status) noexcept;
 
 /// The format that text with this first letter has. Errors: stream_error where it has neither.
@@ -58,8 +58,8 @@ struct input_range {
   std::uint64_t end = 0;
 };
 
-/// What `rank` reads: its part of each file that can be split, and whole ones so that ranks have about the same to do.
-/// All ranks compute the same plan. Streams are read by rank 0.
+/// The parts that `rank` reads: its part of each file that can be split, and whole ones so that ranks have about as
+/// much to do. All ranks compute one plan. Streams are read by rank 0.
 [[nodiscard]] std::vector<input_range> plan_ranges(const std::vector<input_file>& files, unsigned rank, unsigned ranks);
 
 /// About how many k-mers a range has, judged by its file's first records.

@@ -1,5 +1,5 @@
-// What a rank sees of the job: its options, and what is behind the names of the inputs. Ranks that do not see what rank
-// 0 sees would count a part of the reads, or reads of their own.
+// A rank's view of the job: its options, and the files behind the names of the inputs. Ranks whose view differs from
+// rank 0's would count a part of the reads, or reads of their own.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The k-mers that one thread owns: a filter and a table that nobody else touches.
+// The k-mers that one thread owns: a filter and a table that no other thread touches.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace weft_kmer {
 template <typename Word>
 class kmer_partition {
  public:
-  /// What is done with k-mers that come in.
+  /// The use of arriving k-mers.
   enum class step : std::uint8_t {
     count_all,    ///< into the table
     filter,       ///< into the filters: seen once, seen again
@@ -34,7 +34,7 @@ class kmer_partition {
     step_ = step::filter;
   }
 
-  /// Second pass: the same k-mers come again, and what the second filter has is counted.
+  /// Second pass: all k-mers arrive again, and those in the second filter are counted.
   void begin_count_again() { begin(step::count_again, repeated_); }
 
   /// Takes the k-mers of a message. Errors: std::bad_alloc.

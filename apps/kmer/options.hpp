@@ -1,4 +1,4 @@
-// What the user asked for.
+// The user's choices.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct command_line {
 /// Understands the arguments of `weft-kmer`. Never exits or prints.
 [[nodiscard]] command_line read_command_line(int argc, const char* const* argv);
 
-/// Checks what depends on the job. Errors: job_error.
+/// Checks the options that depend on the job. Errors: job_error.
 void check_options(const count_options& options, unsigned ranks);
 
 /// The threads of a rank.
@@ -38,7 +38,7 @@ struct rank_threads {
   std::uint32_t possible = 0;
 };
 
-/// Checks that all ranks have the same number of threads, and can have them. Errors: job_error.
+/// Checks that all ranks have equally many threads, and can have them. Errors: job_error.
 void check_threads(std::span<const rank_threads> by_rank);
 
 }  // namespace weft_kmer

@@ -1,5 +1,6 @@
 // An output that is there as a whole or not at all: it is written beside its target under another name, and gets its
-// own name in the end. A pipe, a device and what this process has open already (/dev/stdout) are written to directly.
+// own name in the end. A pipe, a device and a file that this process has open already (/dev/stdout) are written to
+// directly.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,10 @@ class output_file {
   explicit output_file(const std::string& path);
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
-  /// Removes what was written, unless it has been committed.
+  /// Removes the file, unless it has been committed.
   ~output_file();
 
-  /// What makes the name under which other processes find what is being written; 0: it is written to directly.
+  /// The number in the name under which other processes find the unfinished file; 0: the target is written to directly.
   [[nodiscard]] std::uint64_t suffix() const noexcept { return suffix_; }
 
   void write(std::string_view text);

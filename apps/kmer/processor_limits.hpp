@@ -8,7 +8,7 @@
 
 namespace weft_kmer {
 
-/// What a process may use.
+/// The processors and the time that a process may use.
 struct processor_limits {
   /// A limit of time by a control group, which all processes in the group share.
   struct quota {
@@ -25,14 +25,14 @@ struct processor_limits {
 /// Those of this process: its affinity, and the groups that it is in.
 [[nodiscard]] processor_limits find_processor_limits();
 
-/// The part of the groups. `root`: before /proc and what is mounted; other than "" for tests.
+/// The part of the groups. `root`: before /proc and the mount points; other than "" for tests.
 [[nodiscard]] std::vector<processor_limits::quota> find_quotas(const std::string& root);
 
 /// As one line, and back.
 [[nodiscard]] std::string to_text(const processor_limits& limits);
 [[nodiscard]] processor_limits limits_in(const std::string& text);
 
-/// The threads of each rank so that none is without a processor: the same for all, and at least one.
+/// The threads of each rank so that none is without a processor: one number for all, and at least one.
 [[nodiscard]] unsigned threads_of_each(std::span<const processor_limits> by_rank);
 
 }  // namespace weft_kmer

@@ -16,7 +16,7 @@ class uncompressed_window final : public text_window {
   uncompressed_window(int fd, std::uint64_t file_bytes, std::uint64_t offset, std::size_t expected_bytes)
       : fd_{fd}, file_bytes_{file_bytes}, offset_{offset}, step_{expected_bytes} {}
 
-  // The file ends where it ended when the ranks agreed on its size: all of them cut at the same places.
+  // The file ends where it ended when the ranks agreed on its size: so all of them cut it alike.
   [[nodiscard]] bool extend() override {
     const std::size_t before = text_.size();
     const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(step_, file_bytes_ - offset_));
@@ -114,7 +114,7 @@ std::uint64_t range_source::bytes_consumed() const noexcept {
 std::string range_source::explain(const text_chunk&, const record_error& error) const { return explain(error.what()); }
 
 std::string range_source::explain(const std::string& fallback) const {
-  // Of what is in the file now nothing follows for what was in it.
+  // If the file has changed, its present content proves nothing about the former one.
   if (const std::string change = change_of(descriptor_.get(), file_); !change.empty()) {
     return describe_error(file_.path, change);
   }

@@ -1,4 +1,4 @@
-// What the threads of a rank share while they count.
+// The state that the threads of a rank share while they count.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@
 namespace weft_kmer {
 
 struct shared_job {
-  /// Looks at the inputs, and whether rank 0 has the same ones. What is wrong goes to `failure`, for the ranks to agree
-  /// on. Collective over the ranks.
+  /// Looks at the inputs, and compares them with rank 0's. A fault goes to `failure`, for the ranks to agree on.
+  /// Collective over the ranks.
   shared_job(exchange& link, const count_options& wanted);
 
   /// A problem that other ranks may not have.
@@ -35,7 +35,7 @@ struct shared_job {
   std::vector<std::unique_ptr<reader>> passes;
 
   job_report report;           ///< at rank 0, filled by its first thread
-  std::string failure_agreed;  ///< the same; empty: none
+  std::string failure_agreed;  ///< likewise; empty: none
 
  private:
   void attempt(const std::function<void()>& act);
@@ -44,7 +44,7 @@ struct shared_job {
   void make_readers();
 };
 
-/// What each thread runs. `Word` holds a k-mer. Returns: whether all went well everywhere.
+/// The main function of each thread. `Word` holds a k-mer. Returns: whether all went well everywhere.
 template <typename Word>
 [[nodiscard]] bool count_with(shared_job& job, unsigned thread);
 
