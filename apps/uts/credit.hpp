@@ -10,7 +10,7 @@ namespace weft_uts {
 // credit together is 1: when rank 0 has all of it back, there is no work left anywhere (Mattern's algorithm).
 using credit_power = std::uint64_t;
 
-// What is given back is added up exactly, however small the parts are: a binary fraction, bit by bit.
+// Credits that are given back are added up exactly, however small the parts are: a binary fraction, bit by bit.
 class credit_sum {
  public:
   void add(credit_power power) {

@@ -22,7 +22,7 @@ using clock = std::chrono::steady_clock;
 
 bool is_terminal() { return ::isatty(STDERR_FILENO) == 1 || std::getenv("WEFT_RUN_TERMINAL_COLUMNS") != nullptr; }
 
-// What this rank has counted so far, some times a second.
+// The nodes that this rank has counted so far, some times a second.
 class progress_line {
  public:
   progress_line(bool is_wanted, std::uint32_t ranks) : is_wanted_{is_wanted}, ranks_{ranks} {}
@@ -67,7 +67,7 @@ std::string summary_of(const search_result& found, const command_line& line, std
       counts.nodes, counts.depth, counts.leaves, found.seconds, rate, found.steals, found.steals_in_vain, verdict);
 }
 
-// Rank 0 speaks for all. Nobody leaves before it has: a launcher may end the job at the first failed exit.
+// Rank 0 speaks for all. No rank leaves before it has: a launcher may end the job at the first failed exit.
 void say(weft::runtime& rt, std::FILE* where, const std::string& text) {
   if (rt.rank() == 0) {
     std::fputs(text.c_str(), where);

@@ -10,7 +10,7 @@ namespace weft_uts {
 
 namespace {
 
-// Refuses a tree that nobody can count: one that has no expected end (a seed may end it, as it does for T3L, but only
+// Refuses a tree that can't be counted: one that has no expected end (a seed may end it, as it does for T3L, but only
 // counting shows that), or one with more nodes than all machines together count in years.
 void check_end(const tree_options& tree) {
   constexpr double nodes_max = 1e16;

@@ -1,4 +1,4 @@
-// What the user asked for.
+// The user's choices.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ struct search_options {
   std::uint32_t workers = 1;  ///< threads of each rank
   std::uint32_t fibers = 1;   ///< that walk, of each worker
   std::uint32_t chunk = 32;   ///< nodes that are stolen at a time, at most
-  /// A rank that has visited more of them drops what it has: all ranks end, with more nodes than this in the counts.
+  /// A rank that has visited more of them drops its work: all ranks end, with more nodes than this in the counts.
   std::uint64_t nodes_max = ~std::uint64_t{0};
 };
 
@@ -32,7 +32,7 @@ struct search_result {
 [[nodiscard]] search_result count_tree(weft::runtime& rt, const search_options& options,
                                        const std::function<void(std::uint64_t)>& tell);
 
-/// The same by one thread and nothing of Weft, to compare with.
+/// The search by one thread and nothing of Weft, to compare with.
 [[nodiscard]] search_result count_alone(const search_options& options);
 
 }  // namespace weft_uts

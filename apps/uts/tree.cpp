@@ -1,6 +1,6 @@
 #include "uts/tree.hpp"
 
-// What replaces the functions below looks its algorithm up by name at each call, which takes longer than the hash.
+// The successors of the functions below look their algorithm up by name at each call, which takes longer than the hash.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
@@ -106,7 +106,7 @@ struct expectation {
 };
 
 expectation expect_geometric(const tree_options& tree, double depth_end) noexcept {
-  // Beyond this nobody waits for the end; below the other one, a level adds nothing.
+  // Beyond this no user waits for the end; below the other one, a level adds nothing.
   constexpr double nodes_max = 1e18;
   constexpr double level_min = 1e-6;
   constexpr double depth_max = 1e7;  // beyond 5 x 2^20, where the deepest cyclic tree ends

@@ -29,7 +29,7 @@ struct node {
   std::uint32_t depth;
 };
 
-/// What a tree, or a part of one, consists of.
+/// The nodes of a tree, or of a part of one.
 struct tree_counts {
   std::uint64_t nodes = 0;
   std::uint64_t leaves = 0;
