@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
+#include "weft/matched_message.hpp"
 #include "weft/status.hpp"
+#include "weft/wait.hpp"
 
 namespace weft {
 
@@ -33,12 +36,35 @@ class blocking_device {
 
   /// Sends `bytes` to the matching receive of rank `peer`, as `device::post_send` does.
   void send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {});
+  /// Sends a list of buffers as one message. **Buffer**: the list and its buffers, as for one buffer.
+  void send(std::uint32_t peer, const_buffer_list bytes, const post_send_options& options = {});
   /// Receives one message, as `device::post_recv` does. **Returns**: its record: `bytes()`, `source()`, `tag()`.
   completion_record recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {});
+  /// Receives one message into a list of buffers. **Buffer**: the list and its buffers, as for one buffer.
+  completion_record recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {});
+  /// Receives one message within `limits`, or cancels the receive. In a receiver-first engine the sender has to agree
+  /// to that, so the call may last longer. **Returns**: the record; nothing if a limit was reached first: then no
+  /// message was received, and none is lost. **Errors**: also `std::bad_alloc`, and `std::system_error` if the system
+  /// gives no thread for time limits; then nothing has happened.
+  [[nodiscard]] std::optional<completion_record> recv_within(const wait_limits& limits, std::uint32_t peer,
+                                                             buffer_ref buffer, const post_recv_options& options = {});
+  /// Takes the oldest message that a receive with these arguments would match, as `MPI_Mprobe` does. No signal
+  /// announces such a message: a fiber looks again each time that its worker gets to it. **Blocking**: until there is
+  /// one. **Errors**: those of `device::probe`, and `invalid_state` as for all.
+  [[nodiscard]] matched_message probe(std::uint32_t peer, const probe_options& options = {});
+  /// The same within `limits`. **Returns**: nothing if a limit was reached first.
+  [[nodiscard]] std::optional<matched_message> probe_within(const wait_limits& limits, std::uint32_t peer,
+                                                            const probe_options& options = {});
+  /// Receives a message that a probe has taken; `message` is empty afterwards. **Returns**: its record.
+  completion_record recv(matched_message& message, buffer_ref buffer);
   /// Sends an active message to the completion object that rank `peer` registered under id `to`.
   void am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const post_am_options& options = {});
+  /// Sends a list of buffers as one active message. **Buffer**: the list and its buffers, as for one buffer.
+  void am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, const post_am_options& options = {});
   /// Writes `bytes` into a region of rank `peer`.
   void put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, const post_put_options& options = {});
+  /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
+  void put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, const post_put_options& options = {});
   /// Reads `buffer` from a region of rank `peer`.
   void get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, const post_get_options& options = {});
   /// Combines a word of a region of rank `peer` with `operand`. **Returns**: the old word.
@@ -62,7 +88,7 @@ class blocking_device {
  private:
   class signals final : public completion {
    public:
-    explicit signals(weft::runtime& owner) : completion{owner} {}
+    explicit signals(weft::runtime& owner) : completion{owner} { is_of_calls_ = true; }
     [[nodiscard]] answer signal(completion_record&& record) noexcept override;
   };
   struct call;
@@ -84,6 +110,16 @@ class blocking_device {
     status (*post)(void* callable, completion& local, void* context);
   };
   completion_record run_erased(const erased_post& post, const named& operation);
+  // The same for one buffer and for a list of them.
+  template <class Bytes>
+  void send_any(std::uint32_t peer, const Bytes& bytes, post_send_options options);
+  template <class Buffer>
+  completion_record recv_any(std::uint32_t peer, const Buffer& buffer, post_recv_options options);
+  template <class Bytes>
+  void am_any(std::uint32_t peer, remote_completion to, const Bytes& bytes, post_am_options options);
+  template <class Bytes>
+  void put_any(std::uint32_t peer, const Bytes& bytes, const remote_buffer& to, post_put_options options);
+  void wait_for(call& me, const named& operation);
   [[nodiscard]] status post_again(const erased_post& post, call& me, const named& operation, shortage lacks);
   [[nodiscard]] bool enter_line(call& last);
   void leave_line(call& first) noexcept;

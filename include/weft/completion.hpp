@@ -191,6 +191,7 @@ class completion {
   // The same, for an object that can be full: `make_room` empties it.
   void end_signals(void (*make_room)(completion& full)) noexcept;
 
+  friend class blocking_device;
   friend class completion_queue;
   friend class synchronizer;
   friend class counter;
@@ -243,6 +244,8 @@ class completion {
   detail::laned_queue<detail::raw_record, detail::std_atomics>* queue_ = nullptr;
   // The value of a counter, which a signal without error increments; null for other objects.
   std::atomic<std::uint64_t>* count_ = nullptr;
+  // The context of each operation is a call that waits for it (core/operation/awaited_call.hpp).
+  bool is_of_calls_ = false;
 };
 
 /// Names a registered completion object of another rank.

@@ -21,6 +21,8 @@ struct wait_options {
   wait_mode mode = wait_mode::park;  ///< how it waits
   /// Polls that found nothing, each a call of `progress()` and some 60 ns, before the thread yields or sleeps.
   std::uint32_t spins = 256;
+  /// A request to stop ends the wait, as the timeout does.
+  std::stop_token stop = {};
 };
 
 /// Limits of a wait of a fiber or thread, as of `fiber_event::wait`. A wait that reaches one of them returns false.

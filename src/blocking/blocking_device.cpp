@@ -4,8 +4,12 @@
 
 #include <utility>
 
+#include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
+#include "base/clock.hpp"
+#include "base/long_wait.hpp"
 #include "base/waiter.hpp"
+#include "core/door/door.hpp"
 #include "weft/blocking_device.hpp"
 #include "weft/runtime.hpp"
 
@@ -13,13 +17,18 @@ namespace weft {
 
 namespace {
 
-bool names_rank(match_policy policy) noexcept {
-  return policy == match_policy::rank_tag || policy == match_policy::rank_only;
+// The rank that a receive waits for.
+std::uint32_t sender_of(std::uint32_t peer, const post_recv_options& options) noexcept {
+  const bool is_named = options.policy == match_policy::rank_tag || options.policy == match_policy::rank_only;
+  return is_named ? peer : base::wait_note::nobody;
 }
+
+// As signals find it again.
+void* as_context(core::awaited_call& call) noexcept { return &call; }
 
 }  // namespace
 
-struct blocking_device::call {
+struct blocking_device::call : core::awaited_call {
   // What is short: room to a device of a peer, or something that all posts of this rank share.
   struct need {
     shortage lacks;
@@ -33,8 +42,13 @@ struct blocking_device::call {
     return is_of_peer ? need{shortage::ring, operation.peer, operation.device} : need{lacks, 0, 0};
   }
 
-  completion_record record;
-  base::waiter end;
+  // Throws the error with which the operation has completed.
+  void refuse_failure(const char* name) const {
+    if (record.error() == errc::none) return;
+    throw error{record.error(), fmt::format("blocking_device::{}: the operation with rank {} failed: {}", name,
+                                            record.peer(), name_of(record.error()))};
+  }
+
   // In a line.
   need lacks;
   base::waiter* repost;  // wakes the fiber to post again
@@ -50,9 +64,8 @@ struct blocking_device::leaving_line {
 };
 
 completion::answer blocking_device::signals::signal(completion_record&& record) noexcept {
-  call& ended = *static_cast<call*>(record.context());
-  ended.record = std::move(record);
-  ended.end.come();
+  auto& ended = *static_cast<core::awaited_call*>(record.context());
+  ended.complete(std::move(record));
   return answer::taken;
 }
 
@@ -60,20 +73,20 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
   const char* const name = operation.name;
   base::refuse_in_callback(name);
   call me;
-  status answer = post.post(post.callable, ended_, &me);
+  status answer = post.post(post.callable, ended_, as_context(me));
   if (answer.is_retry()) answer = post_again(post, me, operation, answer.reason());
   if (answer.is_done()) return std::move(me.record);
-  if (me.end.is_fiber()) {
-    me.end.wait({operation.name, operation.peer, operation.tag});
-  } else {
-    const base::thread_wait_scope waits{{operation.name, operation.peer, operation.tag}};
-    static_cast<void>(through_->wait(ended_, [&] { return me.end.has_come(); }));
-  }
-  if (me.record.error() != errc::none) {
-    throw error{me.record.error(), fmt::format("blocking_device::{}: the operation with rank {} failed: {}", name,
-                                               me.record.peer(), name_of(me.record.error()))};
-  }
+  wait_for(me, operation);
+  me.refuse_failure(name);
   return std::move(me.record);
+}
+
+// Until the operation is complete.
+void blocking_device::wait_for(call& me, const named& operation) {
+  const base::wait_note note{operation.name, operation.peer, operation.tag};
+  if (me.end.is_fiber()) return me.end.wait(note);
+  const base::thread_wait_scope waits{note};
+  static_cast<void>(through_->wait(ended_, [&] { return me.end.has_come(); }));
 }
 
 // Of the fibers in one line, the first one posts again and again, and yields to other fibers after each try; the rest
@@ -85,7 +98,7 @@ status blocking_device::post_again(const erased_post& post, call& me, const name
   if (!me.end.is_fiber()) {
     do {
       through_->progress();
-      answer = post.post(post.callable, ended_, &me);
+      answer = post.post(post.callable, ended_, as_context(me));
     } while (answer.is_retry());
     return answer;
   }
@@ -98,7 +111,7 @@ status blocking_device::post_again(const erased_post& post, call& me, const name
     const leaving_line at_end{*this, me};
     do {
       me.end.yield("what it lacks to post (it is answered retry)");
-      answer = post.post(post.callable, ended_, &me);
+      answer = post.post(post.callable, ended_, as_context(me));
     } while (answer.is_retry() && lacked_by(answer) == me.lacks && me.lacks.lacks != shortage::receives);
   }
   return answer;
@@ -134,46 +147,141 @@ void blocking_device::leave_line(call& first) noexcept {
   if (next != nullptr) next->repost->come();
 }
 
-void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options) {
-  post_send_options mine = options;
-  mine.allow_done = mine.allow_retry = true;
+template <class Bytes>
+void blocking_device::send_any(std::uint32_t peer, const Bytes& bytes, post_send_options options) {
+  options.allow_done = options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
-    mine.context = context;
-    return through_->post_send(peer, bytes, local, mine);
+    options.context = context;
+    return through_->post_send(peer, bytes, local, options);
   };
   static_cast<void>(run(post, {"send", peer, options.device, options.tag}));
 }
 
-completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options) {
-  post_recv_options mine = options;
-  mine.allow_retry = true;
+template <class Buffer>
+completion_record blocking_device::recv_any(std::uint32_t peer, const Buffer& buffer, post_recv_options options) {
+  options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
-    mine.context = context;
-    return through_->post_recv(peer, buffer, local, mine);
+    options.context = context;
+    return through_->post_recv(peer, buffer, local, options);
   };
-  return run(post, {"recv", names_rank(options.policy) ? peer : base::wait_note::nobody, any_device, options.tag});
+  return run(post, {"recv", sender_of(peer, options), any_device, options.tag});
 }
 
-void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
-                         const post_am_options& options) {
-  post_am_options mine = options;
-  mine.allow_done = mine.allow_retry = true;
+template <class Bytes>
+void blocking_device::am_any(std::uint32_t peer, remote_completion to, const Bytes& bytes, post_am_options options) {
+  options.allow_done = options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
-    mine.context = context;
-    return through_->post_am(peer, to, bytes, local, mine);
+    options.context = context;
+    return through_->post_am(peer, to, bytes, local, options);
   };
   static_cast<void>(run(post, {"am", peer, options.device}));
 }
 
-void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
-                          const post_put_options& options) {
-  post_put_options mine = options;
-  mine.allow_done = mine.allow_retry = true;
+template <class Bytes>
+void blocking_device::put_any(std::uint32_t peer, const Bytes& bytes, const remote_buffer& to,
+                              post_put_options options) {
+  options.allow_done = options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
-    mine.context = context;
-    return through_->post_put(peer, bytes, to, local, mine);
+    options.context = context;
+    return through_->post_put(peer, bytes, to, local, options);
   };
   static_cast<void>(run(post, {"put", peer, options.device}));
+}
+
+void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options) {
+  send_any(peer, bytes, options);
+}
+void blocking_device::send(std::uint32_t peer, const_buffer_list bytes, const post_send_options& options) {
+  send_any(peer, bytes, options);
+}
+
+completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options) {
+  return recv_any(peer, buffer, options);
+}
+completion_record blocking_device::recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options) {
+  return recv_any(peer, buffer, options);
+}
+completion_record blocking_device::recv(matched_message& message, buffer_ref buffer) {
+  const auto post = [&](completion& local, void* context) {
+    return message.receive(buffer, local, {.context = context});
+  };
+  return run(post, {"recv", base::wait_note::nobody, any_device});
+}
+
+// Posts again itself: a call that may leave at any time has no part in the lines of calls that wait to post.
+std::optional<completion_record> blocking_device::recv_within(const wait_limits& limits, std::uint32_t peer,
+                                                              buffer_ref buffer, const post_recv_options& options) {
+  const named operation{"recv_within", sender_of(peer, options), any_device, options.tag};
+  base::refuse_in_callback(operation.name);
+  call me;
+  const base::limit_watch until{me.end, limits};
+  const auto let_others_run = [&] {
+    through_->progress();
+    if (me.end.is_fiber()) me.end.yield("what it lacks to post (it is answered retry)");
+  };
+  post_recv_options mine = options;
+  mine.allow_retry = true;
+  mine.context = as_context(me);
+  status answer = through_->post_recv(peer, buffer, ended_, mine);
+  while (answer.is_retry()) {
+    if (until.is_reached()) return std::nullopt;
+    let_others_run();
+    answer = through_->post_recv(peer, buffer, ended_, mine);
+  }
+  const auto has_ended = [&] { return me.end.has_come(); };
+  const bool is_over =
+      me.end.is_fiber()
+          ? me.end.wait({operation.name, operation.peer, operation.tag}, until)
+          : through_->wait(ended_, has_ended, {.timeout = until.until() - base::clock::now(), .stop = limits.stop});
+  if (!is_over) {
+    while (!has_ended() && through_->cancel(answer.ticket()) == cancel_result::busy) let_others_run();
+    wait_for(me, operation);
+    if (me.record.error() == errc::cancelled) return std::nullopt;
+  }
+  me.refuse_failure(operation.name);
+  return std::move(me.record);
+}
+
+std::optional<matched_message> blocking_device::probe_within(const wait_limits& limits, std::uint32_t peer,
+                                                             const probe_options& options) {
+  base::refuse_in_callback("probe");
+  base::waiter me;
+  const base::limit_watch until{me, limits};
+  base::slow_wait listed{"blocking_device::probe"};
+  for (base::backoff waiting;;) {
+    if (std::optional<matched_message> found = through_->probe(peer, options)) return found;
+    if (until.is_reached()) return std::nullopt;
+    if (through_->progress()) {
+      waiting.reset();
+    } else if (me.is_fiber()) {
+      me.yield("a message that it probes for");
+    } else {
+      waiting.pause();
+      listed.note(waiting);
+    }
+  }
+}
+
+matched_message blocking_device::probe(std::uint32_t peer, const probe_options& options) {
+  return *probe_within({}, peer, options);
+}
+
+void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
+                         const post_am_options& options) {
+  am_any(peer, to, bytes, options);
+}
+void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_list bytes,
+                         const post_am_options& options) {
+  am_any(peer, to, bytes, options);
+}
+
+void blocking_device::put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
+                          const post_put_options& options) {
+  put_any(peer, bytes, to, options);
+}
+void blocking_device::put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to,
+                          const post_put_options& options) {
+  put_any(peer, bytes, to, options);
 }
 
 void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,

@@ -431,7 +431,7 @@ void graph_state::wait() noexcept {
     auto& of = *static_cast<graph_state*>(whole);
     return !of.is_running() && !of.ends_.are_given_now();
   };
-  constexpr wait_options for_a_while{.timeout = std::chrono::seconds{1}};
+  const wait_options for_a_while{.timeout = std::chrono::seconds{1}};
   for (bool is_logged = false; !door::wait(through, end_, has_ended, this, for_a_while); is_logged = true) {
     if (base::is_unwinding()) {
       base::misuse(

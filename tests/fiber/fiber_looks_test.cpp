@@ -114,5 +114,35 @@ void race_for_one_queue(runtime& rt) {
 
 TEST(fiber_looks, miss_no_record_of_a_queue) { test::local_job{1}.run(race_for_one_queue); }
 
+// Fibers of two ranks wait at the barrier and for the ends of what they posted; workers make progress meanwhile.
+void flush_and_barrier(runtime& rt) {
+  constexpr std::uint64_t rounds = test::under_sanitizer ? 50 : 500;
+  device& dev = rt.default_device();
+  const std::array<device*, 1> served{&dev};
+  counter arrived{rt};
+  completion_queue over{rt};
+  const registration registered = rt.register_completion(arrived, {.id = 1});
+  rt.barrier();
+  fiber_scheduler fibers{{.devices = served}};
+  const std::uint32_t peer = 1 - rt.rank();
+  fiber all = fibers.spawn([&] {
+    for (std::uint64_t i = 1; i <= rounds; ++i) {
+      const auto post = [&] {
+        return dev.post_am(peer, {1}, {&i, sizeof i}, over, {.complete_at = completion_level::delivered});
+      };
+      if (test::post(dev, post).is_posted()) {
+        dev.flush(peer);
+        EXPECT_TRUE(over.pop().has_value());
+      }
+      rt.barrier();
+      EXPECT_EQ(arrived.value(), i);
+      rt.barrier();
+    }
+  });
+  all.join();
+}
+
+TEST(fiber_looks, of_a_flush_and_a_barrier_end_by_their_signals) { test::local_job{2}.run(flush_and_barrier); }
+
 }  // namespace
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include "core/api/refusals.hpp"
 #include "core/device/ending.hpp"
 #include "core/device/retry_entry.hpp"
+#include "core/operation/awaited_call.hpp"
 #include "core/operation/promise.hpp"
 #include "core/operation/running_callback.hpp"
 #include "core/protocol/cancel.hpp"

@@ -1,6 +1,26 @@
 #include "core/fast/take_send.hpp"
 
+#include "core/operation/awaited_call.hpp"
+
 namespace weft::core::fast {
+
+[[gnu::noinline]] const completion* end_call(device_state& dev, operation_state& receive, std::uint32_t source,
+                                             std::uint64_t tag, std::uint32_t bytes) noexcept {
+  completion& object = *receive.owed.target;
+  if (!promise::is_of_calls(object)) return nullptr;
+  auto& call = *static_cast<awaited_call*>(receive.owed.context);
+  detail::raw_record& raw = call.record.raw();
+  raw.peer = source;
+  raw.opcode = operation::receive;
+  raw.location = detail::payload_location::borrowed;
+  raw.tag = tag;
+  raw.refer({receive.receiving.into.address(), bytes, nullptr, &call, bytes});
+  promise::begin(object);
+  dev.own_receives().put(receive);
+  call.end.come();
+  promise::end(object);
+  return &object;
+}
 
 // Copies a short send to the default engine straight into the buffer of its receive. A separate function with scalar
 // arguments, so that the poll of active messages needs no more registers.

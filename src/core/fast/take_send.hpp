@@ -18,8 +18,13 @@ namespace fast {
 [[nodiscard]] bool take_send(device_state& dev, std::uint32_t source, match_policy policy, std::uint64_t tag,
                              const std::byte* payload, std::uint32_t bytes) noexcept;
 
-/// Signals the receive's completion object if it is a counter, or a queue with room, without building a record first.
-/// Answers that object; null: nothing has happened.
+/// Ends the call that waits for the receive, if the completion object is a blocking device's. **Returns** that object;
+/// null: nothing has happened.
+[[nodiscard]] const completion* end_call(device_state& dev, operation_state& receive, std::uint32_t source,
+                                         std::uint64_t tag, std::uint32_t bytes) noexcept;
+
+/// Signals the receive's completion object if it is a counter, a queue with room, or a blocking device's,
+/// without building a record first. Answers that object; null: nothing has happened.
 [[gnu::always_inline]] inline const completion* signal_receive(device_state& dev, operation_state& receive,
                                                                std::uint32_t source, std::uint64_t tag,
                                                                std::uint32_t bytes) noexcept {
@@ -27,7 +32,7 @@ namespace fast {
   detail::laned_queue<detail::raw_record>* const queue = promise::queue_of(object);
   if (queue == nullptr) {
     std::atomic<std::uint64_t>* const count = promise::count_of(object);
-    if (count == nullptr) return nullptr;
+    if (count == nullptr) return end_call(dev, receive, source, tag, bytes);
     promise::begin(object);
     // [receive.count] release -> [counter.value]: the message in the buffer.
     count->fetch_add(1, std::memory_order_release);

@@ -79,6 +79,8 @@ class promise {
   [[nodiscard]] static detail::laned_queue<detail::raw_record>* queue_of(completion& object) noexcept {
     return object.queue_;
   }
+  /// Whether a call waits for each of its operations: their contexts are `awaited_call`s.
+  [[nodiscard]] static bool is_of_calls(const completion& object) noexcept { return object.is_of_calls_; }
   /// The count of `object`, if it is a counter: a signal without error changes nothing else. Else null.
   [[nodiscard]] static std::atomic<std::uint64_t>* count_of(completion& object) noexcept { return object.count_; }
 };

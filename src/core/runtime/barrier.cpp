@@ -95,14 +95,20 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
   passage at;
   missing_rank missing;
   base::slow_wait listed{"runtime::barrier", {&missing_rank::describe, &missing}};
-  for (base::backoff waiting; !go_on(at, through, rank, size);) {
+  bool is_over = false;
+  const auto try_pass = [&] { return is_over = is_over || go_on(at, through, rank, size); };
+  // No signal says that there is room for a message, nor that a rank is lost.
+  const auto has_to_look = [&] { return !at.is_posted || at.looks_in_vain != 0; };
+  const auto is_ready = [&] { return try_pass() || has_to_look(); };
+  for (base::backoff waiting; !try_pass();) {
     missing.note(at.is_posted ? at.from(rank, size) : at.to(rank, size), at.is_posted);
     if (through.progress()) {
       waiting.reset();
-      continue;
+    } else if (has_to_look() ||
+               !through.runtime().parking().suspend_fiber("runtime::barrier", through, *this, is_ready)) {
+      base::yield_or_pause(waiting);
+      listed.note(waiting);
     }
-    base::yield_or_pause(waiting);
-    listed.note(waiting);
   }
 }
 

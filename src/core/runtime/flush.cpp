@@ -22,11 +22,12 @@ void device::flush(std::uint32_t peer) {
   const auto describe = [](const void* of, std::string& into) {
     into += fmt::format(" to rank {}", *static_cast<const std::uint32_t*>(of));
   };
+  const auto try_flush = [&] { return state.peers().try_flush(peer); };
   base::slow_wait listed{"device::flush", {describe, &peer}};
-  for (base::backoff waiting; !state.peers().try_flush(peer);) {
+  for (base::backoff waiting; !try_flush();) {
     if (state_->progress()) {
       waiting.reset();
-    } else {
+    } else if (!state.parking().suspend_fiber("device::flush", *state_, state.own_object(), try_flush)) {
       base::yield_or_pause(waiting);
       listed.note(waiting);
     }

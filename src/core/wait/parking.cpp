@@ -32,7 +32,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
                    void* condition, const wait_options& options, const base::wait_details& details) {
   if (is_done(condition)) return true;
   const time_point begin = clock::now();
-  const time_point until = end_of(begin, options.timeout);
+  const limits until{end_of(begin, options.timeout), options.stop};
   base::long_wait listed{"device::wait"};
   std::uint32_t looks = 0;  // in a row that found nothing
   yield_policy::wait_state mine;
@@ -43,17 +43,17 @@ bool parking::wait(device_state& through, device_state& standard, completions on
     const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
     if (is_patient || iteration % looks_per_clock == 0) {
       const time_point now = clock::now();
-      if (now >= until) return false;
+      if (until.are_reached(now)) return false;
       listed.note(begin, now, details);
     }
     if (moved) continue;
     // A loop that has to repeat something waits by another mode.
     if (looks > 1 && options.mode == wait_mode::park && is_served(through.index()) && !on.empty()) {
-      const suspension how = suspend(through, on, is_done, condition, until);
+      const suspension how = suspend("device::wait", through, on, is_done, condition, until);
       if (how == suspension::done) return true;
       if (how == suspension::over) {
         const time_point now = clock::now();
-        if (now >= until) return is_done(condition);
+        if (until.are_reached(now)) return is_done(condition);
         listed.note(begin, now, details);
         continue;
       }
@@ -76,44 +76,44 @@ bool parking::wait(device_state& through, device_state& standard, completions on
 // the fiber.
 class parking::fiber_scope {
  public:
-  fiber_scope(parking& lot, completions on, std::uint32_t device, base::waiter& by) noexcept
-      : lot_{lot}, me_{.on = on, .on_all = false, .device = device, .fiber = &by} {
+  fiber_scope(parking& lot, const char* call, completions on, std::uint32_t device, base::waiter& by) noexcept
+      : lot_{lot}, note_{.call = call}, me_{.on = on, .on_all = false, .device = device, .fiber = &by} {
     lot_.enter(me_);
   }
   ~fiber_scope() {
-    if (!withdraw()) me_.fiber->wait(note);
+    if (!withdraw()) me_.fiber->wait(note_);
     lot_.leave(me_);
   }
   fiber_scope(const fiber_scope&) = delete;
   fiber_scope& operator=(const fiber_scope&) = delete;
 
-  void wait(const base::limit_watch& until) noexcept { static_cast<void>(me_.fiber->wait(note, until)); }
+  void wait(const base::limit_watch& until) noexcept { static_cast<void>(me_.fiber->wait(note_, until)); }
 
  private:
-  static constexpr base::wait_note note{.call = "device::wait"};
-
   [[nodiscard]] bool withdraw() noexcept {
     const std::scoped_lock lock{lot_.mutex_};
     return !std::exchange(me_.is_woken, true);
   }
 
   parking& lot_;
+  base::wait_note note_;
   sleeper me_;
 };
 
 // Suspends the calling fiber until a signal of one of `on`, but not beyond `sleep_max` or `until`. `none`: the caller
 // is a thread, or the fiber can't be resumed at a time.
-parking::suspension parking::suspend(device_state& through, completions on, bool (*is_done)(void*), void* condition,
-                                     time_point until) {
+parking::suspension parking::suspend(const char* call, device_state& through, completions on, bool (*is_done)(void*),
+                                     void* condition, const limits& until) {
   base::waiter me;
   if (!me.is_fiber()) return suspension::none;
   std::optional<base::limit_watch> limit;
   try {
-    limit.emplace(me, wait_limits{.timeout = std::min<clock::duration>(until - clock::now(), sleep_max)});
+    limit.emplace(me, wait_limits{.timeout = std::min<clock::duration>(until.until - clock::now(), sleep_max),
+                                  .stop = until.stop});
   } catch (...) {  // no memory, or no thread
     return suspension::none;
   }
-  fiber_scope mine{*this, on, through.index(), me};
+  fiber_scope mine{*this, call, on, through.index(), me};
   // [parking.fence] seq_cst -> [parking.order], [sleep.order]: as in `prepare_sleep`.
   if (!fence_all_processes()) return is_done(condition) ? suspension::done : suspension::none;
   if (is_done(condition)) return suspension::done;
@@ -121,22 +121,40 @@ parking::suspension parking::suspend(device_state& through, completions on, bool
   return suspension::over;
 }
 
+// A request to stop wakes the threads that sleep.
+class parking::stop_scope {
+ public:
+  stop_scope(parking& lot, const std::stop_token& stop) noexcept {
+    if (stop.stop_possible()) on_stop_.emplace(stop, wake_up{&lot});
+  }
+
+ private:
+  struct wake_up {
+    void operator()() const noexcept { lot->wake_everybody(); }
+    parking* lot;
+  };
+  std::optional<std::stop_callback<wake_up>> on_stop_;
+};
+
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
 bool parking::park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
-                   void* condition, time_point until) {
+                   void* condition, const limits& until) {
   if (look(through, standard) == stillness::busy) {
     if (is_done(condition)) return true;
     sched_yield();  // another thread polls, or an operation waits for a peer
     return false;
   }
   const sleep_scope mine{*this, on, through.index()};
+  const stop_scope at_stop{*this, until.stop};
   const last_look last = prepare_sleep(through, standard);
   if (is_done(condition)) return true;
+  // The thread that requests the stop sees the sleeper in the list, or is seen here: the lock of the list orders them.
+  if (until.stop.stop_requested()) return false;
   if (last.still == stillness::busy) {
     sched_yield();
     return false;
   }
-  base::sleep_while(last.first, last.second, std::min(until, last.longest));
+  base::sleep_while(last.first, last.second, std::min(until.until, last.longest));
   return false;
 }
 

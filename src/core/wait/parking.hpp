@@ -16,6 +16,7 @@
 #include <chrono>
 #include <mutex>
 #include <span>
+#include <stop_token>
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
@@ -101,6 +102,17 @@ class parking {
   bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
             const wait_options& options, const base::wait_details& details = {});
 
+  /// For the function `call`: where the caller is a fiber and another thread serves the device: suspends it until a
+  /// signal of `on`, but not beyond `sleep_max`. **Returns** false if it has done nothing of that: the caller looks
+  /// again and yields.
+  template <class Condition>
+  [[nodiscard]] bool suspend_fiber(const char* call, device_state& through, const completion& on, Condition is_done) {
+    if (!is_served(through.index())) return false;
+    const completion* const each = &on;
+    const auto ask = [](void* condition) { return bool{(*static_cast<Condition*>(condition))()}; };
+    return suspend(call, through, {&each, 1}, ask, &is_done, {}) != suspension::none;
+  }
+
   /// Whether no thread sleeps or is about to. For the end.
   [[nodiscard]] bool is_empty() const noexcept {
     return first_ == nullptr && asleep_.load(std::memory_order_relaxed) == 0;  // [own] at the end
@@ -118,7 +130,14 @@ class parking {
     bool is_woken = false;          // of a fiber: its event has come, or will
     sleeper* woken_behind = nullptr;
   };
+  // What ends a wait but its event.
+  struct limits {
+    time_point until = time_point::max();
+    std::stop_token stop = {};
+    [[nodiscard]] bool are_reached(time_point now) const noexcept { return now >= until || stop.stop_requested(); }
+  };
   class fiber_scope;
+  class stop_scope;
   enum class suspension : std::uint8_t { none, over, done };
 
   static constexpr std::size_t buckets = 64;
@@ -133,10 +152,10 @@ class parking {
     // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm.
     return servers_[device].load(std::memory_order_relaxed) != 0;
   }
-  [[nodiscard]] suspension suspend(device_state& through, completions on, bool (*is_done)(void*), void* condition,
-                                   time_point until);
+  [[nodiscard]] suspension suspend(const char* call, device_state& through, completions on, bool (*is_done)(void*),
+                                   void* condition, const limits& until);
   bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
-            time_point until);
+            const limits& until);
 
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
