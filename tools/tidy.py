@@ -58,7 +58,7 @@ def check(root, files=None):
     """Everything but the format."""
     files = project_files(root) if files is None else files
     findings = file_checks.readmes(root, files) + file_checks.contract(root, files) + layers.unreached(root, files)
-    findings += layers.through_the_door(root, files)
+    findings += layers.through_the_door(root, files) + layers.as_built(root)
     labels = {}
     known = {"/".join(file.split("/")[i:]) for file in files for i in range(file.count("/") + 1)}
     texts = {file: (root / file).read_text() for file in files if file.endswith((".cpp", ".hpp", ".py", ".md"))}

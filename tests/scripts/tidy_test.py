@@ -201,6 +201,16 @@ class Layers(Checks):
                         src__core__device__device_state_hpp="")
         self.assert_one("unknown room 'attic'", src__core__attic__a_hpp='#include "core/api/a.hpp"\n')
 
+    def test_the_build_makes_the_layers_and_rooms_that_are_known(self):
+        below = {"src__base__a_hpp": "", "src__boot__a_hpp": ""}
+        in_order = "add_subdirectory(base)\nadd_subdirectory(boot)\nadd_subdirectory(test)\n"
+        self.assertEqual(self.findings(src__CMakeLists_txt=in_order, **below), [])
+        self.assert_one("makes boot base; tools/checks/layers.py has base boot",
+                        src__CMakeLists_txt="add_subdirectory(boot)\nadd_subdirectory(base)\n", **below)
+        self.assert_one("src/core/CMakeLists.txt:1: makes memory; tools/checks/layers.py has memory wait",
+                        src__core__CMakeLists_txt="weft_layer(core LINKS base\n  ROOMS memory\n  ALSO net/a.cpp)\n",
+                        src__core__memory__a_hpp="", src__core__wait__a_hpp="")
+
     def test_folders_of_a_program_use_those_before_them(self):
         below = '#include "weft-perf/report/a.hpp"\n#include "weft-perf/options.hpp"\n#include "weft/error.hpp"\n'
         self.assertEqual(self.findings(**{"programs__weft-perf__limits__a_cpp": below}), [])

@@ -129,6 +129,21 @@ def through_the_door(root, files):
     return findings
 
 
+def as_built(root):
+    """The build makes the layers, and core's rooms, that the lists above name, in their order."""
+    findings = []
+    for file, call, known in (("src/CMakeLists.txt", r"add_subdirectory\((\w+)\)", LAYERS),
+                              ("src/core/CMakeLists.txt", r"\bROOMS((?:\s+[a-z]+)+)\s", ROOMS)):
+        path = root / file
+        if not path.is_file():
+            continue
+        built = [name for names in re.findall(call, path.read_text()) for name in names.split() if name != "test"]
+        expected = [name for name in known if (path.parent / name).is_dir()]
+        if built != expected:
+            findings.append(Finding(file, 1, f"makes {' '.join(built)}; tools/checks/layers.py has {' '.join(expected)}"))
+    return findings
+
+
 def _room_problem(file, parts, to):
     room = parts[2] if len(parts) > 3 else None
     if room not in ROOMS:
