@@ -1,4 +1,4 @@
-// Which processes are on one machine: what decides whether ranks share memory.
+// Which processes are on one machine: this decides whether ranks share memory.
 // stages: release asan
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -14,7 +14,7 @@ namespace {
 
 enum outcome : int { not_found, found, refused };
 
-// What a child process sees, which is another machine if it is told to be one.
+// The answer in a child process, which is on another machine if `is_elsewhere`.
 outcome seen_by_child(const machine_mark::name_type& name, bool is_elsewhere) {
   const pid_t child = ::fork();
   if (child == 0) {

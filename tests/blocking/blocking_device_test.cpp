@@ -27,7 +27,7 @@ namespace {
 
 std::uint64_t word_of(std::uint64_t tag, std::uint64_t round) { return tag * 1'000'003 + round; }
 
-// A round trip, again and again, and what comes back is what was sent, and one more.
+// A round trip, again and again: the number that returns is the sent one, and one more.
 void ping(const blocking_device& with, std::uint32_t peer, std::uint64_t tag, std::uint64_t rounds) {
   auto& through = const_cast<blocking_device&>(with);
   for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -51,8 +51,8 @@ void pong(blocking_device& through, std::uint32_t peer, std::uint64_t tag, std::
   }
 }
 
-// The worker has nothing to run but fibers that look again and again, for so long that it sleeps; what ends their waits
-// comes from another thread, or by a message.
+// The worker has nothing to run but fibers that look again and again, for so long that it sleeps; another thread or a
+// message ends their waits.
 TEST(blocking_device, worker_that_sleeps_over_fibers_that_poll_hears_what_comes) {
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
@@ -90,9 +90,9 @@ TEST(blocking_device, worker_that_sleeps_over_fibers_that_poll_hears_what_comes)
   });
 }
 
-// Each of many begins another and ends, and so on: the workers have always something to run, but look for messages all
-// the same, once for so many fibers as they take up at a time. Two workers, as one alone never steals; and more fibers
-// than both take up, so that neither is idle.
+// Each of many begins another and ends, and so on: the workers have always something to run, but look for messages
+// nevertheless, once for so many fibers as they take up at a time. Two workers, as one alone never steals; and more
+// fibers than both take up, so that neither is idle.
 TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time) {
   constexpr std::uint64_t taken_up_at_a_time = 64, fibers_counted = 20'000;
   for (const bool steal : {false, true}) {
@@ -157,7 +157,7 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
   }
 }
 
-// What is removed is being run by another thread, which waits for a fiber of the worker that removes it.
+// Another thread is running the hook or handler that a fiber removes, and waits for another fiber of that worker.
 TEST(blocking_device, lets_other_fibers_run_while_one_waits_for_a_call_of_progress_to_end) {
   test::local_job{1}.run([&](runtime& rt) {
     device dev{rt};
@@ -315,7 +315,7 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
   });
 }
 
-// With one worker, who blocked it would wait for ever.
+// With one worker, a fiber that blocked it would wait for ever.
 TEST(blocking_device, leaves_the_worker_to_other_fibers_in_a_barrier_a_flush_and_a_wait) {
   test::local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();

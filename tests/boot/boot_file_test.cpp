@@ -65,7 +65,7 @@ class boot_file : public testing::Test {
     job[0]->fence();
   }
 
-  // One rank's part in a job of `size`; throws what goes wrong.
+  // One rank's part in a job of `size`; throws its failure.
   void take_part(std::uint32_t rank, std::uint32_t size) {
     const auto boot = make(rank, size);
     for (int round = 0; round < 3; ++round) {
@@ -117,7 +117,7 @@ TEST_F(boot_file, ranks_as_processes_exchange_values_and_leave_nothing) {
   EXPECT_FALSE(fs::exists(directory_));
 }
 
-// A rank that has died is not taken for alive because of what it has started.
+// A rank that has died is not taken for alive because of a process that it has started.
 TEST_F(boot_file, a_child_that_lives_on_does_not_hold_its_parents_place) {
   std::array<int, 2> begun{-1, -1}, over{-1, -1};
   ASSERT_EQ(::pipe(begun.data()), 0);
@@ -243,7 +243,7 @@ TEST_F(boot_file, ranks_with_one_key_are_a_job_and_ranks_with_two_keys_never) {
 }
 
 TEST_F(boot_file, two_jobs_that_start_at_once_are_never_mixed_where_they_meet) {
-  // Rank 0 of one job is there; rank 0 of another meets it: now nobody can say whose rank 1 will come.
+  // Rank 0 of one job is there; rank 0 of another meets it: now no rank can know whose rank 1 will arrive.
   std::string first;
   std::jthread waiting{[&] { first = refusal(0, 2); }};
   EXPECT_TRUE(weft::test::eventually([&] { return fs::exists(directory_ / "rank-0.lock"); }));
@@ -266,8 +266,8 @@ TEST_F(boot_file, a_rank_that_never_comes_is_named) {
   EXPECT_FALSE(fs::exists(directory_));
 }
 
-// Ranks look into the directory one at a time: who finds another one there at the end of its time still says what it
-// has waited for.
+// Ranks look into the directory one at a time: a rank that finds another one there at the end of its time still names
+// the ranks for which it has waited.
 TEST_F(boot_file, a_rank_says_what_it_waited_for_though_another_one_is_looking) {
   for (const std::uint32_t rank : {0U, 1U}) {
     std::string text;

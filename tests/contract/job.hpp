@@ -1,4 +1,4 @@
-// Two endpoints of a transport that reach each other, with packet pools that notice what is lost or given back twice.
+// Two endpoints of a transport that reach each other, with pools that notice packets lost or given back twice.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
     put(static_cast<std::uint32_t>(offset / net::packet_stride(packet_bytes)));
   }
 
-  net::memory_sharing* lender_;  // null: nobody keeps packets
+  net::memory_sharing* lender_;  // null: no rank keeps packets
   std::byte* memory_;
   std::vector<std::byte> own_;
   std::mutex mutex_;
@@ -186,7 +186,7 @@ class test_job {
       remove_files_of_namesakes();
       settings_.ofi_provider = tested.provider;
     }
-    // Both to their end, whatever one of them throws: the test then says what that was.
+    // Both to their end, whatever one of them throws: the test then reports the exception.
     std::future<std::unique_ptr<side>> other;
     if (target() != sender()) other = std::async(std::launch::async, [&] { return make_side(target()); });
     sides_[sender()] = make_side(sender());

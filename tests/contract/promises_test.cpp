@@ -1,4 +1,4 @@
-// What a transport may be unable to do, and kinds.hpp says that it can: it does that, and does not say otherwise.
+// Optional parts of a transport that it has according to kinds.hpp: they work, and the transport does not deny them.
 #include "contract/fixture.hpp"
 #include "net/ring/route.hpp"
 
@@ -14,7 +14,7 @@ class promise : public transport_fixture {
   [[nodiscard]] net::transport& sending() { return job().from().transport; }
   [[nodiscard]] net::transport& receiving() { return job().to().transport; }
 
-  // `copy` made many copies through `by`: all were done, or none; a simulated network denied what it has counted.
+  // `copy` made many copies through `by`: all were done, or none; a simulated network denied as many as it has counted.
   template <class Copy>
   void expect_copies(net::transport& by, std::uint32_t peer, const Copy& copy) {
     int done = 0, unavailable = 0;
@@ -126,7 +126,7 @@ TEST_P(promise, to_wake_the_thread_that_sleeps_until_a_message_comes_is_kept) {
   for (std::uint64_t tag = 0; tag < 10; ++tag) {
     const std::uint32_t asleep = word.prepare_sleep();
     ASSERT_TRUE(posted(tag, tag % 2 == 0 ? 8 : 200));
-    // At once, whether a thread polls or not: the only one that polls may be the sleeper.
+    // Immediately, whether a thread polls or not: the only one that polls may be the sleeper.
     if (promised().wakes_sleepers) {
       EXPECT_NE(word.value.load(), asleep);
     }

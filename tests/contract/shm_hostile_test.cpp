@@ -1,4 +1,4 @@
-// Shared memory in which a peer has written what it never should: refused and counted, never believed.
+// Shared memory in which a peer has written values that it never should: refused and counted, never believed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using net::shm::segment_header;
 // Rank 0 goes wild, rank 1 has to stand it.
 class hostile_peer : public testing::TestWithParam<seen_sink> {
  protected:
-  // A ring from a device of rank 0 that nobody else uses to device 0 of rank 1.
+  // A ring from a device of rank 0, used by this test alone, to device 0 of rank 1.
   static constexpr std::uint32_t wild_device = 3;
 
   void SetUp() override {
@@ -46,7 +46,7 @@ class hostile_peer : public testing::TestWithParam<seen_sink> {
     word.store(lie, std::memory_order_relaxed);  // relaxed: the victim reads it in this thread
   }
 
-  // The next cell of the wild ring: `word` is what stands for kind, bytes and flags.
+  // The next cell of the wild ring: `word` is the word of kind, bytes and flags.
   template <class Payload>
   void forge(std::uint32_t word, const Payload& payload, std::uint64_t tag = 0) {
     static_assert(sizeof payload <= detail::inline_bytes_max);
@@ -136,7 +136,7 @@ TEST_P(hostile_peer, writes_anything_and_every_cell_is_delivered_within_bounds_o
   }
   EXPECT_GT(delivered, 0U);
   EXPECT_GT(refused(1), 0U);
-  // What came back to rank 0 without having been lent is refused there.
+  // Rank 0 refuses packets that come back without having been lent.
   expect_all_packets_home();
 }
 
@@ -149,7 +149,7 @@ TEST_P(hostile_peer, hands_over_a_packet_that_it_still_has_and_gets_it_back_only
   EXPECT_EQ(refused(0), 1U);
 }
 
-// Now it is rank 1 that goes wild, with what it writes into the segment of rank 0.
+// Now it is rank 1 that is faulty, by its writes into the segment of rank 0.
 TEST_P(hostile_peer, returns_packets_twice_and_packets_that_are_not_there) {
   packet_pool& packets = job_.from().packets;
   const std::uint32_t packet = packets.try_get();
@@ -221,7 +221,7 @@ TEST_P(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
   EXPECT_EQ(poll(), 1U);
 }
 
-// A quota of none: everything is copied, and the peer has its packets back at once.
+// A quota of none: everything is copied, and the peer has its packets back immediately.
 TEST(foreign_packets, beyond_their_quota_are_copied_and_go_back_at_once) {
   base::settings settings = small_settings();
   settings.foreign_packets_max = 2;

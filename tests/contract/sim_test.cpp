@@ -1,4 +1,4 @@
-// The simulated network: what it does is counted, comes from its seed alone, and ends.
+// The simulated network: its faults are counted, follow from its seed alone, and end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::HasSubstr;
   return out;
 }
 
-// Posts `count` messages and answers what happened: refusals as negative numbers, arrivals as tags.
+// Posts `count` messages and answers the course of events: refusals as negative numbers, arrivals as tags.
 [[nodiscard]] std::vector<int> history(const base::settings& settings, std::uint64_t count = 200) {
   test_job job{simulated(over_shm()), settings};
   const auto out = job.from().open(0), in = job.to().open(0);

@@ -41,11 +41,11 @@ struct received {
   std::vector<std::byte> bytes;
   const std::byte* address;
   detail::payload_owner* owner;
-  bool has_sequence = true;  // a word comes without its header's sequence number
+  bool has_sequence = true;  // a word arrives without its header's sequence number
 };
 
-/// Has all that a transport may call, as the core's sink does. It takes what arrives while `room` lasts, some words by
-/// each of its functions, leaves the others to the next one, and checks that they come there.
+/// Has all that a transport may call, as the core's sink does. It takes arrivals while `room` lasts, some words by
+/// each of its functions, leaves the others to the next one, and checks that they arrive there.
 class sink {
  public:
   static constexpr std::array<net::word_kind, 2> word_kinds{{{3, false}, {4, true}}};
@@ -176,7 +176,7 @@ class sink {
   std::optional<shown> passed_on_;
 };
 
-/// What a transport sees of a sink that has no more than each must have.
+/// A sink that has no more functions than each must have.
 class least_sink {
  public:
   explicit least_sink(sink& to) noexcept : to_{&to} {}

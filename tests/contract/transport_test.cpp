@@ -1,4 +1,4 @@
-// What every transport promises the core: whole, once, or nothing happened. No order, and no time by which.
+// The promises of every transport to the core: a message arrives whole, once, or nothing happened. No order, no time.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -87,7 +87,7 @@ TEST_P(transport, hands_a_message_that_found_no_room_over_again) {
     for (std::size_t taken = 0; taken < messages.size(); ++taken) {
       sink_.room = 0;
       sink_.forget_refusals();
-      // What is refused does not count as moved, and comes again.
+      // A refused message does not count as moved, and is delivered again.
       for (int i = 0; i < 3; ++i) EXPECT_EQ(poll(), 0U);
       ASSERT_TRUE(poll_until([&] { return sink_.refused > 1; }));
       EXPECT_EQ(sink_.messages.size(), taken);

@@ -1,5 +1,4 @@
-// Children of fork() that destroy copies of run loops, tasks and events, of which the parent goes on to run the
-// coroutines.
+// Children of fork() that destroy copies of run loops, tasks and events, whose coroutines the parent continues to run.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -76,7 +75,7 @@ TEST(await_fork, destroys_loops_tasks_and_events_with_all_that_they_wait_for) {
       });
       ASSERT_EQ(end.fault, "") << end.said;
     }
-    // In the parent all goes on.
+    // In the parent everything continues.
     counter sent{rt};
     const std::uint64_t word = 7;
     for (int i = 0; i < 3; ++i) {

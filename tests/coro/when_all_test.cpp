@@ -1,4 +1,4 @@
-// Tasks awaited together: all start in order, the one that awaits goes on once, when the last has ended.
+// Tasks awaited together: all start in order, the one that awaits is resumed once, when the last has ended.
 #include "weft/when_all.hpp"
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST(when_all, throws_what_the_first_task_throws_when_all_have_ended) {
   });
 }
 
-// Many that end at once, one inside the other, and one after the other.
+// Many that end immediately, one inside the other, and one after the other.
 TEST(when_all, needs_no_stack_for_its_length) {
   struct nest {
     static task<int> of(int depth) {
@@ -166,7 +166,7 @@ TEST(when_all, awaits_operations_under_way_at_the_same_time) {
   });
 }
 
-// Its tasks refer to what lies in the frame of the one that awaits them: that goes last, and all of it.
+// Its tasks refer to objects in the frame of the one that awaits them: that frame goes last, and all of it.
 TEST(when_all, that_is_destroyed_goes_when_nothing_refers_to_any_of_its_tasks) {
   struct tells_when_it_goes {
     explicit tells_when_it_goes(int& of) : count{&of} {}
@@ -208,7 +208,7 @@ TEST(when_all, that_is_destroyed_goes_when_nothing_refers_to_any_of_its_tasks) {
     first.set();
     second.set();
     EXPECT_EQ(loop.run_ready(), 0U);
-    // Nothing refers to any: gone at once.
+    // Nothing refers to any: gone immediately.
     gone = 0;
     const auto never = [&]() -> task<> {
       const tells_when_it_goes mark{gone};

@@ -94,7 +94,7 @@ TEST(fiber_end, alive_is_zero_only_where_no_fiber_was_left_at_some_moment) {
   EXPECT_TRUE(test::eventually([&] { return fibers.alive() == 0; }));
 }
 
-// The same with fibers that end at another worker than the one that has begun them.
+// With fibers that end at another worker than the one that has begun them.
 TEST(fiber_end, alive_is_zero_only_where_no_fiber_was_left_also_when_fibers_move) {
   fiber_scheduler fibers{{.workers = 200, .fibers_per_worker = 64}};
   test::flag over;
@@ -109,8 +109,8 @@ TEST(fiber_end, alive_is_zero_only_where_no_fiber_was_left_also_when_fibers_move
   EXPECT_EQ(fibers.alive(), 0U);
 }
 
-// A thread sets what a fiber waits for, and then signals. The fiber may have seen it, and everything may be gone,
-// before the signal begins, and before it ends.
+// A thread sets the condition for which a fiber waits, and then signals. The fiber may have seen it, and everything may
+// be gone, before the signal begins, and before it ends.
 TEST(fiber_end, a_thread_may_signal_while_fiber_and_scheduler_end) {
   for (int round = 0; round < end_rounds; ++round) {
     test::flag is_set;
@@ -132,7 +132,7 @@ TEST(fiber_end, a_thread_may_signal_while_fiber_and_scheduler_end) {
   }
 }
 
-// The same by fibers of another scheduler.
+// Fibers of another scheduler signal.
 TEST(fiber_end, fibers_may_signal_one_of_another_scheduler_while_that_ends) {
   fiber_scheduler others{{.workers = 2}};
   for (int round = 0; round < end_rounds; ++round) {

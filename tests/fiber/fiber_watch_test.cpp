@@ -1,4 +1,4 @@
-// Fibers that all wait, and a worker that is held up, are told of once (src/fiber/watch.hpp).
+// Fibers that all wait, and a worker that is held up, are reported once (src/fiber/watch.hpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 constexpr auto stuck_after = test::under_sanitizer ? 400ms : 100ms;
 
-// What is written to stderr while this lives.
+// The text written to stderr while this lives.
 class caught_stderr {
  public:
   caught_stderr() : kept_{::dup(STDERR_FILENO)}, file_{::memfd_create("stderr", 0)} {
@@ -94,7 +94,7 @@ void tell_of_all(runtime& rt) {
       all.push_back(fibers.spawn([&, tag] { through.send(0, {&word, sizeof word}, {.tag = tag}); }));
     }
     for (fiber& each : all) each.join();
-    // A second time, which nothing is said of.
+    // A second time, which is not reported.
     fiber_event again;
     fiber last = fibers.spawn([&] { again.wait(); });
     std::this_thread::sleep_for(stuck_after * 3);

@@ -48,7 +48,7 @@ void configure() {
   for (const auto& [name, value] : variables) ::setenv(name, value, 1);
 }
 
-// Refuses what is beyond all reason, and counts what is out.
+// Refuses sizes beyond all reason, and counts the blocks that are out.
 class allocator final : public buffer_allocator {
  public:
   void* allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept override {
@@ -57,7 +57,7 @@ class allocator final : public buffer_allocator {
   void deallocate(void* data, std::size_t) noexcept override { std::free(data); }
 };
 
-// What a wild peer has begun and will never end does not keep the object from going.
+// Operations that a faulty peer has begun and will never end do not keep the object from going.
 void forget_operations(completion& object) {
   while (object.outstanding() != 0) core::promise::cancel(object);
 }
@@ -99,7 +99,7 @@ class receiver {
     if (!tickets_.empty()) static_cast<void>(dev_.cancel(tickets_[in.take<std::uint8_t>() % tickets_.size()]));
   }
 
-  // Receives what is found, or gives it up.
+  // Receives the message that it finds, or gives it up.
   void probe(fuzz::input& in, fuzz::wild_peer& peer) {
     const match_pattern by{in, late_.has_value()};
     auto found = dev_.probe(by.peer, {.tag = by.tag, .engine = by.engine, .policy = by.policy, .any_tag = by.any_tag});
@@ -114,7 +114,7 @@ class receiver {
   }
 
  private:
-  // Where, and by what: ordered engines take wildcards, the others have policies.
+  // The engine and the pattern: ordered engines take wildcards, the others have policies.
   struct match_pattern {
     match_pattern(fuzz::input& in, bool is_late_there) {
       const auto how = in.take<std::uint8_t>();
@@ -152,7 +152,7 @@ class receiver {
   std::optional<matching_engine> late_;
 };
 
-// What this rank sends, puts and gets itself, so that operations are under way that a peer can answer.
+// This rank's own send, put or get, so that operations are under way that a peer can answer.
 void post_one(device& dev, fuzz::input& in, const memory_region& region, std::vector<std::byte>& large,
               completion& sent) {
   const auto how = in.take<std::uint8_t>();

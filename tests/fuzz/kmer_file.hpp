@@ -1,4 +1,4 @@
-// A file of reads as weft-kmer finds it, of any bytes; and what is in it, however it is cut into pieces.
+// A file of reads as weft-kmer finds it, of any bytes; and its content, however it is cut into pieces.
 #pragma once
 
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ struct reads {
   friend bool operator==(const reads&, const reads&) = default;
 };
 
-/// Adds what the pieces of `source` say to `out`. False: it is told that something is wrong with them.
+/// Adds the reads of the pieces of `source` to `out`. False: the source reports a fault in them.
 [[nodiscard]] inline bool read_all(weft_kmer::chunk_source& source, unsigned k, reads& out) {
   struct visitor {
     unsigned k;
@@ -77,14 +77,14 @@ struct reads {
   }
 }
 
-/// What the file says when it is read in order.
+/// The content of the file when it is read in order.
 [[nodiscard]] inline std::optional<reads> read_in_order(const std::string& path, unsigned k, std::size_t chunk_bytes) {
   reads out;
   weft_kmer::stream_source source{path, k, chunk_bytes};
   return read_all(source, k, out) ? std::optional{out} : std::nullopt;
 }
 
-/// What several ranks find that share it.
+/// The content that several ranks find that share it.
 [[nodiscard]] inline std::optional<reads> read_in_parts(const weft_kmer::input_file& file, unsigned k,
                                                         std::size_t chunk_bytes, unsigned ranks) {
   reads out;

@@ -1,7 +1,7 @@
 // Runs a fuzz target on inputs that were kept (files, or folders of them), then on some made from these:
 //   TARGET [--mutations COUNT] [--seed SEED] PATH...
 // Where an input ends the process, it is printed in hexadecimal digits. With --overflow it writes one byte behind a
-// block of memory instead of anything else: what watches the allocator has to notice.
+// block of memory instead of anything else: the checks of the allocator have to notice.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,8 +27,8 @@ namespace {
 
 using weft::fuzz::bytes;
 
-// Sizes of peers' are bounded by what there can be, not by what is sensible: enough for every target, and no machine
-// is brought down.
+// Sizes of peers' are bounded by the memory that there can be, not by a sensible number: enough for every target, and
+// no machine is brought down.
 constexpr rlim_t memory_bytes_max = rlim_t{256} << 20;
 
 const bytes* running = nullptr;
@@ -67,7 +67,7 @@ void read_all(const std::filesystem::path& path, std::vector<bytes>& out) {
   if (std::filesystem::is_directory(path)) {
     std::vector<std::filesystem::path> inside;
     for (const auto& each : std::filesystem::directory_iterator{path}) inside.push_back(each.path());
-    std::sort(inside.begin(), inside.end());  // a seed means the same on every machine
+    std::sort(inside.begin(), inside.end());  // a seed means one run on every machine
     for (const auto& each : inside) read_all(each, out);
     return;
   }

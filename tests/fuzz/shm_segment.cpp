@@ -1,5 +1,5 @@
-// A peer that writes anything into the memory that it shares: its cells, its claims, what it returns and what it says
-// of itself. Everything is delivered within bounds or refused, and no packet is lost.
+// A peer that writes anything into the memory that it shares: its cells, its claims, the packets that it returns and
+// its own header. Everything is delivered within bounds or refused, and no packet is lost.
 #include <array>
 #include <atomic>
 #include <memory>
@@ -111,7 +111,7 @@ void write_cell(job& all, fuzz::input& in, std::uint32_t& position) {
   next.head.store(++position | std::uint64_t{word} << 32, std::memory_order_relaxed);
 }
 
-// Any word in what the peer may write, but for sizes that nobody reads again once they have met.
+// Any word that the peer may write, except sizes that ranks read only when they meet.
 void write_anywhere(job& all, std::uint32_t rank, fuzz::input& in) {
   const net::shm::layout& where = all.ranks[rank]->where();
   const std::size_t offset = in.take<std::uint32_t>() % (where.packets / 8) * 8;
@@ -130,7 +130,7 @@ void do_one(job& all, fuzz::input& in, std::uint32_t& position, sink& arrived) {
       arrived.refuse = false;
       break;
     case 3: write_anywhere(all, 1, in); break;
-    case 4: write_anywhere(all, 0, in); break;  // then it is rank 0 that has to stand what it finds
+    case 4: write_anywhere(all, 0, in); break;  // then it is rank 0 that has to stand the values it finds
     case 5: {
       const std::uint64_t word = in.take<std::uint64_t>();
       const std::uint32_t device = in.take<std::uint8_t>();
@@ -152,7 +152,7 @@ void do_one(job& all, fuzz::input& in, std::uint32_t& position, sink& arrived) {
   }
 }
 
-// A header that is read when ranks meet: it fits what all have agreed on, or the peer is not attached.
+// A header that is read when ranks meet: it fits the shape on which all have agreed, or the peer is not attached.
 void meet_with_header(job& all, fuzz::input& in) {
   std::vector<std::byte> page(net::shm::page_bytes);
   std::memcpy(page.data(), all.segment_of(0), offsetof(net::shm::segment_header, live));

@@ -1,5 +1,5 @@
-// A peer that sends any header with any body. It names what there is more often than chance would: ids, regions, and
-// operations by their tickets.
+// A peer that sends any header with any body. It names existing ids, regions and tickets of operations more often than
+// chance would.
 #pragma once
 
 #include <algorithm>
@@ -52,11 +52,11 @@ class wild_peer {
     }
   }
 
-  /// What it has begun and will never end does not keep the runtime from going on: forgets those operations.
+  /// Forgets the operations that it has begun and will never end, so that they do not hold the runtime up.
   void forget_what_waits_for_packets() {
     for (core::operation_pool* pool : {&state_.operations().arrivals(), &state_.operations().receives()}) {
       pool->each([&](core::operation_state& each) {
-        // relaxed: nobody makes progress meanwhile.
+        // relaxed: no thread makes progress meanwhile.
         const core::step at = each.next.load(std::memory_order_relaxed);
         if (at != core::step::wait_for_chunks && at != core::step::wait_for_sender) return;
         if (each.owed.target != nullptr) core::promise::cancel(*each.owed.target);
@@ -67,10 +67,10 @@ class wild_peer {
     }
   }
 
-  /// The same of sends that wait in a receiver-first engine.
+  /// Forgets sends that wait in a receiver-first engine.
   void forget_what_waits_for_receives() {
     state_.operations().posts().each([&](core::operation_state& each) {
-      // relaxed: nobody makes progress meanwhile.
+      // relaxed: no thread makes progress meanwhile.
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
       const auto& engine = *static_cast<core::engine_state*>(state_.engines().find_outside(each.key.engine()).object);
       if (engine.ordered->remove(each) != core::match_result::removed) return;
@@ -79,7 +79,7 @@ class wild_peer {
     });
   }
 
-  /// Gives back the memory of all others that will never end, once nobody makes progress any more. Their completion
+  /// Gives back the memory of all others that will never end, once no thread makes progress any more. Their completion
   /// objects are gone by then.
   void forget_memory() {
     state_.operations().arrivals().each([&](core::operation_state& each) {

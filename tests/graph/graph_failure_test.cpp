@@ -1,4 +1,4 @@
-// Nodes that fail, and what becomes of the nodes behind them; runs that are ended early.
+// Nodes that fail, and the nodes behind them; runs that are ended early.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -119,7 +119,7 @@ TEST_P(graph_failure, names_what_a_node_throws) {
   });
 }
 
-// The operation is under way all the same, or has signalled already: the node waits for it, once.
+// The operation is under way nevertheless, or has signalled already: the node waits for it, once.
 TEST_P(graph_failure, waits_for_an_operation_whose_node_has_thrown_after_its_post) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
@@ -159,7 +159,7 @@ TEST_P(graph_failure, waits_for_an_operation_whose_node_has_thrown_after_its_pos
   });
 }
 
-// A refused post leaves no operation behind: the node is complete at once.
+// A refused post leaves no operation behind: the node is complete immediately.
 TEST_P(graph_failure, ends_a_run_whose_backlog_is_full) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
@@ -199,7 +199,7 @@ TEST_P(graph_failure, of_a_graph_inside_fails_the_node) {
   });
 }
 
-// The thread may sleep: a post that waits, and a signal without room, are no work of which progress would be told.
+// The thread may sleep: a post that waits, and a signal without room, are no work that wakes progress.
 TEST(graph_retry, lets_the_threads_of_its_device_sleep) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
@@ -453,7 +453,7 @@ TEST(graph_abandon, ends_each_run_once_among_threads) {
     for (std::thread& each : others) each.join();
     EXPECT_FALSE(ends.pop());
     EXPECT_FALSE(steps.is_running());
-    // What has met no receive.
+    // Messages that have met no receive.
     std::uint64_t last = 0;
     completion_queue drained{rt};
     while (auto message = dev.probe(0, {.tag = 1})) {

@@ -86,7 +86,7 @@ void execution::accuse(const std::string& description) {
   if (failure_.empty()) failure_ = fmt::format("thread {}: {}", current_, description);
 }
 
-// Nothing on the stacks is destroyed, so a thread that comes here must hold nothing that would leak.
+// Nothing on the stacks is destroyed, so a thread that calls this must hold nothing that would leak.
 void execution::stop() {
   over_ = true;
   threads_[current_].context.suspend();
@@ -102,7 +102,7 @@ bool execution::can_run(const thread& each) const {
   return each.at == state::ready || (each.at == state::paused && each.paused_at != writes_);
 }
 
-// Chooses who goes on, the current thread first if it can.
+// Chooses the next thread, the current one first if it can run.
 void execution::switch_away(choice kind) {
   std::array<unsigned, threads_max> able;
   unsigned count = 0;
@@ -112,7 +112,7 @@ void execution::switch_away(choice kind) {
       if (can_run(threads_[candidate])) able[count++] = candidate;
     }
     if (count > 0) break;
-    // Who read something old may look again.
+    // A thread that has read an old value may look again.
     memory_.settle();
     bool waiting = false;
     for (thread& each : threads_) {

@@ -9,9 +9,9 @@
 //   });
 //
 // The search is systematic first: all runs that deviate from the plain one (each thread runs until it waits, each load
-// sees the newest value) at no point, then at one, then at two, ...; then random, from a seed. What went wrong is said
+// sees the newest value) at no point, then at one, then at two, ...; then random, from a seed. A failure is reported
 // with a trace, and with the numbers of the deviations, which replay it. A thread that waits calls `await_change`; it
-// goes on when another thread has written something.
+// continues when another thread has written something.
 #pragma once
 
 #include <cstddef>
@@ -35,13 +35,13 @@ enum class bug : std::uint8_t {
   drop_failure_acquire,  // so does a compare-and-exchange that fails
   tear,                  // a read-modify-write starts from a value that may be old
   ignore_mismatch,       // a compare-and-exchange succeeds whatever it finds
-  lie,                   // a load gives what `lie` makes of it: a check is dropped
+  lie,                   // a load gives the value that `lie` makes of it: a check is dropped
 };
 
 struct planted {
   bug kind = bug::none;
   unsigned site = 0;
-  std::uint64_t (*lie)(std::uint64_t actual, std::uint64_t previous) = nullptr;  // previous: what the thread saw before
+  std::uint64_t (*lie)(std::uint64_t actual, std::uint64_t previous) = nullptr;  // previous: the value seen before
 };
 
 struct search {
@@ -57,7 +57,7 @@ struct search {
 struct outcome {
   bool failed = false;
   std::string failure;  // empty unless failed
-  std::string trace;    // what happened in the execution that failed
+  std::string trace;    // the steps of the execution that failed
   std::string replay;   // its deviations
   std::uint64_t executions = 0;
   int deviations_done = -1;     // all executions with at most so many deviations were run
@@ -93,14 +93,14 @@ namespace hooks {
 
 [[nodiscard]] bool exploring();
 void construct(const void* address, std::uint64_t value);
-/// The value that the load sees. `raw`: what lies at the address, where it is new to the explorer.
+/// The value that the load sees. `raw`: the value at the address, where it is new to the explorer.
 std::uint64_t load(const void* address, std::uint64_t raw, unsigned site, std::memory_order order);
 void store(const void* address, std::uint64_t raw, std::uint64_t value, unsigned site, std::memory_order order);
 /// Returns the old value; `change` makes the new one of it.
 using change = std::uint64_t (*)(std::uint64_t old, std::uint64_t operand);
 std::uint64_t modify(const void* address, std::uint64_t raw, change made, std::uint64_t operand, unsigned site,
                      std::memory_order order);
-/// True: exchanged. False: `expected` is what was found.
+/// True: exchanged. False: `expected` is the value that was found.
 bool compare(const void* address, std::uint64_t raw, std::uint64_t& expected, std::uint64_t desired, bool weak,
              unsigned site, std::memory_order order, std::memory_order failure_order);
 void lock(std::uint64_t* held);

@@ -37,8 +37,8 @@ struct house {
   }
   // As an inbox, or the ready bits.
   void put() {
-    // [model_fiber_sleep.put] seq_cst -> [model_fiber_sleep.look], [model_fiber_sleep.last_look]: before the look at
-    // who sleeps.
+    // [model_fiber_sleep.put] seq_cst -> [model_fiber_sleep.look], [model_fiber_sleep.last_look]: before the look for
+    // sleepers.
     offered.fetch_add(1, std::memory_order_seq_cst);
   }
   void offer() {
@@ -59,7 +59,7 @@ struct house {
   // Runs one, as soon as there is one.
   void run_one(one& me) {
     for (;;) {
-      // [model_fiber_sleep.look] seq_cst <- [model_fiber_sleep.put]: after it has said that it sleeps.
+      // [model_fiber_sleep.look] seq_cst <- [model_fiber_sleep.put]: after it has announced that it sleeps.
       std::uint32_t seen = offered.load(std::memory_order_seq_cst);
       while (seen != 0) {
         if (offered.compare_exchange_strong(seen, seen - 1, std::memory_order_relaxed)) return;
@@ -67,7 +67,7 @@ struct house {
       // [model_fiber_sleep.before] relaxed: it sleeps only until this changes.
       const std::uint32_t before = me.alarm.load(std::memory_order_relaxed);
       me.sleeps.fall_asleep();
-      // [model_fiber_sleep.last_look] seq_cst <- [model_fiber_sleep.put]: after it has said that it sleeps.
+      // [model_fiber_sleep.last_look] seq_cst <- [model_fiber_sleep.put]: after it has announced that it sleeps.
       if (offered.load(std::memory_order_seq_cst) == 0) {
         // [model_fiber_sleep.sleep] acquire <- [model_fiber_sleep.wake]: as the system's.
         while (me.alarm.load(std::memory_order_acquire) == before) await_change();

@@ -1,4 +1,4 @@
-// The stack of indices under the explorer: an index is never with two threads, and what lies under it comes with it.
+// The stack of indices under the explorer: two threads never have one index, and a taken index carries its bytes.
 #include "core/memory/index_stack.hpp"
 
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ class model_index_stack : public ::testing::Test {
   }
 };
 
-// Executions that fail leave their stacks as they are, so what allocates lives outside.
+// Executions that fail leave their stacks as they are, so objects that allocate live outside.
 stack& fresh(std::uint32_t count) {
   static std::optional<stack> kept;
   return kept.emplace(count);
 }
 
-// What the indices stand for: bytes that only the holder of an index may touch.
+// The elements of the indices: bytes that only the holder of an index may touch.
 struct indexed_bytes {
   std::uint64_t bytes[3] = {};
 
@@ -84,7 +84,7 @@ void swap_under_a_look() {
       });
 }
 
-// One thread takes and gives back several at once while others do so one by one.
+// One thread takes and gives back several together while others do so one by one.
 void many_at_once() {
   stack& free = fresh(3);
   indexed_bytes under;

@@ -1,4 +1,4 @@
-// The stack of the backlog, and the lock that nobody waits for, under the explorer.
+// The stack of the backlog, and the lock for which no thread waits, under the explorer.
 #include "base/intrusive_stack.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ void adders_and_a_taker() {
   check(taken.count() == 5 && waiting.is_empty(), "an operation is lost");
 }
 
-// What was taken is added again, as progress does with what can't go on yet.
+// A taken element is added again, as progress does with operations that can't continue yet.
 void taken_and_added_again() {
   stack waiting;
   operation operations[2];

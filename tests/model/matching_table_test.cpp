@@ -1,5 +1,5 @@
-// The matching table under the explorer: a node is with one thread at a time, what it carries comes with it, and of
-// matching and cancelling exactly one happens. And the numbers of an ordered engine's sender.
+// The matching table under the explorer: one thread at a time has a node, its payload arrives with it, and of matching
+// and cancelling exactly one happens. And the numbers of an ordered engine's sender.
 #include "core/matching/matching_table.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using weft::core::match_side;
 using table = weft::core::basic_matching_table<model_atomics>;
 using numbers = weft::core::basic_ordered_numbers<model_atomics>;
 
-// What a node stands for; only its owner may touch the payload.
+// A node with a payload that only its owner may touch.
 struct item : table::node {
   std::uint64_t payload = 0;
   std::uint64_t ticket = 0;
@@ -177,7 +177,7 @@ void matched_or_cancelled() {
   check(is_empty(*shared.object), "something is left");
 }
 
-// Two cancel the same receive, a third one probes for messages of its key.
+// Two cancel one receive, a third one probes for messages of its key.
 void cancelled_twice() {
   kept_until_the_end<table> shared(1u, 0u, 1u);
   item receive;
@@ -200,7 +200,7 @@ std::uint64_t tag_in(std::uint64_t bucket, unsigned number) {
   }
 }
 
-// Two full buckets and one that both may need next; who does not get it chains its node.
+// Two full buckets and one that both may need next; the thread that does not get it chains its node.
 void the_last_overflow_bucket() {
   kept_until_the_end<table> shared(2u, 1u, 1u);
   item sends[2][4];
@@ -269,7 +269,7 @@ TEST_F(model_matching_table, cancelling_breaks_where_nobody_asks_what_is_meant) 
 // Each number is sent once, in order, even where a post in between fails.
 void numbers_go_out_in_order() {
   kept_until_the_end<numbers> next(1u, 0xffffffffu);
-  std::uint32_t expected = 0xffffffff;  // touched by who holds the number
+  std::uint32_t expected = 0xffffffff;  // touched by the holder of the number
   unsigned sent = 0;
   const auto post = [&](bool works) {
     std::uint32_t sequence = 0;

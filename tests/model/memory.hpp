@@ -1,10 +1,10 @@
-// What the C++ memory model lets each thread see, during one execution.
+// The values that the C++ memory model lets each thread see, during one execution.
 //
 // Each location keeps all values stored to it, in modification order, which here is the order of execution. A thread
-// knows for each location the oldest value that it may still read: not older than what it has read or written itself
-// (coherence), nor than what happened before by synchronization. A release store carries its thread's knowledge, an
-// acquire load of it, or of a read-modify-write further down its release sequence, takes it over. Vector clocks, which
-// travel with this knowledge, tell whether plain accesses race.
+// knows for each location the oldest value that it may still read: not older than one that it has read or written
+// itself (coherence), nor than one that happened before by synchronization. A release store carries its thread's
+// knowledge, an acquire load of it, or of a read-modify-write further down its release sequence, takes it over. Vector
+// clocks, which travel with this knowledge, tell whether plain accesses race.
 //
 // seq_cst is acquire and release, and its loads see at least the last seq_cst store of the location: exact for the
 // programs that use it throughout on the locations concerned, a little too strong for mixed ones.
@@ -23,7 +23,7 @@ namespace weft::model {
 
 inline constexpr unsigned threads_max = 6;
 
-/// What a thread knows, and what a release passes on.
+/// The knowledge of a thread, which a release passes on.
 struct knowledge {
   std::array<std::uint32_t, threads_max> clock{};
   std::vector<std::uint32_t> seen;  // by location: the oldest store that may still be read
@@ -35,14 +35,14 @@ struct knowledge {
 
 struct stored {
   std::uint64_t value;
-  std::int32_t message;  // what an acquire learns from it; -1: nothing
+  std::int32_t message;  // the knowledge that an acquire takes from it; -1: none
 };
 
 struct location {
   const void* address;
   std::vector<stored> history;
   std::uint32_t ordered_min;  // the last seq_cst store
-  unsigned born_by;           // who constructed or allocated it, and when
+  unsigned born_by;           // the thread that constructed or allocated it, and when
   std::uint32_t born_at;
   std::array<std::uint32_t, threads_max> accessed;   // each thread's last access
   std::array<std::uint32_t, threads_max> confirmed;  // each thread's last access that counts as a plain one
@@ -72,7 +72,7 @@ class address_table {
   unsigned generation_ = 1;
 };
 
-/// The memory of one execution. What it finds wrong it reports by `complaint`, empty if all is well.
+/// The memory of one execution. It reports a fault by `complaint`, empty if all is well.
 class memory {
  public:
   ~memory() { clear(); }
@@ -91,7 +91,7 @@ class memory {
     return static_cast<std::uint32_t>(locations_[index].history.size() - 1);
   }
   std::uint64_t load(unsigned thread, unsigned index, std::uint32_t store, bool acquire);
-  /// What a store stores. `continues`: the store whose release sequence this one goes on with, or -1.
+  /// Adds the value of a store. `continues`: the store whose release sequence this one continues, or -1.
   void append(unsigned thread, unsigned index, std::uint64_t value, bool release, bool ordered, std::int64_t continues);
   void confirm(unsigned thread, const void* begin, std::size_t bytes);
 

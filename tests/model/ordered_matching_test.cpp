@@ -24,7 +24,7 @@ using engine = weft::core::basic_ordered_matching<model_atomics>;
 using numbers = weft::core::basic_ordered_numbers<model_atomics>;
 using shared_engine = kept_until_the_end<engine>;
 
-// What a node stands for; only its owner may touch the payload.
+// A node with a payload that only its owner may touch.
 template <class Node>
 struct item : Node {
   std::uint64_t payload = 0;
@@ -46,7 +46,7 @@ struct message : item<engine::message_node> {
   }
 };
 
-// The payload is what the receive was posted as: who reposts it changes that.
+// The payload is the receive as it was posted: a thread that reposts it changes that.
 struct receive : item<engine::node> {
   void is(match_policy policy, std::uint32_t source, std::uint64_t tag, std::uint64_t content) {
     key = make_match_key(1, policy, source, tag);
@@ -76,7 +76,7 @@ class pair_list {
   std::size_t size_ = 0;
 };
 
-// Repeats what was in another thread's way.
+// Repeats a call that was in another thread's way.
 template <class Call>
 match_result insist(Call&& call) {
   for (;;) {
@@ -86,7 +86,7 @@ match_result insist(Call&& call) {
   }
 }
 
-// Adds what `released` has to the pairs of the thread, which owns all of it.
+// Adds the messages of `released` to the pairs of the thread, which owns all of them.
 void add_released(const engine::message_list& released, pair_list& out) {
   for (auto* each = released.first; each != nullptr; each = each->next) {
     check(each->receive != nullptr, "a message was released without a receive");
@@ -155,7 +155,7 @@ void check_in_order(const pair_list (&by_thread)[Count], const message* messages
   check(count == expected, "a message is lost");
 }
 
-// Two of one source arrive at the same time, and the third, while one posts for any tag of it.
+// Two of one source arrive concurrently, and the third, while one posts for any tag of it.
 void early_ones_wait_for_their_turn() {
   shared_engine shared(1u, 4u, 0xffff'ffffu);
   message sent[3];
@@ -201,7 +201,7 @@ void wildcards_keep_the_order() {
   check_empty(*shared.object);
 }
 
-// Two sources with the same tag, two receives that leave open which: each message has a receive of its own.
+// Two sources with one tag, two receives that leave open which: each message has a receive of its own.
 void messages_of_two_sources_meet_two_receives() {
   shared_engine shared(2u, 1u, 0u);
   message sent[2];
@@ -325,7 +325,7 @@ void withdrawn_while_in_use() {
 }
 
 // Senders take a number each; one first takes one and posts nothing. Messages arrive in any order and are received in
-// that of their numbers. `used_in_vain`: the bug that a number is used up though nothing was posted.
+// the order of their numbers. `used_in_vain`: the bug that a number is used up though nothing was posted.
 void numbered_and_matched(bool used_in_vain) {
   constexpr std::uint32_t first = 0xffff'ffff;
   shared_engine shared(1u, 2u, first);
@@ -333,7 +333,7 @@ void numbered_and_matched(bool used_in_vain) {
   message sent[3];
   receive posted[3];
   pair_list pairs[3];
-  std::uint32_t tried = 0;  // touched by who holds the number
+  std::uint32_t tried = 0;  // touched by the holder of the number
   const auto send = [&](bool works, pair_list& out) {
     std::uint32_t number = 0;
     while (!next->try_begin(0, number)) await_change();
@@ -402,7 +402,7 @@ TEST_F(model_ordered_matching, a_number_that_is_used_in_vain_is_noticed) {
   EXPECT_TRUE(result.failed) << result;
 }
 
-// Who cancels must say which receive is meant: the program would cancel the second one otherwise.
+// The thread that cancels must name the receive: the program would cancel the second one otherwise.
 TEST_F(model_ordered_matching, cancelling_breaks_where_nobody_asks_what_is_meant) {
   const outcome result = explore(brief, [] {
     shared_engine shared(1u, 1u, 0u);
@@ -425,7 +425,7 @@ TEST_F(model_ordered_matching, cancelling_breaks_where_nobody_asks_what_is_meant
   EXPECT_TRUE(result.failed) << result;
 }
 
-// Two senders that do not lock the next number may both have it: what they send is refused, or one message twice.
+// Two senders that do not lock the next number may both have it: a message is refused, or received twice.
 TEST_F(model_ordered_matching, numbers_that_are_taken_without_the_lock_are_given_twice) {
   const outcome result = explore(brief, [] {
     shared_engine shared(1u, 2u, 0u);

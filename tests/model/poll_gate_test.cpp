@@ -1,5 +1,5 @@
-// The gate of a device under the explorer: one is inside at a time, a turn comes, and who withdraws something knows
-// when nobody uses it any more.
+// The gate of a device under the explorer: one thread is inside at a time, each thread that asks gets its turn, and a
+// thread that withdraws something knows when no thread uses it any more.
 #include "core/device/poll_gate.hpp"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ struct house {
   gate_word gate;
   atomic<std::uint32_t> fences{0};
   atomic<std::uint32_t> is_there{1};
-  std::uint64_t inside = 0;  // what only who is inside touches
-  std::uint64_t thing = 0;   // what is withdrawn
+  std::uint64_t inside = 0;  // touched by the thread inside alone
+  std::uint64_t thing = 0;   // the thing to withdraw
   char threads[3] = {};
 
   gate_word::who name(int thread) const { return &threads[thread]; }
@@ -38,7 +38,7 @@ struct house {
     model_atomics::write_nonatomic(&count, &before, sizeof before);
   }
 
-  // What a membarrier makes of a plain point in every other thread, or everybody's own fence: all have one order.
+  // The fence that a membarrier makes in every other thread, or each thread's own one: all have one order.
   void fence() {
     // [model_poll_gate.fence] acq_rel <-> [model_poll_gate.fence]: all that was done before earlier fences.
     fences.fetch_add(1, std::memory_order_acq_rel);

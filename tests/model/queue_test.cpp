@@ -36,7 +36,7 @@ class model_queue : public ::testing::Test {
   }
 };
 
-// What consumers found. A record's number is 10 * producer + its place in the order of that producer.
+// The records that consumers found. A record's number is 10 * producer + its place in the order of its producer.
 class ledger {
  public:
   void found(const record& out) {
@@ -83,7 +83,7 @@ bool fast_push(Queue& queue, const record& pushed) {
   }
 }
 
-// At once, or whole, or in parts.
+// In one step, or whole, or in parts.
 template <class Queue>
 void push(Queue& queue, std::uint64_t number) {
   const record pushed = make(number);
@@ -108,7 +108,7 @@ void pop(Queue& queue, ledger& all, unsigned count) {
   for (unsigned i = 0; i < count; ++i) pop(queue, all, order);
 }
 
-// What is done with several kinds of queues.
+// Programs for several kinds of queues.
 
 template <class Queue>
 void push_and_pop_five(Queue& queue) {
@@ -356,7 +356,7 @@ void laned_two_producers() {
       [&] { pop(queue, all, 4); });
 }
 
-// One has a lane, two share what is behind it.
+// One has a lane, two share the queue behind it.
 void laned_everyone_both() {
   laned queue(1, 1, 3);
   push_and_pop_by_three(queue);
@@ -417,7 +417,7 @@ void unbounded_two_producers() {
       [&] { pop(queue, all, 8); });
 }
 
-// All producers need a new segment at the same moment; the ones that come too late give theirs back.
+// All producers need a new segment at one moment; the ones that are too late give theirs back.
 void unbounded_three_producers() {
   unbounded queue(2);
   ledger all;

@@ -1,4 +1,4 @@
-// How ranks hand each other their segments: who is let in, who is sent away, and what is said about it.
+// How ranks hand each other their segments: visitors that are let in or sent away, and the lines about them.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using testing::HasSubstr;
 constexpr shape job_shape{.ranks = 2, .devices_max = 2, .ring_cells = 8, .packet_count = 4, .packet_bytes = 512};
 const secret others_password{7, 7, 7};
 
-// A bootstrap of two ranks, the other of which is this test.
+// A bootstrap of two ranks; this test is the other one.
 class scripted final : public boot::bootstrap {
  public:
   explicit scripted(std::uint32_t rank) : rank_{rank} {}
@@ -94,7 +94,7 @@ class meeting_rank {
     boot.published.wait();
   }
 
-  // What it threw; empty where all went well.
+  // The text of its exception; empty where all went well.
   std::string end() {
     thread_.join();
     return error_text_;
@@ -237,7 +237,7 @@ TEST(rendezvous_socket, says_that_this_process_has_no_descriptor_left_for_the_on
   }
 }
 
-// The rank would wait for a visitor who has come, and the visitor for an answer, both until their deadline.
+// The rank would wait for a visitor that has arrived, and the visitor for an answer, both until their deadline.
 TEST(handshake, of_a_host_with_no_descriptor_left_ends_at_once_on_both_sides) {
   meeting_rank host{0};
   host.start();
@@ -293,7 +293,7 @@ TEST(handshake, says_whom_it_waited_for_in_vain) {
   EXPECT_THAT(host.end(), HasSubstr("rank 0 waited in vain for 1 of the ranks on its machine"));
 }
 
-// The other way round: the rank under test visits what should be rank 0.
+// The other way round: the rank under test visits a socket that should be rank 0's.
 class visited_host {
  public:
   explicit visited_host(meeting_rank& visitor) {

@@ -1,6 +1,6 @@
 // Runs of all operations by a process that is a rank: two seeds, by threads on devices of all kinds.
 //
-// The seed is TEST_SEED, or what the job is told apart by: a number that is random, and the same at all ranks.
+// The seed is TEST_SEED, or the number that tells this job from others: it is random, and equal at all ranks.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// All ranks use up what they have for each other before any of them makes progress: nobody may wait for ever.
+// All ranks use up their resources for each other before any of them makes progress: no rank may wait for ever.
 // ranks: 2 3
 #include "boot/bootstrap.hpp"
 #include "process/am_load.hpp"
@@ -9,7 +9,7 @@ namespace {
 using weft::test::eventually;
 using weft::test::require;
 
-// Posts `bytes` to the other ranks in turn until a post to each of them is short of what is `expected`; how many went
+// Posts `bytes` to the other ranks in turn until a post to each of them is short of `expected`; returns how many went
 // to each.
 std::vector<std::uint64_t> post_all_there_is_room_for(weft::runtime& rt, std::uint32_t id,
                                                       const std::vector<std::byte>& bytes, weft::completion& sent,
@@ -39,7 +39,7 @@ void use_up(weft::runtime& rt, std::uint32_t id, std::size_t bytes, weft::shorta
 
   const std::vector<std::byte> payload(bytes, std::byte{5});
   const auto posted = post_all_there_is_room_for(rt, id, payload, sent, expected);
-  // Nobody has made progress yet when all have nothing left: this fence does not.
+  // No rank has made progress yet when all have nothing left: this fence does not.
   weft::boot::process_bootstrap()->fence();
   std::uint64_t all = 0;
   for (std::uint32_t peer = 0; peer < rt.size(); ++peer) {

@@ -29,7 +29,7 @@ class no_packets final : public weft::net::packet_store, private weft::detail::p
   void release(void*, std::size_t) noexcept override {}
 };
 
-// What the wild rank hears: the ticket under which rank 0 waits for chunks, and its good-bye.
+// The sink of the faulty rank: it keeps the ticket under which rank 0 waits for chunks, and rank 0's good-bye.
 struct ear {
   bool on_message(weft::net::arrival message) noexcept {
     weft::core::rtr_body body;
@@ -141,12 +141,12 @@ class wild_rank {
     inject_refused(wire::rtr, tickets, 17);
     for (const wire kind : {wire::rts, wire::fin, wire::rtr, wire::chunk, wire::last_chunk, wire::written,
                             wire::ready_to_receive, wire::withdraw_rts, wire::withdraw_answer}) {
-      send_packet(kind, 24, 7, inbox_id);  // none of these comes in a packet, but for chunks of which nobody knows
+      send_packet(kind, 24, 7, inbox_id);  // none of these arrives in a packet, except chunks, and rank 0 knows none
       ++refused_;
     }
   }
 
-  // Of which memory would be taken that is smaller than it says, if their bound were not looked at first.
+  // If rank 0 did not check their bound first, it would take less memory for them than they name.
   void send_sizes_that_can_not_be() {
     for (const std::uint64_t bytes : weft::test::boundary_words) {
       if (bytes <= weft::core::buffer_bytes_max) continue;
@@ -163,7 +163,7 @@ class wild_rank {
     }
   }
 
-  // Rank 0 can't read our memory, so it asks for packets; what it gets would write past its buffer.
+  // Rank 0 can't read our memory, so it asks for packets; the chunks that it gets would write past its buffer.
   void send_chunks_that_can_not_be() {
     const weft::core::rts_body offer{8, long_bytes, 1, 0};
     inject(*endpoint_, wire::rts, inbox_id, 5, offer, sizeof offer);
@@ -195,7 +195,7 @@ class wild_rank {
   std::uint32_t next_packet_ = 0;
 };
 
-// Refuses what is beyond all reason.
+// Refuses sizes beyond all reason.
 class picky_allocator final : public weft::buffer_allocator {
  public:
   void* allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept override {

@@ -37,7 +37,7 @@ inline void require(bool good, const std::string& description) {
   std::_Exit(1);
 }
 
-/// The byte at `index` of a message that is told apart by `seed`.
+/// The byte at `index` of the message of `seed`.
 inline std::byte byte_of(std::uint64_t seed, std::size_t index) noexcept {
   return static_cast<std::byte>((seed * 0x9e37'79b9'7f4a'7c15 + index * 0x2545'f491'4f6c'dd1d) >> 56);
 }
@@ -189,7 +189,7 @@ class am_rank {
     for (int i = 0; i < 4; ++i) {
       auto got = inbox_.pop();
       if (!got) {
-        // Nothing new: what is kept may be what the others lack.
+        // Nothing new: the others may lack the packets that are kept here.
         if (!mine.kept.empty()) give_back_oldest(mine);
         break;
       }
@@ -214,7 +214,7 @@ class am_rank {
     }
   }
 
-  // Still what it was when it came: nobody else has written into its packet meanwhile.
+  // Its bytes are unchanged since its arrival: no thread has written into its packet meanwhile.
   void give_back_oldest(thread_state& mine) {
     check(mine.kept.front());
     mine.kept.pop_front();
@@ -282,7 +282,7 @@ int run_rank(Body body) {
   }
 }
 
-/// The same load twice: all threads on the default device, then each on a device of its own.
+/// One load twice: all threads on the default device, then each on a device of its own.
 inline int run_loads(am_load load) {
   if (is_sanitized) load.messages /= 4;  // each is ten times as slow
   return run_rank([&](runtime& rt) {

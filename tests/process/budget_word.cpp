@@ -1,5 +1,5 @@
-// What tells a sender that its packets are not welcome takes nothing away from what answers peers: with one operation
-// of each kind and no room aside, a rank that has filled its own ring still gets on.
+// A notice to a sender that its packets are not welcome takes no operation away from answers to peers: with one
+// operation of each kind and no room aside, a rank that has filled its own ring still gets on.
 // ranks: 1
 // launchers: weft-run
 #include "process/am_load.hpp"
@@ -21,7 +21,7 @@ void run(weft::runtime& rt) {
   require(dev.post_am(0, {1}, large, sent).is_posted(), "the large message was not posted");
   std::uint64_t posted = 1;
   while (post_small()) ++posted;
-  // The sends are kept, and too many; what comes behind them has to arrive all the same.
+  // The sends are kept, and too many; messages behind them have to arrive nevertheless.
   for (int i = 0; i < 3; ++i) {
     dev.progress();
     while (post_small()) ++posted;

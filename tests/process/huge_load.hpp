@@ -42,7 +42,7 @@ class windows {
 };
 
 /// Memory of `huge_bytes` bytes. Pages that are only read are the kernel's page of zeroes. Where it is to be written,
-/// all chunks without a window are the same memory, whose contents nobody looks at.
+/// all chunks without a window are one piece of memory, whose contents no rank looks at.
 class huge_memory {
  public:
   enum class use : std::uint8_t { read, written };
@@ -105,7 +105,7 @@ class huge_rank : private buffer_allocator {
  public:
   explicit huge_rank(runtime& rt) : rt_{rt}, windows_{agree(rt, std::random_device{}())} {}
 
-  /// Active messages take the same path as sends where both come in packets.
+  /// Active messages take the path of sends where both travel in packets.
   void run(bool with_active_message) {
     const memory_region source{rt_, source_.span()}, target{rt_, target_.span()};
     const auto registered = rt_.register_completion(inbox_, {.id = 2, .allocator = this});
@@ -196,7 +196,7 @@ class huge_rank : private buffer_allocator {
     rt.barrier();
     return out;
   }
-  // The same at both ranks: rank 0's.
+  // Rank 0's seed, at both ranks.
   [[nodiscard]] static std::uint64_t agree(runtime& rt, std::uint64_t seed) {
     if (const char* set = std::getenv("TEST_SEED")) seed = std::strtoull(set, nullptr, 0);
     const std::uint64_t other = exchange(rt, seed, 1);

@@ -1,5 +1,5 @@
-// Where memory is short, what ends goes through: a device that closes, a region that is withdrawn, rings that a peer
-// has opened. What is opened is refused with an error that says so.
+// Where memory is short, ends succeed: a device closes, a region is withdrawn, rings that a peer has opened are found.
+// The opening of anything is refused with an error that says so.
 //
 // ranks: 2
 // launchers: weft-run
@@ -36,7 +36,7 @@ struct shortage {
 
 constexpr std::size_t devices = 8;
 
-// Messages of devices that nobody has heard of: their rings are found, sooner or later.
+// Messages of devices that this rank does not know: it finds their rings, sooner or later.
 void hear_from_new_devices(weft::runtime& rt) {
   weft::counter inbox{rt};
   const auto arrivals = rt.register_completion(inbox, {.id = 1});
@@ -66,8 +66,8 @@ void send_from_new_devices(weft::runtime& rt) {
   for (auto& each : mine) each.reset();
 }
 
-// A device is tried with memory for one step more each time. While it isn't there, the default device gets what a
-// peer's device of the same index sends; in the second pass, the default device has the rings of one that was there
+// A device is tried with memory for one step more each time. While it isn't there, the default device gets the
+// messages of a peer's device of its index; in the second pass, the default device has the rings of one that was there
 // before.
 void open_a_device(weft::runtime& rt) {
   weft::counter inbox{rt};

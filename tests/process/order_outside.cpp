@@ -1,4 +1,4 @@
-// Order that comes about through another process: a thread that has read what was put here asks for the next put, and
+// Order that arises through another process: a thread that has read the bytes put here asks for the next put, and
 // another thread makes the progress that writes it. No race, and under ThreadSanitizer none may be reported.
 // ranks: 2
 // launchers: weft-run
@@ -41,7 +41,7 @@ void put_when_asked(weft::runtime& rt) {
   rt.barrier();
 }
 
-// Makes no progress of its own, and posts on a device that nobody else uses.
+// Makes no progress of its own, and posts on a device of its own.
 void ask(weft::runtime& rt, const weft::memory_region& region, weft::completion_queue& came) {
   weft::device own{rt, {.shared = false}};
   weft::completion_queue sent{rt};

@@ -1,4 +1,4 @@
-// What is short is named, and what needs it goes on once it is there again, without having waited for it.
+// A shortage is named; an operation that needs the resource does not wait for it, and continues once it is there.
 // ranks: 2
 // subject: src/core/device src/core/memory src/core/operation
 #include "process/am_load.hpp"
@@ -47,7 +47,7 @@ void put_without_packets(weft::runtime& rt) {
   require(memory == bytes, "the put is not there");
 }
 
-// an RTS that a handler drops while every operation is in use, one of them by what waits for that handler to return.
+// an RTS that a handler drops while every operation is in use, one of them by a message that waits for its return.
 void drop_in_handler(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
   weft::counter local{rt};
@@ -60,7 +60,7 @@ void drop_in_handler(weft::runtime& rt) {
                          return weft::completion::answer::taken;
                        }};
   weft::handler drops{rt, [&](weft::completion_record&& message) {
-                        if (!dev.probe(1, {.tag = 3})) return weft::completion::answer::full;  // dropped at once
+                        if (!dev.probe(1, {.tag = 3})) return weft::completion::answer::full;  // dropped immediately
                         const weft::completion_record taken{std::move(message)};
                         is_dropped = true;
                         return weft::completion::answer::taken;

@@ -1,4 +1,4 @@
-// A copy that fails: its operation is told, once, with the error that says why, and what comes after it is whole.
+// A copy that fails: its operation ends once, with the error of the cause, and later operations are whole.
 // ranks: 2
 // launchers: weft-run
 // subject: src/net/sim src/core/protocol

@@ -1,6 +1,6 @@
-// A job whose ranks wait for what never comes, to try what they write then (tests/weft-run/stuck_test.py).
+// A job whose ranks wait for messages that never arrive, to try their reports (tests/weft-run/stuck_test.py).
 //   stuck SITUATION
-// Rank 0 does what makes the job stand still; then the ranks wait until they are ended.
+// Rank 0 makes the job stand still; then the ranks wait until they are ended.
 // by script
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What a job is put through beside loads: floods, extreme values, many threads, many runtimes, and death at any moment.
+// Trials of a job beside loads: floods, extreme values, many threads, many runtimes, and death at any moment.
 //   trial WHAT [COUNT]
 // by script
 #include <array>
@@ -25,7 +25,7 @@ void send_word(weft::device& dev, std::uint32_t peer, std::uint64_t word, std::u
   }));
 }
 
-// A message that is too long changes no byte, and none of what lies beside the buffer.
+// A message that is too long changes no byte, neither in the buffer nor beside it.
 void overflow(weft::runtime& rt, std::uint64_t count) {
   weft::device& dev = rt.default_device();
   const std::uint32_t to = (rt.rank() + 1) % rt.size(), from = (rt.rank() + rt.size() - 1) % rt.size();
@@ -142,7 +142,7 @@ void barriers(weft::runtime& rt, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) rt.barrier();
 }
 
-// Until it is killed. Says who it is once all are there.
+// Until it is killed. Prints its rank once all are there.
 void steady(weft::runtime& rt, std::uint64_t /*count*/) {
   weft::counter inbox{rt}, sent{rt};
   const weft::registration arrivals = rt.register_completion(inbox, {.id = 1});

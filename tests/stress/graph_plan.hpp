@@ -1,9 +1,9 @@
-// The random graphs of the stress test: what every rank makes of one seed.
+// The random graphs of the stress test, which every rank makes from one seed.
 //
-// Nobody waits in a circle: a send and its receive are neighbours in one graph, both behind the same nodes and neither
-// behind the other, and edges lead to later nodes; so what is earliest of all that has not happened can happen. Graphs
-// that are shared, which each rank runs in an order of its own, receive from their own rank alone; puts, gets and
-// active messages need no more than a peer's progress.
+// No nodes wait in a circle: a send and its receive are neighbours in one graph, both behind one set of nodes and
+// neither behind the other, and edges lead to later nodes; so the earliest node that has not run can run. Graphs that
+// are shared, which each rank runs in an order of its own, receive from their own rank alone; puts, gets and active
+// messages need no more than a peer's progress.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline constexpr std::size_t words_max = 4000;  // beyond a packet
 struct node_plan {
   action kind = action::call;
   std::uint32_t graph = 0;
-  std::vector<std::uint32_t> before;  // nodes of the same graph
+  std::vector<std::uint32_t> before;  // nodes of its graph
   std::uint32_t shift = 0;            // to the peer
   std::uint32_t device = 0;
   std::uint32_t refusals = 0;  // before it is posted at all
@@ -49,7 +49,7 @@ struct node_plan {
 
 struct graph_plan {
   std::vector<std::uint32_t> nodes;
-  std::optional<std::uint32_t> inside;  // of which node, unless it is an outer one or shared
+  std::optional<std::uint32_t> inside;  // the node that it is in, unless it is an outer one or shared
   bool is_shared = false;
   std::uint32_t device = 0;
   std::uint32_t runs = 0;
@@ -71,11 +71,11 @@ class plan {
     for (const node_plan& each : nodes) arrivals += arrives(each) ? graphs[each.graph].runs : 0;
   }
 
-  /// Whether the peer is told.
+  /// Whether the peer gets a message.
   [[nodiscard]] static bool arrives(const node_plan& of) {
     return of.kind == action::message || of.kind == action::put || (of.kind == action::get && of.is_thorough);
   }
-  /// What a node says in a run.
+  /// The content of a node's message in a run.
   [[nodiscard]] std::uint64_t key(std::uint32_t rank, std::uint32_t node, std::uint32_t run) const {
     return ((seed * 0x9e3779b97f4a7c15 + rank) * 0x9e3779b97f4a7c15 + node) * 0x9e3779b97f4a7c15 + run * 0x100000001;
   }

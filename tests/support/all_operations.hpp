@@ -1,8 +1,8 @@
-// All operations of the library at once, by many threads, at random: one body for ranks that are threads, for ranks
+// All operations of the library together, by many threads, at random: one body for ranks that are threads, for ranks
 // that are processes, and for every transport.
 //
-// What each thread of each rank does comes from the seed alone (all_operations_script.hpp). So every rank knows what
-// the others send to it, and how its regions look in the end, and compares all of it byte by byte.
+// The operations of each thread of each rank follow from the seed alone (all_operations_script.hpp). So every rank
+// knows the messages of the others to it, and how its regions look in the end, and compares all of it byte by byte.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct all_operations_load {
   [[nodiscard]] std::uint32_t threads() const noexcept { return on_default + on_shared + on_own; }
 };
 
-/// What was exercised on one rank. Figures of one run: what a seed does not choose depends on time.
+/// The operations of one rank, by kinds. Figures of one run: choices that are not the seed's depend on time.
 struct all_operations_summary {
   std::uint64_t done = 0;
   std::uint64_t posted = 0;
@@ -36,7 +36,7 @@ struct all_operations_summary {
   std::uint64_t flushed = 0;
 };
 
-/// Collective over the ranks of `rt`, all with the same load. Ends the process with a line that has seed, rank, thread
+/// Collective over the ranks of `rt`, all with one load. Ends the process with a line that has seed, rank, thread
 /// and operation where something is not as it should be, or takes more than a minute.
 all_operations_summary run_all_operations(runtime& rt, const all_operations_load& load);
 

@@ -165,7 +165,7 @@ void receiver::cancel() {
     ++(in.is_cancelled ? counts_.cancelled : counts_.cancelled_too_late);
   };
   for (auto& [key, in] : posted_) {
-    // What comes first has to stay, a probed one has its message, and of an announced one the completion tells.
+    // A receive that is first has to stay, a probed one has its message, and an announced one ends by its completion.
     if (in->of == nullptr || in->of->how == receipt::first || in->of->how == receipt::probed || in->is_cancelled ||
         in->of->is_receiver_first()) {
       continue;
@@ -226,7 +226,7 @@ void receiver::check(const incoming& done, const plan& of, const completion_reco
   rank_.require(std::ranges::all_of(rest, [](std::byte b) { return b == untouched; }), &of, "wrote beyond its end");
 }
 
-// In the order of the posts: what met them has the order of the sends.
+// In the order of the posts: the messages that met them have the order of the sends.
 void receiver::check_ordered() {
   while (!ordered_pending_.empty() && ordered_pending_.front()->is_complete) {
     const incoming& in = *ordered_pending_.front();

@@ -18,14 +18,14 @@ class receiver {
 
   /// Posts the receives that have to be posted before this thread may flush.
   void post_first();
-  /// Takes what is complete, and goes on a little.
+  /// Takes completed receives, and posts some more.
   void serve();
   /// Cancels one that is posted, if there is any, and one that nothing is ever sent to.
   void cancel();
   [[nodiscard]] bool is_through() const noexcept {
     return waiting_.empty() && posted_.empty() && probing_.empty() && found_.empty() && ordered_left_ == 0;
   }
-  /// For people: what is missing.
+  /// For people: the missing messages.
   [[nodiscard]] std::string missing() const;
 
  private:
@@ -67,7 +67,7 @@ class receiver {
   std::vector<const plan*> first_, waiting_, probing_;
   std::unordered_map<const incoming*, std::unique_ptr<incoming>> posted_;
   std::vector<std::pair<const plan*, matched_message>> found_;  // by a probe, not received yet
-  // Ordered ones: by source what is to come; those posted, in their order.
+  // Ordered ones: by source the sends to come; the posted receives, in their order.
   bool any_rank_, any_tag_;
   std::vector<std::vector<const plan*>> ordered_;
   std::vector<std::size_t> ordered_posted_, ordered_checked_;

@@ -1,5 +1,5 @@
-// What each thread of each rank does in a run of all operations, and what the bytes are that it moves: all of it comes
-// from the seed, so that every rank can compute what any other one does.
+// The operations of each thread of each rank in a run of all operations, and the bytes that they move: all of it
+// follows from the seed, so that every rank can compute it for any other one.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace weft::test::all_operations {
 
-/// Random numbers (splitmix64): the same everywhere.
+/// Random numbers (splitmix64), equal at all ranks.
 class dice {
  public:
   explicit dice(std::uint64_t seed) noexcept : state_{seed} {}
@@ -45,7 +45,7 @@ enum class action : std::uint8_t {
   flush,
 };
 
-/// What the receiver of a send does.
+/// The way in which the receiver of a send receives it.
 enum class receipt : std::uint8_t {
   first,   // posts the receive before anything else: the send may be complete only when it is delivered
   posted,  // posts it sometime
@@ -59,7 +59,7 @@ struct plan {
   std::uint32_t source, thread, number;  // whose it is
   std::uint32_t peer;
   std::size_t bytes;
-  std::uint64_t key;  // of the content; and what else is to be drawn
+  std::uint64_t key;  // of the content, and of all other choices
   match_policy policy;
   receipt how;
   bool as_list, delivered, allow_done, allow_retry;
@@ -88,7 +88,7 @@ struct atomic_plan {
   std::uint64_t compare;
 };
 
-/// What a word of a thread's own becomes.
+/// The next value of a word of a thread's own.
 [[nodiscard]] std::uint64_t combine(const atomic_plan& change, std::uint64_t old) noexcept;
 
 /// Everything that is going to be done, and where in the regions.
@@ -126,14 +126,14 @@ class script {
   [[nodiscard]] std::size_t own_word_at(std::uint32_t source, std::uint32_t thread, bool wide) const noexcept;
   [[nodiscard]] std::size_t shared_word_at(std::uint64_t index) const noexcept;
 
-  /// `word` is what the word holds by then.
+  /// `word` is the word's value by then.
   [[nodiscard]] static atomic_plan own_atomic(const plan& of, std::uint64_t word) noexcept;
   [[nodiscard]] static bool is_wide(const plan& of) noexcept { return (of.key & 1) == 0; }
   /// Which of the shared words, and how much is added to it.
   [[nodiscard]] static std::uint64_t shared_word(const plan& of) noexcept { return (of.key >> 8) % shared_words; }
   [[nodiscard]] static std::uint64_t shared_operand(const plan& of) noexcept { return of.key >> 40; }
 
-  /// What region `region` of rank `rank` holds in the end.
+  /// The bytes of region `region` of rank `rank` in the end.
   [[nodiscard]] std::vector<std::byte> final_region(std::uint32_t rank, std::uint32_t region) const;
 
  private:

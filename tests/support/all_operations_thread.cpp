@@ -175,7 +175,7 @@ void worker::put(const plan& of) {
   });
 }
 
-// A part of what was put last, or of the zeroes that were there at first.
+// A part of the bytes that were put last, or of the zeroes that were there at first.
 void worker::get(const plan& of) {
   slot& at = use_slot(of, false);
   ++at.gets;
@@ -347,7 +347,7 @@ void worker::take_signals() {
   if (answer.is_done()) to_tell_.pop_front();
 }
 
-// Still what it was when it came: nobody else has written into its packet meanwhile.
+// Its bytes are unchanged since its arrival: no thread has written into its packet meanwhile.
 void worker::give_back_oldest() {
   rank_.check_message(kept_.front());
   kept_.pop_front();

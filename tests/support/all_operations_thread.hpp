@@ -1,4 +1,4 @@
-// One thread's part of a run of all operations: posts what the script says, and checks what arrives meanwhile.
+// One thread's part of a run of all operations: makes the posts of the script, and checks arrivals meanwhile.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class worker {
  private:
   // A place at a peer that only this thread puts into.
   struct slot {
-    const plan* last = nullptr;  // what was put into it
+    const plan* last = nullptr;  // the last put into it
     bool undelivered = false;    // a flush is needed before anybody may count on it
     std::uint32_t puts = 0;      // under way
     std::uint32_t gets = 0;
@@ -38,11 +38,11 @@ class worker {
     std::vector<std::byte> bytes;
     std::array<const_buffer_ref, 3> pieces;
     slot* at = nullptr;
-    const plan* got = nullptr;  // what a get is to find, and from which byte on
+    const plan* got = nullptr;  // the put that a get is to find, and from which byte on
     std::size_t got_from = 0;
     std::size_t got_bytes = 0;
     word* changed = nullptr;
-    std::uint64_t old = 0;  // what it should have found there
+    std::uint64_t old = 0;  // the value that it should have found there
     alignas(8) std::uint64_t result = 0;
   };
 
@@ -54,7 +54,7 @@ class worker {
   void own_atomic(const plan& of);
   void shared_atomic(const plan& of);
   void flush(const plan& of, bool everybody);
-  /// Waits until nothing is under way that may not be at the same time as a put into, or a get from, the slot.
+  /// Waits until no operation is under way that a put into, or a get from, the slot must not meet.
   slot& use_slot(const plan& of, bool is_put);
 
   [[nodiscard]] std::unique_ptr<outgoing> make(const plan& of, operation kind, bool filled) const;

@@ -1,5 +1,5 @@
-// What threads of a test tell each other: a flag, a tally, and a value. A thread that reads one sees what the threads
-// that changed it did before. Tests that try an order, or that want none, use std::atomic themselves.
+// Messages between threads of a test: a flag, a tally, and a value. A thread that reads one sees the earlier writes of
+// the threads that changed it. Tests that try an order, or that want none, use std::atomic themselves.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class flag {
   }
 
   [[nodiscard]] bool is_raised() const noexcept {
-    // [test_flag.is_raised] acquire <- [test_flag.raise], [test_flag.try_raise], [test_flag.try_lower]: what was done
+    // [test_flag.is_raised] acquire <- [test_flag.raise], [test_flag.try_raise], [test_flag.try_lower]: the writes
     // before the flag was changed.
     return is_raised_.load(std::memory_order_acquire);
   }
@@ -45,8 +45,8 @@ class tally {
 
   /// Returns the value before, as does `subtract`.
   Number add(Number number = 1) noexcept {
-    // [test_tally.add] acq_rel <-> [test_tally.add], [test_tally.subtract], [test_tally.value]: what the threads that
-    // changed it did before.
+    // [test_tally.add] acq_rel <-> [test_tally.add], [test_tally.subtract], [test_tally.value]: the earlier writes
+    // of the threads that changed it.
     return value_.fetch_add(number, std::memory_order_acq_rel);
   }
 
@@ -56,8 +56,8 @@ class tally {
   }
 
   [[nodiscard]] Number value() const noexcept {
-    // [test_tally.value] acquire <- [test_tally.add], [test_tally.subtract]: what the threads that changed it did
-    // before.
+    // [test_tally.value] acquire <- [test_tally.add], [test_tally.subtract]: the earlier writes of the threads that
+    // changed it.
     return value_.load(std::memory_order_acquire);
   }
 
@@ -79,8 +79,8 @@ class published {
   }
 
   [[nodiscard]] Value value() const noexcept {
-    // [test_published.value] acquire <- [test_published.publish], [test_published.take]: what was done before this
-    // value was there.
+    // [test_published.value] acquire <- [test_published.publish], [test_published.take]: the writes before this value
+    // was there.
     return value_.load(std::memory_order_acquire);
   }
 

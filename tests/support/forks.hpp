@@ -1,4 +1,4 @@
-// Children of fork(): what a child does, how it ended, and at which step.
+// Children of fork(): the steps of a child, how it ended, and at which step.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 
 namespace weft::test {
 
-/// What a child writes and its parent reads: the step that it is at, and what it says on standard error.
+/// A child writes it and its parent reads it: the child's present step, and its standard error.
 class child_report {
  public:
   child_report()
@@ -34,7 +34,7 @@ class child_report {
 
   /// In the child: it begins `step`, a literal.
   void at(const char* step) noexcept { step_->store(step, std::memory_order_relaxed); }  // relaxed: a process each
-  /// In the child: what it says from now on is for `said`.
+  /// In the child: its standard error from now on is for `said`.
   void listen() noexcept { ::dup2(::fileno(said_), STDERR_FILENO); }
 
   /// In the parent, once the child has ended.
@@ -55,7 +55,7 @@ class child_report {
 
 /// How a child ended.
 struct child_end {
-  std::string fault;  ///< empty where it came to its end; else what happened, and at which step
+  std::string fault;  ///< empty where it came to its end; else the fault, and at which step
   std::string said;   ///< on standard error
 };
 

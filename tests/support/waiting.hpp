@@ -1,4 +1,4 @@
-// Waits of tests: every one has a bound, far above what any machine needs, and makes progress meanwhile.
+// Waits of tests: every one has a bound, far above the time that any machine needs, and makes progress meanwhile.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,16 @@
 
 namespace weft::test {
 
-/// How long a test waits for what should come at once: far above what any machine needs.
+/// How long a test waits for an event that should follow immediately: far above the time that any machine needs.
 inline constexpr std::chrono::seconds patience{under_sanitizer ? 240 : 60};
 
-/// Whether a message wakes who sleeps until it comes. Elsewhere, as over a simulated network, each sleep takes 2 ms,
-/// and a test has to do with few.
+/// Whether a message wakes a thread that sleeps until it arrives. Elsewhere, as over a simulated network, each sleep
+/// takes 2 ms, and a test has to do with few.
 [[nodiscard]] inline bool messages_wake_sleepers() {
   return base::process_settings().transport == base::settings{}.transport;
 }
 
-/// Waits until `done()` or the bound, for what other threads do; answers whether it is done.
+/// Waits until `done()` or the bound, for events of other threads; answers whether it is done.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition done) {
   const auto until = std::chrono::steady_clock::now() + patience;
@@ -30,7 +30,7 @@ template <class Condition>
   return true;
 }
 
-/// The same, making progress on `dev`.
+/// Waits likewise, making progress on `dev`.
 template <class Condition>
 [[nodiscard]] bool eventually(device& dev, Condition done) {
   const auto until = std::chrono::steady_clock::now() + patience;

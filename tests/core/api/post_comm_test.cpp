@@ -1,5 +1,5 @@
-// post_comm: every row of table 1 of yan2025-lci does what its own operation does, and nothing else; the others are
-// refused by name.
+// post_comm: every row of table 1 of yan2025-lci has the effects of its own operation, and no others; the other rows
+// are refused by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class rank {
   [[nodiscard]] bool posts() const { return runtime_.rank() == 0; }
   [[nodiscard]] weft::device& dev() { return runtime_.default_device(); }
   [[nodiscard]] weft::remote_buffer there() const { return {peer_region_, offset}; }
-  // What the peer's buffer holds at first.
+  // The first content of the peer's buffer.
   [[nodiscard]] std::vector<std::byte> at_the_peer() const {
     const auto all = pattern(region.bytes(), 41);
     return {all.begin() + offset, all.end() - offset};
@@ -73,7 +73,7 @@ class rank {
     EXPECT_EQ(done.context(), &bytes);
   }
 
-  // The peer's completion object is told of the row, as `what`.
+  // The peer's completion object gets a record of the row, as `expected`.
   void expect_notified(operation expected) {
     const auto got = next(inbox);
     EXPECT_EQ(got.operation(), expected);
@@ -94,7 +94,7 @@ class rank {
     runtime_.barrier();
   }
 
-  // The region is what it was at first, but for what was put.
+  // The region has its first content, except the bytes that were put.
   void expect_region(bool was_put) {
     auto expected = pattern(region.bytes(), 40 + runtime_.rank());
     if (was_put) std::ranges::copy(pattern(bytes, 1), expected.begin() + offset);
@@ -110,7 +110,7 @@ class rank {
   weft::completion_queue inbox{runtime_}, local{runtime_};
 
  private:
-  // By a message that comes before all others.
+  // By a message that is the first of all.
   void learn_region() {
     const std::uint32_t peer = 1 - runtime_.rank();
     weft::counter sent{runtime_};

@@ -66,7 +66,7 @@ void exchange(Queue& queue, std::uint64_t producers, std::uint64_t consumers, st
   for (std::uint64_t consumer = 0; consumer < consumers; ++consumer) {
     threads.emplace_back([&] {
       std::vector<std::uint64_t> next(producers, 0);
-      // relaxed: a count, and the queue alone is to order what the records hold.
+      // relaxed: a count, and the queue alone is to order the contents of records.
       for (std::uint64_t attempt = 0; popped.load(std::memory_order_relaxed) < producers * per_producer; ++attempt) {
         if (attempt == attempts_max) return void(errors.add());
         record out;
@@ -94,7 +94,7 @@ void exchange(Queue& queue, std::uint64_t producers, std::uint64_t consumers, st
   EXPECT_FALSE(queue.try_pop(out));
 }
 
-// One thread alone: what fits is what the queue says, lap after lap, and comes out in order.
+// One thread alone: as many records fit as the queue says, lap after lap, and leave it in order.
 template <class Queue>
 void fill_and_empty() {
   for (std::size_t capacity : {1u, 2u, 3u, 8u, 100u}) {
@@ -205,7 +205,7 @@ void empty_and_not(Queue& queue) {
   EXPECT_TRUE(asked.is_empty());
 }
 
-// Threads that pop only when the queue says that it is not empty get everything; threads that only ask disturb nobody.
+// Threads that pop only when the queue is not empty get everything; threads that only ask disturb no other.
 template <class Queue>
 void look_before_each_pop(Queue& queue) {
   constexpr std::uint64_t producers = 3, per_producer = 3000;
@@ -282,8 +282,8 @@ TEST(laned_queue, gives_each_thread_the_room_that_it_says) {
   EXPECT_EQ(out.producer, 0u) << "a thread finds its own records first";
 }
 
-// Where its own lane never runs dry, the others have their turn all the same, however many queues it looks into by
-// turns.
+// Where its own lane never runs dry, the others have their turn nevertheless, however many queues the thread looks
+// into.
 TEST(laned_queue, forgets_no_lane) {
   for (const std::size_t count : {1u, 2u, 3u, 8u}) {
     std::vector<std::unique_ptr<laned_queue<record>>> queues;
@@ -355,7 +355,7 @@ TEST(laned_queue, serves_threads_without_a_slot) {
 TEST(laned_queue, knows_whether_it_is_empty) {
   laned_queue<record> queue(4);
   empty_and_not(queue);
-  // In a lane of another thread's, and in what threads without a lane share.
+  // In a lane of another thread's, and in the queue that threads without a lane share.
   laned_queue<record> shared(4, 1);
   EXPECT_TRUE(shared.try_push(record::make(0, 0)));
   record out;

@@ -1,4 +1,4 @@
-// The gate of a device under pollers that leave it no moment: nobody who waits for it depends on seeing it free.
+// The gate of a device under pollers that leave it no moment: no thread that waits for it depends on seeing it free.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -46,7 +46,7 @@ TEST(poll_gate, is_handed_to_who_waits_for_a_turn) {
     EXPECT_TRUE(gate.is_inside());
     over.raise();
   }};
-  // This one enters again at once, each time that it has left. It finds the gate taken, or the other has been inside.
+  // This one enters again immediately after it has left. It finds the gate taken, or the other has been inside.
   EXPECT_TRUE(test::eventually([&] {
     gate.leave();
     return !gate.try_enter() || over.is_raised();
@@ -88,7 +88,8 @@ TEST(poll_gate, lets_several_in_one_after_the_other_beside_one_that_polls_all_th
   EXPECT_TRUE(gate.try_enter());
 }
 
-// A thread that withdraws something sees who is inside, or who enters sees that it is gone: with each kind of fence.
+// A thread that withdraws something sees the thread inside, or a thread that enters sees that it is gone: with each
+// kind of fence.
 TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
   for (const bool by_kernel : {true, false}) {
     if (by_kernel && !kernel_fences_threads()) continue;
@@ -96,13 +97,13 @@ TEST(poll_gate, hides_no_poller_from_who_withdraws_what_it_uses) {
       poll_gate gate{shared, by_kernel};
       std::atomic<bool> is_there{true};
       test::flag stop;
-      std::uint64_t used = 0;  // by who is inside and found it there, and by who has withdrawn it
+      std::uint64_t used = 0;  // by a thread inside that found it there, and by the one that has withdrawn it
       std::uint64_t found = 0;
       std::jthread poller{[&] {
         while (!stop.is_raised()) {
           if (!gate.try_enter()) continue;
           // [poll_gate_test.look] acquire <- [poll_gate_test.restore], and <-> [poll_gate_test.fence]: to enter is a
-          // fence, too, so one of both sees what the other has done.
+          // fence, too, so one of both sees the other's write.
           if (is_there.load(std::memory_order_acquire)) {
             ++used;
             ++found;

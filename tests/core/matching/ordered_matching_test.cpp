@@ -41,7 +41,7 @@ match_node* receive_of(match_node& node, match_policy policy, std::uint32_t sour
 
 class ordered_matching_test : public ::testing::Test {
  protected:
-  // Returns what was matched, in order.
+  // Returns the matched messages, in order.
   std::vector<ordered_message*> arrive(std::uint32_t source, std::uint64_t tag, std::uint32_t sequence,
                                        match_result expected) {
     ordered_message& message = messages_.emplace_back();
@@ -165,7 +165,7 @@ TEST_F(ordered_matching_test, a_probe_takes_the_oldest_message_that_fits_and_no_
   EXPECT_EQ(found, &messages_[1]);
 }
 
-// What takes back has a number, too: its turn comes after that of the message that it names.
+// A message that takes another one back has a number, too: its turn follows the turn of the message that it names.
 TEST_F(ordered_matching_test, a_message_is_taken_back_by_name_in_its_turn) {
   const auto named = [&](std::uint32_t source, std::uint64_t tag, std::uint32_t sequence, std::uint64_t own) {
     ordered_message& message = messages_.emplace_back();
@@ -193,7 +193,7 @@ TEST_F(ordered_matching_test, a_message_is_taken_back_by_name_in_its_turn) {
   match_node first;
   EXPECT_EQ(post(first, match_policy::rank_tag, 2, 0), &messages_[0]);
   EXPECT_EQ(take(6, 10, match_result::removed), nullptr) << "was matched";
-  // It comes before what it takes back, and before what that one has waited for.
+  // It arrives before the message that it takes back, and before the one for which that has waited.
   ordered_message& early = messages_.emplace_back();
   name(early, 2, 0, 9);
   early.name = 14;
@@ -406,7 +406,7 @@ class comparison {
     return make_match_key(1, policy, static_cast<std::uint32_t>(random_() % sources), random_() % tags_);
   }
 
-  // One of the messages in flight, of which there are `window_` while there are free messages.
+  // One of the messages in flight; there are `window_` of them while there are free messages.
   ordered_message* next_arrival() {
     while (in_flight_.size() < window_ && !free_messages_.empty()) {
       ordered_message* message = free_messages_.back();

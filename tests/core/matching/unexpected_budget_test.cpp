@@ -1,5 +1,5 @@
-// Messages that nobody receives for a long time: their senders are told to keep the bytes, nothing else is held up, and
-// nothing is lost.
+// Messages that no rank receives for a long time: their senders are asked to keep the bytes, nothing else is held up,
+// and nothing is lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST_P(unexpected_budget, sends_over_it_keep_their_bytes_and_all_arrive) {
       EXPECT_GE(kept, after);
       EXPECT_EQ(sent.value(), 0U);
 
-      // What needs packets is not held up by them.
+      // They do not hold up operations that need packets.
       weft::counter through{rt};
       const auto other = payload_of(number);
       const auto posted = post(dev, [&] { return dev.post_send(1, other, through, {.tag = sends_max * 2}); });

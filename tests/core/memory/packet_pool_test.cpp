@@ -59,7 +59,7 @@ TEST(packet_pool, keeps_packets_apart_and_takes_them_back_by_their_address) {
   EXPECT_EQ(take_all(fixture.pool).size(), count);
 }
 
-// What the end of a runtime asserts, wherever packets are: at the thread's own, in its deque, with no thread.
+// The end of a runtime asserts this, wherever packets are: at the thread's own, in its deque, with no thread.
 TEST(packet_pool, knows_of_a_packet_that_is_free_twice) {
   for (const std::size_t others : {0U, 4U, 50U, 95U}) {
     for (const bool is_twice : {false, true}) {
@@ -98,7 +98,7 @@ TEST(packet_pool, lets_threads_keep_a_few_at_hand) {
     taken = take_all(pool);
     EXPECT_GE(taken.size(), many - many / 16) << "another thread has put them back";
     all = {taken.begin(), taken.end()};
-    std::thread{[&] {  // in its place, and with what was at its hand
+    std::thread{[&] {  // in its place, and with its cached packets
       const auto left = take_all(pool);
       all.insert(left.begin(), left.end());
       taken.insert(taken.end(), left.begin(), left.end());
@@ -109,7 +109,7 @@ TEST(packet_pool, lets_threads_keep_a_few_at_hand) {
   }
 }
 
-// Peers that give back what they were lent when they are asked.
+// Peers that give back lent packets when they are asked.
 class lender final : public net::memory_sharing {
  public:
   explicit lender(packet_pool& pool) : pool_{pool} { pool.reclaim_from(*this); }

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(each, policy_that_looks,
                          testing::Values(progress_policy::random, progress_policy::all, progress_policy::adaptive),
                          [](const auto& of) { return std::string{name_of(of.param)}; });
 
-// A thread that makes progress on `own` handles messages for a device that nobody polls, and runs its hooks.
+// A thread that makes progress on `own` handles messages for a device that no thread polls, and runs its hooks.
 TEST_P(policy_that_looks, serves_a_device_that_nobody_polls) {
   for (const bool shared : {false, true}) {
     test::local_job{2}.run([&](runtime& rt) {
@@ -83,7 +83,7 @@ TEST_P(policy_that_looks, leaves_devices_of_one_threads_own_alone) {
   });
 }
 
-// Inside a visit, nobody may wait, and other devices' calls of progress keep to themselves.
+// Inside a visit, no call may wait, and other devices' calls of progress keep to themselves.
 TEST_P(policy_that_looks, forbids_to_wait_inside_a_visit) {
   test::local_job{1}.run([&](runtime& rt) {
     device neglected{rt}, third{rt}, own{rt, {.policy = GetParam()}};
@@ -170,7 +170,7 @@ TEST(progress_policy, local_leaves_other_devices_alone_but_for_the_default_one) 
   });
 }
 
-// What `adaptive` knows, without a clock.
+// The knowledge of `adaptive`, without a clock.
 TEST(attention, looks_at_once_again_where_there_was_something_and_seldom_where_others_poll) {
   core::attention it;
   constexpr std::uint64_t both = 0b110;

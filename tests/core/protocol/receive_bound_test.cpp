@@ -1,4 +1,4 @@
-// As many receives as the settings say can be posted, whatever devices keep at hand that nobody uses.
+// As many receives as the settings say can be posted, however many unused ones devices keep in their caches.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -42,7 +42,7 @@ TEST(receives, can_all_be_posted_beside_devices_that_keep_some_for_nothing) {
   });
 }
 
-// All receives that a device can hold, with a tag that nobody sends with; cancelled at the end.
+// All receives that a device can hold, with a tag that no send has; cancelled at the end.
 class all_receives {
  public:
   all_receives(runtime& rt, counter& local) : through_{rt.default_device()} {
@@ -89,7 +89,7 @@ TEST(receives, need_no_place_where_their_message_is_here) {
         EXPECT_TRUE(test::eventually(dev, [&] {
           try {
             answer = receive(bytes, signals % 2 == 0);
-          } catch (const error& refused) {  // what may not answer retry
+          } catch (const error& refused) {  // a post that may not answer retry
             EXPECT_EQ(refused.code(), errc::backlog_full);
           }
           return !answer.is_retry();
@@ -114,7 +114,7 @@ TEST(receives, need_no_place_where_their_message_is_here) {
   });
 }
 
-// The first fiber waits for what the second one sends once it has its own message, and there is a place for neither.
+// The first fiber waits for a message that the second one sends once it has its own, and there is a place for neither.
 TEST(receives, of_fibers_that_have_no_place_are_served_as_their_messages_come) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();

@@ -34,7 +34,7 @@ std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
   return out;
 }
 
-// A rank with an engine of the kind, and what its posts signal.
+// A rank with an engine of the kind, and the objects that its posts signal.
 struct rank {
   explicit rank(runtime& of) : rt{of} {}
 
@@ -196,7 +196,7 @@ TEST(receiver_first, delivered_means_that_the_receive_has_it) {
       if (rt.rank() == 1) {
         me.send(0, payload, {.tag = 1, .engine = engine_id, .complete_at = completion_level::delivered});
         for (int i = 0; i < 200; ++i) me.dev.progress();
-        EXPECT_EQ(me.sent.value() + 1, me.posted);  // nobody has received it
+        EXPECT_EQ(me.sent.value() + 1, me.posted);  // no receive has taken it
         rt.barrier();
         me.dev.flush(0);
       } else {
@@ -244,7 +244,7 @@ TEST(receiver_first, lists_of_buffers_are_one_message) {
   });
 }
 
-// The receive ends one way, which its completion tells; what it leaves is there for the next one.
+// The receive ends in one way, which its completion names; a message that it leaves is there for the next one.
 TEST(receiver_first, takes_a_receive_back_from_its_sender) {
   local_job{2}.run([](runtime& rt) {
     constexpr std::uint64_t count = 100;
@@ -283,7 +283,7 @@ TEST(receiver_first, takes_a_receive_back_from_its_sender) {
       rt.barrier();
       for (std::uint64_t i = 0; i < count; ++i) EXPECT_TRUE(me.recv(1, bytes_of(i), i + count).is_posted());
       for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(me.next().error(), errc::none);
-      // What met no receive goes with the next ones of its tag.
+      // A message that met no receive goes to the next receive of its tag.
       for (std::uint64_t i = 0; i < count / 2; ++i) {
         values[i] = 0;
         tickets[i] = me.recv(1, bytes_of(i), i).ticket();
@@ -298,7 +298,7 @@ TEST(receiver_first, takes_a_receive_back_from_its_sender) {
   });
 }
 
-// The sender makes no progress meanwhile: what it finds later is one message for the receive, and one to take it back.
+// The sender makes no progress meanwhile: later it finds one message for the receive, and one to take it back.
 TEST(receiver_first, asks_its_sender_once_however_often_a_receive_is_cancelled) {
   test::flag has_asked;
   local_job{2}.run([&](runtime& rt) {
@@ -378,7 +378,7 @@ TEST(receiver_first, waits_for_an_engine_that_is_made_late_and_ends_where_it_has
         errors[got->tag() - 1] = got->error();
       }
       EXPECT_EQ(errors[0], errc::none);
-      EXPECT_EQ(errors[1], errc::unknown_completion);  // nobody has sent it anything
+      EXPECT_EQ(errors[1], errc::unknown_completion);  // no send has met it
       static_cast<void>(post(dev, [&] { return dev.post_recv(1, word, received, {.tag = 3, .engine = engine_id}); }));
       EXPECT_TRUE(eventually(dev, [&] { return received.pop().has_value(); }));
     } else {
@@ -394,7 +394,7 @@ TEST(receiver_first, waits_for_an_engine_that_is_made_late_and_ends_where_it_has
   });
 }
 
-// Where it is not, both are told as far as they can be.
+// Where only one side makes it, both get an error as far as that is possible.
 TEST(receiver_first, is_what_both_sides_make) {
   local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();

@@ -125,7 +125,7 @@ TEST(send_receive, policies_never_meet_each_other) {
     } else {
       for (std::uint64_t i = policies.size(); i-- > 0;) {
         std::uint64_t value = 99;
-        // What the policy leaves out may be anything.
+        // A part that the policy leaves out may be anything.
         const bool by_tag = policies[i] == match_policy::tag_only || policies[i] == match_policy::rank_tag;
         static_cast<void>(post(dev, [&] {
           return dev.post_recv(1, std::span{&value, 1}, received, {.tag = by_tag ? 7U : 8U, .policy = policies[i]});
@@ -242,7 +242,7 @@ TEST(send_receive, cancelling_has_one_certain_outcome) {
       EXPECT_FALSE(received.pop());
     }
     rt.barrier();
-    // What met no receive is still to be had, and nothing else.
+    // Messages that met no receive can still be received, and no others.
     if (rt.rank() == 0) {
       std::uint64_t left = 0;
       EXPECT_TRUE(eventually(dev, [&] {
@@ -313,7 +313,7 @@ TEST(send_receive, delivered_means_that_the_receive_has_it) {
                                            {.tag = 1, .complete_at = weft::completion_level::delivered});
                     }).is_posted());
         for (int i = 0; i < 200; ++i) dev.progress();
-        EXPECT_EQ(sent.value(), value);  // nobody has received it
+        EXPECT_EQ(sent.value(), value);  // no receive has taken it
         rt.barrier();
         EXPECT_TRUE(eventually(dev, [&] { return sent.value() == value + 1; }));
         ++value;

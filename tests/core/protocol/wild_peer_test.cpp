@@ -1,4 +1,4 @@
-// What a faulty peer asks for is refused, and what it has overwritten is not trusted.
+// Requests of a faulty peer are refused, and words that it has overwritten are not trusted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ TEST(wild_peer, moves_no_region_of_another_rank) {
   });
 }
 
-// What a wild rank 0 sends to itself: nobody else is there to be harmed.
+// Messages of a faulty rank 0 to itself: there is no other rank to be harmed.
 class wild_messages {
  public:
   explicit wild_messages(runtime& rt) : rt_{rt} {}
@@ -109,7 +109,7 @@ class wild_messages {
   runtime& rt_;
 };
 
-// Counts what it is asked for, and has nothing.
+// Counts the bytes that it is asked for, and has nothing.
 class asked_allocator final : public buffer_allocator {
  public:
   void* allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept override {
@@ -177,7 +177,7 @@ TEST(wild_peer, names_sizes_offsets_and_ids_that_can_not_be_in_every_kind_of_mes
       EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{0, bytes, 1}));
       EXPECT_TRUE(wild.is_refused(core::wire::written, 0, core::written_body{1, bytes, 0, 0}));
     }
-    // What would wrap around on its way through memory.
+    // Ranges that would wrap around at the end of memory.
     EXPECT_TRUE(wild.is_refused(core::wire::rts, 1, core::rts_body{~std::uint64_t{0} - 5, 100, 1, 0}));
     EXPECT_TRUE(wild.is_refused(core::wire::copy_invitation, 0,
                                 core::copy_invitation_body{1, ~std::uint64_t{0} - 5, 100'000, 0, 0}));
@@ -227,7 +227,7 @@ TEST(wild_peer, sends_chunks_at_any_offset_and_writes_nothing_beside_the_buffer)
     for (int i = 0; i < 1000; ++i) dev.progress();  // asks for packets, a network that refuses posts notwithstanding
     std::uint64_t ticket = 0;
     test::local_job::state_of(rt).operations().receives().each(
-        // relaxed: nobody else makes progress.
+        // relaxed: no other thread makes progress.
         [&](core::operation_state& each) { ticket = each.ticket.load(std::memory_order_relaxed); });
     const auto chunk_at = [&](std::uint64_t offset) {
       return wild.is_refused(core::wire::chunk, static_cast<std::uint32_t>(offset), std::uint64_t{0}, ticket,
@@ -281,8 +281,8 @@ TEST(wild_peer, takes_back_no_message_but_its_own) {
   });
 }
 
-// The same of a receive that has told the peer where its buffer is: whole messages and ends of long ones that would
-// reach beyond it are refused, and so is what comes for receives that have told nobody.
+// A receive that has announced its buffer to the peer: whole messages and ends of long ones that would reach beyond it
+// are refused, and so are those for receives that have announced none.
 TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) {
   test::local_job{1}.run([](runtime& rt) {
     const matching_engine engine{rt, {.id = 3, .receiver_first = true}};
@@ -300,7 +300,7 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
           test::post(dev, [&] {
             return dev.post_recv(0, std::span{memory}.subspan(1000, 1000), received, {.engine = 3});
           }).ticket();
-      for (int i = 0; i < 1000; ++i) dev.progress();  // RTR comes here, and waits for a send
+      for (int i = 0; i < 1000; ++i) dev.progress();  // RTR arrives here, and waits for a send
       for (const core::wire kind : {core::wire::chunk, core::wire::last_chunk}) {
         for (const std::uint64_t offset : test::boundary_words) {
           EXPECT_TRUE(offset <= 992 || refused(kind, offset, ticket)) << offset;
@@ -325,7 +325,7 @@ TEST(wild_peer, ends_a_receive_that_began_and_writes_nothing_beside_the_buffer) 
     for (std::size_t i = 0; i < 3000; ++i) {
       ASSERT_EQ(memory[i], std::byte(i >= 1000 && i < 1808 ? 0 : 0x5a)) << i;
     }
-    // A receive that waits for what others send first has no buffer that anybody may write into.
+    // A receive that waits for others to send first has no buffer that a peer may write into.
     counter received{rt};
     const std::uint64_t ticket =
         test::post(dev, [&] { return dev.post_recv(0, std::span{memory}.first(1000), received); }).ticket();

@@ -26,7 +26,7 @@ void drain(completion_queue& inbox) {
   }
 }
 
-// Runs `at_first` at rank 0; rank 1 has the same engine and makes progress until `at_first` has ended.
+// Runs `at_first` at rank 0; rank 1 has such an engine, too, and makes progress until `at_first` has ended.
 void beside_a_rank_that_polls(const std::function<void(runtime&)>& at_first) {
   test::flag is_over;
   test::tally<> drained;
@@ -45,7 +45,7 @@ void beside_a_rank_that_polls(const std::function<void(runtime&)>& at_first) {
         drain(inbox);
         return is_over.is_raised();
       }));
-      // What rank 1 has begun with rank 0 has to end, too.
+      // Operations that rank 1 has begun with rank 0 have to end, too.
       if (rt.rank() == 1) test::local_job::state_of(rt).peer_ends().note({.rank = 0, .in_order = false});
       EXPECT_TRUE(test::eventually(dev, [&] {
         drain(inbox);
@@ -67,7 +67,7 @@ void declare_ended(runtime& rt, bool in_order) {
   test::local_job::state_of(rt).peer_ends().note({.rank = 1, .in_order = in_order});
 }
 
-// What a call throws; empty where it throws nothing.
+// The text of the exception of a call; empty where it throws none.
 std::string refusal_of(const std::function<void()>& call) {
   try {
     call();

@@ -1,5 +1,5 @@
-// Waiting: what wakes a thread that sleeps, and that nothing is slept through. A missed wake-up costs 100 ms each time,
-// so that these tests would not end in time.
+// Waiting: events wake a thread that sleeps, and none is missed. A missed wake-up costs 100 ms each time, so that these
+// tests would not end in time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -258,7 +258,7 @@ TEST(wait, for_a_send_to_be_received) {
   });
 }
 
-// Messages for an id that nobody has registered yet wait; a thread that sleeps is woken when it is registered.
+// Messages for an id that is not registered yet wait; a thread that sleeps is woken when it is registered.
 TEST(wait, is_woken_when_its_object_is_registered) {
   test::local_job{2}.run([](runtime& rt) {
     completion_queue inbox{rt}, sent{rt};
@@ -275,7 +275,7 @@ TEST(wait, is_woken_when_its_object_is_registered) {
   });
 }
 
-// Whatever waits would wait for what this thread alone can do.
+// A wait there would wait for progress that this thread alone can make.
 TEST(wait, is_refused_inside_a_handler) {
   test::local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();

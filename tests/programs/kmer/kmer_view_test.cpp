@@ -1,4 +1,4 @@
-// What ranks have to see alike before they count, and where outputs may not go.
+// The inputs and options that ranks have to see alike before they count, and paths that outputs may not have.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ class kmer_view : public testing::Test {
  protected:
   job_view view(const std::string& path) const { return view_of({.inputs = {path}}, {examine_input(path)}); }
 
-  // What rank 3 says of its view; "" where it takes part.
+  // Rank 3's complaint about its view; "" where it takes part.
   static std::string said(const job_view& rank_0, const job_view& mine) {
     return difference_from(view_in(to_text(rank_0)), mine, 3, {"r.fq"});
   }
@@ -67,7 +67,7 @@ TEST_F(kmer_view, of_options_is_compared_first) {
   const job_view mine = view_of({.k = 21, .exact = true, .inputs = {"missing"}}, {});
   EXPECT_EQ(said(first, mine),
             "all ranks need the same options and inputs, but rank 0 has -k 31, and rank 3 has -k 21");
-  EXPECT_EQ(said(first, first), "");  // rank 0 says itself what is missing
+  EXPECT_EQ(said(first, first), "");  // rank 0 itself names the missing files
 }
 
 TEST_F(kmer_view, a_sample_has_all_bytes_of_a_small_file_and_both_ends_of_a_large_one) {

@@ -22,7 +22,7 @@ using weft::test::tally;
 
 constexpr std::array<std::size_t, 14> sizes{0, 1, 8, 39, 40, 41, 48, 1000, 8191, 8192, 8193, 20000, 65536, 600000};
 
-// The byte at `index` of a message that is told apart by `seed`.
+// The byte at `index` of the message of `seed`.
 std::byte byte_of(std::uint64_t seed, std::size_t index) {
   return static_cast<std::byte>((seed * 0x9e3779b97f4a7c15 + index * 0x2545f4914f6cdd1d) >> 56);
 }
@@ -38,7 +38,7 @@ std::ostream& operator<<(std::ostream& out, const load& of) {
   return out << of.ranks << "_ranks_" << of.threads << "_threads_" << (of.shared_device ? "shared" : "dedicated");
 }
 
-// One rank's counts of what was sent to it and what arrived.
+// One rank's counts of sent and arrived messages.
 struct traffic {
   tally<> sent_to;
   tally<> arrived;
@@ -156,7 +156,7 @@ TEST_P(active_messages_of_all_sizes, arrive_once_and_whole) {
         traffic& mine = traffics[rt.rank()];
         EXPECT_TRUE(eventually(dev, [&] {
           me.serve();
-          rt.default_device().progress();  // what went to devices that have gone by now
+          rt.default_device().progress();  // delivers messages to devices that have gone by now
           return sending.value() == 0 && mine.arrived.value() == mine.sent_to.value();
         }));
       });

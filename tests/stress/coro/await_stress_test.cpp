@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint32_t talkers = 24;
 constexpr wait_options long_enough{.timeout = std::chrono::minutes{4}};
 
-// What the coroutines of one rank share.
+// The shared state of the coroutines of one rank.
 struct rank {
   runtime* rt;
   run_loop* loop;
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> message_of(std::uint64_t seed, std::uint32_t talker, 
   return std::vector<std::uint64_t>(words, talker * 1'000'000 + round);
 }
 
-// Both ranks know what the other one's talker of the same number says.
+// Both ranks know the messages of the other one's talker of each number.
 task<> talk(rank& at, std::uint32_t talker) {
   co_await *at.begin;
   const std::uint32_t peer = 1 - at.rt->rank();
@@ -62,7 +62,7 @@ task<> talk(rank& at, std::uint32_t talker) {
   }
 }
 
-// Receives from itself what is sent and taken back at the same time by different threads.
+// Receives from itself messages that different threads send and take back concurrently.
 task<> change_its_mind(rank& at, std::uint32_t number) {
   const std::uint32_t me = at.rt->rank();
   for (std::uint32_t round = 0; round < at.rounds; ++round) {

@@ -43,7 +43,7 @@ bool holds(std::span<const std::uint64_t> words, std::uint64_t key) {
 
 class rank_run;
 
-// What the ranks of a job, which are threads of one process, know of each other.
+// The state that the ranks of a job, which are threads of one process, share.
 struct job {
   explicit job(const plan& planned)
       : all{planned},
@@ -92,7 +92,7 @@ class rank_run {
     drive(0);
     for (std::thread& each : others) each.join();
     rt_.barrier();
-    // Nothing comes after it.
+    // No message arrives after it.
     for (std::uint32_t i = 0; i < 20 * (own_.size() + 1); ++i) device_of(i % (all_.form.on_own + 1)).progress();
     rt_.barrier();
     if (ends_.pop()) complain("an end came twice", 0, all_.form.runs);
@@ -112,7 +112,7 @@ class rank_run {
     // Of a node that a thread completes: its object, while a thread is to signal it, and how often that was done.
     test::published<completion*> local;
     test::tally<std::uint32_t> signalled;
-    std::vector<test::flag> here;  // what this rank was told of, for each run
+    std::vector<test::flag> here;  // messages that have reached this rank, for each run
   };
   struct outer_run {
     std::uint32_t number = 0;
@@ -162,7 +162,7 @@ class rank_run {
     }
   }
 
-  // One thread: makes progress, signals, and starts again what has ended.
+  // One thread: makes progress, signals, and starts ended graphs again.
   void drive(std::uint32_t thread) {
     const std::uint32_t on_default = all_.form.on_default;
     device& dev = device_of(thread < on_default ? 0 : thread - on_default + 1);
@@ -212,7 +212,7 @@ class rank_run {
     const std::uint32_t run = nodes_[node].ran.add();
     check_before(node, run);
     const node_plan& of = all_.nodes[node];
-    for (std::uint32_t i = 0; i < of.spoils_of; ++i) fill(nodes_[of.before[i]].out, 0);  // nobody needs it any more
+    for (std::uint32_t i = 0; i < of.spoils_of; ++i) fill(nodes_[of.before[i]].out, 0);  // no node needs it any more
     return run;
   }
 
@@ -236,7 +236,7 @@ class rank_run {
     }
   }
 
-  // Whether what a node does has been done in this run, and no more than that.
+  // Whether the node's work has been done in this run, and no more than that.
   [[nodiscard]] bool is_complete(std::uint32_t node, std::uint32_t run) {
     const node_plan& of = all_.nodes[node];
     const node_run& now = nodes_[node];
@@ -265,7 +265,7 @@ class rank_run {
     const bool is_first = now.tries == 0;
     const std::uint32_t run = is_first ? begin(node) : now.ran.value() - 1;
     if (now.tries++ < of.refusals) return status::retry(shortage::ring);
-    if (run >= runs_of(node)) return status::done();  // said above
+    if (run >= runs_of(node)) return status::done();  // the failure is reported above
     fill(now.out, all_.key(rt_.rank(), node, run));
     fill(now.in, 0);
     const status answer = post(node, of, run, local);
@@ -354,7 +354,7 @@ class rank_run {
 class graphs : public testing::TestWithParam<shape> {};
 
 TEST_P(graphs, run_each_node_once_in_each_run_and_signal_each_end_once) {
-  // One number replays what a simulated network did, and what it did it to.
+  // One number replays the simulated network, and the graphs that it disturbed.
   const std::uint64_t simulated = base::process_settings().sim_seed;
   const std::uint64_t seed = simulated != 0 ? simulated : test::random_seed();
   const plan all{GetParam(), seed};
