@@ -59,8 +59,7 @@ void log_debug(fmt::format_string<Args...> format, Args&&... args) noexcept {
 /// Logs a warning for each of `foreign_variables`. For one process of a job.
 void warn_of_foreign_variables(const settings& from) noexcept;
 
-/// For a line that is written once, however often it is due: `static base::said_once said; log_once(said,
-/// log_level::warn, ...)`.
+/// For a line to be written once, not every time: `static base::said_once said; log_once(said, log_level::warn, ...)`.
 class said_once {
  public:
   /// True for exactly one caller. **Threads** any.
