@@ -22,7 +22,7 @@ using test::eventually;
 using test::local_job;
 
 constexpr std::uint32_t receiver_first_id = 3;
-constexpr wait_options patient{.timeout = test::patience};
+const wait_options patient{.timeout = test::patience};
 
 // A rank whose coroutines receive by a receiver-first engine.
 struct receiving_rank {

@@ -21,7 +21,7 @@
 namespace weft {
 namespace {
 
-constexpr wait_options long_enough{.timeout = std::chrono::seconds{60}};
+const wait_options long_enough{.timeout = std::chrono::seconds{60}};
 
 void require(const completion_record& good) { EXPECT_EQ(good.error(), errc::none); }
 template <class Buffer>

@@ -22,7 +22,7 @@
 namespace weft {
 namespace {
 
-constexpr wait_options a_minute{.timeout = std::chrono::seconds{60}};
+const wait_options a_minute{.timeout = std::chrono::seconds{60}};
 
 task<int> give(int value) { co_return value; }
 

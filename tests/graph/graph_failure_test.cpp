@@ -22,7 +22,7 @@
 namespace weft {
 namespace {
 
-constexpr wait_options patient{.timeout = test::patience};
+const wait_options patient{.timeout = test::patience};
 
 // Runs `started` once, and returns the error of its end.
 errc error_of_run(device& dev, graph& started) {

@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-constexpr wait_options long_enough{.timeout = std::chrono::seconds{60}};
+const wait_options long_enough{.timeout = std::chrono::seconds{60}};
 
 void run_once(device& dev, graph& started, counter& ended) {
   const std::uint64_t before = ended.value();

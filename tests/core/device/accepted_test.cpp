@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr wait_options bound{.timeout = test::patience};
+const wait_options bound{.timeout = test::patience};
 constexpr std::uint64_t messages = 2000;  // more than a ring and a small queue hold
 
 // Each rank sends to the next one, whose inbox has little room: posts are refused on the way, by threads and by fibers.

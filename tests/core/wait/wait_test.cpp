@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 
 // Sleeps as soon as it may.
-constexpr wait_options at_once{.timeout = minutes{2}, .spins = 0};
+const wait_options at_once{.timeout = minutes{2}, .spins = 0};
 
 constexpr std::uint64_t usual_rounds = test::under_sanitizer ? 300 : 2000;
 const std::uint64_t rounds = test::messages_wake_sleepers() ? usual_rounds : 3;

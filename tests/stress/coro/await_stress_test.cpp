@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 constexpr std::uint32_t talkers = 24;
-constexpr wait_options long_enough{.timeout = std::chrono::minutes{4}};
+const wait_options long_enough{.timeout = std::chrono::minutes{4}};
 
 // The shared state of the coroutines of one rank.
 struct rank {
