@@ -101,9 +101,9 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
                                                 .allow_done = options.allow_done,
                                                 .allow_retry = options.allow_retry,
                                                 .into = result,
-                                                .word = core::atomic_code(request.op, request.bytes),
-                                                .operand = request.operand,
-                                                .compare = request.compare});
+                                                .atomic = {.code = core::atomic_code(request.op, request.bytes),
+                                                           .operand = request.operand,
+                                                           .compare = request.compare}});
 }
 
 }  // namespace weft

@@ -27,14 +27,12 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.device = request.device;
   operation.sending.id = request.signal;
   operation.tag = request.tag;
-  operation.transfer.word = request.word;
+  operation.transfer.atomic = request.atomic;
   operation.sending.source = request.source;
   operation.receiving.into = request.into;
   operation.bytes = request.bytes;
   operation.transfer.region = request.at.region.name;
   operation.transfer.region_offset = request.at.offset;
-  operation.transfer.operand = request.operand;
-  operation.transfer.compare = request.compare;
   operation.transfer.mapped = location.memory;
   operation.copying.remote_address = location.by == region_location::access::copied ? location.address : 0;
   operation.copying.acknowledge = request.opcode != operation::get;  // a get is complete with its last packet
@@ -131,6 +129,8 @@ std::uint32_t pack_put(device_state& dev, const operation_state& operation, std:
 }  // namespace
 
 status post_transfer(device_state& dev, const transfer_request& request) {
+  WEFT_ASSERT_CHECKED(request.peer < dev.rank_count() && request.local != nullptr);
+  WEFT_ASSERT_CHECKED((request.opcode == operation::atomic) == is_atomic_code(request.atomic.code));
   return unless_cut_off(dev, request.opcode, request.peer,
                         dev.counts().answered(request.opcode, request.bytes, try_post_transfer(dev, request)));
 }
@@ -170,8 +170,7 @@ net::copy_result copy_piece(device_state& dev, operation_state& operation, std::
 
 attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   if (operation.opcode == operation::atomic) {
-    const std::uint64_t old = apply_atomic(operation.transfer.mapped, operation.transfer.word,
-                                           operation.transfer.operand, operation.transfer.compare);
+    const std::uint64_t old = apply_atomic(operation.transfer.mapped, operation.transfer.atomic);
     operation.receiving.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
                                        static_cast<std::size_t>(operation.receiving.into.bytes()));
     return attempt::finished;
@@ -222,13 +221,13 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   const bool is_atomic = operation.opcode == operation::atomic;
   const bool is_eager_put = operation.opcode == operation::put && operation.bytes <= put_bytes_max(dev);
   net::header header{.id = operation.sending.id,
-                     .sequence = operation.transfer.word,
+                     .sequence = operation.transfer.atomic.code,
                      .note = operation_pool::note_of(ticket),
                      .tag = operation.tag};
   const auto put_bytes = static_cast<std::uint32_t>(is_eager_put ? sizeof(put_body) + operation.bytes : 0);
   const std::uint32_t packet = is_eager_put ? pack_put(dev, operation, ticket) : packet_pool::none;
-  const atomic_body atomic{operation.transfer.region, operation.transfer.region_offset, operation.transfer.operand,
-                           operation.transfer.compare, ticket};
+  const atomic_body atomic{operation.transfer.region, operation.transfer.region_offset,
+                           operation.transfer.atomic.operand, operation.transfer.atomic.compare, ticket};
   const put_rts_body rts{operation.transfer.region, operation.transfer.region_offset, operation.bytes, ticket};
   const std::uint64_t bytes = operation.bytes;
   const bool is_done_when_sent = operation.sending.done_when_sent;

@@ -24,9 +24,7 @@ struct transfer_request {
   bool allow_retry;
   source_payload source = {};
   target_payload into = {};
-  std::uint32_t word = 0;  // of an atomic: operation and size
-  std::uint64_t operand = 0;
-  std::uint64_t compare = 0;
+  atomic_command atomic = {};
 };
 
 /// Puts and gets of up to so many bytes, of memory that is mapped here, are only a copy, done in the call.

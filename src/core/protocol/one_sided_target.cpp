@@ -140,7 +140,7 @@ bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
   if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % (code >> 8) != 0) {
     answer->error = errc::region_refused;
   } else {
-    answer->answering.old_word = apply_atomic(data, code, body.operand, body.compare);
+    answer->answering.old_word = apply_atomic(data, {code, body.operand, body.compare});
   }
   if (!answer_atomic(dev, *answer)) dev.defer(*answer, step::answer_atomic);
   return true;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.hpp"
+#include "core/operation/atomic_command.hpp"
 #include "weft/post_options.hpp"
 
 namespace weft::core {
@@ -44,15 +46,16 @@ Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
 
 }  // namespace remote_atomic
 
-/// Applies the operation to the word at `at`, which is aligned, and returns the old value.
-[[nodiscard]] inline std::uint64_t apply_atomic(std::byte* at, std::uint32_t code, std::uint64_t operand,
-                                                std::uint64_t compare) noexcept {
-  const auto op = static_cast<atomic_op>(code & 0xff);
-  if (code >> 8 == 4) {
-    return remote_atomic::apply(reinterpret_cast<std::uint32_t*>(at), op, static_cast<std::uint32_t>(operand),
-                                static_cast<std::uint32_t>(compare));
+/// Does `command`, whose code is valid, to the word at `at`, which is aligned, and returns the old value.
+[[nodiscard]] inline std::uint64_t apply_atomic(std::byte* at, const atomic_command& command) noexcept {
+  WEFT_ASSERT_CHECKED(is_atomic_code(command.code));
+  WEFT_ASSERT_CHECKED(reinterpret_cast<std::uintptr_t>(at) % (command.code >> 8) == 0);
+  const auto op = static_cast<atomic_op>(command.code & 0xff);
+  if (command.code >> 8 == 4) {
+    return remote_atomic::apply(reinterpret_cast<std::uint32_t*>(at), op, static_cast<std::uint32_t>(command.operand),
+                                static_cast<std::uint32_t>(command.compare));
   }
-  return remote_atomic::apply(reinterpret_cast<std::uint64_t*>(at), op, operand, compare);
+  return remote_atomic::apply(reinterpret_cast<std::uint64_t*>(at), op, command.operand, command.compare);
 }
 
 }  // namespace weft::core
