@@ -16,8 +16,7 @@ packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t p
       packet_bytes_{packet_bytes},
       round_{std::min(count / 8, round_max)},
       strays_{count},
-      cache_count_{std::min(count / 16 / cache_packets_max, detail::thread_slots_max)},
-      caches_{std::make_unique<thread_cache[]>(cache_count_)} {}
+      caches_{count} {}
 
 packet_pool::~packet_pool() {
   for (auto& deque : deques_) {
@@ -36,8 +35,8 @@ bool packet_pool::is_consistent() noexcept {
   const auto is_new = [&](std::uint32_t packet) {
     return packet < fresh_.load(std::memory_order_relaxed) && !std::exchange(seen[packet], true);  // [own] at the end
   };
-  for (std::uint32_t slot = 0; slot < cache_count_; ++slot) {
-    const thread_cache& each = caches_[slot];
+  for (std::uint32_t slot = 0; slot < caches_.count(); ++slot) {
+    const packet_cache& each = caches_.of(slot);
     if (!std::all_of(each.packets.begin(), each.packets.begin() + each.count, is_new)) return false;
   }
   for (const auto& deque : deques_) {
@@ -69,8 +68,8 @@ packet_deque* packet_pool::make_deque(std::uint32_t slot) noexcept {
 
 // The warmest packet of the thread's deque; a few more, up to half a cache, move into the thread's cache.
 std::uint32_t packet_pool::get_from(packet_deque& own, std::uint32_t slot) noexcept {
-  std::array<std::uint32_t, cache_packets_max / 2> some;
-  const std::size_t taken = own.try_take(std::span{some}.first(slot < cache_count_ ? some.size() : 1));
+  std::array<std::uint32_t, packet_cache::packets_max / 2> some;
+  const std::size_t taken = own.try_take(std::span{some}.first(caches_.has(slot) ? some.size() : 1));
   if (taken == 0) return none;
   for (std::size_t i = 0; i + 1 < taken; ++i) put(some[i]);
   return some[taken - 1];
@@ -81,7 +80,7 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
   std::uint32_t packet = none;
   if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
   if (source_ != nullptr && source_->reclaim_packets() > 0) {
-    if (slot < cache_count_ && caches_[slot].count != 0) return caches_[slot].packets[--caches_[slot].count];
+    if (caches_.has(slot) && !caches_.of(slot).is_empty()) return caches_.of(slot).take();
     if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
   }
   if (!strays_.looks_empty() && (packet = strays_.pop()) != none) return packet;
@@ -93,9 +92,9 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
 // reclaimed only when the deque is empty: reclaimed one by one, their line would move between the cores each time.
 std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   const std::uint32_t slot = detail::this_thread_slot();
-  if (slot >= cache_count_) return try_get();
+  if (!caches_.has(slot)) return try_get();
   std::uint32_t packet = none;
-  std::uint32_t& in_round = caches_[slot].in_round;
+  std::uint32_t& in_round = caches_.of(slot).in_round;
   if (in_round < round_ && in_round * bytes < round_bytes && (packet = take_fresh()) != none) {
     ++in_round;
     return packet;
@@ -108,12 +107,11 @@ std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
 // thread does not wait: it puts the packet onto the stack that all threads share.
 void packet_pool::put_away(std::uint32_t slot, std::uint32_t packet) noexcept {
   packet_deque* const own = own_deque(slot);
-  if (slot < cache_count_ && own != nullptr) {
-    thread_cache& mine = caches_[slot];
-    if (own->try_put(std::span{mine.packets}.first(cache_packets_max / 2))) {
-      std::copy(mine.packets.begin() + cache_packets_max / 2, mine.packets.end(), mine.packets.begin());
-      mine.count = cache_packets_max / 2;
-      mine.packets[mine.count++] = packet;
+  if (caches_.has(slot) && own != nullptr) {
+    packet_cache& mine = caches_.of(slot);
+    if (own->try_put(mine.colder_half())) {
+      mine.drop_colder_half();
+      mine.put(packet);
       return;
     }
   } else if (own != nullptr && own->try_put({&packet, 1})) {

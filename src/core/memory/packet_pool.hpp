@@ -21,6 +21,7 @@
 
 #include "base/assertion.hpp"
 #include "core/memory/index_stack.hpp"
+#include "core/memory/packet_caches.hpp"
 #include "core/memory/packet_deque.hpp"
 #include "net/transport.hpp"
 #include "weft/detail/thread_slot.hpp"
@@ -38,7 +39,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
 
   [[nodiscard]] std::uint32_t try_get() noexcept override {
     const std::uint32_t slot = detail::this_thread_slot();
-    if (slot < cache_count_ && caches_[slot].count != 0) return caches_[slot].packets[--caches_[slot].count];
+    if (caches_.has(slot) && !caches_.of(slot).is_empty()) return caches_.of(slot).take();
     return get_more(slot);
   }
 
@@ -50,23 +51,21 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   void put(std::uint32_t packet) noexcept override {
     WEFT_ASSERT_CHECKED(packet < count_);
     const std::uint32_t slot = detail::this_thread_slot();
-    if (slot < cache_count_ && caches_[slot].count != cache_packets_max) {
-      caches_[slot].packets[caches_[slot].count++] = packet;
+    if (caches_.has(slot) && !caches_.of(slot).is_full()) {
+      caches_.of(slot).put(packet);
     } else {
       put_away(slot, packet);
     }
   }
 
   // Packets that the user holds, and has to give back before the pool is destroyed.
-  // Each thread counts in words of its own. A thread may give back what another one took, so only the sum has a
-  // meaning.
-  void count_taken() noexcept { add(&thread_cache::taken, taken_by_others_, 1); }
-  void uncount_taken() noexcept { add(&thread_cache::taken, taken_by_others_, -1); }
+  void count_taken() noexcept { caches_.add(packet_caches::tally::taken, 1); }
+  void uncount_taken() noexcept { caches_.add(packet_caches::tally::taken, -1); }
   /// **Threads**: one, when no thread posts any more.
-  [[nodiscard]] std::uint32_t taken() const noexcept { return sum(&thread_cache::taken, taken_by_others_); }
+  [[nodiscard]] std::uint32_t taken() const noexcept { return caches_.sum(packet_caches::tally::taken); }
   // Packets that hold arrived messages and have not come back, counted in the same way.
-  void count_lent(std::int32_t change) noexcept override { add(&thread_cache::lent, lent_by_others_, change); }
-  [[nodiscard]] std::uint32_t lent() const noexcept { return sum(&thread_cache::lent, lent_by_others_); }
+  void count_lent(std::int32_t change) noexcept override { caches_.add(packet_caches::tally::lent, change); }
+  [[nodiscard]] std::uint32_t lent() const noexcept { return caches_.sum(packet_caches::tally::lent); }
 
   /// Whether no packet is free twice. Takes all free packets: for the end, when no other thread uses the pool.
   /// Packets that peers have borrowed may never come back.
@@ -79,6 +78,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
 
  private:
   void release(void* payload, std::size_t /*bytes*/) noexcept override {
+    WEFT_ASSERT_CHECKED(payload >= memory_ && payload < memory_ + count_ * stride_);
     count_lent(-1);
     put(static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_) / stride_));
   }
@@ -87,33 +87,6 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   // The packets of a thread's round, and the bytes in them, at most.
   static constexpr std::uint32_t round_max = 512;
   static constexpr std::uint64_t round_bytes = std::uint64_t{4} << 20;
-
-  // The packets that a thread has cached, which no other thread uses; they stay with the slot when the thread ends.
-  static constexpr std::uint32_t cache_packets_max = 8;
-  struct alignas(detail::cache_line_bytes) thread_cache {
-    std::uint32_t count = 0;
-    std::array<std::uint32_t, cache_packets_max> packets;
-    std::uint32_t in_round = 0;  // fresh packets that this thread has added to its round
-    std::uint32_t taken = 0;     // by the user
-    std::uint32_t lent = 0;      // holding arrived messages
-  };
-
-  void add(std::uint32_t thread_cache::*count, std::atomic<std::uint32_t>& by_others, std::int32_t change) noexcept {
-    const std::uint32_t slot = detail::this_thread_slot();
-    const auto more = static_cast<std::uint32_t>(change);
-    if (slot < cache_count_) {
-      caches_[slot].*count += more;
-    } else {
-      // [pool.count] relaxed: only the thread that destroys the runtime reads it, when nothing is counted any more.
-      by_others.fetch_add(more, std::memory_order_relaxed);
-    }
-  }
-  [[nodiscard]] std::uint32_t sum(std::uint32_t thread_cache::*count,
-                                  const std::atomic<std::uint32_t>& by_others) const noexcept {
-    std::uint32_t out = by_others.load(std::memory_order_relaxed);  // [own] the runtime is being destroyed
-    for (std::uint32_t slot = 0; slot < cache_count_; ++slot) out += caches_[slot].*count;
-    return out;
-  }
 
   // Null for a thread without a slot, or while there is no memory for its deque.
   [[nodiscard]] packet_deque* own_deque(std::uint32_t slot) noexcept {
@@ -138,11 +111,8 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::uint32_t round_;  // `round_max`, or an eighth of a small pool
   net::memory_sharing* source_ = nullptr;
   index_stack strays_;
-  std::uint32_t cache_count_;  // threads with a slot below it have a cache
-  std::unique_ptr<thread_cache[]> caches_;
+  packet_caches caches_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> fresh_{0};  // packets that were ever used
-  std::atomic<std::uint32_t> taken_by_others_{0};                          // threads without a cache
-  std::atomic<std::uint32_t> lent_by_others_{0};                           // the same
   std::atomic<std::uint32_t> slots_used_{0};                               // deques lie below this slot
   std::array<std::atomic<packet_deque*>, detail::thread_slots_max> deques_{};
 };
