@@ -84,6 +84,27 @@ struct basic_match_node {
   link before;              // the next older node; in the oldest one, the youngest
   link next_key;            // in the oldest node of a key: the oldest node of another key
   std::uint64_t stamp = 0;  // in an ordered engine: when it was posted
+
+  // Of a node that waits, under the lock of its bucket.
+  [[nodiscard]] match_key locked_key() const noexcept {
+    match_key out;
+    Atomics::read_nonatomic(&out, &key, sizeof out);
+    return out;
+  }
+  // Word by word: a copy of the whole key would be stored to the stack.
+  [[nodiscard]] bool has_key(const match_key& other) const noexcept {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(&key);
+    std::uint64_t who, tag, policy;
+    Atomics::read_nonatomic(&who, words, sizeof who);
+    Atomics::read_nonatomic(&tag, words + 1, sizeof tag);
+    Atomics::read_nonatomic(&policy, words + 2, sizeof policy);
+    return ((who ^ other.who) | (tag ^ other.tag) | (policy ^ other.policy_word)) == 0;
+  }
+  [[nodiscard]] match_side locked_side() const noexcept {
+    match_side out{};
+    Atomics::read_nonatomic(&out, &side, sizeof out);
+    return out;
+  }
 };
 
 using match_node = basic_match_node<>;

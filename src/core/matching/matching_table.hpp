@@ -17,7 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
+#include "base/assertion.hpp"
+#include "core/matching/match_bucket.hpp"
 #include "core/matching/match_node.hpp"
 #include "core/memory/index_stack.hpp"
 #include "weft/detail/atomics.hpp"
@@ -35,7 +38,9 @@ struct match_counts {
 
 template <class Atomics = detail::std_atomics>
 class basic_matching_table {
-  struct bucket;
+  using bucket = basic_match_bucket<Atomics>;
+  using entry = typename bucket::entry;
+  using position = typename bucket::position;
 
  public:
   using node = basic_match_node<Atomics>;
@@ -82,7 +87,7 @@ class basic_matching_table {
   [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found, bool& is_behind) noexcept {
     const std::uint64_t print = fingerprint(mine.key);
     bucket& home = home_of(print);
-    if (!enter(home)) return match_result::busy;
+    if (!home.try_enter(spins_max_)) return match_result::busy;
     return insert_inside(home, print, mine, found, is_behind);
   }
 
@@ -92,23 +97,23 @@ class basic_matching_table {
   [[nodiscard]] [[gnu::always_inline]] bool fast_insert(node& mine, const match_key& key, half_done& rest) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
-    // [matching.enter] acquire <- [matching.leave]: a thread that finds the bucket locked spins in the second step.
-    if (home.lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
+    // If the bucket is locked, the thread spins in the second step.
+    if (!home.try_enter_once()) [[unlikely]] {
       rest = half_done{nullptr};
       return false;
     }
-    for (unsigned slot = 0; slot < 3; ++slot) {
+    for (unsigned slot = 0; slot < bucket::entry_count; ++slot) {
       node* const head = home.entries[slot].head.get();
       if (head == nullptr) {
         begin_key_at(home, {.part = &home, .slot = slot}, print, mine);
-      } else if (home.entries[slot].print.get() != print || !has_key(*head, key)) {
+      } else if (home.entries[slot].print.get() != print || !head->has_key(key)) {
         continue;
-      } else if (side_of(*head) == mine.side) {
+      } else if (head->locked_side() == mine.side) {
         append(home, *head, mine);
       } else {
         break;
       }
-      leave(home);
+      home.leave();
       return true;
     }
     rest = half_done{&home};
@@ -125,14 +130,14 @@ class basic_matching_table {
   [[nodiscard]] [[gnu::always_inline]] match_result take(const match_key& key, match_side side, node*& found) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
-    if (!enter(home)) return match_result::busy;
+    if (!home.try_enter(spins_max_)) return match_result::busy;
     const position at = find(home, print, key);
-    const bool there = at.head != nullptr && side_of(*at.head) == side;
+    const bool there = at.head != nullptr && at.head->locked_side() == side;
     if (there) {
       found = at.head;
       take_out(home, at, *at.head);
     }
-    leave(home);
+    home.leave();
     return there ? match_result::matched : match_result::none;
   }
 
@@ -143,15 +148,15 @@ class basic_matching_table {
                                         node*& found) noexcept {
     const std::uint64_t print = fingerprint(key);
     bucket& home = home_of(print);
-    if (!enter(home)) return match_result::busy;
+    if (!home.try_enter(spins_max_)) return match_result::busy;
     const position at = find(home, print, key);
-    node* each = at.head != nullptr && side_of(*at.head) == side ? at.head : nullptr;
+    node* each = at.head != nullptr && at.head->locked_side() == side ? at.head : nullptr;
     while (each != nullptr && !is_meant(*each)) each = each->behind.get();
     if (each != nullptr) {
       found = each;
       take_out(home, at, *each);
     }
-    leave(home);
+    home.leave();
     return each != nullptr ? match_result::matched : match_result::none;
   }
 
@@ -165,15 +170,15 @@ class basic_matching_table {
     const std::uint32_t location = which.location.load(std::memory_order_relaxed);
     if (location == 0 || location - 1 > mask_) return match_result::none;
     bucket& home = buckets_[location - 1];
-    if (!enter(home)) return match_result::busy;
+    if (!home.try_enter(spins_max_)) return match_result::busy;
     // [matching.still] relaxed <- [matching.arrived], [matching.gone]: only a thread with this lock stores this value
     // or replaces it.
     const bool there = which.location.load(std::memory_order_relaxed) == location && is_meant(which);
     if (there) {
-      const match_key key = key_of(which);
+      const match_key key = which.locked_key();
       take_out(home, find(home, fingerprint(key), key), which);
     }
-    leave(home);
+    home.leave();
     return there ? match_result::removed : match_result::none;
   }
   [[nodiscard]] match_result remove(node& which) noexcept {
@@ -187,7 +192,7 @@ class basic_matching_table {
   [[nodiscard]] std::size_t extract(IsMeant&& is_meant, node*& out) noexcept {
     return for_each_bucket([&](bucket& home) {
       while (node* found = find_meant(home, is_meant)) {
-        const match_key key = key_of(*found);
+        const match_key key = found->locked_key();
         take_out(home, find(home, fingerprint(key), key), *found);
         found->behind.set(out);
         out = found;
@@ -209,7 +214,9 @@ class basic_matching_table {
 
   [[nodiscard]] match_counts count() noexcept {
     match_counts out;
-    const auto count_node = [&](const node& each) { ++(side_of(each) == match_side::send ? out.sends : out.receives); };
+    const auto count_node = [&](const node& each) {
+      ++(each.locked_side() == match_side::send ? out.sends : out.receives);
+    };
     out.unseen_buckets = for_each(count_node);
     for_each_bucket([&](bucket& home) {
       for (bucket* part = following(home); part != nullptr; part = following(*part)) ++out.overflow_buckets;
@@ -221,30 +228,7 @@ class basic_matching_table {
 
  private:
   using support = detail::atomics_support<Atomics>;
-
-  struct entry {
-    guarded<std::uint64_t, Atomics> print;
-    guarded<node*, Atomics> head;
-  };
-
-  // All zeros: unlocked and empty. Entries are used from the first on without gaps, and so are overflow buckets. Keys
-  // are spilled (chained through their nodes) only if all entries are taken.
-  struct alignas(detail::cache_line_bytes) bucket {
-    typename Atomics::template atomic<std::uint32_t> lock;
-    guarded<std::uint32_t, Atomics> next;  // index of an overflow bucket + 1
-    guarded<node*, Atomics> spilled;
-    entry entries[3];
-  };
   static_assert(sizeof(bucket) == detail::cache_line_bytes && sizeof(entry) == 16);
-
-  // The position of a key. If the key is not there, `head` is null, and `part` and `slot` name the first free entry; if
-  // none is free, `slot` is 3.
-  struct position {
-    node* head = nullptr;
-    bucket* part = nullptr;  // null: spilled
-    unsigned slot = 0;
-    node* spilled_before = nullptr;
-  };
 
   bucket& home_of(std::uint64_t print) noexcept { return buckets_[print & mask_]; }
   bucket* following(const bucket& part) noexcept {
@@ -253,43 +237,6 @@ class basic_matching_table {
   }
   std::uint32_t location_of(const bucket& home) const noexcept {
     return static_cast<std::uint32_t>(&home - buckets_) + 1;
-  }
-
-  static match_key key_of(const node& of) noexcept {
-    match_key out;
-    Atomics::read_nonatomic(&out, &of.key, sizeof out);
-    return out;
-  }
-  // Word by word: a copy of the whole key would be stored to the stack.
-  static bool has_key(const node& of, const match_key& key) noexcept {
-    const auto* const words = reinterpret_cast<const std::uint64_t*>(&of.key);
-    std::uint64_t who, tag, policy;
-    Atomics::read_nonatomic(&who, words, sizeof who);
-    Atomics::read_nonatomic(&tag, words + 1, sizeof tag);
-    Atomics::read_nonatomic(&policy, words + 2, sizeof policy);
-    return ((who ^ key.who) | (tag ^ key.tag) | (policy ^ key.policy_word)) == 0;
-  }
-  static match_side side_of(const node& of) noexcept {
-    match_side out{};
-    Atomics::read_nonatomic(&out, &of.side, sizeof out);
-    return out;
-  }
-
-  [[nodiscard]] bool enter(bucket& home) noexcept {
-    for (std::uint32_t spins = 0;;) {
-      // [matching.enter] acquire <- [matching.leave]: the bucket and the nodes in it, as the last holder left them.
-      if (home.lock.exchange(1, std::memory_order_acquire) == 0) return true;
-      do {
-        if (spins++ == spins_max_) return false;
-        Atomics::pause();
-        // [matching.look] relaxed: a hint; waiting threads read the line instead of taking it.
-      } while (home.lock.load(std::memory_order_relaxed) != 0);
-    }
-  }
-
-  static void leave(bucket& home) noexcept {
-    // [matching.leave] release -> [matching.enter]: the bucket, and the nodes that were put into it.
-    home.lock.store(0, std::memory_order_release);
   }
 
   // The functions that follow run under the lock of `home`.
@@ -302,7 +249,7 @@ class basic_matching_table {
     is_behind = false;
     if (at.head == nullptr) {
       begin_key(home, at, print, mine);
-    } else if (side_of(*at.head) == mine.side) {
+    } else if (at.head->locked_side() == mine.side) {
       append(home, *at.head, mine);
       is_behind = true;
     } else {
@@ -310,7 +257,7 @@ class basic_matching_table {
       take_out(home, at, *at.head);
       out = match_result::matched;
     }
-    leave(home);
+    home.leave();
     return out;
   }
 
@@ -318,36 +265,39 @@ class basic_matching_table {
     position at;
     for (bucket* part = &home; part != nullptr; part = following(*part)) {
       at.part = part;
-      for (at.slot = 0; at.slot < 3; ++at.slot) {
+      for (at.slot = 0; at.slot < bucket::entry_count; ++at.slot) {
         const entry& seen = part->entries[at.slot];
         node* head = seen.head.get();
         if (head == nullptr) return at;
-        if (seen.print.get() != print || !has_key(*head, key)) continue;
+        if (seen.print.get() != print || !head->has_key(key)) continue;
         at.head = head;
         return at;
       }
     }
     node* before = nullptr;
     for (node* head = home.spilled.get(); head != nullptr; before = head, head = head->next_key.get()) {
-      if (has_key(*head, key)) return {.head = head, .spilled_before = before};
+      if (head->has_key(key)) return {.head = head, .spilled_before = before};
     }
     return at;
   }
 
   void arrive(bucket& home, node& mine) noexcept {
+    if constexpr (std::is_same_v<Atomics, detail::std_atomics>) {               // a model would explore the load, too
+      WEFT_ASSERT_CHECKED(mine.location.load(std::memory_order_relaxed) == 0);  // [own] it waits nowhere
+    }
     // [matching.arrived] relaxed -> [matching.still]: under the lock.
     mine.location.store(location_of(home), std::memory_order_relaxed);
   }
 
   void begin_key(bucket& home, position at, std::uint64_t print, node& mine) noexcept {
-    if (at.slot == 3) at = add_overflow(home, *at.part);
+    if (at.slot == bucket::entry_count) at = add_overflow(home, *at.part);
     begin_key_at(home, at, print, mine);
   }
   [[gnu::always_inline]] void begin_key_at(bucket& home, const position& at, std::uint64_t print, node& mine) noexcept {
     arrive(home, mine);
     mine.behind.set(nullptr);
     mine.before.set(&mine);
-    if (at.slot == 3) {
+    if (at.slot == bucket::entry_count) {
       mine.next_key.set(home.spilled.get());
       home.spilled.set(&mine);
     } else {
@@ -357,23 +307,14 @@ class basic_matching_table {
   }
 
   // Adds an overflow bucket behind `last`, and moves spilled keys into it. Returns its first free entry; if there is no
-  // bucket, `slot` is 3.
+  // bucket, `slot` is `entry_count`.
   [[gnu::noinline]] position add_overflow(bucket& home, bucket& last) noexcept {
     const std::uint32_t index = free_overflow_.pop();
-    if (index == basic_index_stack<Atomics>::none) return {.slot = 3};
+    if (index == basic_index_stack<Atomics>::none) return {.slot = bucket::entry_count};
     last.next.set(index + 1);
     position at{.part = following(last)};
-    while (at.slot < 3 && move_spilled(home, at.part->entries[at.slot])) ++at.slot;
+    while (at.slot < bucket::entry_count && home.move_spilled(at.part->entries[at.slot])) ++at.slot;
     return at;
-  }
-
-  bool move_spilled(bucket& home, entry& to) noexcept {
-    node* spilled = home.spilled.get();
-    if (spilled == nullptr) return false;
-    home.spilled.set(spilled->next_key.get());
-    to.print.set(fingerprint(key_of(*spilled)));
-    to.head.set(spilled);
-    return true;
   }
 
   void append(bucket& home, node& head, node& mine) noexcept {
@@ -394,23 +335,12 @@ class basic_matching_table {
       behind->before.set(which.before.get());
       at.part->entries[at.slot].head.set(behind);
     } else if (home.next.get() == 0 && home.spilled.get() == nullptr) [[likely]] {
-      end_key_here(home, at.slot);
+      home.end_key(at.slot);
     } else {
       end_key(home, at);
     }
     // [matching.gone] relaxed -> [matching.still]: under the lock.
     which.location.store(0, std::memory_order_relaxed);
-  }
-
-  // Fills the gap with the last key of the bucket.
-  static void end_key_here(bucket& home, unsigned slot) noexcept {
-    unsigned last = slot;
-    while (last < 2 && home.entries[last + 1].head.get() != nullptr) ++last;
-    if (last != slot) {
-      home.entries[slot].print.set(home.entries[last].print.get());
-      home.entries[slot].head.set(home.entries[last].head.get());
-    }
-    home.entries[last].head.set(nullptr);
   }
 
   [[gnu::noinline]] void take_out_of_chain(bucket& home, const position& at, node& which) noexcept {
@@ -424,22 +354,18 @@ class basic_matching_table {
     } else {
       behind->before.set(before);
       behind->next_key.set(which.next_key.get());
-      spill_link(home, at).set(behind);
+      home.spill_link(at).set(behind);
     }
-  }
-
-  static guarded<node*, Atomics>& spill_link(bucket& home, const position& at) noexcept {
-    return at.spilled_before != nullptr ? at.spilled_before->next_key : home.spilled;
   }
 
   // Fills the gap with a spilled key, or with the last key of the last overflow bucket, which is given back if empty.
   [[gnu::noinline]] void end_key(bucket& home, const position& at) noexcept {
     if (at.part == nullptr) {
-      spill_link(home, at).set(at.head->next_key.get());
+      home.spill_link(at).set(at.head->next_key.get());
       return;
     }
     entry& gap = at.part->entries[at.slot];
-    if (move_spilled(home, gap)) return;
+    if (home.move_spilled(gap)) return;
     bucket* previous = nullptr;
     bucket* last = at.part;
     while (bucket* next = following(*last)) {
@@ -447,7 +373,7 @@ class basic_matching_table {
       last = next;
     }
     unsigned slot = at.part == last ? at.slot : 0;
-    while (slot < 2 && last->entries[slot + 1].head.get() != nullptr) ++slot;
+    while (slot < bucket::entry_count - 1 && last->entries[slot + 1].head.get() != nullptr) ++slot;
     gap.print.set(last->entries[slot].print.get());
     gap.head.set(last->entries[slot].head.get());
     last->entries[slot].head.set(nullptr);
@@ -470,12 +396,12 @@ class basic_matching_table {
     std::size_t unseen = 0;
     for (std::uint32_t i = 0; i <= mask_; ++i) {
       bucket& home = buckets_[i];
-      if (!enter(home)) {
+      if (!home.try_enter(spins_max_)) {
         ++unseen;
         continue;
       }
       visit(home);
-      leave(home);
+      home.leave();
     }
     return unseen;
   }
