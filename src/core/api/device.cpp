@@ -16,7 +16,7 @@ device::~device() {
 std::uint32_t device::index() const noexcept { return state_->index(); }
 bool device::is_shared() const noexcept { return state_->is_shared(); }
 device_counters device::counters() const noexcept { return state_->counts().read(); }
-progress_policy device::policy() const noexcept { return state_->policy(); }
+progress_policy device::policy() const noexcept { return state_->others().policy(); }
 
 bool device::progress() noexcept { return state_->progress(); }
 

@@ -12,7 +12,7 @@ class quiet_calls {
   /// A quiet call that does not end a long time of quiet.
   void count() noexcept { ++count_; }
 
-  /// A quiet call. **Returns** whether it ends a long time of quiet: then the device visits device 0 once. Messages for
+  /// A quiet call. **Returns** whether it ends a long time of quiet: then the thread polls device 0 once. Messages for
   /// a device that does not live (yet, or any more) go there, and a program that polls only devices of its own would
   /// never get them.
   [[nodiscard]] bool add() noexcept {

@@ -1,7 +1,7 @@
 // The devices of a rank that threads of other devices may poll: all shared ones, by index.
 //
 // The thread that polls a device is inside its gate; a device is destroyed only when no thread is inside. A thread that
-// has found a device here and is not inside yet says so in its own device (device_state::choosing_). To close a device,
+// has found a device here and is not inside yet says so in its own device (other_devices). To close a device,
 // a thread removes it from here, makes every thread pass a fence, waits until no thread is choosing (some
 // instructions), and then waits for the gate (end_of_device). Cost: a thread that looks for other devices reads lines
 // that are written when devices are made and destroyed.

@@ -43,7 +43,7 @@ template <operation Opcode>
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;
   }
-  net::outgoing* const ring = through.known_ring(to);
+  net::outgoing* const ring = through.routes().known_ring(to);
   if (ring == nullptr || !ring->sender.has_credit()) [[unlikely]]
     return nullptr;
   base::goes_out();
@@ -63,7 +63,7 @@ net::header send_under(match_policy policy, std::uint64_t tag) noexcept {
                                       const_buffer_ref bytes, std::uint64_t tag) {
   if (to.peer() >= through.rank_count() || at.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
     refuse_post(through, to.peer(), at, bytes.bytes());
-  return through.post_inline(operation::active_message, to, core::active_message_to(at.id, tag), bytes);
+  return core::post_inline::post(through, operation::active_message, to, core::active_message_to(at.id, tag), bytes);
 }
 
 [[gnu::noinline]] status post_send_slow(core::device_state& through, detail::message_target to, match_policy policy,
@@ -72,7 +72,7 @@ net::header send_under(match_policy policy, std::uint64_t tag) noexcept {
     core::refuse_rank("post_send", to.peer(), through.rank_count());
   if (!is_good(bytes)) [[unlikely]]
     core::refuse_buffer("post_send", to.peer(), bytes.bytes());
-  return through.post_inline(operation::send, to, send_under(policy, tag), bytes);
+  return core::post_inline::post(through, operation::send, to, send_under(policy, tag), bytes);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ namespace fast {
 }  // namespace fast
 
 // Handles a send of one word to the default engine, matched by rank and tag. Null: nothing has happened.
-[[gnu::always_inline]] inline const void* device_state::take_sent_word(std::uint32_t source, std::uint32_t id,
+[[gnu::always_inline]] inline const void* message_sink::take_sent_word(std::uint32_t source, std::uint32_t id,
                                                                        const std::byte* tag_and_payload) noexcept {
   if (id != default_matching_engine) [[unlikely]]
     return nullptr;
@@ -77,15 +77,15 @@ namespace fast {
   const std::byte* const payload = tag_and_payload + sizeof tag;
   const match_key key = make_match_key(default_matching_engine, match_policy::rank_tag, source, tag);
   match_node* found = nullptr;
-  if (runtime_->matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
+  if (dev().runtime().matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
     return nullptr;
   auto& receive = static_cast<operation_state&>(*found);
   if (net::word_bytes <= receive.receiving.into.bytes() && !receive.receiving.into.is_list()) [[likely]] {
     std::memcpy(receive.receiving.into.address(), payload, net::word_bytes);
-    if (const completion* const object = fast::signal_receive(*this, receive, source, tag, net::word_bytes)) [[likely]]
+    if (const completion* const object = fast::signal_receive(dev(), receive, source, tag, net::word_bytes)) [[likely]]
       return object;
   }
-  arrive_send::deliver_slow(*this, receive, source, tag, payload, net::word_bytes);
+  arrive_send::deliver_slow(dev(), receive, source, tag, payload, net::word_bytes);
   return this;  // not null: handled; its waiters were woken already
 }
 

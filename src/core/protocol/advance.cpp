@@ -49,7 +49,7 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
     case step::write: return receiver_first::write(dev, operation);
     case step::send_written: return receiver_first::send_written(dev, operation);
     case step::try_signal: return complete::try_signal(dev, operation);
-    case step::try_entries: return dev.retries().try_entries();
+    case step::try_entries: return dev.backlog().try_entries();
     case step::free:
     case step::wait_for_answer:
     case step::wait_for_chunks:

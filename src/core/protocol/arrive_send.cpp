@@ -214,7 +214,8 @@ void send_budget_notice(device_state& dev, std::uint32_t source) noexcept {
   const std::uint32_t number = budget.next_notice(source);
   if (number == 0) return;
   const net::header header{.kind = static_cast<std::uint32_t>(wire::budget_notice), .sequence = number};
-  if (dev.endpoint_to(source).try_send_inline(source, net::any_device, header, nullptr, 0) == net::post_result::ok) {
+  if (dev.routes().endpoint_to(source).try_send_inline(source, net::any_device, header, nullptr, 0) ==
+      net::post_result::ok) {
     budget.note_sent(source, number);
   }
 }

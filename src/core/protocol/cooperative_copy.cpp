@@ -68,7 +68,8 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     const shared_piece piece = copy.claim(operation.copying.number, operation.bytes);
     if (piece.bytes == 0) break;
     const net::copy_result result =
-        dev.endpoint_to(operation.peer)
+        dev.routes()
+            .endpoint_to(operation.peer)
             .read_remote(operation.peer, operation.receiving.into.address() + piece.offset,
                          operation.copying.remote_address + piece.offset, static_cast<std::size_t>(piece.bytes));
     if (result == net::copy_result::bad_address) operation.error = errc::transport_failed;
@@ -127,9 +128,9 @@ bool write_pieces(device_state& dev, operation_state& help) noexcept {
         source != nullptr ? help.copying.state->claim(help.copying.number, help.bytes) : shared_piece{};
     bool copied = false;
     if (piece.bytes != 0) {
-      copied = dev.endpoint_to(help.peer).write_remote(help.peer, source + piece.offset,
-                                                       help.copying.remote_address + piece.offset,
-                                                       static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
+      copied = dev.routes().endpoint_to(help.peer).write_remote(
+                   help.peer, source + piece.offset, help.copying.remote_address + piece.offset,
+                   static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
       help.copying.state->finish(piece, copied);
     }
     if (copied) continue;

@@ -2,6 +2,7 @@
 // (net/sink.hpp): true if the message is consumed, false if there is no room and the transport has to keep it.
 //
 // Cost of 8 bytes: one probe of the table of ids, a record of one cache line, and the signal.
+#include "base/assertion.hpp"
 #include "base/log.hpp"
 #include "core/device/device_state.hpp"
 #include "core/fast/take_send.hpp"
@@ -20,9 +21,9 @@
 namespace weft::core {
 
 // The shortest path: writes an active message of one word into its queue's slot. Null: nothing has happened.
-[[gnu::always_inline]] inline const void* device_state::take_active_word(std::uint32_t source, std::uint32_t id,
+[[gnu::always_inline]] inline const void* message_sink::take_active_word(std::uint32_t source, std::uint32_t id,
                                                                          const std::byte* tag_and_payload) noexcept {
-  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(id));
+  const auto* to = static_cast<remote_entry*>(dev().runtime().registrations().ids().try_find(id));
   if (to == nullptr || to->queue == nullptr) return nullptr;
   constexpr std::uint64_t head =
       detail::record_head(0, operation::message, detail::payload_location::in_record, net::word_bytes);
@@ -35,16 +36,16 @@ namespace weft::core {
   return pushed ? object : nullptr;
 }
 
-[[gnu::always_inline]] inline bool device_state::must_follow_up(const void* signalled) const noexcept {
-  return runtime_->parking().is_awaited(static_cast<const completion*>(signalled));
+[[gnu::always_inline]] inline bool message_sink::must_follow_up(const void* signalled) noexcept {
+  return dev().runtime().parking().is_awaited(static_cast<const completion*>(signalled));
 }
 
-void device_state::follow_up(const void* signalled) noexcept {
-  runtime_->signalled(static_cast<const completion*>(signalled));
+void message_sink::follow_up(const void* signalled) noexcept {
+  dev().runtime().signalled(static_cast<const completion*>(signalled));
 }
 
 // For inline messages: writes an active message straight into its queue's slot, and a send into its receive's buffer.
-[[gnu::always_inline]] inline bool device_state::fast_take(std::uint32_t source, const net::header& header,
+[[gnu::always_inline]] inline bool message_sink::fast_take(std::uint32_t source, const net::header& header,
                                                            const std::byte* payload, std::uint32_t bytes,
                                                            bool& consumed) noexcept {
   if (header.kind != static_cast<std::uint32_t>(wire::active_message)) {
@@ -53,46 +54,46 @@ void device_state::follow_up(const void* signalled) noexcept {
         policy > static_cast<std::uint32_t>(match_policy::none)) {
       return false;
     }
-    consumed = fast::take_send(*this, source, static_cast<match_policy>(policy), header.tag, payload, bytes);
-    if (consumed) counts_.took(bytes);
+    consumed = fast::take_send(dev(), source, static_cast<match_policy>(policy), header.tag, payload, bytes);
+    if (consumed) dev().counts().took(bytes);
     return true;
   }
-  const auto* to = static_cast<remote_entry*>(runtime_->registrations().ids().try_find(header.id));
+  const auto* to = static_cast<remote_entry*>(dev().runtime().registrations().ids().try_find(header.id));
   if (to == nullptr || to->queue == nullptr) return false;
   const std::uint64_t head =
       detail::record_head(source, operation::message, detail::payload_location::in_record, bytes);
   completion* const object = to->target;
   consumed = to->queue->try_push_parts(head, header.tag, payload, (bytes + 7) / 8);
-  runtime_->signalled(object);
+  dev().runtime().signalled(object);
   if (consumed) [[likely]]
-    counts_.took(bytes);
+    dev().counts().took(bytes);
   else
     stopped_.note(source, header.kind, header.id);
   return true;
 }
 
 // Handles a message that continues an operation.
-bool device_state::continue_operation(const net::arrival& message) noexcept {
+bool message_sink::continue_operation(const net::arrival& message) noexcept {
   // Another thread may be ending the operation (runtime/peer_ends.hpp).
-  if (runtime_->peers().is_closed(message.source)) [[unlikely]]
-    return arrive::drop(*this, message);
+  if (dev().runtime().peers().is_closed(message.source)) [[unlikely]]
+    return arrive::drop(dev(), message);
   switch (kind_of(message.header.kind)) {
-    case wire::fin: return rendezvous::on_fin(*this, message);
-    case wire::rtr: return rendezvous::on_rtr(*this, message);
-    case wire::copy_invitation: return cooperative_copy::on_copy_invitation(*this, message);
+    case wire::fin: return rendezvous::on_fin(dev(), message);
+    case wire::rtr: return rendezvous::on_rtr(dev(), message);
+    case wire::copy_invitation: return cooperative_copy::on_copy_invitation(dev(), message);
     case wire::chunk:
-    case wire::last_chunk: return rendezvous::on_chunk(*this, message);
-    case wire::atomic_result: return one_sided_target::on_atomic_result(*this, message);
-    case wire::written: return receiver_first::on_written(*this, message);
-    case wire::withdraw_answer: return withdraw_rts::on_withdraw_answer(*this, message);
-    default: return arrive::reject(*this, message);
+    case wire::last_chunk: return rendezvous::on_chunk(dev(), message);
+    case wire::atomic_result: return one_sided_target::on_atomic_result(dev(), message);
+    case wire::written: return receiver_first::on_written(dev(), message);
+    case wire::withdraw_answer: return withdraw_rts::on_withdraw_answer(dev(), message);
+    default: return arrive::reject(dev(), message);
   }
 }
 
-bool device_state::dispatch(const net::arrival& message) noexcept {
+bool message_sink::dispatch(const net::arrival& message) noexcept {
   switch (kind_of(message.header.kind)) {
-    case wire::active_message: return active_message::on_active_message(*this, message);
-    case wire::rts: return rendezvous::on_rts(*this, message);
+    case wire::active_message: return active_message::on_active_message(dev(), message);
+    case wire::rts: return rendezvous::on_rts(dev(), message);
     case wire::fin:
     case wire::rtr:
     case wire::copy_invitation:
@@ -102,34 +103,51 @@ bool device_state::dispatch(const net::arrival& message) noexcept {
     case wire::written:
     case wire::withdraw_answer: return continue_operation(message);
     case wire::send:
-    case wire::send_rts: return arrive_send::on_send(*this, message);
-    case wire::put: return one_sided_target::on_put(*this, message);
-    case wire::put_rts: return one_sided_target::on_put_rts(*this, message);
-    case wire::get: return one_sided_target::on_get(*this, message);
+    case wire::send_rts: return arrive_send::on_send(dev(), message);
+    case wire::put: return one_sided_target::on_put(dev(), message);
+    case wire::put_rts: return one_sided_target::on_put_rts(dev(), message);
+    case wire::get: return one_sided_target::on_get(dev(), message);
     case wire::put_signal:
-    case wire::get_signal: return one_sided_target::on_signal(*this, message);
-    case wire::atomic: return one_sided_target::on_atomic(*this, message);
-    case wire::budget_notice: return arrive_send::on_budget_notice(*this, message);
-    case wire::ready_to_receive: return receiver_first::on_ready_to_receive(*this, message);
-    case wire::withdraw_rtr: return receiver_first::on_withdraw_rtr(*this, message);
-    case wire::withdraw_rts: return withdraw_rts::on_withdraw_rts(*this, message);
+    case wire::get_signal: return one_sided_target::on_signal(dev(), message);
+    case wire::atomic: return one_sided_target::on_atomic(dev(), message);
+    case wire::budget_notice: return arrive_send::on_budget_notice(dev(), message);
+    case wire::ready_to_receive: return receiver_first::on_ready_to_receive(dev(), message);
+    case wire::withdraw_rtr: return receiver_first::on_withdraw_rtr(dev(), message);
+    case wire::withdraw_rts: return withdraw_rts::on_withdraw_rts(dev(), message);
   }
-  return arrive::reject(*this, message);
+  return arrive::reject(dev(), message);
+}
+
+[[gnu::always_inline]] inline void message_sink::count_words(unsigned count) noexcept {
+  dev().counts().took(std::uint64_t{count} * net::word_bytes);
+}
+
+inline void message_sink::on_target_full() noexcept {
+  was_full_ = true;
+  dev().counts().refused();
+}
+
+bool message_sink::on_message(const net::arrival& message) noexcept {
+  WEFT_ASSERT_CHECKED(message.source < dev().rank_count());
+  const bool consumed = dispatch(message);
+  if (consumed) [[likely]]
+    dev().counts().took(message.bytes);
+  else
+    stopped_.note(message.source, message.header.kind, message.header.id);
+  return consumed;
 }
 
 // In this file, so that the endpoints' polls are compiled together with the handlers of messages.
 void device_state::open_endpoints() {
   for (const auto& transport : runtime_->transports()) {
-    endpoints_.push_back(net::open_endpoint<device_state>(*transport, index_, shared_));
+    endpoint& opened = endpoints_.add(net::open_endpoint<message_sink>(*transport, index_, shared_));
     for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
-      if (endpoint_of_[rank] != nullptr || !transport->reaches(rank)) continue;
-      endpoint_of_[rank] = endpoints_.back().get();
-      find_route(rank);
+      if (!routes_.has(rank) && transport->reaches(rank)) routes_.use(rank, opened);
     }
   }
 }
 
-bool device_state::on_kept_message(const net::arrival& message) noexcept {
+bool message_sink::on_kept_message(const net::arrival& message) noexcept {
   redelivering_ = true;
   const bool consumed = dispatch(message);  // counted on arrival
   redelivering_ = false;

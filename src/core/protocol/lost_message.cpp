@@ -89,18 +89,14 @@ unsigned end_operations_with_ended(device_state& dev) noexcept {
   return ended;
 }
 
-}  // namespace weft::core
-
-namespace weft::core {
-
-void device_state::on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
+void message_sink::on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
   // A lost notice (send_budget.hpp) harms no operation; often the peer has just ended.
   const bool is_missed = kind_of(header.kind) != wire::budget_notice;
-  runtime_->peers().cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
-  operation_state* const operation = header.note == 0 ? nullptr : runtime_->operations().claim(header.note, peer);
+  dev().runtime().peers().cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
+  operation_state* const operation = header.note == 0 ? nullptr : dev().runtime().operations().claim(header.note, peer);
   if (operation == nullptr) return;
   operation->error = errc::transport_failed;
-  if (!complete::try_signal(*this, *operation)) defer(*operation);
+  if (!complete::try_signal(dev(), *operation)) dev().defer(*operation);
 }
 
 }  // namespace weft::core

@@ -153,12 +153,14 @@ net::copy_result copy_piece(device_state& dev, operation_state& operation, std::
     if (is_out) {
       const auto from = operation.sending.source.piece_at(done);
       piece = std::min(from.size(), bytes);
-      result = dev.endpoint_to(operation.peer)
+      result = dev.routes()
+                   .endpoint_to(operation.peer)
                    .write_remote(operation.peer, from.data(), operation.copying.remote_address + done, piece);
     } else {
       const auto to = operation.receiving.into.piece_at(done);
       piece = std::min(to.size(), bytes);
-      result = dev.endpoint_to(operation.peer)
+      result = dev.routes()
+                   .endpoint_to(operation.peer)
                    .read_remote(operation.peer, to.data(), operation.copying.remote_address + done, piece);
     }
     if (result != net::copy_result::done) return result;
@@ -246,7 +248,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
       }
       if (is_eager_put) {
         header.kind = static_cast<std::uint32_t>(wire::put);
-        return dev.endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
+        return dev.routes().endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
       }
       header.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
       return dev.try_send_body(peer, device, header, rts);

@@ -12,6 +12,7 @@
 #include "core/matching/engine_state.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/lost_message.hpp"
+#include "core/protocol/post_inline.hpp"
 #include "core/protocol/post_numbered.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/withdraw_rts.hpp"
@@ -121,7 +122,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
 
 status try_post_message(device_state& dev, const message_request& request) {
   const bool eager = goes_eagerly(dev, request);
-  if (dev.holds_posts_back(request.peer)) [[unlikely]]
+  if (dev.routes().holds_posts_back(request.peer)) [[unlikely]]
     return request.allow_retry ? status::retry(shortage::ring) : post_later(dev, request, eager);
   if (!request.allow_done && eager) return post_and_signal(dev, request);
   const status result = try_post(dev, request, eager);
@@ -193,11 +194,11 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
   packet_pool& packets = dev.runtime().packets();
   if (choose_protocol(count, packets.packet_bytes()) == message_protocol::inlined) {
     if (!bytes.is_list()) {
-      result = dev.endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
+      result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
     } else {
       std::byte gathered[detail::inline_bytes_max];
       bytes.copy_to(gathered, 0, count);
-      result = dev.endpoint_to(peer).try_send_inline(peer, device, header, gathered, count);
+      result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, gathered, count);
     }
   } else {
     const std::uint32_t packet = packets.try_get_for(count);
@@ -206,7 +207,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
       return result;
     }
     bytes.copy_to(packets.data(packet), 0, count);
-    result = dev.endpoint_to(peer).try_send(peer, device, header, packet, count);
+    result = dev.routes().endpoint_to(peer).try_send(peer, device, header, packet, count);
     if (result == net::post_result::ok) {
       dev.counts().went(path::one_packet, operation::message, count);
     } else {
@@ -220,23 +221,23 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
 // After done the packet belongs to the transport; if its bytes were sent inline, it is back in the pool.
 status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
                    const post_packet_options& options) {
-  if (dev.holds_posts_back(peer)) [[unlikely]] {
+  if (dev.routes().holds_posts_back(peer)) [[unlikely]] {
     return unless_cut_off(dev, operation::active_message, peer,
-                          dev.posted_inline(operation::active_message, bytes, net::post_result::full));
+                          post_inline::answer(dev, operation::active_message, bytes, net::post_result::full));
   }
   const net::header header = active_message_to(id, options.tag);
   packet_pool& packets = dev.runtime().packets();
   if (choose_protocol(bytes, packets.packet_bytes()) != message_protocol::inlined) {
-    const net::post_result sent = dev.endpoint_to(peer).try_send(peer, options.device, header, packet, bytes);
+    const net::post_result sent = dev.routes().endpoint_to(peer).try_send(peer, options.device, header, packet, bytes);
     if (sent == net::post_result::ok) dev.counts().went(path::one_packet, operation::message, bytes);
     return unless_cut_off(dev, operation::active_message, peer,
-                          dev.posted_inline(operation::active_message, bytes, sent));
+                          post_inline::answer(dev, operation::active_message, bytes, sent));
   }
   const net::post_result result =
-      dev.endpoint_to(peer).try_send_inline(peer, options.device, header, packets.data(packet), bytes);
+      dev.routes().endpoint_to(peer).try_send_inline(peer, options.device, header, packets.data(packet), bytes);
   if (result == net::post_result::ok) packets.put(packet);
   return unless_cut_off(dev, operation::active_message, peer,
-                        dev.posted_inline(operation::active_message, bytes, result));
+                        post_inline::answer(dev, operation::active_message, bytes, result));
 }
 
 bool try_post_rts(device_state& dev, const message_request& request) noexcept {
@@ -282,23 +283,6 @@ void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t coun
               fmt::format("a post ({}) to rank {} may not answer retry, but {} operations are under way already: call "
                           "progress() before posting more, or raise WEFT_OPERATIONS_MAX or WEFT_RECEIVES_MAX",
                           name_of(opcode), peer, count)};
-}
-
-status device_state::refused_inline(operation opcode, std::uint32_t peer, net::post_result result) {
-  return unless_cut_off(*this, opcode, peer, counts_.retried(status::retry(shortage_of(result))));
-}
-
-// For an inline message whose ring is not known yet, or that takes no ring.
-status device_state::post_inline_slow(std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
-                                      std::uint64_t tag, const_buffer_ref bytes) {
-  const net::header header{.kind = kind, .id = id, .sequence = 0, .tag = tag};
-  const operation opcode = kind_of(kind) == wire::send ? operation::send : operation::active_message;
-  const auto count = static_cast<std::uint32_t>(bytes.bytes());
-  if (holds_posts_back(peer)) [[unlikely]]
-    return refused_inline(opcode, peer, net::post_result::full);
-  return unless_cut_off(
-      *this, opcode, peer,
-      posted_inline(opcode, count, endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count)));
 }
 
 }  // namespace weft::core

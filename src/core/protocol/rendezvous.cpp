@@ -172,7 +172,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     const std::uint32_t peer = operation.peer;
     const std::uint32_t device = operation.device;
     const weft::operation opcode = operation.opcode;
-    const auto send = [&] { return dev.endpoint_to(peer).try_send(peer, device, header, packet, bytes); };
+    const auto send = [&] { return dev.routes().endpoint_to(peer).try_send(peer, device, header, packet, bytes); };
     const net::post_result result =
         ends ? send_and_wait(dev, operation, step::wait_for_answer, step::stream, send) : send();
     if (result != net::post_result::ok) {
@@ -207,7 +207,8 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
       operation.copying.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
   const auto piece = operation.receiving.into.piece_at(done);
   const std::uint64_t bytes = copy_step(operation, done, piece.size());
-  switch (dev.endpoint_to(operation.peer)
+  switch (dev.routes()
+              .endpoint_to(operation.peer)
               .read_remote(operation.peer, piece.data(), operation.copying.remote_address + done,
                            static_cast<std::size_t>(bytes))) {
     case net::copy_result::done:

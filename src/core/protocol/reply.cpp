@@ -155,7 +155,7 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   if (message.local != nullptr) promise::make(*message.local);
   runtime.peers().await(message.peer);
   runtime.replies().keep(is_long_);
-  at.hold_posts_back(message.peer);
+  at.routes().hold_posts_back(message.peer);
   if (is_long_) {
     static_cast<void>(try_again());
   } else {
@@ -178,16 +178,16 @@ bool kept_reply::try_again() noexcept {
   runtime_state& runtime = at.runtime();
   const std::uint32_t peer = message_.peer;
   if (runtime.peers().is_cut_off(peer)) {
-    at.let_posts_go(peer);
+    at.routes().let_posts_go(peer);
     return end(at, runtime.peers().error_with(peer));
   }
   if (is_long_) {
     if (post_message::try_post_rts(at, rts_of(message_, runtime.replies(), this))) {
-      at.let_posts_go(peer);  // `this` may have gone
+      at.routes().let_posts_go(peer);  // `this` may have gone
       return true;
     }
   } else if (try_send(at, message_)) {
-    at.let_posts_go(peer);
+    at.routes().let_posts_go(peer);
     return end(at, errc::none);
   }
   at.defer(*this);
@@ -196,7 +196,7 @@ bool kept_reply::try_again() noexcept {
 
 void kept_reply::adopted_by(device_state& other) noexcept {
   at_ = &other;
-  if (!is_over_) other.hold_posts_back(message_.peer);
+  if (!is_over_) other.routes().hold_posts_back(message_.peer);
 }
 
 bool kept_reply::end(device_state& at, errc error) noexcept {

@@ -9,6 +9,7 @@
 #include "base/long_wait.hpp"
 #include "base/this_suspender.hpp"
 #include "core/device/device_state.hpp"
+#include "core/protocol/post_inline.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -77,7 +78,8 @@ bool barrier::pass_rounds(passage& at, device_state& through, std::uint32_t rank
     if (!at.is_posted) {
       through.runtime().peers().refuse_if_cut_off("barrier", at.to(rank, size));
       const net::header header = active_message_to(id, parity_ * rounds_max + at.round);
-      if (through.post_inline(operation::active_message, {at.to(rank, size), 0}, header, {}).is_retry()) return false;
+      if (post_inline::post(through, operation::active_message, {at.to(rank, size), 0}, header, {}).is_retry())
+        return false;
       at.is_posted = true;
     }
     std::atomic<std::uint32_t>& mine = arrived_[parity_][at.round];

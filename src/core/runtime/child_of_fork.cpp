@@ -17,7 +17,7 @@ class parents_endpoint final : public device_state::endpoint {
                             std::uint32_t /*packet*/, std::uint32_t /*bytes*/) noexcept override {
     base::refuse_to_child("a device");
   }
-  unsigned poll(device_state& /*sink*/, unsigned /*budget*/) noexcept override { base::refuse_to_child("a device"); }
+  unsigned poll(message_sink& /*sink*/, unsigned /*budget*/) noexcept override { base::refuse_to_child("a device"); }
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
   net::copy_result read_remote(std::uint32_t /*peer*/, void* /*target*/, std::uint64_t /*remote*/,
                                std::size_t /*bytes*/) noexcept override {
@@ -40,9 +40,7 @@ void device_state::inheritance::become_copy() noexcept {
   of_->gate_.close_for_ever();
   of_->own_receives_.close_for_ever();
   of_->runtime_->operations().receives().use_up();  // so that the path of common receives needs no check
-  for (endpoint*& each : of_->endpoint_of_) each = &of_the_parent;
-  // [device.no_route] relaxed: the process has one thread.
-  for (std::atomic<const net::route*>& each : of_->routes_) each.store(nullptr, std::memory_order_relaxed);
+  of_->routes_.become_copy(of_the_parent);
 }
 
 }  // namespace weft::core

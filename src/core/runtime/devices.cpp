@@ -6,14 +6,15 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "core/protocol/end_backlog.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
 
 namespace weft::core {
 namespace {
 
-void end_backlog(device_state& standard) noexcept {
-  const unsigned unsent = standard.end_backlog();
+void end_backlog_of(device_state& standard) noexcept {
+  const unsigned unsent = end_backlog(standard);
   if (unsent == 0) return;
   base::log_warn(
       "the runtime ends, and there is no room for answers that peers wait for ({} of them): call barrier() before the "
@@ -53,12 +54,12 @@ void devices::open(runtime_state& owner, device& interface, const device_options
     if (is_adopted && !may_release) continue;
     auto made = std::make_unique<device_state>(owner, interface, index, options.shared, policy);
     // Nothing throws from here on: until then no peer sends to it, and device 0 keeps what it has adopted.
-    if (is_adopted) standard().release(index);
+    if (is_adopted) standard().endpoints().release(index);
     entry.reset();
     adopted_[index] = false;
     for (const auto& transport : owner.transports()) transport->go_live(index);
     *room = std::move(made);
-    // First: from then on a thread of another device may visit it, and run handlers that use `interface`.
+    // First: from then on a thread of another device may poll it, and run handlers that use `interface`.
     handle = room->get();
     if (options.shared) shared_.add(index, **room);
     return;
@@ -74,7 +75,7 @@ void devices::hide(device_state& shared) noexcept {
   // A thread that found it before is still choosing, or inside the gate, or has left: after the fence we see which.
   fence_all_threads();
   for (const auto& each : all_) {
-    if (each) each->wait_until_chosen();
+    if (each) each->others().wait_until_chosen();
   }
 }
 
@@ -82,7 +83,7 @@ void devices::close(device_state& gone, poll_gate::scoped_entry& entry,
                     const std::vector<std::unique_ptr<net::transport>>& transports) noexcept {
   const std::uint32_t index = gone.index();
   const std::scoped_lock lock{mutex_};
-  if (index == 0) end_backlog(gone);  // while it can send
+  if (index == 0) end_backlog_of(gone);  // while it can send
   for (const auto& transport : transports) transport->close(index);
   if (index != 0) standard().adopt(gone);
   entry.reset();

@@ -96,7 +96,7 @@ void peer_ends::note_received(device_state& dev) noexcept {
   if (received.load(std::memory_order_relaxed) == number) return;  // [own] inside the gate
   const peers& all = of_->peers();
   for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
-    if (all.has_ended(rank) && !all.is_closed(rank) && dev.endpoint_to(rank).has_arrivals_from(rank)) return;
+    if (all.has_ended(rank) && !all.is_closed(rank) && dev.routes().endpoint_to(rank).has_arrivals_from(rank)) return;
   }
   // [peer_ends.received] release -> [peer_ends.received_all]: what the messages did.
   received.store(number, std::memory_order_release);

@@ -36,8 +36,8 @@ class peer_ends {
   /// Looks, if it is time. The calling thread is inside the gate of `dev`, and in no handler of that device.
   /// **Returns**: how many operations it has ended.
   unsigned look(device_state& dev) noexcept;
-  /// Called when a thread of another device visits `dev`: notes that it has received what ended ranks have sent.
-  void look_when_visited(device_state& dev) noexcept {
+  /// Called when a thread of another device polls `dev`: notes that it has received what ended ranks have sent.
+  void look_for_other(device_state& dev) noexcept {
     if (has_unsettled()) [[unlikely]]
       note_received(dev);
   }

@@ -5,7 +5,10 @@
 
 namespace weft::core::unwinding {
 
-bool progress_everywhere(device_state& through) noexcept { return through.progress_everywhere(); }
+bool progress_everywhere(device_state& through) noexcept {
+  const bool moved = through.progress();
+  return through.others().poll_all() != 0 || moved;
+}
 namespace {
 
 // Whether an operation waits in `engine`, or has announced its buffer there.

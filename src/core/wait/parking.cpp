@@ -174,7 +174,7 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
   const bool all_see = fence_all_processes();
   out.still = look(through, standard);
   // Messages for other devices wake no sleeper here.
-  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.has_others() &&
+  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.others().are_polled() &&
                        !through.runtime().peer_ends().is_settling();
   out.longest = clock::now() + (is_told ? sleep_max : nap_max);
   return out;

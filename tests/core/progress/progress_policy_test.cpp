@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/device/attention.hpp"
+#include "core/device/poll_schedule.hpp"
 #include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -171,28 +171,28 @@ TEST(progress_policy, local_leaves_other_devices_alone_but_for_the_default_one) 
 }
 
 // The knowledge of `adaptive`, without a clock.
-TEST(attention, looks_at_once_again_where_there_was_something_and_seldom_where_others_poll) {
-  core::attention it;
+TEST(poll_schedule, looks_at_once_again_where_there_was_something_and_seldom_where_others_poll) {
+  core::poll_schedule it;
   constexpr std::uint64_t both = 0b110;
   EXPECT_TRUE(it.is_due(0));
-  EXPECT_FALSE(it.is_neglected(1, 0)) << "nobody knows before the second look";
-  it.found_attended(1, 7, 0, 2);
-  it.found_attended(2, 5, 0, 2);
+  EXPECT_FALSE(it.is_unpolled(1, 0)) << "nobody knows before the second look";
+  it.found_polled(1, 7, 0, 2);
+  it.found_polled(2, 5, 0, 2);
   it.set_next(both, 0);
   EXPECT_FALSE(it.is_due(1999));
   EXPECT_TRUE(it.is_due(2000));
-  EXPECT_TRUE(it.is_neglected(1, 7));
-  EXPECT_FALSE(it.is_neglected(2, 6));
+  EXPECT_TRUE(it.is_unpolled(1, 7));
+  EXPECT_FALSE(it.is_unpolled(2, 6));
 
-  it.visited(1, 8, true, 2000);
+  it.polled(1, 8, true, 2000);
   EXPECT_TRUE(it.is_due(1, 2000));
   for (std::int64_t wait : {2000, 4000, 8000, 16000, 16000}) {
-    it.visited(1, 8, false, 10'000);
+    it.polled(1, 8, false, 10'000);
     EXPECT_FALSE(it.is_due(1, 10'000 + wait - 1));
     EXPECT_TRUE(it.is_due(1, 10'000 + wait));
   }
   for (std::int64_t wait : {4000, 8000, 16000, 32000, 40000, 40000}) {
-    it.found_attended(2, 9, 20'000, 10);
+    it.found_polled(2, 9, 20'000, 10);
     EXPECT_FALSE(it.is_due(2, 20'000 + wait - 1));
     EXPECT_TRUE(it.is_due(2, 20'000 + wait));
   }

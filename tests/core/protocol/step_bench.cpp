@@ -62,7 +62,7 @@ void step_bench::run(const std::function<void(step_bench&)>& body) {
 }
 
 step_bench::step_bench(runtime& own)
-    : runtime_{&own}, script_{state().packets()}, real_{&state().default_state().endpoint_to(peer)} {
+    : runtime_{&own}, script_{state().packets()}, real_{&state().default_state().routes().endpoint_to(peer)} {
   replace_endpoint(&script_);
 }
 
@@ -70,10 +70,8 @@ step_bench::~step_bench() { replace_endpoint(real_); }
 
 core::runtime_state& step_bench::state() noexcept { return local_job::state_of(*runtime_); }
 
-void step_bench::replace_endpoint(core::device_state::endpoint* endpoint) noexcept {
-  core::device_state& of = state().default_state();
-  of.endpoint_of_[peer] = endpoint;
-  of.find_route(peer);
+void step_bench::replace_endpoint(core::routes::endpoint* endpoint) noexcept {
+  state().default_state().routes().replace(peer, *endpoint);
 }
 
 sent_message step_bench::take(core::wire kind) {

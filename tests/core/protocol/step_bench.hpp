@@ -35,7 +35,7 @@ struct sent_message {
   }
 };
 
-class scripted_endpoint final : public net::endpoint<core::device_state> {
+class scripted_endpoint final : public net::endpoint<core::message_sink> {
  public:
   explicit scripted_endpoint(core::packet_pool& packets) noexcept : packets_{&packets} {}
 
@@ -43,7 +43,7 @@ class scripted_endpoint final : public net::endpoint<core::device_state> {
                                    const void* payload, std::uint32_t bytes) noexcept override;
   net::post_result try_send(std::uint32_t peer, std::uint32_t device, const net::header& header, std::uint32_t packet,
                             std::uint32_t bytes) noexcept override;
-  unsigned poll(core::device_state& /*sink*/, unsigned /*budget*/) noexcept override { return 0; }
+  unsigned poll(core::message_sink& /*sink*/, unsigned /*budget*/) noexcept override { return 0; }
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
   net::copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
                                std::size_t bytes) noexcept override;
@@ -99,11 +99,11 @@ class step_bench {
   void vanish();
 
  private:
-  void replace_endpoint(core::device_state::endpoint* endpoint) noexcept;
+  void replace_endpoint(core::routes::endpoint* endpoint) noexcept;
 
   runtime* runtime_;
   scripted_endpoint script_;
-  core::device_state::endpoint* real_;
+  core::routes::endpoint* real_;
   base::set_clock clock_;
 };
 

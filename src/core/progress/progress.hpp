@@ -1,0 +1,27 @@
+// One call of progress, in parts that its shortcut (core/fast/short_pass.cpp) and polls of other devices share.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device/device_state.hpp"
+
+namespace weft::core::progress {
+
+/// Of so many calls of progress that move something, at least one polls all transports, however busy one of them is.
+inline constexpr unsigned skips_max = 64;
+
+/// All steps in order. Called inside the gate, which it leaves. **Returns** whether it has moved something.
+bool pass(device_state& dev) noexcept;
+/// The end of a call that has moved something, `arrived` messages among it. Called inside the gate, which it leaves.
+bool end_moved(device_state& dev, unsigned arrived) noexcept;
+/// Another thread is inside the gate, or, in a child of fork(), the parent has the device.
+bool found_busy(device_state& dev) noexcept;
+
+struct passed {
+  unsigned moved;
+  std::uint32_t calls;  // the device's count of calls after it
+};
+/// The steps of a call by a thread of another device, which has entered the gate of `dev`. Leaves it.
+passed pass_for_other(device_state& dev) noexcept;
+
+}  // namespace weft::core::progress
