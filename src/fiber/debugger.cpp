@@ -19,10 +19,10 @@ struct debugger_layout {
 
   static constexpr std::array<std::uint64_t, 10> value() noexcept {
     return {number,
-            offsetof(worker, slots_),
-            offsetof(worker, used_),
-            offsetof(worker, base_),
-            offsetof(worker, running_),
+            offsetof(worker, ready_) + offsetof(ready_queue, slots_) + offsetof(slot_table, slots_),
+            offsetof(worker, slots_) + offsetof(slot_pool, used_),
+            offsetof(worker, ready_) + offsetof(ready_queue, slots_) + offsetof(slot_table, base_),
+            offsetof(worker, switching_) + offsetof(switching, running_),
             offsetof(fiber_state, at),
             offsetof(fiber_state, location),
             offsetof(fiber_state, waits_for) + offsetof(told_wait, call),

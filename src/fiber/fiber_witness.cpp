@@ -1,14 +1,12 @@
 #include "fiber/fiber_witness.hpp"
 
-#include "fiber/watch.hpp"
-
 namespace weft::fibers {
 
 base::witness::sight fiber_witness::look() noexcept {
   sight out;
   bool do_all_wait = true;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    const worker::look next = workers_[i]->look_at();
+    const fibers::look next = look_at(*workers_[i]);
     do_wait_[i] = next.is_asleep || next.polls != last_[i].polls;
     // A thread that sleeps inside a fiber stops the others.
     do_all_wait = do_all_wait && (do_wait_[i] || is_asleep(next.thread));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/standstill.hpp"
+#include "fiber/watch.hpp"
 #include "fiber/worker.hpp"
 
 namespace weft::fibers {
@@ -22,7 +23,7 @@ class fiber_witness final : public base::witness {
  private:
   std::span<const std::unique_ptr<worker>> workers_;
   bool makes_progress_;
-  std::vector<worker::look> last_;
+  std::vector<fibers::look> last_;
   std::vector<bool> do_wait_;  // by worker, at the last look
   base::witness_entry entry_{*this};
 };

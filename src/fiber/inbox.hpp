@@ -12,6 +12,12 @@ struct fiber_state;
 /// The first that was put in is the first that is taken out. **Threads**: any. **Blocking**: briefly.
 class inbox {
  public:
+  inbox() = default;
+  /// Empty.
+  ~inbox();
+  inbox(const inbox&) = delete;
+  inbox& operator=(const inbox&) = delete;
+
   void put(fiber_state& last) noexcept;
   /// Null: there is none.
   [[nodiscard]] fiber_state* take() noexcept;

@@ -54,7 +54,9 @@ class scheduler {
     witness.reset();
     stuck.reset();
     stop();
-    for (const auto& each : all) each->expect_no_handles();
+    for (const auto& each : all) {
+      if (!each->is_copy()) each->slots().expect_no_handles();
+    }
   }
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
@@ -120,7 +122,7 @@ void join_now(fibers::fiber_state& joined) {
     end.wait({"fiber::join"});
   }
   const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);
-  joined.home->release(joined);
+  joined.home->slots().release(joined);
   if (thrown) std::rethrow_exception(thrown);
 }
 
@@ -169,7 +171,7 @@ fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, st
   }
   for (std::uint32_t tries = 1;; ++tries, at = (at + 1) % count) {
     try {
-      fibers::fiber_state* const made = state_->all[at]->make(bytes, alignment);
+      fibers::fiber_state* const made = state_->all[at]->slots().make(bytes, alignment);
       return {made, made->function, is_any};
     } catch (const error&) {
       if (!is_any || tries == count) throw;
@@ -225,7 +227,7 @@ void fiber::detach() noexcept {
     return;
   }
   if (left.thrown != nullptr) fibers::refuse_throwing_alone(left.thrown);
-  left.home->release(left);
+  left.home->slots().release(left);
 }
 
 fiber_ref fiber::ref() const noexcept {
@@ -234,7 +236,20 @@ fiber_ref fiber::ref() const noexcept {
 
 namespace this_fiber {
 
-bool is_one() noexcept { return fibers::worker::here() != nullptr && fibers::worker::here()->running() != nullptr; }
+namespace {
+// The worker that runs the calling fiber. **Errors**: invalid_state with this text: the caller is a thread.
+fibers::worker& worker_of_caller(const char* refusal) {
+  fibers::worker* const here = fibers::worker::here();
+  if (here == nullptr || here->running() == nullptr) [[unlikely]]
+    throw error{errc::invalid_state, refusal};
+  return *here;
+}
+}  // namespace
+
+bool is_one() noexcept {
+  const fibers::worker* const here = fibers::worker::here();
+  return here != nullptr && here->running() != nullptr;
+}
 
 fiber_ref self() noexcept {
   if (!is_one()) return {};
@@ -244,24 +259,24 @@ fiber_ref self() noexcept {
 
 void move_to(std::uint32_t worker) {
   base::refuse_in_callback("this_fiber::move_to");
-  if (!is_one()) throw error{errc::invalid_state, "this_fiber::move_to: the caller is a thread, not a fiber"};
+  fibers::worker& here = worker_of_caller("this_fiber::move_to: the caller is a thread, not a fiber");
   const base::taken_along mine;
-  fibers::worker::here()->move_running_to(worker);
+  here.move_running_to(worker);
 }
 
 void wait() {
   base::refuse_in_callback("this_fiber::wait");
-  if (!is_one()) throw error{errc::invalid_state, "this_fiber::wait: the caller is a thread, not a fiber"};
-  fibers::worker::here()->suspend_running_for({.call = "this_fiber::wait"});
+  worker_of_caller("this_fiber::wait: the caller is a thread, not a fiber")
+      .suspend_running_for({.call = "this_fiber::wait"});
 }
 
 bool wait(const wait_limits& limits) {
   base::refuse_in_callback("this_fiber::wait");
-  if (!is_one()) throw error{errc::invalid_state, "this_fiber::wait: the caller is a thread, not a fiber"};
+  fibers::worker& here = worker_of_caller("this_fiber::wait: the caller is a thread, not a fiber");
   base::waiter me;
   const base::limit_watch until{me, limits};
   if (until.is_reached()) return false;
-  fibers::worker::here()->suspend_running_for({.call = "this_fiber::wait"});
+  here.suspend_running_for({.call = "this_fiber::wait"});
   return !until.is_reached();
 }
 

@@ -51,6 +51,11 @@ bool is_asleep(pid_t thread) noexcept {
   }
 }
 
+look look_at(worker& seen) noexcept {
+  const activity& done = seen.done();
+  return {.moves = done.moves(), .polls = done.polls(), .is_asleep = seen.sleep().is_asleep(), .thread = done.thread()};
+}
+
 watch::watch(std::span<const std::unique_ptr<worker>> workers, std::chrono::milliseconds patience)
     : workers_{workers},
       patience_{patience},
@@ -81,7 +86,7 @@ void watch::look(clock::time_point now) {
   bool do_all_wait = true;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     sight& seen = sights_[i];
-    const worker::look next = workers_[i]->look_at();
+    const fibers::look next = look_at(*workers_[i]);
     const bool is_still = next.moves == seen.last.moves;
     const bool waits = next.is_asleep || next.polls != seen.last.polls;
     if (!is_still || !waits) seen.waits_since = now;
@@ -105,7 +110,7 @@ told_waits gather_waits(std::span<const std::unique_ptr<worker>> workers) {
   told_waits out;
   std::map<std::tuple<std::string, std::uint32_t>, alike> all;
   for (const auto& each : workers) {
-    each->each_wait([&](const base::wait_note& note) {
+    each->slots().each_wait([&](const base::wait_note& note) {
       alike& those = all[{note.call == nullptr ? "something" : note.call, note.peer}];
       ++out.count;
       if (note.peer != base::wait_note::nobody || (note.call != nullptr && std::string_view{note.call} == "recv"))

@@ -35,6 +35,16 @@ inline constexpr const char* words_of_hold =
     "its thread sleeps: that fiber waits in the system, as for a std::mutex that a suspended fiber holds, and stops "
     "all others; use fiber_mutex and blocking_device";
 
+/// A view of a worker from outside.
+struct look {
+  std::uint64_t moves = 0;  // suspensions and yields, and fibers that ended; polls are none
+  std::uint64_t polls = 0;
+  bool is_asleep = false;
+  pid_t thread = 0;
+};
+/// **Threads**: any.
+[[nodiscard]] look look_at(worker& seen) noexcept;
+
 class watch {
  public:
   using clock = base::clock;
@@ -48,7 +58,7 @@ class watch {
  private:
   // Since when a worker does what it does.
   struct sight {
-    worker::look last;
+    fibers::look last;
     clock::time_point waits_since;  // it sleeps, or its fibers look for something again and again
     clock::time_point held_since;   // one fiber runs, and the thread sleeps
   };

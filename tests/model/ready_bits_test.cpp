@@ -85,7 +85,7 @@ void growth() {
   check(all.runs[0] == 1 && all.runs[1] == 1, "a signal was lost, or given twice, while a level was added");
 }
 
-// As `worker::idle` and `worker::make_ready` do it; the slot may be the first one of a level.
+// As `worker_sleep::sleep_until` and `worker::make_ready` do it; the slot may be the first one of a level.
 void sleep(bool grows) {
   bits& ready = fresh();
   if (!grows) ready.use(64);
@@ -95,7 +95,7 @@ void sleep(bool grows) {
   bool woken = false;
   threads(
       [&] {
-        // [model_ready_bits.sleep] seq_cst <-> [model_ready_bits.wake]: as `worker::idle`; the worker sees the bit, or
+        // [model_ready_bits.sleep] seq_cst <-> [model_ready_bits.wake]: as `sleep_until`; the worker sees the bit, or
         // is seen asleep.
         asleep.store(true, std::memory_order_seq_cst);
         sleeps = ready.is_empty();
