@@ -234,6 +234,7 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
           ? me.end.wait({operation.name, operation.peer, operation.tag}, until)
           : through_->wait(ended_, has_ended, {.timeout = until.until() - base::clock::now(), .stop = limits.stop});
   if (!is_over) {
+    let_others_run();  // a loop of calls that may not wait makes progress by this alone
     while (!has_ended() && through_->cancel(answer.ticket()) == cancel_result::busy) let_others_run();
     wait_for(me, operation);
     if (me.record.error() == errc::cancelled) return std::nullopt;
@@ -250,12 +251,13 @@ std::optional<matched_message> blocking_device::probe_within(const wait_limits& 
   base::slow_wait listed{"blocking_device::probe"};
   for (base::backoff waiting;;) {
     if (std::optional<matched_message> found = through_->probe(peer, options)) return found;
-    if (until.is_reached()) return std::nullopt;
-    if (through_->progress()) {
+    const bool is_last = until.is_reached();
+    const bool has_moved = through_->progress();
+    if (me.is_fiber()) me.yield("a message that it probes for");
+    if (is_last) return through_->probe(peer, options);
+    if (has_moved) {
       waiting.reset();
-    } else if (me.is_fiber()) {
-      me.yield("a message that it probes for");
-    } else {
+    } else if (!me.is_fiber()) {
       waiting.pause();
       listed.note(waiting);
     }
