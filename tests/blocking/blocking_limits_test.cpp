@@ -156,7 +156,7 @@ TEST_P(blocking_limits, leave_lists_and_probes_to_do_what_those_of_a_device_do) 
             EXPECT_TRUE(dev.wait(arrived, 1, {.timeout = test::patience}));
             EXPECT_EQ(memory, words);
           } else {
-            EXPECT_EQ(waits.recv(peer, in, {.tag = 1}).bytes(), 16U);
+            EXPECT_EQ(waits.recv(peer, in, {.tag = 1}).message_bytes(), 16U);
             EXPECT_EQ(got, (std::array<std::uint32_t, 4>{3, 4, 1, 2}));
             matched_message found = waits.probe(peer, {.tag = 2});
             EXPECT_EQ(found.bytes(), 16U);
