@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/config.hpp"
+#include "core/protocol/complete.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "fuzz/input.hpp"
 #include "support/boundaries.hpp"
@@ -62,7 +63,7 @@ class wild_peer {
         if (each.owed.target != nullptr) core::promise::cancel(*each.owed.target);
         if (each.receiving.owner != nullptr)
           each.receiving.owner->release(each.receiving.into.address(), each.receiving.into.bytes());
-        state_.put_back(each);
+        core::complete::put_back(state_.devices().standard(), each);
       });
     }
   }
@@ -72,10 +73,11 @@ class wild_peer {
     state_.operations().posts().each([&](core::operation_state& each) {
       // relaxed: no thread makes progress meanwhile.
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
-      const auto& engine = *static_cast<core::engine_state*>(state_.engines().find_outside(each.key.engine()).object);
+      const auto& engine =
+          *static_cast<core::engine_state*>(state_.matching().engines().find_outside(each.key.engine()).object);
       if (engine.ordered->remove(each) != core::match_result::removed) return;
       core::promise::cancel(*each.owed.target);
-      state_.put_back(each);
+      core::complete::put_back(state_.devices().standard(), each);
     });
   }
 
@@ -113,7 +115,7 @@ class wild_peer {
 
   template <std::size_t... Sizes>
   void inject(const net::header& header, const std::byte* body, std::size_t bytes, std::index_sequence<Sizes...>) {
-    if (bytes == 0) static_cast<void>(state_.default_state().on_kept_message({0, header, nullptr, 0, nullptr}));
+    if (bytes == 0) static_cast<void>(state_.devices().standard().on_kept_message({0, header, nullptr, 0, nullptr}));
     (inject_if<Sizes>(header, body, bytes), ...);
   }
   template <std::size_t Bytes>
@@ -121,17 +123,17 @@ class wild_peer {
     if (Bytes != bytes || Bytes == 0) return;
     std::array<std::byte, std::max<std::size_t>(Bytes, 1)> exact;
     std::memcpy(exact.data(), body, exact.size());
-    static_cast<void>(state_.default_state().try_send_body(0, net::any_device, header, exact));
+    static_cast<void>(state_.devices().standard().routes().try_send_body(0, net::any_device, header, exact));
   }
 
   void deliver_packet(const net::header& header, const std::byte* body, std::uint32_t bytes) {
-    core::packet_pool& packets = state_.packets();
+    core::packet_pool& packets = state_.memory().packets();
     const std::uint32_t packet = packets.try_get();
     if (packet == core::packet_pool::none) return;
     std::memcpy(packets.data(packet), body, bytes);
     const net::arrival message{0, header, packets.data(packet), bytes, &packets.owner()};
     packets.count_lent(1);
-    if (state_.default_state().on_kept_message(message)) return;
+    if (state_.devices().standard().on_kept_message(message)) return;
     packets.count_lent(-1);
     packets.put(packet);
   }

@@ -23,7 +23,7 @@ void check_buffer(const char* call, std::uint32_t peer, std::uint32_t size, cons
 
 /// The engine that a call names.
 [[nodiscard]] inline engine_state& checked_engine(runtime_state& state, const char* call, std::uint32_t id) {
-  const base::id_entry found = state.engines().find_outside(id);
+  const base::id_entry found = state.matching().engines().find_outside(id);
   if (found.state != base::presence::present) [[unlikely]]
     refuse_engine(call, state.rank(), id);
   return *static_cast<engine_state*>(found.object);
@@ -38,9 +38,9 @@ inline void check_policy(const char* call, const engine_state& engine, match_pol
 inline void check_region(const runtime_state& state, const char* call, std::uint32_t peer, const remote_buffer& at,
                          std::uint64_t bytes) {
   const remote_region& region = at.region;
-  if (region.job != state.job() || region.rank != peer || region.name == 0 || at.offset > region.bytes ||
+  if (region.job != state.job().number() || region.rank != peer || region.name == 0 || at.offset > region.bytes ||
       bytes > region.bytes - at.offset) [[unlikely]] {
-    refuse_region(state.job(), call, peer, at, bytes);
+    refuse_region(state.job().number(), call, peer, at, bytes);
   }
 }
 

@@ -18,11 +18,11 @@ namespace {
 
 }  // namespace
 
-completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner.state_->object_made(); }
+completion::completion(weft::runtime& owner) noexcept : runtime_{&owner} { owner.state_->objects().add(); }
 
 bool completion::is_copy() const noexcept { return runtime_->state_->is_copy(); }
 
-completion::~completion() { runtime_->state_->object_gone(*this); }
+completion::~completion() { runtime_->state_->objects().end(*runtime_->state_, *this); }
 
 void completion::end_signals(void (*make_room)(completion& full)) noexcept {
   core::unwinding::end_signals(*runtime_->state_, *this, make_room);
@@ -83,7 +83,7 @@ completion_queue::completion_queue(weft::runtime& owner, const completion_queue_
   if (options.unbounded) {
     unbounded_.emplace();
   } else {
-    bounded_.emplace(options.capacity != 0 ? options.capacity : owner.state_->queue_capacity());
+    bounded_.emplace(options.capacity != 0 ? options.capacity : owner.state_->attributes().queue_capacity);
     queue_ = &*bounded_;
   }
 }

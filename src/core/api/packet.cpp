@@ -11,7 +11,7 @@ namespace weft {
 
 std::optional<packet> runtime::try_take_packet() noexcept {
   state_->refuse_copies();
-  core::packet_pool& pool = state_->packets();
+  core::packet_pool& pool = state_->memory().packets();
   const std::uint32_t index = pool.try_get();
   if (index == net::packet_store::none) return std::nullopt;
   pool.count_taken();
@@ -29,7 +29,7 @@ status device::post_am(std::uint32_t peer, remote_completion to, packet& filled,
   if (filled.is_posted()) [[unlikely]] {
     throw error{errc::invalid_state, "post_am: the packet was posted already, and is the library's"};
   }
-  if (filled.pool_ != &runtime_->state_->packets()) [[unlikely]] {
+  if (filled.pool_ != &runtime_->state_->memory().packets()) [[unlikely]] {
     throw error{errc::invalid_argument, "post_am: the packet was taken from another runtime"};
   }
   if (bytes > filled.memory_.size()) [[unlikely]] {

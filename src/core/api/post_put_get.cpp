@@ -39,19 +39,19 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
 
 status device::post_put_slow(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                              const post_put_options& options) {
-  runtime_->state_->check_object("post_put", local);
+  runtime_->state_->objects().check("post_put", local);
   return post_put_of(*state_, *runtime_->state_, peer, bytes, to, local, options);
 }
 
 status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                         const post_put_options& options) {
-  runtime_->state_->check_object("post_put", local);
+  runtime_->state_->objects().check("post_put", local);
   return post_put_of(*state_, *runtime_->state_, peer, source_payload{bytes}, to, local, options);
 }
 
 status device::post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                              const post_get_options& options) {
-  runtime_->state_->check_object("post_get", local);
+  runtime_->state_->objects().check("post_get", local);
   const target_payload into{buffer};
   core::check_buffer("post_get", peer, state_->rank_count(), into);
   core::check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
@@ -73,7 +73,7 @@ status device::post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote
 
 status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
                                 completion& local, const detail::post_atomic_word_options& options) {
-  runtime_->state_->check_object("post_atomic", local);
+  runtime_->state_->objects().check("post_atomic", local);
   if (peer >= state_->rank_count()) core::refuse_rank("post_atomic", peer, state_->rank_count());
   if (!core::is_atomic_code(core::atomic_code(request.op, request.bytes))) [[unlikely]] {
     throw error{errc::invalid_argument, fmt::format("post_atomic to rank {}: there is no atomic operation {}", peer,

@@ -77,7 +77,7 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
 [[gnu::noinline]] status post_send_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                                       const source_payload& bytes, completion& local,
                                       const post_send_options& options) {
-  state.check_object("post_send", local);
+  state.objects().check("post_send", local);
   core::check_buffer("post_send", peer, state.size(), bytes);
   core::engine_state& engine = core::checked_engine(state, "post_send", options.engine);
   core::check_policy("post_send", engine, options.policy);
@@ -98,7 +98,7 @@ status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion
 
 status core::post_receive_checked(device_state& dev, std::uint32_t peer, const target_payload& into, completion& local,
                                   const post_recv_options& options) {
-  dev.runtime().check_object("post_recv", local);
+  dev.runtime().objects().check("post_recv", local);
   return post_recv_of(dev, dev.runtime(), peer, into, local, options);
 }
 
@@ -154,7 +154,7 @@ status matched_message::receive(buffer_ref buffer, completion& local, const rece
   if (message_ == nullptr) {
     throw error{errc::invalid_state, "matched_message::receive: it was received before, or moved away"};
   }
-  device_->runtime().check_object("matched_message::receive", local);
+  device_->runtime().objects().check("matched_message::receive", local);
   const target_payload into{buffer};
   if (into.is_bad()) core::refuse_buffer("matched_message::receive", source(), into.bytes());
   // Once the message is received, this object may be destroyed: so it is made empty before.

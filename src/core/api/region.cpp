@@ -9,9 +9,9 @@ namespace weft {
 memory_region::memory_region(weft::runtime& owner, std::size_t bytes) : runtime_{&owner} {
   if (bytes == 0) throw error{errc::invalid_argument, "memory_region: no bytes to allocate"};
   owner.state_->refuse_copies();
-  const auto [name, memory] = owner.state_->regions().open_new(bytes);
+  const auto [name, memory] = owner.state_->memory().regions().open_new(bytes);
   memory_ = memory;
-  handle_ = {owner.state_->job(), name, bytes, owner.state_->rank()};
+  handle_ = {owner.state_->job().number(), name, bytes, owner.state_->rank()};
 }
 
 memory_region::memory_region(weft::runtime& owner, std::span<std::byte> memory) : runtime_{&owner}, memory_{memory} {
@@ -22,12 +22,13 @@ memory_region::memory_region(weft::runtime& owner, std::span<std::byte> memory) 
                 fmt::format("memory_region: the memory is null but has {} bytes", memory.size())};
   }
   owner.state_->refuse_copies();
-  handle_ = {owner.state_->job(), owner.state_->regions().open(memory), memory.size(), owner.state_->rank()};
+  handle_ = {owner.state_->job().number(), owner.state_->memory().regions().open(memory), memory.size(),
+             owner.state_->rank()};
 }
 
 memory_region::~memory_region() {
   core::runtime_state& owner = *runtime_->state_;
-  if (!owner.is_copy()) owner.regions().close(handle_.name);
+  if (!owner.is_copy()) owner.memory().regions().close(handle_.name);
 }
 
 }  // namespace weft

@@ -28,10 +28,10 @@ void device::reply_with(std::uint32_t peer, remote_completion to, const_buffer_r
   core::check_buffer("reply", peer, state_->rank_count(), payload);
   if (to.id >= remote_completion_ids_max) [[unlikely]]
     core::refuse_completion_id("reply", peer, to.id);
-  const std::uint32_t packet_bytes = state_->runtime().packets().packet_bytes();
+  const std::uint32_t packet_bytes = state_->memory().packets().packet_bytes();
   if (bytes.bytes() > packet_bytes && !options.copy_long) [[unlikely]]
     refuse_long(peer, bytes.bytes(), packet_bytes);
-  if (options.local != nullptr) state_->runtime().check_object("reply", *options.local);
+  if (options.local != nullptr) state_->runtime().objects().check("reply", *options.local);
   core::reply::reply(*state_, {peer, to.id, tag, options.device, payload, options.local, options.context});
 }
 

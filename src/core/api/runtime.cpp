@@ -12,7 +12,7 @@ runtime::runtime(const runtime_options& options) : runtime{boot::process_bootstr
 
 runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options)
     : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap), options)} {
-  state_->start();
+  state_->start(*this);
 }
 
 runtime::~runtime() {
@@ -21,12 +21,12 @@ runtime::~runtime() {
 
 std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
 std::uint32_t runtime::size() const noexcept { return state_->size(); }
-device& runtime::default_device() noexcept { return state_->default_device(); }
+device& runtime::default_device() noexcept { return state_->own().default_device(); }
 const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
-int runtime::wait_fd() { return state_->descriptor().fd(); }
+int runtime::wait_fd() { return state_->own().descriptor(*state_).fd(); }
 bool runtime::arm() {
   base::refuse_in_callback("arm");
-  return state_->descriptor().arm();
+  return state_->own().descriptor(*state_).arm();
 }
 runtime_counters runtime::counters() const noexcept { return state_->counters(); }
 
@@ -41,7 +41,7 @@ registration runtime::register_completion(completion& target, const register_com
 void runtime::barrier() {
   base::refuse_in_callback("barrier");
   state_->refuse_copies();
-  state_->barrier().wait(state_->default_state(), rank(), size());
+  state_->own().barrier().wait(state_->devices().standard(), rank(), size());
 }
 
 registration::registration(registration&& other) noexcept

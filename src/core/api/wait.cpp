@@ -46,7 +46,7 @@ bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(v
   core::runtime_state& runtime = *runtime_->state_;
   base::refuse_in_callback("device::wait");
   const awaited mine{state_->index(), on};
-  return runtime.parking().wait(*state_, runtime.default_state(), on, is_done, condition, options,
+  return runtime.parking().wait(*state_, runtime.devices().standard(), on, is_done, condition, options,
                                 {&awaited::describe, &mine});
 }
 
@@ -55,7 +55,7 @@ bool device::wait_until_checked(std::span<const completion* const> on, bool (*is
                                 const wait_options& options) {
   core::runtime_state& runtime = *runtime_->state_;
   base::refuse_in_callback("device::wait");
-  return runtime.parking().wait(*state_, runtime.default_state(), on, is_done, condition, options);
+  return runtime.parking().wait(*state_, runtime.devices().standard(), on, is_done, condition, options);
 }
 
 std::optional<completion_record> device::wait(completion_queue& from, const wait_options& options) {

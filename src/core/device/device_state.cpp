@@ -14,16 +14,25 @@ namespace weft::core {
 device_state::device_state(runtime_state& runtime, device& interface, std::uint32_t index, bool shared,
                            progress_policy policy)
     : runtime_{&runtime},
-      interface_{&interface},
       index_{index},
       shared_{shared},
-      routes_(runtime.size()),
+      routes_{runtime.rank(), runtime.size()},
+      interface_{&interface},
+      operations_{&runtime.operations()},
+      matching_{&runtime.matching()},
+      memory_{&runtime.memory()},
       gate_{shared},
       counts_{shared},
       others_{*this, runtime.devices().shared(), policy},
       own_receives_{runtime.operations().receives(),
                     shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
-  open_endpoints();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // its base has fields, too: both compilers lay that out alike
+  static_assert(offsetof(device_state, runtime_) / detail::cache_line_bytes ==
+                    (offsetof(device_state, routes_) + routes::hot_bytes - 1) / detail::cache_line_bytes,
+                "a post reads one line of the device");
+#pragma GCC diagnostic pop
+  open_endpoints(*this);
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (!routes_.has(rank)) {
       throw error{

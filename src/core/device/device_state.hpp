@@ -21,14 +21,20 @@
 #include "core/matching/matching_table.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "core/message/wire.hpp"
+#include "core/operation/operations.hpp"
 #include "weft/device.hpp"
 #include "weft/region.hpp"
 
 namespace weft::core {
 
+class matching_store;
+class rank_memory;
 class runtime_state;
 struct remote_entry;
 struct unexpected_message;
+
+/// Opens an endpoint of each transport of the runtime for a device that is being made (protocol/dispatch.cpp).
+void open_endpoints(device_state& made);
 
 /// Whether a thread may sleep at a device, from no to yes.
 enum class stillness : std::uint8_t {
@@ -55,6 +61,10 @@ class device_state final : public message_sink {
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return routes_.rank_count(); }
 
+  // Parts of the runtime.
+  [[nodiscard]] core::operations& operations() noexcept { return *operations_; }
+  [[nodiscard]] matching_store& matching() noexcept { return *matching_; }
+  [[nodiscard]] rank_memory& memory() noexcept { return *memory_; }
   // Parts that any thread uses.
   [[nodiscard]] core::routes& routes() noexcept { return routes_; }
   [[nodiscard]] poll_gate& gate() noexcept { return gate_; }
@@ -80,25 +90,19 @@ class device_state final : public message_sink {
   /// The next calls of progress try `entry` again. It may be destroyed before this returns. **Threads**: any.
   void defer(retry_entry& entry) noexcept;
 
-  /// Sends a small message of the library's own.
-  template <class Body>
-  [[nodiscard]] net::post_result try_send_body(std::uint32_t peer, std::uint32_t device, const net::header& header,
-                                               const Body& body) noexcept {
-    static_assert(sizeof(Body) <= detail::inline_bytes_max);
-    return routes_.endpoint_to(peer).try_send_inline(peer, device, header, &body, sizeof body);
-  }
-
   /// Takes over the arrivals and the backlog of a destroyed device. Inside the gate.
   void adopt(device_state& gone) noexcept;
 
  private:
-  void open_endpoints();
-
+  // A post uses these and the first fields of `routes_`, which lie in one line.
   runtime_state* runtime_;
-  device* interface_;
   std::uint32_t index_;
   bool shared_;
   core::routes routes_;
+  device* interface_;
+  core::operations* operations_;
+  matching_store* matching_;
+  rank_memory* memory_;
   core::endpoints endpoints_;
   poll_gate gate_;
   device_counts counts_;

@@ -4,7 +4,6 @@
 #include "base/callback_scope.hpp"
 #include "base/misuse.hpp"
 #include "core/operation/running_callback.hpp"
-#include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/misuse.hpp"
-#include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
 namespace {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,11 +23,20 @@ class message_sink;
 class routes {
  public:
   using endpoint = net::endpoint<message_sink>;
+  /// The first bytes, which a post of a short message reads.
+  static constexpr std::size_t hot_bytes = sizeof(std::uint64_t) + sizeof(void*);
 
-  explicit routes(std::uint32_t rank_count)
-      : rank_count_{rank_count}, known_(rank_count), endpoint_of_(rank_count), waiting_replies_(rank_count) {}
+  routes(std::uint32_t own_rank, std::uint32_t rank_count)
+      : rank_count_{rank_count},
+        own_rank_{own_rank},
+        known_(rank_count),
+        endpoint_of_(rank_count),
+        waiting_replies_(rank_count) {
+    WEFT_ASSERT(own_rank < rank_count);
+  }
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
+  [[nodiscard]] std::uint32_t own_rank() const noexcept { return own_rank_; }
 
   /// Sets the endpoint that reaches `peer`. Called before the device is known to other threads, as `has`.
   void use(std::uint32_t peer, endpoint& reaching) noexcept {
@@ -46,6 +56,14 @@ class routes {
     // [device.route] relaxed <- [device.hold_back]: carries nothing; the route was made before the device.
     const net::route* const known = known_[to.peer()].load(std::memory_order_relaxed);
     return known != nullptr ? known->known_ring(to.device()) : nullptr;
+  }
+
+  /// Sends a small message of the library's own.
+  template <class Body>
+  [[nodiscard]] net::post_result try_send_body(std::uint32_t peer, std::uint32_t device, const net::header& header,
+                                               const Body& body) noexcept {
+    static_assert(sizeof(Body) <= detail::inline_bytes_max);
+    return endpoint_to(peer).try_send_inline(peer, device, header, &body, sizeof body);
   }
 
   void hold_posts_back(std::uint32_t peer) noexcept {
@@ -84,6 +102,7 @@ class routes {
   }
 
   std::uint32_t rank_count_;
+  std::uint32_t own_rank_;
   // By rank.
   std::vector<std::atomic<const net::route*>> known_;  // null where there is none to use, and while replies wait
   std::vector<endpoint*> endpoint_of_;

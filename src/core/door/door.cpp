@@ -6,7 +6,7 @@
 
 namespace weft::core::door {
 
-device_state& default_device_of(device_state& any) noexcept { return any.runtime().default_state(); }
+device_state& default_device_of(device_state& any) noexcept { return any.runtime().devices().standard(); }
 std::uint32_t index_of(const device_state& of) noexcept { return of.index(); }
 void try_again(device_state& by, retry_entry& entry) noexcept { by.defer(entry); }
 void signalled(device_state& by, const completion* object) noexcept { by.runtime().signalled(object); }
@@ -15,16 +15,16 @@ bool wait(device_state& through, const completion& object, bool (*is_done)(void*
           const wait_options& options) {
   runtime_state& runtime = through.runtime();
   const completion* const on = &object;
-  return runtime.parking().wait(through, runtime.default_state(), {&on, 1}, is_done, condition, options);
+  return runtime.parking().wait(through, runtime.devices().standard(), {&on, 1}, is_done, condition, options);
 }
 
 service::service(device_state& of) noexcept : of_{of} { of_.runtime().parking().begin_service(of_.index()); }
 service::~service() { of_.runtime().parking().end_service(of_.index()); }
 
-const completion& own_object_of(runtime_state& of) noexcept { return of.own_object(); }
+const completion& own_object_of(runtime_state& of) noexcept { return of.own().barrier(); }
 bool try_flush(runtime_state& of, std::uint32_t peer) { return of.peers().try_flush(peer); }
 bool pass_barrier(runtime_state& of, barrier::passage& at) {
-  return of.barrier().go_on(at, of.default_state(), of.rank(), of.size());
+  return of.own().barrier().go_on(at, of.devices().standard(), of.rank(), of.size());
 }
 
 std::unique_ptr<ending> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in) {

@@ -1,15 +1,15 @@
 // Posting a short active message or send with default options. 8 bytes on a device of one thread's own have the
 // shortest path.
 //
-// Cost of that path: the device's first lines, the route to the peer, the ring's line, the cell, the peer's sleep word,
+// Cost of that path: a line of the device, the route to the peer, the ring's line, the cell, the peer's sleep word,
 // the line of the counters. No locked operation, no saved register, no access to the stack: all arguments come in
 // registers, so that a tail call with all of them handles rare cases and errors, as if nothing had been tried. The
-// general twin: `device_state::post_inline` (core/device/device_state.hpp).
+// general twin: `post_inline::post` (core/protocol/post_inline.hpp).
+#include "core/protocol/post_inline.hpp"
 #include "base/fast_paths.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/post_message.hpp"
-#include "core/runtime/runtime_state.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
 

@@ -6,7 +6,7 @@
 #include "core/api/post_send_recv.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "core/protocol/receive.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/matching_store.hpp"
 
 namespace weft::core::fast {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 [[gnu::always_inline]] inline match_key describe(device_state& dev, operation_state& receive,
                                                  detail::message_source from, buffer_ref into, std::uint64_t tag,
                                                  void* context) noexcept {
-  engine_state& engine = dev.runtime().engines().standard();
+  engine_state& engine = dev.matching().engines().standard();
   receive.opcode = operation::receive;
   receive.peer = from.peer();
   receive.device = net::any_device;
@@ -36,7 +36,7 @@ namespace {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive.reach(step::wait_for_match);
   match_node* found = nullptr;
-  switch (dev.runtime().matching().insert_rest(rest, receive, found)) {
+  switch (dev.matching().table().insert_rest(rest, receive, found)) {
     [[likely]] case match_result::inserted : break;
     case match_result::matched:
       receive::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
@@ -56,7 +56,7 @@ namespace {
   operation_state* const receive = dev.own_receives().get();
   if (receive == nullptr) [[unlikely]]
     return dev.counts().answered(operation::receive, into.bytes(),
-                                 receive::receive_late(dev, {.engine = &dev.runtime().engines().standard(),
+                                 receive::receive_late(dev, {.engine = &dev.matching().engines().standard(),
                                                              .peer = from.peer(),
                                                              .tag = tag,
                                                              .policy = from.policy(),
@@ -89,7 +89,7 @@ namespace {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive.reach(step::wait_for_match);
   matching_table::half_done rest;
-  if (!dev.runtime().matching().fast_insert(receive, key, rest)) [[unlikely]]
+  if (!dev.matching().table().fast_insert(receive, key, rest)) [[unlikely]]
     return end_receive_slow(dev, receive, rest);
   dev.counts().posted_alone(operation::receive, into.bytes());  // only a device of one thread's own keeps receives
   return status::posted(ticket);

@@ -23,10 +23,10 @@ using net::word_bytes;
   const remote_region& region = at.region;
   core::runtime_state& state = through.runtime();
   if (bytes > core::copied_in_call_max || peer >= through.rank_count() || region.rank != peer ||
-      region.job != state.job() || region.name == 0) [[unlikely]] {
+      region.job != state.job().number() || region.name == 0) [[unlikely]] {
     return nullptr;
   }
-  return state.regions().mapped_in_call(peer, region.name, at.offset, bytes);
+  return state.memory().regions().mapped_in_call(peer, region.name, at.offset, bytes);
 }
 
 // A separate function, so that the copy of a word saves no register.

@@ -6,7 +6,7 @@
 #include "base/fast_paths.hpp"
 #include "core/device/device_state.hpp"
 #include "core/progress/progress.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/matching_store.hpp"
 
 namespace weft::core {
 namespace short_pass {
@@ -41,7 +41,7 @@ namespace {
 bool device_state::progress() noexcept {
   if (!gate_.try_enter()) [[unlikely]]
     return progress::found_busy(*this);
-  if (!base::has_fast_paths || !backlog_.is_empty() || runtime_->kept().has_ready()) [[unlikely]]
+  if (!base::has_fast_paths || !backlog_.is_empty() || matching_->kept().has_ready()) [[unlikely]]
     return progress::pass(*this);
   const unsigned arrived = endpoints_.poll_busy(*this);
   if (arrived == 0) return short_pass::poll_idle(*this);

@@ -1,6 +1,8 @@
 #include "core/fast/take_send.hpp"
 
 #include "core/operation/awaited_call.hpp"
+#include "core/runtime/matching_store.hpp"
+#include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::fast {
 
@@ -28,7 +30,7 @@ namespace weft::core::fast {
                                  const std::byte* payload, std::uint32_t bytes) noexcept {
   const match_key key = make_match_key(default_matching_engine, policy, source, tag);
   match_node* found = nullptr;
-  if (dev.runtime().matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
+  if (dev.matching().table().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
     return arrive_send::on_send(
         dev, {source,
               {kind_word(wire::send, static_cast<std::uint32_t>(policy)), default_matching_engine, 0, 0, tag},

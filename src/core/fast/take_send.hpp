@@ -9,7 +9,7 @@
 
 #include "core/device/device_state.hpp"
 #include "core/protocol/arrive_send.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/matching_store.hpp"
 
 namespace weft::core {
 namespace fast {
@@ -77,7 +77,7 @@ namespace fast {
   const std::byte* const payload = tag_and_payload + sizeof tag;
   const match_key key = make_match_key(default_matching_engine, match_policy::rank_tag, source, tag);
   match_node* found = nullptr;
-  if (dev().runtime().matching().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
+  if (dev().matching().table().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
     return nullptr;
   auto& receive = static_cast<operation_state&>(*found);
   if (net::word_bytes <= receive.receiving.into.bytes() && !receive.receiving.into.is_list()) [[likely]] {

@@ -37,10 +37,10 @@ unsigned advance_backlog(device_state& dev) noexcept {
 
 // Does steps of the backlog, answers senders of messages that will not be received, and delivers kept messages.
 unsigned advance_kept(device_state& dev) noexcept {
-  if (dev.backlog().is_empty() && !dev.runtime().kept().has_ready()) return 0;
+  if (dev.backlog().is_empty() && !dev.matching().kept().has_ready()) return 0;
   unsigned moved = advance_backlog(dev);
   moved += receive::answer_all_unwanted(dev);
-  return moved + dev.runtime().kept().deliver(dev);
+  return moved + dev.matching().kept().deliver(dev);
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ stillness device_state::look_before_sleep() noexcept {
   moved += runtime_->peer_ends().look(*this);
   const bool has_entries = backlog_.has_just_entries();
   const bool has_steps = !has_entries && !backlog_.is_empty();
-  const bool is_busy = moved != 0 || has_steps || runtime_->kept().has_ready() || !hooks_.is_empty();
+  const bool is_busy = moved != 0 || has_steps || matching_->kept().has_ready() || !hooks_.is_empty();
   const bool has_refused = take_full() || has_entries;
   gate_.leave();
   if (is_busy) return stillness::busy;

@@ -3,7 +3,6 @@
 #include "core/message/message_body.hpp"
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/complete.hpp"
-#include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::active_message {
 
@@ -11,7 +10,7 @@ bool on_active_message(device_state& dev, const net::arrival& message) noexcept 
   const found_entry to = arrive::find_entry(dev, message);
   if (to.state != lookup::found) {
     if (to.state == lookup::no_room) return false;
-    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+    if (to.state == lookup::withdrawn) arrive::count_dropped(dev);
     give_back(message);
     return true;
   }

@@ -11,7 +11,6 @@
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/rendezvous.hpp"
 #include "core/protocol/withdraw_rts.hpp"
-#include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
 namespace {

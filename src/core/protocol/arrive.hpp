@@ -6,7 +6,8 @@
 
 #include "core/device/device_state.hpp"
 #include "core/message/message_body.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/operation/operation_state.hpp"
+#include "core/runtime/registrations.hpp"
 
 namespace weft::core {
 
@@ -33,7 +34,8 @@ namespace arrive {
 
 /// Counts an invalid message, and gives its packet back. Always true.
 [[nodiscard]] bool reject(device_state& dev, const net::arrival& message) noexcept;
-/// Counts a message as dropped, and gives its packet back. Always true.
+void count_dropped(device_state& dev) noexcept;
+/// The same, and gives the packet back. Always true.
 [[nodiscard]] bool drop(device_state& dev, const net::arrival& message) noexcept;
 /// An operation to answer the sender with; null if none is free: then call `put_aside`.
 [[nodiscard]] operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept;
@@ -47,8 +49,7 @@ namespace arrive {
 template <class Body>
 [[nodiscard]] operation_state* answered(device_state& dev, const net::arrival& message, Body& body) noexcept {
   if (read_body(message, body)) {
-    operation_state* found =
-        dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
+    operation_state* found = dev.operations().posts().find(body.ticket, message.source, step::wait_for_answer);
     if (found != nullptr) return found;
   }
   static_cast<void>(reject(dev, message));

@@ -14,7 +14,7 @@
 #include "core/protocol/receive.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/rendezvous.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/rank_memory.hpp"
 
 namespace weft::core::arrive_send {
 
@@ -30,7 +30,7 @@ bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noe
       std::memcpy(&body, message.payload, sizeof body);
       rendezvous::refuse(dev, *answer, body.ticket, errc::unknown_completion);
     }
-    dev.runtime().count_dropped();
+    arrive::count_dropped(dev);
   }
   give_back(message);
   return true;
@@ -45,26 +45,26 @@ bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noe
                  "rank {}: two sends of rank {} with tag {} wait for receives in engine {}, which keeps no order: a "
                  "receive may get either (an engine made with {{.ordered = true}} keeps it, as MPI does); "
                  "device_counters::ambiguous_sends counts them",
-                 dev.runtime().rank(), message.source, message.header.tag, engine.id);
+                 dev.routes().own_rank(), message.source, message.header.tag, engine.id);
 }
 
 bool match_send(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
   const auto policy = static_cast<match_policy>(message.header.kind >> 8);
   const match_key key = engine.key_of(policy, message.source, message.header.tag);
   match_node* found = nullptr;
-  match_result result = dev.runtime().matching().take(key, match_side::receive, found);
+  match_result result = dev.matching().table().take(key, match_side::receive, found);
   if (result == match_result::none) {
-    unexpected_message* const kept = dev.runtime().unexpected_sends().try_keep(message, engine);
+    unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
     if (kept == nullptr) return false;
     kept->key = key;
     bool is_behind = false;
-    result = dev.runtime().matching().insert(*kept, found, is_behind);
+    result = dev.matching().table().insert(*kept, found, is_behind);
     if (result == match_result::inserted) {
       if (is_behind && policy == match_policy::rank_tag) [[unlikely]]
         note_ambiguous(dev, engine, message);
       return true;
     }
-    dev.runtime().unexpected_sends().put(*kept);  // a receive was posted meanwhile, or another thread holds the lock
+    dev.matching().unexpected().put(*kept);  // a receive was posted meanwhile, or another thread holds the lock
   }
   if (result != match_result::matched) return false;
   deliver(dev, static_cast<operation_state&>(*found), message);
@@ -88,7 +88,7 @@ void deliver_all(device_state& dev, matched_messages& released) noexcept {
       receiver_first::end_taken_back(dev, message);
     } else if (message.engine->receiver_first) {
       deliver_matched(dev, static_cast<operation_state&>(*each->receive), message.arrival);
-      dev.runtime().unexpected_sends().put(message);
+      dev.matching().unexpected().put(message);
     } else {
       receive::deliver_unexpected(dev, static_cast<operation_state&>(*each->receive), message);
     }
@@ -116,7 +116,7 @@ match_result arrive_in_order(device_state& dev, engine_state& engine, unexpected
   const match_result result = engine.ordered->arrive(kept, released);
   if (result == match_result::busy || result == match_result::refused) {
     kept.takes_back = false;
-    dev.runtime().unexpected_sends().put(kept);
+    dev.matching().unexpected().put(kept);
   }
   return result;
 }
@@ -127,7 +127,7 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
   const bool is_rts = kind_of(message.header.kind) == wire::send_rts;
   rts_body body;  // only checked here; the steps that need it read it again
   if (is_rts ? !read_body(message, body)
-             : message.owner != nullptr && message.bytes > dev.runtime().packets().packet_bytes()) {
+             : message.owner != nullptr && message.bytes > dev.memory().packets().packet_bytes()) {
     return arrive::reject(dev, message);
   }
   if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none)) return arrive::reject(dev, message);
@@ -143,10 +143,10 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
 // If the engine is not made yet, the message is kept until it is.
 found_engine find_engine(device_state& dev, const net::arrival& message) noexcept {
   for (;;) {
-    const base::id_entry found = dev.runtime().engines().find(message.header.id);
+    const base::id_entry found = dev.matching().engines().find(message.header.id);
     if (found.state == base::presence::present) return {lookup::found, static_cast<engine_state*>(found.object)};
     if (found.state == base::presence::withdrawn) return {lookup::withdrawn, nullptr};
-    switch (dev.runtime().kept().keep(message, dev.runtime().engines().ids())) {
+    switch (dev.matching().kept().keep(message, dev.matching().engines().ids())) {
       case kept_messages::answer::kept: return {lookup::kept, nullptr};
       case kept_messages::answer::no_room: return {lookup::no_room, nullptr};
       case kept_messages::answer::registered_now: break;  // made just now: look again
@@ -175,7 +175,7 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
   if (result == match_result::matched) {
     deliver_matched(dev, static_cast<operation_state&>(*found), message);
   } else if (result == match_result::none) {
-    unexpected_message* const kept = dev.runtime().unexpected_sends().try_keep(message, engine);
+    unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
     if (kept == nullptr) return false;
     kept->key = key;
     kept->name = ticket_of(*kept);
@@ -193,7 +193,7 @@ bool take_back_in_order(device_state& dev, engine_state& engine, const net::arri
   matched_messages released;
   match_result result = engine.ordered->try_take_back(key, message.header.sequence, ticket, found, released);
   if (result == match_result::none) {
-    unexpected_message* const kept = dev.runtime().unexpected_sends().try_keep(message, engine);
+    unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
     if (kept == nullptr) return false;
     kept->key = key;
     kept->name = ticket;
@@ -210,7 +210,7 @@ bool take_back_in_order(device_state& dev, engine_state& engine, const net::arri
 // the notice, the next message, RTS or receive tries again: nobody waits for a notice, so it takes no operation. Two
 // threads may send the same notice; the sender ignores the second.
 void send_budget_notice(device_state& dev, std::uint32_t source) noexcept {
-  send_budget& budget = dev.runtime().unexpected_sends().budget();
+  send_budget& budget = dev.matching().unexpected().budget();
   const std::uint32_t number = budget.next_notice(source);
   if (number == 0) return;
   const net::header header{.kind = static_cast<std::uint32_t>(wire::budget_notice), .sequence = number};
@@ -222,7 +222,7 @@ void send_budget_notice(device_state& dev, std::uint32_t source) noexcept {
 
 bool on_budget_notice(device_state& dev, const net::arrival& message) noexcept {
   if (message.owner != nullptr || message.bytes != 0) return arrive::reject(dev, message);
-  dev.runtime().unexpected_sends().budget().on_notice(message.source, message.header.sequence);
+  dev.matching().unexpected().budget().on_notice(message.source, message.header.sequence);
   return true;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // Whether an operation with this ticket is posted and at step `expected`. Operations that answer peers are not posted.
 operation_state* find(device_state& dev, std::uint64_t ticket, step expected) noexcept {
-  operations& all = dev.runtime().operations();
+  operations& all = dev.operations();
   operation_state* const receive = all.receives().find(ticket, expected);
   return receive != nullptr ? receive : all.posts().find(ticket, expected);
 }
@@ -35,7 +35,7 @@ match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*&
   // been destroyed, as this thread is a brief reader.
   const engine_state& engine = *waiting->receiving.engine.load(std::memory_order_relaxed);
   const match_result result = engine.is_ordered() ? engine.ordered->remove(*waiting, is_meant)
-                                                  : dev.runtime().matching().remove(*waiting, is_meant);
+                                                  : dev.matching().table().remove(*waiting, is_meant);
   // A receive that was put off may still be in the backlog, or be matched at this moment.
   return result == match_result::none && was_put_off ? match_result::busy : result;
 }
@@ -44,7 +44,7 @@ match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*&
 void end(device_state& dev, operation_state& taken, bool is_told) noexcept {
   if (!is_told) {
     completion& object = *taken.owed.target;
-    dev.runtime().put_back(taken);
+    complete::put_back(dev, taken);
     promise::begin(object);
     promise::end(object);
     return;
@@ -58,7 +58,7 @@ void end(device_state& dev, operation_state& taken, bool is_told) noexcept {
 cancel_answer one(device_state& dev, std::uint64_t ticket, bool is_told) noexcept {
   operation_state* waiting = nullptr;
   cancel_answer asked = cancel_answer::too_late;
-  const match_result result = dev.runtime().engines().readers().read([&] {
+  const match_result result = dev.matching().engines().readers().read([&] {
     const match_result taken = take_out(dev, ticket, waiting);
     if (waiting == nullptr) asked = receiver_first::ask_back(dev, ticket);
     if (waiting == nullptr && asked == cancel_answer::too_late) asked = withdraw_rts::ask(dev, ticket);
@@ -85,8 +85,8 @@ void each_of(device_state& dev, const group& which, const Visit& visit) {
     if (which.engine != nullptr && each.receiving.engine.load(std::memory_order_relaxed) != which.engine) return;
     visit(each, ticket);
   };
-  dev.runtime().operations().receives().each(visit_if_meant);
-  dev.runtime().operations().posts().each(visit_if_meant);
+  dev.operations().receives().each(visit_if_meant);
+  dev.operations().posts().each(visit_if_meant);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "core/protocol/complete.hpp"
 
+#include "base/assertion.hpp"
+#include "core/protocol/awaited.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::complete {
@@ -46,10 +48,10 @@ bool try_signal(device_state& dev, operation_state& operation) noexcept {
     // If it is a post, it has answered done: the next flush reports an error.
     if (operation.error != errc::none && operation.set() == operation_set::posts)
       dev.runtime().peers().note_failure(operation.peer);
-    dev.runtime().put_back(operation);
+    put_back(dev, operation);
     return true;
   }
-  dev.runtime().forget(operation);  // it is complete: a flush doesn't wait for room in the completion object
+  awaited::end(dev, operation);  // it is complete: a flush doesn't wait for room in the completion object
   // A receive from the backlog can't be cancelled any more, as its completion object may already see the signal.
   if (operation.next.load(std::memory_order_relaxed) == step::try_match) operation.reach(step::try_signal);  // [own]
   completion& object = *operation.owed.target;
@@ -59,8 +61,14 @@ bool try_signal(device_state& dev, operation_state& operation) noexcept {
     return false;
   }
   dev.runtime().signalled(&object);
-  dev.runtime().put_back(operation);
+  put_back(dev, operation);
   return true;
+}
+
+void put_back(device_state& dev, operation_state& done) noexcept {
+  WEFT_ASSERT_CHECKED(done.ticket.load(std::memory_order_relaxed) != 0);  // [own] it is not in its set
+  awaited::end(dev, done);
+  dev.operations().put(done);
 }
 
 void signal_or_defer(device_state& dev, operation_state& operation) noexcept {

@@ -17,6 +17,9 @@ void signal_or_defer(device_state& dev, operation_state& operation) noexcept;
 /// Signals an object without an operation of this rank. False: the object is full, and the caller keeps the payload.
 [[nodiscard]] bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept;
 
+/// Puts an operation back into its set: nothing more is owed for it, and no flush waits for it.
+void put_back(device_state& dev, operation_state& done) noexcept;
+
 /// The record of an operation that has moved the user's bytes at `data`.
 [[nodiscard]] completion_record record_of(operation opcode, std::uint32_t peer, std::uint64_t tag,
                                           const detail::raw_record::reference& data) noexcept;

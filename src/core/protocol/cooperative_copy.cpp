@@ -8,6 +8,7 @@
 #include "core/message/message_body.hpp"
 #include "core/message/shared_copy.hpp"
 #include "core/protocol/arrive.hpp"
+#include "core/protocol/complete.hpp"
 #include "core/protocol/rendezvous.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -25,7 +26,7 @@ constexpr unsigned pieces_per_call = 8;
 // and the ticket may belong to another operation by now.
 operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint32_t peer, std::uint64_t bytes,
                              bool& is_wrong) noexcept {
-  operation_state* const found = dev.runtime().operations().posts().find(ticket, peer, step::wait_for_answer);
+  operation_state* const found = dev.operations().posts().find(ticket, peer, step::wait_for_answer);
   is_wrong = found != nullptr && (!rendezvous::has_bytes_to_send(*found) || found->bytes != bytes ||
                                   found->sending.source.address() == nullptr);
   return is_wrong ? nullptr : found;
@@ -40,19 +41,19 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
       operation.copying.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
     return false;
   }
-  copy_states& states = dev.runtime().copy_states();
+  copy_states& states = dev.memory().copy_states();
   // If the sender's memory is not mapped here, the sender has not mapped this rank's either. A rank needs no help from
   // itself.
-  if (states.at(operation.peer, 0) == nullptr || operation.peer == dev.runtime().rank()) return false;
+  if (states.at(operation.peer, 0) == nullptr || operation.peer == dev.routes().own_rank()) return false;
   const std::uint32_t index = states.try_open();
   if (index == copy_states::none) return false;
-  copy_state& copy = *states.at(dev.runtime().rank(), index);
+  copy_state& copy = *states.at(dev.routes().own_rank(), index);
   const std::uint32_t number = states.number(index);
   const copy_invitation_body body{operation.copying.remote_ticket,
                                   reinterpret_cast<std::uint64_t>(operation.receiving.into.address()), operation.bytes,
                                   index, number};
   const net::header header{.kind = static_cast<std::uint32_t>(wire::copy_invitation)};
-  if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
+  if (dev.routes().try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
     states.close(copy);
     return false;
   }
@@ -91,7 +92,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     dev.counts().went(own == operation.bytes ? path::copied : path::copied_by_both, operation.opcode, operation.bytes);
   }
   operation.copying.state = nullptr;
-  dev.runtime().copy_states().close(copy);
+  dev.memory().copy_states().close(copy);
   if (!operation.copying.is_alone) return rendezvous::send_fin(dev, operation);
   operation.copying.moved.store(0, std::memory_order_relaxed);  // [own] begins again: one of the two could not copy
   return false;
@@ -101,11 +102,11 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept {
   copy_invitation_body body;
   if (!read_body(message, body) || body.index >= copy_states::count) return arrive::reject(dev, message);
-  copy_state* const copy = dev.runtime().copy_states().at(message.source, body.index);
+  copy_state* const copy = dev.memory().copy_states().at(message.source, body.index);
   bool is_wrong = false;
   const bool is_there = find_source(dev, body.ticket, message.source, body.bytes, is_wrong) != nullptr;
   if (is_wrong) return arrive::reject(dev, message);
-  operation_state* const help = is_there && copy != nullptr ? dev.runtime().operations().arrivals().try_get() : nullptr;
+  operation_state* const help = is_there && copy != nullptr ? dev.operations().arrivals().try_get() : nullptr;
   if (help == nullptr) return true;
   help->peer = message.source;
   help->copying.remote_ticket = body.ticket;
@@ -135,7 +136,7 @@ bool write_pieces(device_state& dev, operation_state& help) noexcept {
     }
     if (copied) continue;
     help.copying.state = nullptr;
-    dev.runtime().put_back(help);
+    complete::put_back(dev, help);
     return true;
   }
   return false;

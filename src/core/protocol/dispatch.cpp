@@ -138,11 +138,12 @@ bool message_sink::on_message(const net::arrival& message) noexcept {
 }
 
 // In this file, so that the endpoints' polls are compiled together with the handlers of messages.
-void device_state::open_endpoints() {
-  for (const auto& transport : runtime_->transports()) {
-    endpoint& opened = endpoints_.add(net::open_endpoint<message_sink>(*transport, index_, shared_));
-    for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
-      if (!routes_.has(rank) && transport->reaches(rank)) routes_.use(rank, opened);
+void open_endpoints(device_state& made) {
+  for (const auto& transport : made.runtime().transports()) {
+    endpoints::endpoint& opened =
+        made.endpoints().add(net::open_endpoint<message_sink>(*transport, made.index(), made.is_shared()));
+    for (std::uint32_t rank = 0; rank < made.rank_count(); ++rank) {
+      if (!made.routes().has(rank) && transport->reaches(rank)) made.routes().use(rank, opened);
     }
   }
 }

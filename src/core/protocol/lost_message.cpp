@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/assertion.hpp"
 #include "base/log.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/complete.hpp"
@@ -22,7 +23,7 @@ bool names_its_peer(const match_key& key, std::uint32_t peer) noexcept {
 // Takes an operation out of the engine in which it waits for its match. False: it does not wait there any more, it
 // waits for other ranks as well, or another thread has the engine's lock.
 bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer) noexcept {
-  return dev.runtime().engines().readers().read([&] {
+  return dev.matching().engines().readers().read([&] {
     // As for a cancelled receive (receive.cpp): an operation that waits, seen by a brief reader, has its engine.
     // [ended.at] acquire <- [operation.reach]: the operation's engine.
     const step at = operation.next.load(std::memory_order_acquire);
@@ -32,7 +33,7 @@ bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer)
     if (engine == nullptr) return false;
     const auto is_meant = [&](const match_node& node) { return names_its_peer(node.key, peer); };
     const match_result result = engine->is_ordered() ? engine->ordered->remove(operation, is_meant)
-                                                     : dev.runtime().matching().remove(operation, is_meant);
+                                                     : dev.matching().table().remove(operation, is_meant);
     return result == match_result::removed;
   });
 }
@@ -46,7 +47,7 @@ bool take_waiting(device_state& dev, operation_state& operation, std::uint32_t p
     case step::wait_for_sender: {
       // [operation.ended_ticket] relaxed: `claim` looks at the step again.
       const std::uint32_t note = operation_pool::note_of(operation.ticket.load(std::memory_order_relaxed));
-      return dev.runtime().operations().claim(note, peer) != nullptr;
+      return dev.operations().claim(note, peer) != nullptr;
     }
     case step::wait_for_match:
     case step::try_match:
@@ -58,6 +59,13 @@ bool take_waiting(device_state& dev, operation_state& operation, std::uint32_t p
 }
 
 }  // namespace
+
+bool is_cut_off(device_state& dev, std::uint32_t peer) noexcept {
+  WEFT_ASSERT_CHECKED(peer < dev.rank_count());
+  return dev.runtime().peers().is_cut_off(peer);
+}
+
+void look_for_ends_soon(device_state& dev) noexcept { dev.runtime().peer_ends().look_soon(); }
 
 status unless_cut_off(device_state& dev, operation opcode, std::uint32_t peer, status answer) {
   if (!answer.is_retry()) [[likely]]
@@ -79,7 +87,7 @@ bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
 unsigned end_operations_with_ended(device_state& dev) noexcept {
   const peers& all = dev.runtime().peers();
   unsigned ended = 0;
-  dev.runtime().operations().each([&](operation_state& operation) {
+  dev.operations().each([&](operation_state& operation) {
     const std::uint32_t peer = operation.peer;
     if (peer >= dev.rank_count() || !all.is_settled(peer) || !take_waiting(dev, operation, peer)) return;
     operation.error = errc::peer_failed;
@@ -93,7 +101,7 @@ void message_sink::on_lost(std::uint32_t peer, const net::header& header, const 
   // A lost notice (send_budget.hpp) harms no operation; often the peer has just ended.
   const bool is_missed = kind_of(header.kind) != wire::budget_notice;
   dev().runtime().peers().cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
-  operation_state* const operation = header.note == 0 ? nullptr : dev().runtime().operations().claim(header.note, peer);
+  operation_state* const operation = header.note == 0 ? nullptr : dev().operations().claim(header.note, peer);
   if (operation == nullptr) return;
   operation->error = errc::transport_failed;
   if (!complete::try_signal(dev(), *operation)) dev().defer(*operation);

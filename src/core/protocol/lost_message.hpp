@@ -2,9 +2,14 @@
 #pragma once
 
 #include "core/device/device_state.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/operation/operation_state.hpp"
+#include "core/runtime/matching_store.hpp"
 
 namespace weft::core {
+
+[[nodiscard]] bool is_cut_off(device_state& dev, std::uint32_t peer) noexcept;
+/// A copy from or to a peer has failed: looks for ranks that have ended are not put off.
+void look_for_ends_soon(device_state& dev) noexcept;
 
 /// Returns `answer`, a post's. **Errors**: peer_failed or transport_failed if it is retry and `peer` is cut off.
 [[nodiscard]] status unless_cut_off(device_state& dev, operation opcode, std::uint32_t peer, status answer);
@@ -18,8 +23,8 @@ template <class Send>
                                              const Send& send) noexcept {
   // As a brief reader: the thread that ends all operations with a rank that has ended waits until this one knows that
   // the rank is cut off, or has sent.
-  return dev.runtime().engines().readers().read([&] {
-    if (dev.runtime().peers().is_cut_off(operation.peer)) [[unlikely]]
+  return dev.matching().engines().readers().read([&] {
+    if (is_cut_off(dev, operation.peer)) [[unlikely]]
       return net::post_result::full;
     operation.reach(waits);
     const net::post_result result = send();

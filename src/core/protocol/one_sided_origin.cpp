@@ -11,11 +11,12 @@
 #include <cstring>
 
 #include "core/device/device_state.hpp"
+#include "core/protocol/awaited.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/lost_message.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/protocol/remote_atomic.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/rank_memory.hpp"
 
 namespace weft::core::one_sided_origin {
 
@@ -69,18 +70,18 @@ attempt begin_transfer(device_state& dev, operation_state& operation, shortage& 
 }
 
 std::uint64_t put_bytes_max(device_state& dev) noexcept {
-  return dev.runtime().packets().packet_bytes() - sizeof(put_body);
+  return dev.memory().packets().packet_bytes() - sizeof(put_body);
 }
 
 status try_post_transfer(device_state& dev, const transfer_request& request) {
   const region_location location =
-      dev.runtime().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
+      dev.memory().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
   if (location.by == region_location::access::refused) refuse_unreachable(request);
   check_alignment(request, location);
-  operation_state* const operation = dev.runtime().operations().posts().try_get();
+  operation_state* const operation = dev.operations().posts().try_get();
   if (operation == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);
-    throw_backlog_full(request.opcode, request.peer, dev.runtime().operations().posts().count());
+    throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
   }
   describe(*operation, request, location);
   operation->will_signal(*request.local);
@@ -95,20 +96,20 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
     case attempt::finished:
       if (!request.allow_done || operation->error != errc::none) break;
       promise::cancel(*request.local);
-      dev.runtime().put_back(*operation);
+      complete::put_back(dev, *operation);
       return status::done();
     case attempt::waiting: return done_when_sent ? status::done() : status::posted(ticket);
     case attempt::stuck:
       if (!request.allow_retry || operation->next.load(std::memory_order_relaxed) != step::ask) {  // [own]
         operation->sending.done_when_sent = false;
         if (request.opcode != operation::get)
-          dev.runtime().await(*operation);  // a flush also waits for a copy by this rank
+          awaited::begin(dev, *operation);  // a flush also waits for a copy by this rank
         dev.defer(*operation);
         return status::posted(ticket);
       }
-      dev.runtime().forget(*operation);
+      awaited::end(dev, *operation);
       promise::cancel(*request.local);
-      dev.runtime().put_back(*operation);
+      complete::put_back(dev, *operation);
       return status::retry(reason);
   }
   complete::signal_or_defer(dev, *operation);
@@ -117,7 +118,7 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
 
 // Copies a short put into a packet; `none` if no packet is free.
 std::uint32_t pack_put(device_state& dev, const operation_state& operation, std::uint64_t ticket) noexcept {
-  packet_pool& packets = dev.runtime().packets();
+  packet_pool& packets = dev.memory().packets();
   const std::uint32_t packet = packets.try_get_for(operation.bytes);
   if (packet == packet_pool::none) return packet;
   const put_body body{operation.transfer.region, operation.transfer.region_offset, ticket};
@@ -190,7 +191,7 @@ attempt transfer(device_state& dev, operation_state& operation, shortage& reason
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone:
       operation.error = errc::peer_failed;
-      dev.runtime().peer_ends().look_soon();
+      look_for_ends_soon(dev);
       break;
   }
   if (operation.error != errc::none) return attempt::finished;
@@ -206,7 +207,7 @@ attempt notify(device_state& dev, operation_state& operation) noexcept {
   const wire kind = operation.opcode == operation::put ? wire::put_signal : wire::get_signal;
   const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = operation.sending.id, .tag = operation.tag};
   const signal_body body{operation.transfer.region, operation.transfer.region_offset, operation.bytes};
-  if (dev.try_send_body(operation.peer, operation.device, header, body) == net::post_result::ok)
+  if (dev.routes().try_send_body(operation.peer, operation.device, header, body) == net::post_result::ok)
     return attempt::finished;
   operation.next.store(step::notify, std::memory_order_relaxed);  // [own]
   return attempt::stuck;
@@ -239,22 +240,22 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
     reason = shortage::packets;
   } else {
     if (is_done_when_sent) operation.owed.target = nullptr;
-    if (!is_get) dev.runtime().await(operation);
+    if (!is_get) awaited::begin(dev, operation);
     const step waits = is_get ? step::wait_for_chunks : step::wait_for_answer;
     result = send_and_wait(dev, operation, waits, step::ask, [&] {
       if (is_atomic) {
         header.kind = static_cast<std::uint32_t>(wire::atomic);
-        return dev.try_send_body(peer, device, header, atomic);
+        return dev.routes().try_send_body(peer, device, header, atomic);
       }
       if (is_eager_put) {
         header.kind = static_cast<std::uint32_t>(wire::put);
         return dev.routes().endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
       }
       header.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
-      return dev.try_send_body(peer, device, header, rts);
+      return dev.routes().try_send_body(peer, device, header, rts);
     });
     if (is_eager_put && result == net::post_result::ok) dev.counts().went(path::one_packet, operation::put, bytes);
-    if (is_eager_put && result != net::post_result::ok) dev.runtime().packets().put(packet);
+    if (is_eager_put && result != net::post_result::ok) dev.memory().packets().put(packet);
     reason = shortage_of(result);
   }
   if (result == net::post_result::ok) {

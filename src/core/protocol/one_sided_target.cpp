@@ -11,7 +11,7 @@
 #include "core/protocol/complete.hpp"
 #include "core/protocol/remote_atomic.hpp"
 #include "core/protocol/rendezvous.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/rank_memory.hpp"
 
 namespace weft::core::one_sided_target {
 
@@ -34,7 +34,7 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
     to = arrive::find_entry(dev, message);
     if (to.state == lookup::no_room) consumed = false;
     if (to.state == lookup::no_room || to.state == lookup::kept) return nullptr;
-    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+    if (to.state == lookup::withdrawn) arrive::count_dropped(dev);
   }
   operation_state* const out = arrive::get_operation(dev, message);
   if (out == nullptr) {
@@ -43,7 +43,7 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
   }
   out->opcode = opcode;
   out->copying.remote_ticket = body.ticket;
-  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
+  std::byte* const data = dev.memory().regions().find(body.region, body.offset, body.bytes);
   if (data == nullptr) {
     rendezvous::refuse(dev, *out, body.ticket, errc::region_refused);
     return nullptr;
@@ -63,11 +63,11 @@ bool on_signal(device_state& dev, const net::arrival& message) noexcept {
   if (!read_body(message, body)) return arrive::reject(dev, message);
   const found_entry to = arrive::find_entry(dev, message);
   if (to.state != lookup::found) {
-    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+    if (to.state == lookup::withdrawn) arrive::count_dropped(dev);
     return to.state != lookup::no_room;
   }
   const bool is_put = kind_of(message.header.kind) == wire::put_signal;
-  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, body.bytes);
+  std::byte* const data = dev.memory().regions().find(body.region, body.offset, body.bytes);
   return complete::try_signal(
       dev, *to.entry->target,
       record_with(is_put ? operation::put_signal : operation::get_signal, message, data, body.bytes));
@@ -86,18 +86,18 @@ bool on_put(device_state& dev, const net::arrival& message) noexcept {
       give_back(message);
       return true;
     }
-    if (to.state == lookup::withdrawn) dev.runtime().count_dropped();
+    if (to.state == lookup::withdrawn) arrive::count_dropped(dev);
   }
   operation_state* const answer = arrive::get_operation(dev, message);
   if (answer == nullptr) return arrive::put_aside(dev, message);
-  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, bytes);
+  std::byte* const data = dev.memory().regions().find(body.region, body.offset, bytes);
   if (data == nullptr) {
     answer->error = errc::region_refused;
   } else {
     if (bytes != 0) std::memcpy(data, message.payload + sizeof body, bytes);
     if (to.state == lookup::found) {
       if (!complete::try_signal(dev, *to.entry->target, record_with(operation::put_signal, message, data, bytes))) {
-        dev.runtime().put_back(*answer);
+        complete::put_back(dev, *answer);
         return false;  // delivered again, and the same bytes are written again, before the signal is given
       }
     }
@@ -135,7 +135,7 @@ bool on_atomic(device_state& dev, const net::arrival& message) noexcept {
   if (!read_body(message, body) || !is_atomic_code(code)) return arrive::reject(dev, message);
   operation_state* const answer = arrive::get_operation(dev, message);
   if (answer == nullptr) return arrive::put_aside(dev, message);
-  std::byte* const data = dev.runtime().regions().find(body.region, body.offset, code >> 8);
+  std::byte* const data = dev.memory().regions().find(body.region, body.offset, code >> 8);
   answer->copying.remote_ticket = body.ticket;
   if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % (code >> 8) != 0) {
     answer->error = errc::region_refused;
@@ -150,8 +150,8 @@ bool answer_atomic(device_state& dev, operation_state& operation) noexcept {
   const net::header header{.kind = static_cast<std::uint32_t>(wire::atomic_result)};
   const atomic_result_body body{operation.copying.remote_ticket, operation.answering.old_word,
                                 static_cast<std::uint64_t>(operation.error)};
-  if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) return false;
-  dev.runtime().put_back(operation);
+  if (dev.routes().try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) return false;
+  complete::put_back(dev, operation);
   return true;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/device/device_state.hpp"
 #include "core/matching/engine_state.hpp"
+#include "core/protocol/awaited.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/lost_message.hpp"
 #include "core/protocol/post_inline.hpp"
@@ -45,28 +46,28 @@ void describe(operation_state& operation, const message_request& request, wire k
 // Whether the bytes are sent with the message. If not, an RTS is sent: the message is long, its arrival has to be
 // confirmed, or too many of this rank's messages wait for receives at the target.
 bool goes_eagerly(device_state& dev, const message_request& request) noexcept {
-  const message_protocol by_size = choose_protocol(request.bytes.bytes(), dev.runtime().packets().packet_bytes());
+  const message_protocol by_size = choose_protocol(request.bytes.bytes(), dev.memory().packets().packet_bytes());
   if (request.delivered || by_size == message_protocol::rendezvous) return false;
   return by_size == message_protocol::inlined || request.eager != wire::send ||
-         !dev.runtime().unexpected_sends().budget().must_send_rts(request.peer);
+         !dev.matching().unexpected().budget().must_send_rts(request.peer);
 }
 
 status post_rts(device_state& dev, const message_request& request) noexcept {
-  operation_state* operation = dev.runtime().operations().posts().try_get();
+  operation_state* operation = dev.operations().posts().try_get();
   if (operation == nullptr) return status::retry(shortage::operations);
   describe(*operation, request, request.rts);
-  if (request.delivered) dev.runtime().await(*operation);
+  if (request.delivered) awaited::begin(dev, *operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
                       request.delivered};
   net::header header = header_of(request.rts, request);
   header.note = operation_pool::note_of(ticket);
   const net::post_result result = send_and_wait(dev, *operation, step::wait_for_answer, step::post_again, [&] {
-    return dev.try_send_body(request.peer, request.device, header, body);
+    return dev.routes().try_send_body(request.peer, request.device, header, body);
   });
   if (result == net::post_result::ok) return status::posted(ticket);
   promise::cancel(*request.local);
-  dev.runtime().put_back(*operation);
+  complete::put_back(dev, *operation);
   return status::retry(shortage_of(result));
 }
 
@@ -81,11 +82,10 @@ status try_post(device_state& dev, const message_request& request, bool eager) n
 }
 
 status post_later(device_state& dev, const message_request& request, bool eager) {
-  operation_state* operation = dev.runtime().operations().posts().try_get();
-  if (operation == nullptr)
-    throw_backlog_full(request.opcode, request.peer, dev.runtime().operations().posts().count());
+  operation_state* operation = dev.operations().posts().try_get();
+  if (operation == nullptr) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
   describe(*operation, request, eager ? request.eager : request.rts);
-  if (request.delivered) dev.runtime().await(*operation);
+  if (request.delivered) awaited::begin(dev, *operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is added
   dev.defer(*operation, step::post_again);
   return status::posted(ticket);
@@ -94,7 +94,7 @@ status post_later(device_state& dev, const message_request& request, bool eager)
 // For callers that want every completion signalled: takes an operation before it sends the message, so that a
 // completion object that is full can be signalled later.
 status post_and_signal(device_state& dev, const message_request& request) {
-  operation_state* operation = dev.runtime().operations().posts().try_get();
+  operation_state* operation = dev.operations().posts().try_get();
   shortage reason = shortage::operations;
   if (operation != nullptr) {
     const net::header header = header_of(request.eager, request);
@@ -107,7 +107,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
       promise::make(*request.local);
       if (promise::keep(dev, *request.local, record)) {
         dev.runtime().signalled(request.local);
-        dev.runtime().put_back(*operation);
+        complete::put_back(dev, *operation);
       } else {
         describe(*operation, request, request.eager);
         promise::cancel(*request.local);  // promised twice now
@@ -115,7 +115,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
       }
       return status::posted(ticket);
     }
-    dev.runtime().put_back(*operation);
+    complete::put_back(dev, *operation);
   }
   return request.allow_retry ? status::retry(reason) : post_later(dev, request, true);
 }
@@ -133,13 +133,13 @@ status try_post_message(device_state& dev, const message_request& request) {
 // For a receiver-first engine: the send waits here for the RTR of its receive.
 status post_to_ready_receive(device_state& dev, const message_request& request, engine_state& engine) {
   dev.runtime().peers().refuse_if_cut_off("post_send", request.peer);
-  operation_state* const send = dev.runtime().operations().posts().try_get();
+  operation_state* const send = dev.operations().posts().try_get();
   if (send == nullptr) {
     if (request.allow_retry) return status::retry(shortage::operations);
-    throw_backlog_full(request.opcode, request.peer, dev.runtime().operations().posts().count());
+    throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
   }
   describe(*send, request, wire::last_chunk);
-  if (request.delivered) dev.runtime().await(*send);
+  if (request.delivered) awaited::begin(dev, *send);
   return receiver_first::match_ready(dev, *send, engine, request.allow_done, request.allow_retry);
 }
 
@@ -147,7 +147,7 @@ status post_to_ready_receive(device_state& dev, const message_request& request, 
 status try_post_send(device_state& dev, const message_request& request, engine_state& engine) {
   if (!engine.is_ordered()) return try_post_message(dev, request);
   if (engine.receiver_first) return post_to_ready_receive(dev, request, engine);
-  return post_numbered(*engine.numbers, request, request.opcode, dev.runtime().operations().posts().count(),
+  return post_numbered(*engine.numbers, request, request.opcode, dev.operations().posts().count(),
                        [&](std::uint32_t number) {
                          message_request numbered = request;
                          numbered.sequence = number;
@@ -159,7 +159,7 @@ status try_post_send(device_state& dev, const message_request& request, engine_s
 
 status post_active_message(device_state& dev, std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
                            completion& local, const post_am_options& options) {
-  dev.runtime().check_object("post_am", local);
+  dev.runtime().objects().check("post_am", local);
   return post_message(dev, {.eager = wire::active_message,
                             .rts = wire::rts,
                             .opcode = operation::active_message,
@@ -191,7 +191,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
                             const source_payload& bytes, shortage& reason) noexcept {
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
   net::post_result result = net::post_result::full;
-  packet_pool& packets = dev.runtime().packets();
+  packet_pool& packets = dev.memory().packets();
   if (choose_protocol(count, packets.packet_bytes()) == message_protocol::inlined) {
     if (!bytes.is_list()) {
       result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
@@ -226,7 +226,7 @@ status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std:
                           post_inline::answer(dev, operation::active_message, bytes, net::post_result::full));
   }
   const net::header header = active_message_to(id, options.tag);
-  packet_pool& packets = dev.runtime().packets();
+  packet_pool& packets = dev.memory().packets();
   if (choose_protocol(bytes, packets.packet_bytes()) != message_protocol::inlined) {
     const net::post_result sent = dev.routes().endpoint_to(peer).try_send(peer, options.device, header, packet, bytes);
     if (sent == net::post_result::ok) dev.counts().went(path::one_packet, operation::message, bytes);
@@ -271,7 +271,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
   const std::uint32_t device = operation.device;
   header.note = operation_pool::note_of(ticket);
   return send_and_wait(dev, operation, step::wait_for_answer, step::post_again,
-                       [&] { return dev.try_send_body(peer, device, header, body); }) == net::post_result::ok;
+                       [&] { return dev.routes().try_send_body(peer, device, header, body); }) == net::post_result::ok;
 }
 
 }  // namespace weft::core::post_message

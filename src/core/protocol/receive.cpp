@@ -42,11 +42,11 @@ void describe(operation_state& receive, const receive_request& request) noexcept
 }
 
 status try_post_receive(device_state& dev, const receive_request& request) {
-  operation_state* const receive = dev.runtime().operations().receives().try_get();
+  operation_state* const receive = dev.operations().receives().try_get();
   if (receive == nullptr) {
     const status late = receive_late(dev, request);
     if (!late.is_retry() || request.allow_retry) return late;
-    throw_backlog_full(operation::receive, request.peer, dev.runtime().operations().receives().count());
+    throw_backlog_full(operation::receive, request.peer, dev.operations().receives().count());
   }
   describe(*receive, request);
   if (request.engine->receiver_first) return receiver_first::announce(dev, *receive, request);
@@ -60,7 +60,7 @@ status try_post_receive(device_state& dev, const receive_request& request) {
     return status::posted(ticket);
   }
   promise::cancel(*request.local);
-  dev.runtime().put_back(*receive);
+  complete::put_back(dev, *receive);
   return status::retry(shortage::lock);
 }
 
@@ -74,7 +74,7 @@ status receive_probed(device_state& dev, operation_state& receive, unexpected_me
 
 void drop_unexpected(device_state& dev, unexpected_message& done) noexcept {
   const std::uint32_t source = done.arrival.source;
-  dev.runtime().unexpected_sends().put(done);
+  dev.matching().unexpected().put(done);
   arrive_send::send_budget_notice(dev, source);
 }
 
@@ -87,11 +87,11 @@ status post_receive(device_state& dev, const receive_request& request) {
 // No operation is free for a receive that waits. If its message has arrived, the receive gets one of the late receives.
 status receive_late(device_state& dev, const receive_request& request) noexcept {
   if (dev.runtime().is_copy()) base::refuse_to_child("a device");
-  operation_state* const receive = dev.runtime().operations().late_receives().try_get();
+  operation_state* const receive = dev.operations().late_receives().try_get();
   if (receive == nullptr) return status::retry(shortage::receives);
   unexpected_message* const found = request.engine->receiver_first ? nullptr : probe(dev, request);
   if (found == nullptr) {
-    dev.runtime().put_back(*receive);
+    complete::put_back(dev, *receive);
     return status::retry(shortage::receives);
   }
   return receive_probed(dev, *receive, *found, request);
@@ -109,7 +109,7 @@ bool try_match(device_state& dev, operation_state& receive) noexcept {
     found = static_cast<unexpected_message*>(message);
   } else {
     match_node* message = nullptr;
-    result = dev.runtime().matching().insert(receive, message);
+    result = dev.matching().table().insert(receive, message);
     found = static_cast<unexpected_message*>(message);
   }
   if (result == match_result::matched) deliver_unexpected(dev, receive, *found);
@@ -120,7 +120,7 @@ void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_
   const bool has_packet = with.arrival.owner != nullptr;
   const std::uint32_t source = with.arrival.source;
   arrive_send::deliver(dev, receive, with.arrival);
-  dev.runtime().unexpected_sends().put(with);
+  dev.matching().unexpected().put(with);
   if (has_packet) arrive_send::send_budget_notice(dev, source);
 }
 
@@ -133,14 +133,14 @@ unexpected_message* probe(device_state& dev, const receive_request& request) noe
     return static_cast<unexpected_message*>(found);
   }
   match_node* found = nullptr;
-  if (dev.runtime().matching().take(key, match_side::send, found) != match_result::matched) return nullptr;
+  if (dev.matching().table().take(key, match_side::send, found) != match_result::matched) return nullptr;
   return static_cast<unexpected_message*>(found);
 }
 
 status receive_message(device_state& dev, unexpected_message& probed, const receive_request& request) noexcept {
   if (dev.runtime().is_copy()) base::refuse_to_child("a device");
-  operation_state* receive = dev.runtime().operations().receives().try_get();
-  if (receive == nullptr) receive = dev.runtime().operations().late_receives().try_get();
+  operation_state* receive = dev.operations().receives().try_get();
+  if (receive == nullptr) receive = dev.operations().late_receives().try_get();
   if (receive == nullptr) return dev.counts().retried(status::retry(shortage::receives));
   return dev.counts().answered(operation::receive, request.into.bytes(),
                                receive_probed(dev, *receive, probed, request));
@@ -151,13 +151,13 @@ void discard(device_state& dev, unexpected_message& probed) noexcept {
   if (kind_of(probed.arrival.header.kind) == wire::ready_to_receive)
     return receiver_first::give_up(dev, probed, errc::unknown_completion);
   if (probed.takes_back) return receiver_first::end_taken_back(dev, probed);
-  dev.runtime().count_dropped();
+  arrive::count_dropped(dev);
   const net::arrival& message = probed.arrival;
   if (kind_of(message.header.kind) == wire::send_rts) {
     if (operation_state* const answer = operation_for_unwanted(dev); answer != nullptr) {
       answer_unwanted(dev, *answer, probed);
     } else {
-      dev.runtime().kept().put_aside(probed);
+      dev.matching().kept().put_aside(probed);
       dev.runtime().parking().wake_device(dev.index());  // a sleeping thread has to look for an operation
     }
     return;
@@ -167,8 +167,8 @@ void discard(device_state& dev, unexpected_message& probed) noexcept {
 }
 
 operation_state* operation_for_unwanted(device_state& dev) noexcept {
-  operation_state* const out = dev.runtime().operations().arrivals().try_get();
-  return out != nullptr ? out : dev.runtime().operations().receives().try_get();
+  operation_state* const out = dev.operations().arrivals().try_get();
+  return out != nullptr ? out : dev.operations().receives().try_get();
 }
 
 void answer_unwanted(device_state& dev, operation_state& answer, unexpected_message& unwanted) noexcept {
@@ -193,12 +193,12 @@ void answer_unwanted(device_state& dev, operation_state& answer, unexpected_mess
 // Answers senders whose messages were dropped while no operation was free to answer with.
 unsigned answer_all_unwanted(device_state& dev) noexcept {
   unsigned answered = 0;
-  for (; dev.runtime().kept().unwanted_count() != 0; ++answered) {
+  for (; dev.matching().kept().unwanted_count() != 0; ++answered) {
     operation_state* const answer = operation_for_unwanted(dev);
     if (answer == nullptr) break;
-    ordered_message* const unwanted = dev.runtime().kept().take_unwanted();
+    ordered_message* const unwanted = dev.matching().kept().take_unwanted();
     if (unwanted == nullptr) {
-      dev.runtime().put_back(*answer);
+      complete::put_back(dev, *answer);
       break;
     }
     answer_unwanted(dev, *answer, static_cast<unexpected_message&>(*unwanted));

@@ -51,7 +51,7 @@ net::post_result announce_buffer(device_state& dev, operation_state& receive) no
                            .tag = receive.tag};
   const ready_body body{reinterpret_cast<std::uint64_t>(receive.receiving.into.address()), receive.bytes, ticket};
   return send_and_wait(dev, receive, step::wait_for_sender, step::send_ready,
-                       [&] { return dev.try_send_body(receive.peer, receive.device, header, body); });
+                       [&] { return dev.routes().try_send_body(receive.peer, receive.device, header, body); });
 }
 
 // Packets come in any order. The message's end counts the unused bytes of the buffer, plus one. So the count reaches
@@ -64,7 +64,7 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
   // [written.count] acq_rel -> [written.count]: the thread that completes the count sees all packets in the buffer, and
   // the end.
   if (receive.copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
-  if (dev.runtime().operations().claim(note, peer) == nullptr) return;  // a faulty peer has ended it twice
+  if (dev.operations().claim(note, peer) == nullptr) return;  // a faulty peer has ended it twice
   receive.bytes = receive.receiving.message_bytes;
   if (receive.copying.acknowledge) {
     if (!rendezvous::send_fin(dev, receive)) dev.defer(receive);
@@ -74,7 +74,7 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
 }
 
 bool is_short(device_state& dev, const operation_state& send) noexcept {
-  return is_eager(send.bytes, dev.runtime().packets().packet_bytes());
+  return is_eager(send.bytes, dev.memory().packets().packet_bytes());
 }
 
 // The first step of a send that has matched its receive.
@@ -94,7 +94,7 @@ step step_with(device_state& dev, operation_state& send, const ready_body& ready
 status begin_write(device_state& dev, operation_state& send, unexpected_message& with, bool allow_done) noexcept {
   const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
   const step first = step_with(dev, send, body_of(with));
-  dev.runtime().unexpected_sends().put(with);
+  dev.matching().unexpected().put(with);
   send.reach(first);
   completion& local = *send.owed.target;
   const bool may_be_done =
@@ -127,7 +127,7 @@ bool write_piece(device_state& dev, operation_state& send) noexcept {
     case net::copy_result::bad_address: send.error = errc::transport_failed; break;
     case net::copy_result::peer_gone:
       send.error = errc::peer_failed;
-      dev.runtime().peer_ends().look_soon();
+      look_for_ends_soon(dev);
       break;
   }
   return send_written(dev, send);
@@ -143,7 +143,7 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
   const auto give_back = [&] {
     promise::cancel(local);
-    dev.runtime().put_back(receive);
+    complete::put_back(dev, receive);
   };
   const auto post = [&](std::uint32_t number) {
     receive.sending.sequence = number;
@@ -155,8 +155,8 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
   };
   status answer = status::retry(shortage::lock);
   try {
-    answer = post_numbered(*request.engine->numbers, request, operation::receive,
-                           dev.runtime().operations().receives().count(), post);
+    answer =
+        post_numbered(*request.engine->numbers, request, operation::receive, dev.operations().receives().count(), post);
   } catch (...) {
     give_back();
     throw;
@@ -173,7 +173,7 @@ bool send_ready(device_state& dev, operation_state& receive) noexcept {
 bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept {
   const bool is_last = kind_of(message.header.kind) == wire::last_chunk;
   operation_state* const receive =
-      dev.runtime().operations().receives().find(message.header.tag, message.source, step::wait_for_sender);
+      dev.operations().receives().find(message.header.tag, message.source, step::wait_for_sender);
   if (receive == nullptr || (message.bytes == 0 && !is_last) || !is_within(offset, message.bytes, receive->bytes)) {
     return arrive::reject(dev, message);
   }
@@ -191,8 +191,7 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
 bool on_written(device_state& dev, const net::arrival& message) noexcept {
   written_body body;
   if (!read_body(message, body)) return arrive::reject(dev, message);
-  operation_state* const receive =
-      dev.runtime().operations().receives().find(body.ticket, message.source, step::wait_for_sender);
+  operation_state* const receive = dev.operations().receives().find(body.ticket, message.source, step::wait_for_sender);
   const errc error = arrive::error_of(body.error);
   if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrive::reject(dev, message);
   if (error == errc::none && body.acknowledge != 0) {
@@ -202,7 +201,7 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
     count_written(dev, *receive, receive->bytes - body.bytes + 1);
     return true;
   }
-  if (dev.runtime().operations().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
+  if (dev.operations().claim(operation_pool::note_of(body.ticket), message.source) == nullptr)
     return arrive::reject(dev, message);
   receive->error = error;
   receive->receiving.message_bytes = body.bytes;
@@ -216,10 +215,10 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
 // sender handles it after the RTR, and need not be asked again. The fields read here may belong to another receive by
 // now: then the message goes to a sender that does not know `ticket`, which ignores it.
 cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
-  operation_state* const receive = dev.runtime().operations().receives().find(ticket, step::wait_for_sender);
+  operation_state* const receive = dev.operations().receives().find(ticket, step::wait_for_sender);
   if (receive == nullptr) {
-    return dev.runtime().operations().receives().find(ticket, step::send_ready) != nullptr ? cancel_answer::busy
-                                                                                           : cancel_answer::too_late;
+    return dev.operations().receives().find(ticket, step::send_ready) != nullptr ? cancel_answer::busy
+                                                                                 : cancel_answer::too_late;
   }
   // [receive.announced_in] relaxed: as [receive.cancel] in receive.cpp.
   const engine_state& engine = *receive->receiving.engine.load(std::memory_order_relaxed);
@@ -235,7 +234,8 @@ cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   if (!was_asked) {
     const net::header header{
         .kind = static_cast<std::uint32_t>(wire::withdraw_rtr), .id = engine.id, .sequence = number};
-    is_sent = dev.try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}) == net::post_result::ok;
+    is_sent =
+        dev.routes().try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}) == net::post_result::ok;
     if (is_sent) receive->sending.asked_back.store(asked, std::memory_order_relaxed);  // [hint]
   }
   engine.numbers->end(sender, number, is_sent);
@@ -262,8 +262,8 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
     waiting.pause();
   }
   promise::cancel(local);
-  dev.runtime().put_back(send);
-  if (!allow_retry) throw_backlog_full(operation::send, peer, dev.runtime().operations().posts().count());
+  complete::put_back(dev, send);
+  if (!allow_retry) throw_backlog_full(operation::send, peer, dev.operations().posts().count());
   return status::retry(shortage::lock);
 }
 
@@ -294,12 +294,12 @@ bool send_written(device_state& dev, operation_state& send) noexcept {
   const bool sends_packets =
       send.copying.acknowledge && send.copying.remote_address == 0 && send.bytes != 0 && told == 0;
   // The send does not wait for a peer that is cut off.
-  if (!dev.runtime().peers().is_cut_off(send.peer)) {
+  if (!is_cut_off(dev, send.peer)) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
     const written_body body{send.copying.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::written),
                              .note = sends_packets ? operation_pool::note_of(ticket) : 0};
-    if (dev.try_send_body(send.peer, send.device, header, body) != net::post_result::ok) {
+    if (dev.routes().try_send_body(send.peer, send.device, header, body) != net::post_result::ok) {
       send.reach(step::send_written);
       return false;
     }
@@ -331,8 +331,8 @@ void say_kinds_differ(device_state& dev, engine_state& engine, const net::arriva
   base::log_once(engine.told_of_kind, base::log_level::error,
                  "matching engine {} is receiver-first on rank {} and not on rank {}: nothing can be sent and received "
                  "in it between the two; make it alike on all ranks",
-                 engine.id, is_here ? dev.runtime().rank() : message.source,
-                 is_here ? message.source : dev.runtime().rank());
+                 engine.id, is_here ? dev.routes().own_rank() : message.source,
+                 is_here ? message.source : dev.routes().own_rank());
 }
 
 bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept {
@@ -350,7 +350,7 @@ std::uint64_t ticket_of(const unexpected_message& ready) noexcept { return body_
 void end_taken_back(device_state& dev, unexpected_message& message) noexcept {
   if (!message.takes_back) return give_up(dev, message, errc::cancelled);
   message.takes_back = false;  // as in all that are free
-  dev.runtime().unexpected_sends().put(message);
+  dev.matching().unexpected().put(message);
 }
 
 // For an RTR that no send will match here: the receiver gets the error `why`, now or once an operation is free for it.
@@ -360,7 +360,7 @@ void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
     receive::answer_unwanted(dev, *answer, ready);
     return;
   }
-  dev.runtime().kept().put_aside(ready);
+  dev.matching().kept().put_aside(ready);
   dev.runtime().parking().wake_device(dev.index());  // a thread that sleeps at this device has to look for an operation
 }
 

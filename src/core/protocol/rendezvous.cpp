@@ -10,7 +10,7 @@
 #include "core/protocol/cooperative_copy.hpp"
 #include "core/protocol/lost_message.hpp"
 #include "core/protocol/receiver_first.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/rank_memory.hpp"
 
 namespace weft::core::rendezvous {
 
@@ -46,7 +46,7 @@ bool wait_for_memory(device_state& dev, operation_state& operation, remote_entry
         "it; of others for this id nothing is said",
         body.bytes, message.source, message.header.id);
   }
-  dev.runtime().put_back(operation);
+  complete::put_back(dev, operation);
   return arrive::put_aside(dev, message);
 }
 
@@ -62,7 +62,7 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
   if (operation == nullptr) return arrive::put_aside(dev, message);
   operation->opcode = operation::message;
   if (to.state == lookup::withdrawn) {
-    dev.runtime().count_dropped();
+    arrive::count_dropped(dev);
     refuse(dev, *operation, body.ticket, errc::unknown_completion);
     return true;
   }
@@ -98,11 +98,10 @@ void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, er
 bool on_fin(device_state& dev, const net::arrival& message) noexcept {
   fin_body body;
   if (!read_body(message, body)) return arrive::reject(dev, message);
-  operation_state* operation =
-      dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
+  operation_state* operation = dev.operations().posts().find(body.ticket, message.source, step::wait_for_answer);
   // A refused get ends before its first packet.
   if (operation == nullptr && body.error != 0) {
-    operation = dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_chunks);
+    operation = dev.operations().posts().find(body.ticket, message.source, step::wait_for_chunks);
   }
   if (operation == nullptr) return arrive::reject(dev, message);
   operation->error = arrive::error_of(body.error);
@@ -122,8 +121,7 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
 
 bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
-  operation_state* operation =
-      dev.runtime().operations().find(message.header.tag, message.source, step::wait_for_chunks);
+  operation_state* operation = dev.operations().find(message.header.tag, message.source, step::wait_for_chunks);
   if (operation == nullptr) return receiver_first::on_written_chunk(dev, message, offset);
   if (kind_of(message.header.kind) != wire::chunk || message.bytes == 0 ||
       !is_within(offset, message.bytes, operation->bytes)) {
@@ -146,7 +144,7 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
 }
 
 bool stream(device_state& dev, operation_state& operation) noexcept {
-  packet_pool& packets = dev.runtime().packets();
+  packet_pool& packets = dev.memory().packets();
   // If the target answers the last packet, the operation may be complete as soon as that packet is sent.
   const bool is_answered = operation.copying.acknowledge && operation.set() == operation_set::posts;
   // The receiver learns the message's size from the last packet, unless it has been told before.
@@ -196,7 +194,7 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   return send_and_wait(dev, operation, step::wait_for_chunks, step::send_rtr,
-                       [&] { return dev.try_send_body(peer, device, header, body); }) == net::post_result::ok;
+                       [&] { return dev.routes().try_send_body(peer, device, header, body); }) == net::post_result::ok;
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
@@ -222,7 +220,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
     case net::copy_result::peer_gone:
       operation.error = errc::peer_failed;
-      dev.runtime().peer_ends().look_soon();
+      look_for_ends_soon(dev);
       break;
   }
   return send_fin(dev, operation);
@@ -231,18 +229,18 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 bool send_fin(device_state& dev, operation_state& operation) noexcept {
   // A sender that is cut off gets no FIN. A sender whose memory could not be read gets it: only a transport says that a
   // rank has ended.
-  if (!dev.runtime().peers().is_cut_off(operation.peer)) {
+  if (!is_cut_off(dev, operation.peer)) {
     // A message that is longer than the receive's buffer is an error for the receiver only.
     const errc told = operation.error == errc::truncated ? errc::none : operation.error;
     const fin_body body{operation.copying.remote_ticket, static_cast<std::uint64_t>(told)};
     const net::header header{.kind = static_cast<std::uint32_t>(wire::fin)};
-    if (dev.try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
+    if (dev.routes().try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
       operation.reach(step::send_fin);
       return false;
     }
   }
   if (operation.owed.target == nullptr) {
-    dev.runtime().put_back(operation);
+    complete::put_back(dev, operation);
     return true;
   }
   operation.reach(step::try_signal);

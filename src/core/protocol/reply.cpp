@@ -106,7 +106,7 @@ kept_reply* take_room(kept_reply* reserved, std::size_t bytes) noexcept {
 [[gnu::noinline]] void keep(device_state& dev, const reply_request& message) {
   dev.runtime().refuse_copies();
   dev.runtime().peer_ends().look_after_retry();
-  replies& all = dev.runtime().replies();
+  replies& all = dev.runtime().own().replies();
   const auto bytes = static_cast<std::size_t>(message.bytes.bytes());
   kept_reply* const reserved = reserved_at(dev, bytes);
   if (reserved == nullptr && !all.has_room()) refuse_beyond(message, all.kept_max());
@@ -151,10 +151,10 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   message_ = message;
   message.bytes.copy_to(memory(), 0, static_cast<std::size_t>(message.bytes.bytes()));
   message_.bytes = const_buffer_ref{memory(), static_cast<std::size_t>(message.bytes.bytes())};
-  is_long_ = !is_eager(message.bytes.bytes(), runtime.packets().packet_bytes());
+  is_long_ = !is_eager(message.bytes.bytes(), runtime.memory().packets().packet_bytes());
   if (message.local != nullptr) promise::make(*message.local);
   runtime.peers().await(message.peer);
-  runtime.replies().keep(is_long_);
+  runtime.own().replies().keep(is_long_);
   at.routes().hold_posts_back(message.peer);
   if (is_long_) {
     static_cast<void>(try_again());
@@ -168,7 +168,7 @@ void kept_reply::keep_signal(device_state& at, const reply_request& message) noe
   message_ = message;
   is_over_ = true;
   promise::make(*message.local);
-  at.runtime().replies().keep(false);
+  at.runtime().own().replies().keep(false);
   at.defer(*this);
 }
 
@@ -182,7 +182,7 @@ bool kept_reply::try_again() noexcept {
     return end(at, runtime.peers().error_with(peer));
   }
   if (is_long_) {
-    if (post_message::try_post_rts(at, rts_of(message_, runtime.replies(), this))) {
+    if (post_message::try_post_rts(at, rts_of(message_, runtime.own().replies(), this))) {
       at.routes().let_posts_go(peer);  // `this` may have gone
       return true;
     }
@@ -201,7 +201,7 @@ void kept_reply::adopted_by(device_state& other) noexcept {
 
 bool kept_reply::end(device_state& at, errc error) noexcept {
   runtime_state& runtime = at.runtime();
-  if (runtime.peers().forget(message_.peer)) runtime.wake_flushes();
+  if (runtime.peers().forget(message_.peer)) runtime.own().wake_flushes();
   is_over_ = true;
   error_ = error;
   at_ = &at;
@@ -218,13 +218,13 @@ bool kept_reply::give_signal() noexcept {
     }
     at.runtime().signalled(local);
   }
-  at.runtime().replies().release(is_long_);
+  at.runtime().own().replies().release(is_long_);
   destroy(this);
   return true;
 }
 
 void reply::reply(device_state& dev, const reply_request& message) {
-  if (is_eager(message.bytes.bytes(), dev.runtime().packets().packet_bytes()) && try_send(dev, message)) [[likely]] {
+  if (is_eager(message.bytes.bytes(), dev.memory().packets().packet_bytes()) && try_send(dev, message)) [[likely]] {
     if (message.local != nullptr) signal_sent(dev, message);
   } else {
     keep(dev, message);
@@ -233,10 +233,10 @@ void reply::reply(device_state& dev, const reply_request& message) {
 }
 
 bool reply::can_reply(device_state& dev, std::size_t bytes) noexcept {
-  replies& all = dev.runtime().replies();
+  replies& all = dev.runtime().own().replies();
   running_callback* const inside = running_callback::innermost();
   if (inside == nullptr) return all.has_room();
-  const std::size_t least = dev.runtime().packets().packet_bytes();
+  const std::size_t least = dev.memory().packets().packet_bytes();
   const std::size_t room = std::max(bytes, least);
   kept_reply*& reserved = inside->reserved();
   if (reserved_at(dev, room) != nullptr) return true;

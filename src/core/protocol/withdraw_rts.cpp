@@ -11,8 +11,9 @@
 #include "core/message/message_body.hpp"
 #include "core/protocol/advance.hpp"
 #include "core/protocol/arrive.hpp"
+#include "core/protocol/complete.hpp"
 #include "core/protocol/receive.hpp"
-#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/matching_store.hpp"
 
 namespace weft::core::withdraw_rts {
 
@@ -35,7 +36,7 @@ bool has_ticket(const unexpected_message& message, std::uint32_t source, std::ui
 // Takes an unexpected RTS out of its engine.
 match_result take_unexpected(device_state& dev, const net::arrival& message, std::uint64_t ticket,
                              unexpected_message*& out) noexcept {
-  const base::id_entry found = dev.runtime().engines().find(message.header.id);
+  const base::id_entry found = dev.matching().engines().find(message.header.id);
   if (found.state != base::presence::present) return match_result::none;
   engine_state& engine = *static_cast<engine_state*>(found.object);
   if (engine.receiver_first) return match_result::none;
@@ -49,7 +50,7 @@ match_result take_unexpected(device_state& dev, const net::arrival& message, std
   const match_key key =
       engine.key_of(static_cast<match_policy>(message.header.kind >> 8), message.source, message.header.tag);
   match_node* taken = nullptr;
-  result = dev.runtime().matching().take_meant(
+  result = dev.matching().table().take_meant(
       key, match_side::send,
       [&](const match_node& each) {
         return has_ticket(static_cast<const unexpected_message&>(static_cast<const ordered_message&>(each)),
@@ -64,7 +65,7 @@ match_result take_unexpected(device_state& dev, const net::arrival& message, std
 // its sender learns by FIN.
 bool is_begun(device_state& dev, std::uint32_t source, std::uint64_t ticket) noexcept {
   bool out = false;
-  dev.runtime().operations().each([&](const operation_state& each) {
+  dev.operations().each([&](const operation_state& each) {
     out = out || (each.set() != operation_set::posts && each.copying.remote_ticket == ticket && each.peer == source);
   });
   return out;
@@ -73,7 +74,7 @@ bool is_begun(device_state& dev, std::uint32_t source, std::uint64_t ticket) noe
 }  // namespace
 
 cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
-  operation_pool& posts = dev.runtime().operations().posts();
+  operation_pool& posts = dev.operations().posts();
   operation_state* const unsent = posts.find(ticket, step::post_again);
   if (unsent != nullptr) {
     std::uint64_t before = unsent->sending.asked_back.load(std::memory_order_relaxed);  // [hint] looked at again
@@ -99,7 +100,7 @@ cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
                                                         std::memory_order_relaxed)) {
     return cancel_answer::busy;  // another thread asks
   }
-  if (dev.try_send_body(peer, net::any_device, header, body) != net::post_result::ok) {
+  if (dev.routes().try_send_body(peer, net::any_device, header, body) != net::post_result::ok) {
     std::uint64_t mine = request(ticket, back_request::asked);
     // [withdraw.unasked] relaxed: as [withdraw.ask].
     sent->sending.asked_back.compare_exchange_strong(mine, request(ticket, back_request::wanted),
@@ -114,7 +115,7 @@ bool is_unwanted(device_state& dev, const operation_state& unsent) noexcept {
   if (unsent.sending.asked_back.load(std::memory_order_relaxed) < request(ticket, back_request::wanted)) return false;
   const wire kind = kind_of(unsent.sending.kind);
   if (kind == wire::active_message || kind == wire::rts) return true;
-  const base::id_entry found = dev.runtime().engines().find(unsent.sending.id);
+  const base::id_entry found = dev.matching().engines().find(unsent.sending.id);
   return found.state != base::presence::present || !static_cast<engine_state*>(found.object)->is_ordered();
 }
 
@@ -125,14 +126,14 @@ bool on_withdraw_rts(device_state& dev, const net::arrival& message) noexcept {
   operation_state* const answer = arrive::get_operation(dev, message);
   if (answer == nullptr) return arrive::put_aside(dev, message);
   const wire kind = body.is_send != 0 ? wire::send_rts : wire::rts;
-  bool is_given_up = dev.runtime().kept().drop_rts(message.source, kind, body.ticket);
+  bool is_given_up = dev.matching().kept().drop_rts(message.source, kind, body.ticket);
   unexpected_message* taken = nullptr;
   if (!is_given_up && body.is_send != 0 && take_unexpected(dev, message, body.ticket, taken) == match_result::busy) {
-    dev.runtime().put_back(*answer);
+    complete::put_back(dev, *answer);
     return false;
   }
   if (taken != nullptr) {
-    dev.runtime().unexpected_sends().put(*taken);
+    dev.matching().unexpected().put(*taken);
     is_given_up = true;
   }
   answer->copying.remote_ticket = 0;
@@ -146,17 +147,16 @@ bool on_withdraw_rts(device_state& dev, const net::arrival& message) noexcept {
 bool answer_withdraw(device_state& dev, operation_state& answer) noexcept {
   const net::header header{.kind = static_cast<std::uint32_t>(wire::withdraw_answer)};
   const withdraw_answer_body body{answer.copying.remote_ticket, answer.answering.has_begun};
-  if (dev.try_send_body(answer.peer, answer.device, header, body) != net::post_result::ok) return false;
+  if (dev.routes().try_send_body(answer.peer, answer.device, header, body) != net::post_result::ok) return false;
   answer.copying.remote_ticket = 0;  // `is_begun` is not to find it in a later use
-  dev.runtime().put_back(answer);
+  complete::put_back(dev, answer);
   return true;
 }
 
 bool on_withdraw_answer(device_state& dev, const net::arrival& message) noexcept {
   withdraw_answer_body body;
   if (!read_body(message, body)) return arrive::reject(dev, message);
-  operation_state* const sent =
-      dev.runtime().operations().posts().find(body.ticket, message.source, step::wait_for_answer);
+  operation_state* const sent = dev.operations().posts().find(body.ticket, message.source, step::wait_for_answer);
   if (sent == nullptr) return true;  // FIN was faster
   std::uint64_t asked = request(body.ticket, back_request::asked);
   const back_request next = body.is_begun != 0 ? back_request::refused : back_request::wanted;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/device/device_counts.hpp"
 #include "core/operation/operation_state.hpp"
 #include "core/runtime/registrations.hpp"
 #include "weft/completion_queue.hpp"
@@ -30,6 +31,10 @@ std::string to_text(const completion& object) {
   if (to_come != 0) return fmt::format("{}, which {} posted operations will signal", name, to_come);
   if (registrations::are_of(object)) return name + ", which messages of other ranks signal";
   return name + ", which no posted operation will signal";
+}
+
+std::string counters_text(std::uint32_t rank, std::uint32_t index, const device_counters& counted) {
+  return fmt::format("rank {} counted on device {}: {}", rank, index, to_text(counted));
 }
 
 }  // namespace weft::core

@@ -3,10 +3,13 @@
 #include <utility>
 
 #include "base/assertion.hpp"
+#include "base/config.hpp"
 #include "base/leave_to_parent.hpp"
+#include "base/log.hpp"
 #include "base/long_wait.hpp"
 #include "base/misuse.hpp"
 #include "core/protocol/receive.hpp"
+#include "core/runtime/describe.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core {
@@ -16,6 +19,15 @@ constexpr const char* destroyed_with_receives =
     "a matching engine is destroyed while receives are posted in it: cancel them first";
 constexpr const char* destroyed_with_sends =
     "a receiver-first matching engine is destroyed while sends wait in it for their receives";
+
+// Writes the counters of a device that is being destroyed to the log, if the settings ask for it.
+void log_counters(std::uint32_t rank, device_state& gone) noexcept {
+  if (!base::process_settings().print_counters) return;
+  try {
+    base::write_log_line(base::log_level::info, counters_text(rank, gone.index(), gone.counts().read()));
+  } catch (...) {  // no memory for a report: it is left out
+  }
+}
 
 }  // namespace
 
@@ -50,7 +62,7 @@ end_of_name::~end_of_name() {
     return;
   }
   for (base::backoff waiting; !polls_.have_ended();) base::yield_or_pause(waiting);
-  of_->engines().readers().wait();
+  of_->matching().engines().readers().wait();
 }
 
 end_of_registration::end_of_registration(runtime_state*& handle, completion& target, std::uint32_t id) noexcept
@@ -63,15 +75,15 @@ bool end_of_registration::go_on() noexcept {
 }
 
 end_of_engine::end_of_engine(runtime_state& of, engine_state*& handle) noexcept
-    : end_of_name{of, of.engines().withdraw(handle->id)}, handle_{&handle} {}
+    : end_of_name{of, of.matching().engines().withdraw(handle->id)}, handle_{&handle} {}
 
 // Threads outside of any poll may be reading the engine as well, for some instructions (brief readers).
 bool end_of_engine::go_on() noexcept {
   if (!is_unseen()) return false;
-  of_->engines().readers().wait();
+  of_->matching().engines().readers().wait();
   refuse_posted();
   drop_all();
-  of_->engines().remove(std::exchange(*handle_, nullptr)->id);
+  of_->matching().engines().remove(std::exchange(*handle_, nullptr)->id);
   return true;
 }
 
@@ -99,7 +111,7 @@ void end_of_engine::drop_all() noexcept {
     posted = receives;
     for (ordered_message* each = messages.first; each != nullptr;) {
       ordered_message* const next = each->next;
-      receive::discard(of_->default_state(), static_cast<unexpected_message&>(*each));
+      receive::discard(of_->devices().standard(), static_cast<unexpected_message&>(*each));
       each = next;
     }
     ordered_counts left;
@@ -108,13 +120,13 @@ void end_of_engine::drop_all() noexcept {
     const auto is_ours = [&](const match_node& node) { return node.key.engine() == engine.id; };
     for (bool is_whole = false; !is_whole; waiting.pause()) {
       match_node* some = nullptr;
-      is_whole = of_->matching().extract(is_ours, some) == 0;
+      is_whole = of_->matching().table().extract(is_ours, some) == 0;
       while (some != nullptr) {
         match_node* const next = some->behind.get();
         if (some->side == match_side::receive) {
           posted = some;
         } else {
-          receive::discard(of_->default_state(),
+          receive::discard(of_->devices().standard(),
                            static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
         }
         some = next;
@@ -150,12 +162,12 @@ bool end_of_device::close(bool may_block) noexcept {
   const std::uint32_t index = gone.index();
   poll_gate::scoped_entry entry;
   if (index != 0 && may_block) {
-    entry.take(of_->default_state().gate());
-  } else if (index != 0 && !entry.try_take(of_->default_state().gate())) {
+    entry.take(of_->devices().standard().gate());
+  } else if (index != 0 && !entry.try_take(of_->devices().standard().gate())) {
     return false;
   }
-  of_->print_counters(gone);
-  of_->devices().close(gone, entry, of_->transports());
+  log_counters(of_->rank(), gone);
+  of_->devices().close(gone, entry, of_->transports().all());
   *handle_ = nullptr;
   if (index != 0) of_->parking().wake_everybody();  // threads that sleep at device 0 have to poll its slot now
   return true;

@@ -92,7 +92,7 @@ std::string meeting_of(const core::neighbours& here, std::uint32_t self, std::ui
 
 std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   if (peer >= size()) core::refuse_rank("explain", peer, size());
-  const auto& transports = state_->transports();
+  const auto& transports = state_->transports().all();
   const net::transport* through = nullptr;
   std::string others;
   for (const auto& each : transports) {
@@ -111,7 +111,7 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
                      peer, description_of(chosen, copies.possible), reasons(chosen, bytes, sizes, copies),
                      through->name(), base::process_settings().transport, others + not_made(transports, size()),
-                     meeting_of(state_->neighbours(), rank(), peer));
+                     meeting_of(state_->transports().neighbours(), rank(), peer));
 }
 
 }  // namespace weft

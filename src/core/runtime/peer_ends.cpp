@@ -144,13 +144,13 @@ bool peer_ends::have_left(const device_state& own) noexcept {
 
 void peer_ends::settle(const device_state& own) noexcept {
   if (closed_.empty() || !have_left(own)) return;
-  of_->engines().readers().wait();
+  of_->matching().engines().readers().wait();
   for (const ended_rank& each : closed_) of_->peers().settle(each.rank);
   unsettled_.fetch_sub(static_cast<std::uint32_t>(closed_.size()), std::memory_order_relaxed);  // [hint]
   closed_.clear();
   // [peer_ends.some] relaxed: under the lock.
   has_settled_.store(true, std::memory_order_relaxed);
-  of_->wake_flushes();
+  of_->own().wake_flushes();
 }
 
 }  // namespace weft::core

@@ -4,7 +4,7 @@
 // The bound makes a rank stop that answers faster than its peers read: handlers say *full*, and the rings to this rank
 // fill up. If each of two ranks is at its bound, and each ring is full of requests, then neither can read a request, as
 // there is no room for its reply. Posts to a rank therefore wait while replies to it do
-// (`device_state::holds_posts_back`): each cell that is freed goes to a reply, and two ranks with a ring each way do
+// (`routes::holds_posts_back`): each cell that is freed goes to a reply, and two ranks with a ring each way do
 // not come to that. Where more ranks and devices wait in a circle, the bound gives way: if it has refused many times
 // and no reply has been sent meanwhile, a batch of requests is admitted that gives a whole quarter of a ring back to
 // the peer. Each batch needs twice as many refusals as the last one, up to 4096, until a reply has been sent: a peer

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/runtime/describe.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/unmatched.hpp"
 
@@ -138,7 +139,7 @@ void runtime_witness::describe_devices(base::report& into) {
 void runtime_witness::describe_matching(base::report& into) {
   unmatched all;
   // The table's functions may not throw: what there is no memory for is left out.
-  static_cast<void>(of_->matching().for_each([&](const match_node& node) {
+  static_cast<void>(of_->matching().table().for_each([&](const match_node& node) {
     try {
       if (node.side == match_side::receive) return all.add_receive(node.key);
       const auto& message = static_cast<const unexpected_message&>(static_cast<const ordered_message&>(node));
@@ -146,7 +147,7 @@ void runtime_witness::describe_matching(base::report& into) {
     } catch (const std::bad_alloc&) {
     }
   }));
-  of_->engines().try_each([&](const engine_state& engine) {
+  of_->matching().engines().try_each([&](const engine_state& engine) {
     if (engine.is_ordered()) all.add_waiting(engine);
   });
   all.describe(into);
@@ -175,7 +176,7 @@ void runtime_witness::describe_operations(base::report& into) {
 
 void runtime_witness::describe_kept(base::report& into) {
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::size_t> counts;
-  of_->kept().try_each([&](const net::arrival& message) {
+  of_->matching().kept().try_each([&](const net::arrival& message) {
     if (counts.size() < line_kinds_max)
       ++counts[{is_for_engine(message.header.kind), message.header.id, message.source}];
   });
@@ -200,7 +201,7 @@ void runtime_witness::describe_ends(base::report& into) {
 
 void runtime_witness::add_counters(base::report& into) {
   static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
-    if (device != nullptr) into.add("{}", of_->counters_text(index, *device));
+    if (device != nullptr) into.add("{}", counters_text(of_->rank(), index, device->counts().read()));
   }));
 }
 

@@ -31,25 +31,25 @@ bool has_posted(runtime_state& of, const engine_state& engine) noexcept {
 void end_signals(runtime_state& of, completion& object, void (*make_room)(completion& full)) noexcept {
   if (!base::is_unwinding() || of.is_copy() || object.outstanding() == 0) return;
   const auto cancel_more = [&] {
-    cancel::all(of.default_state(), {.target = &object, .is_told = false});
+    cancel::all(of.devices().standard(), {.target = &object, .is_told = false});
     if (make_room != nullptr) make_room(object);
     return object.outstanding() == 0;
   };
-  static_cast<void>(wait(of.default_state(), cancel_more));  // the base's destructor looks
+  static_cast<void>(wait(of.devices().standard(), cancel_more));  // the base's destructor looks
 }
 
 void cancel_signals(runtime_state& of, const completion& object) noexcept {
   if (!base::is_unwinding() || promise::open(object) == 0) return;
-  cancel::all(of.default_state(), {.target = &object, .is_told = false});
+  cancel::all(of.devices().standard(), {.target = &object, .is_told = false});
 }
 
 void end_posted(runtime_state& of, engine_state& engine) noexcept {
   if (!base::is_unwinding() || !has_posted(of, engine)) return;
   const auto cancel_more = [&] {
-    cancel::all(of.default_state(), {.engine = &engine});
+    cancel::all(of.devices().standard(), {.engine = &engine});
     return !has_posted(of, engine);
   };
-  static_cast<void>(wait(of.default_state(), cancel_more));  // `end_of_engine` looks
+  static_cast<void>(wait(of.devices().standard(), cancel_more));  // `end_of_engine` looks
 }
 
 }  // namespace weft::core::unwinding

@@ -51,7 +51,7 @@ bool descriptor_state::arm() {
   }
   // The sleeping thread waits for `armed_`, so only the calling thread uses the members now.
   set_unreadable();
-  device_state& standard = owner_.default_state();
+  device_state& standard = owner_.devices().standard();
   if (parking::look(through_, standard) == stillness::busy) return false;
   sleep_scope_.emplace(owner_.parking(), parking::completions{}, through_.index(), true);
   since_ = owner_.parking().prepare_sleep(through_, standard);

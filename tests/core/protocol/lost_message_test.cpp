@@ -21,7 +21,7 @@ constexpr post_am_options long_one = {.allow_retry = false};
 // Runs `body` at rank 0; rank 1 is there and does nothing.
 void beside_a_silent_rank(const std::function<void(runtime&, core::device_state&)>& body) {
   test::local_job{2}.run([&](runtime& rt) {
-    if (rt.rank() == 0) body(rt, test::local_job::state_of(rt).default_state());
+    if (rt.rank() == 0) body(rt, test::local_job::state_of(rt).devices().standard());
   });
 }
 

@@ -23,7 +23,7 @@ void while_its_place_is_held(core::runtime_state& state, std::uint64_t ticket, c
   };
   const core::engine_state& engine = *waiting->receiving.engine.load();
   const core::match_result result =
-      engine.is_ordered() ? engine.ordered->remove(*waiting, hold) : state.matching().remove(*waiting, hold);
+      engine.is_ordered() ? engine.ordered->remove(*waiting, hold) : state.matching().table().remove(*waiting, hold);
   EXPECT_EQ(result, core::match_result::none);
 }
 

@@ -53,8 +53,8 @@ TEST(wild_peer, gets_no_bytes_of_an_operation_that_has_none) {
       std::array<std::byte, 40> payload{};
       std::memcpy(payload.data(), &body, sizeof body);
       const net::header header{.kind = static_cast<std::uint32_t>(core::wire::rtr)};
-      EXPECT_TRUE(
-          test::local_job::state_of(rt).default_state().on_message({1, header, payload.data(), sizeof body, nullptr}));
+      EXPECT_TRUE(test::local_job::state_of(rt).devices().standard().on_message(
+          {1, header, payload.data(), sizeof body, nullptr}));
       EXPECT_EQ(rt.counters().messages_refused, 1U);
       EXPECT_TRUE(test::eventually(dev, [&] { return done.value() == 1; }));
     }
@@ -77,12 +77,12 @@ TEST(wild_peer, moves_no_region_of_another_rank) {
         std::memset(sharing->shared_memory(rt.rank()), 0x5a, base::settings{}.regions_max * 32);
       }
     }
-    EXPECT_EQ(state.regions().find(users.handle().name, 8, 8), memory.data() + 8);
-    EXPECT_EQ(state.regions().find(users.handle().name, 60, 8), nullptr);
-    EXPECT_EQ(state.regions().find(librarys.handle().name, 0, 4096), librarys.memory().data());
+    EXPECT_EQ(state.memory().regions().find(users.handle().name, 8, 8), memory.data() + 8);
+    EXPECT_EQ(state.memory().regions().find(users.handle().name, 60, 8), nullptr);
+    EXPECT_EQ(state.memory().regions().find(librarys.handle().name, 0, 4096), librarys.memory().data());
     const memory_region another{rt, std::size_t{4096}};
     EXPECT_NE(another.memory().data(), librarys.memory().data());
-    EXPECT_EQ(state.regions().find(librarys.handle().name, 0, 4096), librarys.memory().data());
+    EXPECT_EQ(state.memory().regions().find(librarys.handle().name, 0, 4096), librarys.memory().data());
     rt.barrier();
   });
 }
@@ -100,8 +100,8 @@ class wild_messages {
     std::array<std::byte, 40> payload{};
     std::memcpy(payload.data(), &body, sizeof body);
     const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
-    const bool taken =
-        test::local_job::state_of(rt_).default_state().on_message({0, header, payload.data(), sizeof body, nullptr});
+    const bool taken = test::local_job::state_of(rt_).devices().standard().on_message(
+        {0, header, payload.data(), sizeof body, nullptr});
     return taken && rt_.counters().messages_refused == before + 1;
   }
 
@@ -200,7 +200,7 @@ TEST(wild_peer, reaches_nothing_outside_of_a_region_by_any_offset_and_size) {
   test::local_job{1}.run([](runtime& rt) {
     std::array<std::byte, 64> memory{};
     const memory_region region{rt, std::span{memory}};
-    const core::region_table& regions = test::local_job::state_of(rt).regions();
+    const core::region_table& regions = test::local_job::state_of(rt).memory().regions();
     for (const std::uint64_t offset : test::boundary_words) {
       for (const std::uint64_t bytes : test::boundary_words) {
         const bool is_inside = offset <= 64 && bytes <= 64 && offset + bytes <= 64;

@@ -134,7 +134,7 @@ TEST(child_of_fork, does_not_give_its_parents_packets_back) {
 TEST(child_of_fork, does_not_take_its_parents_regions_away) {
   test::local_job{2}.run([](runtime& rt) {
     if (rt.rank() == 0) {
-      core::region_table& regions = test::local_job::state_of(rt).regions();
+      core::region_table& regions = test::local_job::state_of(rt).memory().regions();
       std::optional<memory_region> region{std::in_place, rt, std::size_t{4096}};
       std::ranges::fill(region->memory(), std::byte{7});
       expect_good_children(

@@ -48,7 +48,7 @@ TEST(ids, of_engines_that_come_and_go_leave_no_engines) {
     core::runtime_state& state = test::local_job::state_of(rt);
     device& dev = rt.default_device();
     counter done{rt};
-    const std::size_t before = state.engines().count();
+    const std::size_t before = state.matching().engines().count();
     std::uint64_t word = 0;
     std::uint32_t last = 0;
     for (std::uint32_t round = 0; round < (test::under_sanitizer ? 1'000 : 10'000); ++round) {
@@ -60,8 +60,8 @@ TEST(ids, of_engines_that_come_and_go_leave_no_engines) {
       static_cast<void>(test::post(dev, [&] { return dev.post_send(0, std::span{&goes, 1}, done, {.engine = last}); }));
       ASSERT_TRUE(test::eventually(dev, [&] { return word == goes; }));
     }
-    EXPECT_EQ(state.engines().count(), before);
-    EXPECT_LE(state.engines().ids().bytes(), 4096U);
+    EXPECT_EQ(state.matching().engines().count(), before);
+    EXPECT_LE(state.matching().engines().ids().bytes(), 4096U);
     EXPECT_THROW(static_cast<void>(dev.post_recv(0, std::span{&word, 1}, done, {.engine = last})), error);
     while (done.outstanding() != 0) dev.progress();
   });

@@ -37,7 +37,7 @@ TEST(regions, leave_no_memory_behind_where_the_table_is_full) {
     EXPECT_THROW(memory_region(rt, most), error) << "the table is full, and the memory is given";
     all.pop_back();
     // Where ranks share memory, it is bounded.
-    if (test::local_job::state_of(rt).regions().common(rt.rank()) != nullptr) {
+    if (test::local_job::state_of(rt).memory().regions().common(rt.rank()) != nullptr) {
       try {
         const memory_region refused{rt, most};
         ADD_FAILURE() << "memory that is given already";

@@ -12,7 +12,7 @@ using namespace weft;
 TEST(neighbours, that_share_processors_make_waiting_threads_yield) {
   test::local_job{2}.run([](runtime& rt) {
     core::runtime_state& state = test::local_job::state_of(rt);
-    EXPECT_TRUE(state.neighbours().has_company());
+    EXPECT_TRUE(state.transports().neighbours().has_company());
     EXPECT_TRUE(state.parking().expects_company());
   });
 }
@@ -20,7 +20,7 @@ TEST(neighbours, that_share_processors_make_waiting_threads_yield) {
 TEST(neighbours, are_not_expected_by_a_rank_that_is_alone) {
   test::local_job{1}.run([](runtime& rt) {
     core::runtime_state& state = test::local_job::state_of(rt);
-    EXPECT_FALSE(state.neighbours().has_company());
+    EXPECT_FALSE(state.transports().neighbours().has_company());
     EXPECT_FALSE(state.parking().expects_company());
   });
 }

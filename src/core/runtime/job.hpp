@@ -1,0 +1,37 @@
+// The job that a runtime belongs to: its rank, and a number that all ranks agree on, which remote handles carry.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "boot/bootstrap.hpp"
+
+namespace weft::core {
+
+class job {
+ public:
+  explicit job(std::shared_ptr<boot::bootstrap> bootstrap)
+      : bootstrap_{std::move(bootstrap)}, rank_{bootstrap_->rank()}, size_{bootstrap_->size()} {}
+
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  /// Tells this job from all others, once `join` has returned.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] boot::bootstrap& bootstrap() noexcept { return *bootstrap_; }
+
+  /// Rank 0 publishes a number under a key of `name`, and settings that all ranks must have.
+  void propose(const std::string& name);
+  /// Waits for all ranks, and takes the number of rank 0. Called once, after `propose`. **Errors**: boot_failed,
+  /// configuration.
+  void join();
+
+ private:
+  std::shared_ptr<boot::bootstrap> bootstrap_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  std::uint64_t number_ = 0;
+  std::string key_;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,47 @@
+// Where the sends and receives of a rank match, and what waits there: posted receives and unexpected messages, in the
+// table of all unordered engines or in an engine of its own; and messages whose id is not registered yet.
+//
+// Each part guards itself; a message moves from one to the next under the lock of the part that it enters.
+#pragma once
+
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "core/matching/kept_messages.hpp"
+#include "core/matching/matching_table.hpp"
+#include "core/matching/unexpected_sends.hpp"
+#include "core/runtime/engines.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::core {
+
+/// **Threads**: any.
+class matching_store {
+ public:
+  matching_store(const base::settings& settings, std::uint32_t rank_count)
+      : table_{base::matching_bucket_count(settings)},
+        unexpected_{settings.unexpected_sends_max, settings.unexpected_packets_max, rank_count},
+        engines_{rank_count},
+        kept_{settings.unexpected_bytes_max} {}
+
+  [[nodiscard]] matching_table& table() noexcept { return table_; }
+  [[nodiscard]] unexpected_sends& unexpected() noexcept { return unexpected_; }
+  [[nodiscard]] core::engines& engines() noexcept { return engines_; }
+  /// Messages for ids that are not registered yet.
+  [[nodiscard]] kept_messages& kept() noexcept { return kept_; }
+
+  void add_to(runtime_counters& out) noexcept;
+  /// How many messages in the table have a payload that a pool or a transport has lent. **Threads**: no other one uses
+  /// the runtime.
+  [[nodiscard]] std::int64_t payloads() noexcept;
+  /// For the end, whatever the user and the peers have done.
+  void assert_consistent() noexcept;
+
+ private:
+  matching_table table_;
+  unexpected_sends unexpected_;
+  core::engines engines_;
+  kept_messages kept_;
+};
+
+}  // namespace weft::core

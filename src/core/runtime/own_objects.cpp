@@ -1,0 +1,42 @@
+#include "core/runtime/own_objects.hpp"
+
+#include "base/assertion.hpp"
+#include "base/misuse.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::core {
+
+void own_objects::make(runtime& interface, const runtime_attributes& attributes) {
+  WEFT_ASSERT(default_device_ == nullptr);
+  default_device_ = std::make_unique<device>(interface);
+  barrier_ = std::make_unique<core::barrier>(interface);
+  replies_ = std::make_unique<core::replies>(interface, attributes);
+}
+
+void own_objects::watch(runtime_state& of) {
+  WEFT_ASSERT(replies_ != nullptr);
+  witness_ = std::make_unique<runtime_witness>(of);
+}
+
+void own_objects::end(bool is_copy) noexcept {
+  witness_.reset();
+  descriptor_.reset();
+  if (replies_ && !is_copy && replies_->has_unfetched()) {
+    base::misuse(
+        "a runtime is destroyed while a peer has yet to fetch a long reply: call flush() before its end, as a barrier "
+        "does "
+        "not wait for that");
+  }
+  barrier_.reset();
+  default_device_.reset();
+  replies_.reset();  // the device's end has tried to send what was kept
+}
+
+descriptor_state& own_objects::descriptor(runtime_state& of) {
+  of.refuse_copies();
+  const std::scoped_lock lock{descriptor_mutex_};
+  if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(of, of.devices().standard());
+  return *descriptor_;
+}
+
+}  // namespace weft::core
