@@ -18,6 +18,7 @@ void hook_list::clear() noexcept {
 }
 
 void hook_list::add(std::unique_ptr<detail::hook_node> made) noexcept {
+  WEFT_ASSERT_CHECKED(made != nullptr && made->control != nullptr);
   // [hooks.own] relaxed: handed over with the hook.
   made->control->list.store(this, std::memory_order_relaxed);
   // [hooks.add] relaxed: the hook itself is handed over by the stack.
@@ -43,6 +44,7 @@ void hook_list::drop(detail::hook_node*& link) noexcept {
 }
 
 unsigned hook_list::run(device_state& by) noexcept {
+  WEFT_ASSERT_CHECKED(gate_->is_inside());
   const base::callback_scope hooks_run;  // their destructors, too
   const running_callback by_device{by};
   take_in();

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/assertion.hpp"
 #include "core/operation/pool.hpp"
 
 namespace weft::core {
@@ -21,7 +22,9 @@ inline constexpr std::uint32_t spare_receives_max = 32;
 /// **Threads**: the device's own, if there is `room`; any, if that is 0.
 class own_receives {
  public:
-  own_receives(operation_pool& pool, std::uint32_t room) noexcept : pool_{&pool}, room_{room} {}
+  own_receives(operation_pool& pool, std::uint32_t room) noexcept : pool_{&pool}, room_{room} {
+    WEFT_ASSERT_CHECKED(room <= spare_receives_max);
+  }
   ~own_receives() { pool_->put_many(indices_.data(), count_); }
   own_receives(const own_receives&) = delete;
   own_receives& operator=(const own_receives&) = delete;
@@ -30,7 +33,10 @@ class own_receives {
   /// From now on it has none. In a child of fork().
   void close_for_ever() noexcept { count_ = room_ = 0; }
   /// Requires `has_some()`.
-  [[nodiscard]] [[gnu::always_inline]] operation_state& take() noexcept { return pool_->name(indices_[--count_]); }
+  [[nodiscard]] [[gnu::always_inline]] operation_state& take() noexcept {
+    WEFT_ASSERT_CHECKED(has_some());
+    return pool_->name(indices_[--count_]);
+  }
   /// Null if the pool has none either.
   [[nodiscard]] [[gnu::always_inline]] operation_state* get() noexcept {
     if (!has_some()) [[unlikely]]

@@ -226,6 +226,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
   void enter() noexcept {
     if (word_.is_closed()) return;
     const void* const me = this_thread();
+    WEFT_ASSERT_CHECKED(!word_.is_inside(me));
     for (base::backoff waiting;; waiting.pause()) {
       word_.ask(me);
       if (word_.is_given_to(me) || word_.try_enter(me)) break;

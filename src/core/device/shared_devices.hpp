@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/assertion.hpp"
+
 namespace weft::core {
 
 class device_state;
@@ -33,12 +35,14 @@ class shared_devices {
 
   /// **Threads**: one at a time, here and in `remove`.
   void add(std::uint32_t index, device_state& made) noexcept {
+    WEFT_ASSERT_CHECKED(index < room && (all() & bit_of(index)) == 0);
     // [shared_devices.add] release -> [shared_devices.find]: the device is made.
     devices_[index].store(&made, std::memory_order_release);
     // [shared_devices.more] relaxed: a hint.
     all_.store(all() | bit_of(index), std::memory_order_relaxed);
   }
   void remove(std::uint32_t index) noexcept {
+    WEFT_ASSERT_CHECKED(index < room && (all() & bit_of(index)) != 0);
     // [shared_devices.fewer] relaxed: a hint.
     all_.store(all() & ~bit_of(index), std::memory_order_relaxed);
     // [shared_devices.remove] relaxed: ordered by the fence of the thread that closes the device.

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <new>
 
+#include "base/assertion.hpp"
 #include "core/message/wire.hpp"
 
 namespace weft::core {
@@ -85,6 +86,7 @@ void kept_messages::put_aside(ordered_message& unwanted) noexcept {
 ordered_message* kept_messages::take_unwanted() noexcept {
   const std::scoped_lock lock{mutex_};
   ordered_message* const out = unwanted_.first;
+  WEFT_ASSERT_CHECKED((out != nullptr) == (unwanted_count() != 0));
   if (out == nullptr) return nullptr;
   unwanted_.first = out->next;
   if (unwanted_.first == nullptr) unwanted_.last = nullptr;
@@ -107,6 +109,7 @@ bool kept_messages::drop_rts(std::uint32_t source, wire kind, std::uint64_t tick
   for (messages* const list : {&waiting_, &ready_}) {
     const auto found = std::ranges::find_if(*list, is_meant);
     if (found == list->end()) continue;
+    WEFT_ASSERT_CHECKED(bytes_ >= sizeof(kept_message) + found->arrival.bytes);
     bytes_ -= sizeof(kept_message) + found->arrival.bytes;
     list->erase(found);
     count_ready();
@@ -143,6 +146,7 @@ unsigned kept_messages::deliver(device_state& to) noexcept {
     const std::scoped_lock lock{mutex_};
     if (consumed) {
       if (next.has_owner) static_cast<void>(next.payload.release());
+      WEFT_ASSERT_CHECKED(bytes_ >= sizeof(kept_message) + out.bytes);
       bytes_ -= sizeof(kept_message) + out.bytes;
     } else {
       // To the end: there may be room for other messages.

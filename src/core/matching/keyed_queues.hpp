@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/assertion.hpp"
 #include "core/matching/match_node.hpp"
 
 namespace weft::core {
@@ -48,6 +49,7 @@ class keyed_queues {
   void remove(Node& which) noexcept {
     const match_key key = reduced(which.key);
     const position at = find(key);
+    WEFT_ASSERT_CHECKED(size_ != 0 && at.head != nullptr);
     auto& own = links_of(which, by_);
     auto* behind = static_cast<Node*>(own.behind.get());
     auto* before = static_cast<Node*>(own.before.get());

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/assertion.hpp"
 #include "base/try_lock.hpp"
 #include "core/matching/keyed_queues.hpp"
 #include "core/matching/match_node.hpp"
@@ -154,6 +155,7 @@ class basic_ordered_matching {
   /// Takes out the oldest message that matches `receive`; if there is none, `receive` waits. The policy of its key says
   /// what is compared. **Returns**: matched (`found` belongs to the caller), inserted or busy.
   [[nodiscard]] match_result post(node& receive, message_node*& found) noexcept {
+    WEFT_ASSERT_CHECKED(receive.key.policy() <= match_policy::none);
     const entered inside{lock_};
     if (!inside) return match_result::busy;
     const std::size_t policy = index_of(receive.key.policy());
@@ -173,6 +175,7 @@ class basic_ordered_matching {
   /// Takes out the oldest message that matches `pattern` (a matched probe).
   /// **Returns**: matched (`found` belongs to the caller), none or busy.
   [[nodiscard]] match_result take(const match_key& pattern, message_node*& found) noexcept {
+    WEFT_ASSERT_CHECKED(pattern.policy() <= match_policy::none);
     const entered inside{lock_};
     if (!inside) return match_result::busy;
     message_node* oldest = messages_[index_of(pattern.policy())].oldest(pattern);
@@ -363,6 +366,7 @@ class basic_ordered_matching {
   }
 
   void deliver_early(std::uint32_t rank, message_list& released) noexcept {
+    WEFT_ASSERT_CHECKED(rank < source_count_);
     source& from = sources_[rank];
     while (from.early_count != 0) {
       message_node* next = take_early(rank, from.next_sequence);

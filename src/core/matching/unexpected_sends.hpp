@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 
+#include "base/assertion.hpp"
 #include "core/matching/engine_state.hpp"
 #include "core/matching/send_budget.hpp"
 #include "core/memory/index_stack.hpp"
@@ -63,6 +64,7 @@ class unexpected_sends {
 
   /// Takes a description back. The message that it described is not touched.
   void put(unexpected_message& done) noexcept {
+    WEFT_ASSERT_CHECKED(&done >= nodes_.get() && &done < nodes_.get() + count_);
     if (done.arrival.owner != nullptr) budget_.take(done.arrival.source);
     free_.push(static_cast<std::uint32_t>(&done - nodes_.get()));
   }

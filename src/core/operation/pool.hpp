@@ -50,6 +50,7 @@ class operation_pool {
   void put_many(const std::uint32_t* indices, std::uint32_t count) noexcept { free_.push_many(indices, count); }
   /// Begins to use an operation that was taken by index: gives it a new ticket.
   [[nodiscard]] [[gnu::always_inline]] operation_state& name(std::uint32_t index) noexcept {
+    WEFT_ASSERT_CHECKED(index < count_);
     operation_state& out = operations_[index];
     out.error = errc::none;
     out.copying.is_alone = false;

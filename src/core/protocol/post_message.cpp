@@ -2,6 +2,7 @@
 //
 // Cost of 8 bytes: one virtual call and what the transport does (shared memory: one cache line).
 #include "core/protocol/post_message.hpp"
+#include "base/assertion.hpp"
 #include "core/message/choose_protocol.hpp"
 
 #include <fmt/format.h>
@@ -189,6 +190,7 @@ status post_send(device_state& dev, const message_request& request, engine_state
 
 net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device, const net::header& header,
                             const source_payload& bytes, shortage& reason) noexcept {
+  WEFT_ASSERT_CHECKED(bytes.bytes() <= dev.memory().packets().packet_bytes());
   const auto count = static_cast<std::uint32_t>(bytes.bytes());
   net::post_result result = net::post_result::full;
   packet_pool& packets = dev.memory().packets();
@@ -221,6 +223,8 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
 // After done the packet belongs to the transport; if its bytes were sent inline, it is back in the pool.
 status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
                    const post_packet_options& options) {
+  WEFT_ASSERT_CHECKED(peer < dev.rank_count() && packet < dev.memory().packets().count());
+  WEFT_ASSERT_CHECKED(bytes <= dev.memory().packets().packet_bytes());
   if (dev.routes().holds_posts_back(peer)) [[unlikely]] {
     return unless_cut_off(dev, operation::active_message, peer,
                           post_inline::answer(dev, operation::active_message, bytes, net::post_result::full));

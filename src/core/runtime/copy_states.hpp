@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.hpp"
 #include "core/memory/index_stack.hpp"
 #include "core/message/shared_copy.hpp"
 #include "core/runtime/regions.hpp"
@@ -33,7 +34,10 @@ class copy_states {
   }
   /// The number of the copy that `try_open` has begun.
   [[nodiscard]] std::uint32_t number(std::uint32_t index) const noexcept { return numbers_[index]; }
-  void close(copy_state& mine) noexcept { free_.push(static_cast<std::uint32_t>(&mine - at(rank_, 0))); }
+  void close(copy_state& mine) noexcept {
+    WEFT_ASSERT_CHECKED(&mine >= at(rank_, 0) && &mine < at(rank_, 0) + count);
+    free_.push(static_cast<std::uint32_t>(&mine - at(rank_, 0)));
+  }
 
   /// Copy state `index` of `rank`; null if the index is invalid or that memory is not mapped here.
   [[nodiscard]] copy_state* at(std::uint32_t rank, std::uint32_t index) const noexcept {

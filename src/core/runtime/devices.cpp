@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/assertion.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "core/protocol/end_backlog.hpp"
@@ -83,6 +84,7 @@ void devices::close(device_state& gone, poll_gate::scoped_entry& entry,
                     const std::vector<std::unique_ptr<net::transport>>& transports) noexcept {
   const std::uint32_t index = gone.index();
   const std::scoped_lock lock{mutex_};
+  WEFT_ASSERT_CHECKED(all_[index].get() == &gone);
   if (index == 0) end_backlog_of(gone);  // while it can send
   for (const auto& transport : transports) transport->close(index);
   if (index != 0) standard().adopt(gone);

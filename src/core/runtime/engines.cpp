@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/assertion.hpp"
 #include "core/runtime/named_objects.hpp"
 #include "weft/error.hpp"
 
@@ -39,7 +40,8 @@ base::id_table<>::outdated engines::withdraw(std::uint32_t id) noexcept {
 
 void engines::remove(std::uint32_t id) noexcept {
   const std::scoped_lock lock{mutex_};
-  made_.erase(id);
+  [[maybe_unused]] const std::size_t gone = made_.erase(id);
+  WEFT_ASSERT_CHECKED(gone == 1);
 }
 
 }  // namespace weft::core

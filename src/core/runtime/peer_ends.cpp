@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assertion.hpp"
 #include "base/backoff.hpp"
 #include "core/protocol/lost_message.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -22,6 +23,7 @@ void peer_ends::expect(std::uint32_t ranks) {
 }
 
 unsigned peer_ends::look(device_state& dev) noexcept {
+  WEFT_ASSERT_CHECKED(dev.gate().is_inside());
   if (has_unsettled()) note_received(dev);
   if (!begin_look()) return 0;
   const bool found = find();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/assertion.hpp"
 #include "core/runtime/named_objects.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/error.hpp"
@@ -63,6 +64,7 @@ base::id_table<>::outdated registrations::withdraw(std::uint32_t id) noexcept {
 void registrations::remove(completion& target, std::uint32_t id) noexcept {
   const std::scoped_lock lock{mutex_};
   const auto gone = entries_.find(id);
+  WEFT_ASSERT_CHECKED(gone != entries_.end());
   if (gone->second.owner.has_all_back()) {
     entries_.erase(gone);
   } else {

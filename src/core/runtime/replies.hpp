@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/assertion.hpp"
 #include "weft/completion.hpp"
 #include "weft/runtime.hpp"
 
@@ -40,7 +41,8 @@ class replies final : public completion {
   }
   /// One that was kept has gone.
   void release(bool is_long) noexcept {
-    kept_.fetch_sub(1, std::memory_order_relaxed);                    // [hint]
+    const std::uint32_t before = kept_.fetch_sub(1, std::memory_order_relaxed);  // [hint]
+    WEFT_ASSERT_CHECKED(before != 0);
     if (is_long) unfetched_.fetch_sub(1, std::memory_order_relaxed);  // [own] of the runtime's end
     refusals_.store(0, std::memory_order_relaxed);                    // [hint]
     patience_.store(patience_at_first, std::memory_order_relaxed);    // [hint]

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/assertion.hpp"
 #include "base/futex.hpp"
 #include "base/this_suspender.hpp"
 #include "base/waiter.hpp"
@@ -30,6 +31,7 @@ clock::time_point end_of(clock::time_point now, std::chrono::nanoseconds timeout
 
 bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
                    void* condition, const wait_options& options, const base::wait_details& details) {
+  WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);
   if (is_done(condition)) return true;
   const time_point begin = clock::now();
   const limits until{end_of(begin, options.timeout), options.stop};
@@ -188,12 +190,14 @@ parking::sleep_scope::sleep_scope(parking& lot, completions on, std::uint32_t de
 parking::sleep_scope::~sleep_scope() { lot_.leave(me_); }
 
 void parking::wake_device(std::uint32_t device) noexcept {
+  WEFT_ASSERT_CHECKED(words_ != nullptr && device < net::slots_max);
   net::sleep_word& word = (*words_)[device];
   if (word.is_left_asleep() && !copy_.is_copy()) [[unlikely]]
     net::wake_sleepers(word);
 }
 
 void parking::enter(sleeper& me) noexcept {
+  WEFT_ASSERT_CHECKED(me.next == nullptr && me.previous == nullptr && me.device < net::slots_max);
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
   asleep_.fetch_add(1, std::memory_order_relaxed);
   // [parking.count_in] relaxed: ordered by that fence.
@@ -212,6 +216,7 @@ void parking::leave(sleeper& me) noexcept {
   if (copy_.is_copy()) return;
   {
     const std::scoped_lock lock{mutex_};
+    WEFT_ASSERT_CHECKED(me.previous != nullptr || first_ == &me);
     (me.previous != nullptr ? me.previous->next : first_) = me.next;
     if (me.next != nullptr) me.next->previous = me.previous;
   }

@@ -18,6 +18,7 @@
 #include <span>
 #include <stop_token>
 
+#include "base/assertion.hpp"
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "base/long_wait.hpp"
@@ -43,6 +44,7 @@ class parking {
 
   /// **Threads**: one, before any device is made.
   void use(net::sleep_words& words, bool wakes_for_all) noexcept {
+    WEFT_ASSERT_CHECKED(words_ == nullptr);
     words_ = &words;
     wakes_for_all_ = wakes_for_all;
   }
@@ -73,7 +75,8 @@ class parking {
     servers_[device].fetch_add(1, std::memory_order_relaxed);  // [hint] as in `is_served`
   }
   void end_service(std::uint32_t device) noexcept {
-    servers_[device].fetch_sub(1, std::memory_order_relaxed);  // [hint] as in `is_served`
+    const std::uint32_t before = servers_[device].fetch_sub(1, std::memory_order_relaxed);  // [hint] as in `is_served`
+    WEFT_ASSERT_CHECKED(before != 0);
   }
 
   /// Wakes all sleepers: devices may have work that no signal announces.
