@@ -112,6 +112,37 @@ void race_for_one_queue(runtime& rt) {
   EXPECT_EQ(taken.value(), 4 * rounds);
 }
 
+// Fibers announce themselves, fence and are suspended while another thread signals; fences of one worker serve fibers
+// of the other.
+void signal_meanwhile(runtime& rt) {
+  // No time limit is reached, so that nothing but a signal ends a wait.
+  const base::set_clock stands_still;
+  device& dev = rt.default_device();
+  const std::array<device*, 1> served{&dev};
+  constexpr std::uint64_t rounds = test::under_sanitizer ? 50 : 500;
+  constexpr std::uint64_t waiting = 16;
+  std::deque<counter> awaited;
+  for (std::uint64_t i = 0; i < waiting; ++i) awaited.emplace_back(rt);
+  test::tally<> ended;
+  fiber_scheduler fibers{{.workers = 2, .devices = served}};
+  std::vector<fiber> all;
+  for (counter& mine : awaited) {
+    all.push_back(fibers.spawn([&] {
+      for (std::uint64_t k = 0; k < rounds; ++k) {
+        EXPECT_TRUE(dev.wait(mine, [&] { return mine.value() > k; }));
+        ended.add();
+      }
+    }));
+  }
+  for (std::uint64_t k = 0; k < rounds; ++k) {
+    for (counter& each : awaited) EXPECT_EQ(each.signal(completion_record{}), completion::answer::taken);
+    EXPECT_TRUE(test::eventually([&] { return ended.value() == (k + 1) * waiting; }));
+  }
+  for (fiber& each : all) each.join();
+}
+
+TEST(fiber_looks, miss_no_signal_while_they_are_being_suspended) { test::local_job{1}.run(signal_meanwhile); }
+
 TEST(fiber_looks, miss_no_record_of_a_queue) { test::local_job{1}.run(race_for_one_queue); }
 
 // Fibers of two ranks wait at the barrier and for the ends of what they posted; workers make progress meanwhile.

@@ -116,8 +116,11 @@ parking::suspension parking::suspend(const char* call, device_state& through, co
     return suspension::none;
   }
   fiber_scope mine{*this, call, on, through.index(), me};
+  const std::uint64_t ticket = fences_.announce();
+  me.yield(call);  // the other ready fibers announce themselves as well: one fence serves all
+  if (is_done(condition)) return suspension::done;
   // [parking.fence] seq_cst -> [parking.order], [sleep.order]: as in `prepare_sleep`.
-  if (!fence_all_processes()) return is_done(condition) ? suspension::done : suspension::none;
+  if (!fences_.has_passed(ticket) && !fences_.pass(&fence_all_processes)) return suspension::none;
   if (is_done(condition)) return suspension::done;
   mine.wait(*limit);
   return suspension::over;

@@ -8,7 +8,8 @@
 // between its message and the wake-up; so no sleep lasts longer than `sleep_max`.
 //
 // A fiber makes no progress while it is suspended, so it is suspended only while another thread serves its device, as
-// workers and a `progress_thread` do. Elsewhere it looks again and again, and yields in between.
+// workers and a `progress_thread` do. Elsewhere it looks again and again, and yields in between. Fibers that are about
+// to be suspended at a time share the fence (core/wait/shared_fence.hpp).
 #pragma once
 
 #include <array>
@@ -23,6 +24,7 @@
 #include "base/futex.hpp"
 #include "base/long_wait.hpp"
 #include "core/device/device_state.hpp"
+#include "core/wait/shared_fence.hpp"
 #include "core/wait/yield_policy.hpp"
 #include "net/ring/sleep_word.hpp"
 #include "weft/completion.hpp"
@@ -163,6 +165,7 @@ class parking {
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
   yield_policy yields_;
+  shared_fence fences_;                                               // of fibers
   std::atomic<std::uint32_t> asleep_{0};                              // how many sleep, or are about to
   std::array<std::atomic<std::uint32_t>, buckets> awaited_{};         // sleepers, by the object's address
   std::array<std::atomic<std::uint32_t>, net::slots_max> servers_{};  // of each device: threads that serve it
