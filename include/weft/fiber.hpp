@@ -100,6 +100,11 @@ class [[nodiscard]] fiber {
   /// **Errors**: the exception of the fiber's function; `invalid_state` if it is not joinable, and inside a handler,
   /// hook or node.
   void join();
+  /// As `join`, within `limits`. If a limit is reached first, the fiber runs on and stays joinable. **Blocking**: until
+  /// the fiber has ended, or a limit is reached. **Returns**: whether it has ended; then it is joined. **Errors**: as
+  /// for `join`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. After the latter
+  /// two the fiber stays joinable.
+  [[nodiscard]] bool join(const wait_limits& limits);
   /// Lets the fiber run on without a join. If its function throws, the process ends with a message.
   void detach() noexcept;
   /// Whether there is a fiber to join.

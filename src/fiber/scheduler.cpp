@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assertion.hpp"
 #include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
@@ -114,23 +115,55 @@ constexpr const char* joined_in_callback =
     "a fiber's handle is destroyed inside a handler, a hook or a node of a graph before the fiber has ended: join it "
     "outside, or detach it";
 
-void join_now(fibers::fiber_state& joined) {
-  base::waiter end;
+[[nodiscard]] bool is_over(const fibers::fiber_state& joined) noexcept {
+  // [fiber.is_over] acquire <- [fiber.end]: its stores; nothing is left to wait for.
+  return joined.joiner.load(std::memory_order_acquire) == fibers::fiber_state::over();
+}
+
+// Makes `end` the waiter of the fiber. False: it has ended.
+[[nodiscard]] bool try_await_end(fibers::fiber_state& joined, base::waiter& end) noexcept {
   base::waiter* nobody = nullptr;
   // [fiber.join] acq_rel <-> [fiber.end]: the fiber's stores; and the waiter.
-  if (joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    end.wait({"fiber::join"});
-  }
+  return joined.joiner.compare_exchange_strong(nobody, &end, std::memory_order_acq_rel, std::memory_order_acquire);
+}
+
+// False: a limit was reached first, and the fiber has no waiter any more.
+[[nodiscard]] bool wait_for_end(fibers::fiber_state& joined, const wait_limits& limits) {
+  if (is_over(joined)) return true;
+  base::waiter end;
+  const base::limit_watch until{end, limits};
+  if (!try_await_end(joined, end) || end.wait({"fiber::join"}, until)) return true;
+  base::waiter* me = &end;
+  // [fiber.leave_join] relaxed: it carries nothing; the end of the fiber finds the waiter, or none.
+  if (joined.joiner.compare_exchange_strong(me, nullptr, std::memory_order_relaxed)) return false;
+  end.wait({"fiber::join"});  // the fiber has ended just now, and wakes the caller
+  return true;
+}
+
+// After the fiber has ended.
+void take_end(fibers::fiber_state& joined) {
+  WEFT_ASSERT(is_over(joined));
   const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);
   joined.home->slots().release(joined);
   if (thrown) std::rethrow_exception(thrown);
 }
 
+void join_now(fibers::fiber_state& joined) {
+  base::waiter end;
+  if (try_await_end(joined, end)) end.wait({"fiber::join"});
+  take_end(joined);
+}
+
+void check_join(const fibers::fiber_state* joined) {
+  if (joined == nullptr) throw error{errc::invalid_state, "fiber::join: there is no fiber, or it was joined before"};
+  if (joined->home->is_copy()) base::refuse_to_child("a fiber");
+  base::refuse_in_callback("fiber::join");
+}
+
 // An exception leaves the scope of a fiber's handle. The fiber may never end: then the exception never reaches its
 // handler, and this line alone has its text.
 void log_exception(const fibers::fiber_state& joined) noexcept {
-  // [fiber.is_over] acquire <- [fiber.end]: nothing is left to wait for.
-  if (joined.joiner.load(std::memory_order_acquire) == fibers::fiber_state::over()) return;
+  if (is_over(joined)) return;
   base::log_warn("an exception waits for the end of a fiber, whose handle is in a scope that it leaves: {}",
                  base::exception_text());
 }
@@ -195,10 +228,7 @@ fiber& fiber::operator=(fiber&& other) noexcept {
 
 fiber::~fiber() {
   if (state_ == nullptr || state_->home->is_copy()) return;
-  // [fiber.is_over] acquire <- [fiber.end]: nothing is left to wait for.
-  if (base::callback_scope::is_inside() &&
-      state_->joiner.load(std::memory_order_acquire) != fibers::fiber_state::over())
-    base::misuse(joined_in_callback);
+  if (base::callback_scope::is_inside() && !is_over(*state_)) base::misuse(joined_in_callback);
   if (base::is_unwinding()) log_exception(*state_);
   try {
     join_now(*std::exchange(state_, nullptr));
@@ -210,10 +240,15 @@ fiber::~fiber() {
 }
 
 void fiber::join() {
-  if (state_ == nullptr) throw error{errc::invalid_state, "fiber::join: there is no fiber, or it was joined before"};
-  if (state_->home->is_copy()) base::refuse_to_child("a fiber");
-  base::refuse_in_callback("fiber::join");
+  check_join(state_);
   join_now(*std::exchange(state_, nullptr));
+}
+
+bool fiber::join(const wait_limits& limits) {
+  check_join(state_);
+  if (!wait_for_end(*state_, limits)) return false;
+  take_end(*std::exchange(state_, nullptr));
+  return true;
 }
 
 void fiber::detach() noexcept {

@@ -236,6 +236,7 @@ TEST(fiber_callback, refuses_calls_that_wait_and_loses_nothing_by_that) {
            }},
           {"run_loop::run", [&] { loop.run({.timeout = std::chrono::milliseconds{1}}); }},
           {"fiber::join", [&] { joined.join(); }},
+          {"fiber::join", [&] { static_cast<void>(joined.join({.timeout = std::chrono::hours{1}})); }},
           {"fiber_mutex::lock", [&] { mutex.lock(); }},
           {"fiber_condition::wait", [&] { condition.wait(held); }},
           {"fiber_barrier", [&] { pair.arrive_and_wait(); }},

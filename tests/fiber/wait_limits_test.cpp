@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -125,6 +126,66 @@ TEST_P(wait_limits_of, leave_the_result_to_a_later_get) {
   run([&] { EXPECT_FALSE(future.wait(short_time)); });
   run([&] { EXPECT_TRUE(future.wait({.timeout = long_time})); }, [&] { promise.set_value(5); });
   EXPECT_EQ(future.get(), 5);
+}
+
+TEST_P(wait_limits_of, leave_a_fiber_joinable) {
+  fiber_scheduler others;
+  fiber_event event;
+  std::stop_source stop;
+  fiber waits = others.spawn([&] { event.wait(); });
+  run([&] {
+    EXPECT_FALSE(waits.join(short_time));
+    EXPECT_FALSE(waits.join({.timeout = 0ns}));
+  });
+  run([&] { EXPECT_FALSE(waits.join({.timeout = long_time, .stop = stop.get_token()})); },
+      [&] { EXPECT_TRUE(stop.request_stop()); });
+  EXPECT_TRUE(waits.is_joinable());
+  run([&] { EXPECT_TRUE(waits.join({.timeout = long_time})); }, [&] { event.set(); });
+  EXPECT_FALSE(waits.is_joinable());
+  run([&] { EXPECT_THROW(static_cast<void>(waits.join(short_time)), error); });
+}
+
+TEST_P(wait_limits_of, let_a_join_take_the_exception_once_the_fiber_has_ended) {
+  fiber_scheduler others;
+  fiber_event event;
+  fiber throws = others.spawn([&] {
+    event.wait();
+    throw std::runtime_error{"of the fiber"};
+  });
+  run([&] {
+    EXPECT_FALSE(throws.join(short_time));
+    event.set();
+    EXPECT_THROW(static_cast<void>(throws.join({.timeout = long_time})), std::runtime_error);
+  });
+  EXPECT_FALSE(throws.is_joinable());
+}
+
+TEST_P(wait_limits_of, of_a_join_let_the_fiber_be_detached_or_joined_without_any) {
+  fiber_scheduler others;
+  fiber_event event;
+  fiber left = others.spawn([&] { event.wait(); });
+  fiber joined = others.spawn([&] { event.wait(); });
+  run([&] {
+    EXPECT_FALSE(left.join(short_time));
+    EXPECT_FALSE(joined.join(short_time));
+    left.detach();
+    event.set();
+    joined.join();
+  });
+  EXPECT_TRUE(test::eventually([&] { return others.alive() == 0; }));
+}
+
+TEST_P(wait_limits_of, race_with_the_end_of_a_fiber) {
+  fiber_scheduler others{{.workers = 2}};
+  for (int i = 0; i < 200; ++i) {
+    fiber ends = others.spawn([] { this_fiber::yield(); });
+    run([&] {
+      int tries = 0;
+      while (!ends.join({.timeout = std::chrono::microseconds{i % 20 + tries}})) ++tries;
+    });
+    EXPECT_FALSE(ends.is_joinable());
+  }
+  EXPECT_EQ(others.alive(), 0U);
 }
 
 TEST_P(wait_limits_of, race_with_the_event) {
