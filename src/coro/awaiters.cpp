@@ -261,7 +261,7 @@ bool barrier_awaiter::go_on() {
   return is_over;
 }
 
-end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::ending> of) noexcept
+end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::awaited_end> of) noexcept
     : watching{loop, nullptr, false, {}}, of_{std::move(of)} {}
 end_awaiter::~end_awaiter() = default;
 bool end_awaiter::is_met() noexcept { return of_->go_on(); }

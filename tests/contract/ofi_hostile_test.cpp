@@ -15,7 +15,7 @@ namespace weft::contract {
 namespace {
 
 using net::post_result;
-using net::ofi::fabric_endpoint;
+using net::ofi::fabric_channel;
 using net::ofi::no_device;
 using net::ofi::wire_header;
 
@@ -58,7 +58,7 @@ class hostile_fabric : public testing::TestWithParam<kind> {
 
   // The first `bytes` bytes of `message`, as they are.
   [[nodiscard]] bool sent(const void* message, std::size_t bytes) {
-    fabric_endpoint& own = wild().receiver();
+    fabric_channel& own = wild().receiver();
     return poll_until([&] {
       if (!own.lock.try_enter()) return false;
       std::byte* const buffer = own.try_get_buffer();

@@ -17,7 +17,7 @@ UPWARD = {
     "src/core/protocol/dispatch.cpp": ["fast/take_send.hpp"],
     "src/core/runtime/barrier.cpp": ["protocol/post_inline.hpp", "protocol/post_message.hpp"],
     "src/core/runtime/devices.cpp": ["protocol/end_backlog.hpp"],
-    "src/core/runtime/endings.cpp": ["protocol/receive.hpp"],
+    "src/core/runtime/ends_of_objects.cpp": ["protocol/receive.hpp"],
     "src/core/runtime/explain.cpp": ["api/checks.hpp"],
     "src/core/runtime/flush.cpp": ["api/checks.hpp"],
     "src/core/runtime/peer_ends.cpp": ["protocol/lost_message.hpp"],

@@ -26,7 +26,7 @@
 
 namespace weft {
 namespace core {
-class ending;
+class awaited_end;
 class run_loop_state;
 class runtime_state;
 }  // namespace core
@@ -340,7 +340,7 @@ class barrier_awaiter final : public runtime_wait {
 class end_awaiter final : public watching {
  public:
   /// `of` is null if there is nothing to end.
-  end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::ending> of) noexcept;
+  end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::awaited_end> of) noexcept;
   ~end_awaiter();
   [[nodiscard]] bool await_ready() const noexcept { return of_ == nullptr; }
   template <class Promise>
@@ -354,7 +354,7 @@ class end_awaiter final : public watching {
   [[nodiscard]] bool is_met() noexcept override;
 
  private:
-  std::unique_ptr<core::ending> of_;
+  std::unique_ptr<core::awaited_end> of_;
 };
 
 /// Puts the coroutine at the end of a loop's ready queue.

@@ -1,6 +1,6 @@
 // `device`: its making and end, progress, hooks. Its posts are in post_*.cpp, its waits in wait.cpp.
 #include "weft/device.hpp"
-#include "core/runtime/endings.hpp"
+#include "core/runtime/ends_of_objects.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/runtime.hpp"
 

@@ -1,6 +1,6 @@
 // `matching_engine`.
 #include "weft/matching_engine.hpp"
-#include "core/runtime/endings.hpp"
+#include "core/runtime/ends_of_objects.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/unwinding.hpp"
 #include "weft/runtime.hpp"

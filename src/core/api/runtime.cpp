@@ -3,7 +3,7 @@
 #include "base/callback_scope.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
-#include "core/runtime/endings.hpp"
+#include "core/runtime/ends_of_objects.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft {

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "base/intrusive_stack.hpp"
-#include "core/device/ending.hpp"
+#include "core/device/awaited_end.hpp"
 #include "core/device/poll_gate.hpp"
 #include "weft/hook.hpp"
 
@@ -20,7 +20,7 @@ class device_state;
 class hook_list;
 
 /// Removes the handle's hook, which is in `list`. **Threads**: any.
-class end_of_hook final : public ending {
+class end_of_hook final : public awaited_end {
  public:
   end_of_hook(std::shared_ptr<detail::hook_control>& handle, hook_list& list) noexcept;
   [[nodiscard]] bool go_on() noexcept override;

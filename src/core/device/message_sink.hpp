@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/device/stopped_messages.hpp"
+#include "core/device/full_targets.hpp"
 #include "core/message/wire.hpp"
 #include "net/message.hpp"
 #include "net/sink.hpp"
@@ -49,7 +49,7 @@ class message_sink {
   /// Whether a message had no room at its target since the last call.
   [[nodiscard]] bool take_full() noexcept { return std::exchange(was_full_, false); }
   /// Messages that had no room at their target lately.
-  [[nodiscard]] stopped_messages& stopped() noexcept { return stopped_; }
+  [[nodiscard]] full_targets& stopped() noexcept { return stopped_; }
 
  protected:
   message_sink() noexcept = default;
@@ -67,7 +67,7 @@ class message_sink {
 
   bool was_full_ = false;
   bool redelivering_ = false;
-  stopped_messages stopped_;
+  full_targets stopped_;
 };
 
 }  // namespace weft::core

@@ -1,7 +1,7 @@
 #include "core/door/door.hpp"
 
 #include "core/device/hook_list.hpp"
-#include "core/runtime/endings.hpp"
+#include "core/runtime/ends_of_objects.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::core::door {
@@ -27,16 +27,16 @@ bool pass_barrier(runtime_state& of, barrier::passage& at) {
   return of.own().barrier().go_on(at, of.devices().standard(), of.rank(), of.size());
 }
 
-std::unique_ptr<ending> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in) {
+std::unique_ptr<awaited_end> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in) {
   return std::make_unique<end_of_hook>(hook, in);
 }
-std::unique_ptr<ending> end_of(runtime_state*& registration, completion& target, std::uint32_t id) {
+std::unique_ptr<awaited_end> end_of(runtime_state*& registration, completion& target, std::uint32_t id) {
   return std::make_unique<end_of_registration>(registration, target, id);
 }
-std::unique_ptr<ending> end_of(runtime_state& of, engine_state*& engine) {
+std::unique_ptr<awaited_end> end_of(runtime_state& of, engine_state*& engine) {
   return std::make_unique<end_of_engine>(of, engine);
 }
-std::unique_ptr<ending> end_of(runtime_state& of, device_state*& dev) {
+std::unique_ptr<awaited_end> end_of(runtime_state& of, device_state*& dev) {
   return std::make_unique<end_of_device>(of, dev);
 }
 

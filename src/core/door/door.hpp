@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/api/refusals.hpp"
-#include "core/device/ending.hpp"
+#include "core/device/awaited_end.hpp"
 #include "core/device/retry_entry.hpp"
 #include "core/operation/awaited_call.hpp"
 #include "core/operation/promise.hpp"
@@ -57,9 +57,9 @@ class service {
 [[nodiscard]] bool pass_barrier(runtime_state& of, barrier::passage& at);
 
 /// The ends of objects: each withdraws its object now, and is complete once no call of progress can be using it.
-[[nodiscard]] std::unique_ptr<ending> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in);
-[[nodiscard]] std::unique_ptr<ending> end_of(runtime_state*& registration, completion& target, std::uint32_t id);
-[[nodiscard]] std::unique_ptr<ending> end_of(runtime_state& of, engine_state*& engine);
-[[nodiscard]] std::unique_ptr<ending> end_of(runtime_state& of, device_state*& dev);
+[[nodiscard]] std::unique_ptr<awaited_end> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in);
+[[nodiscard]] std::unique_ptr<awaited_end> end_of(runtime_state*& registration, completion& target, std::uint32_t id);
+[[nodiscard]] std::unique_ptr<awaited_end> end_of(runtime_state& of, engine_state*& engine);
+[[nodiscard]] std::unique_ptr<awaited_end> end_of(runtime_state& of, device_state*& dev);
 
 }  // namespace weft::core::door

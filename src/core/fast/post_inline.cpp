@@ -9,6 +9,7 @@
 #include "base/fast_paths.hpp"
 #include "core/api/checks.hpp"
 #include "core/device/device_state.hpp"
+#include "core/protocol/active_message.hpp"
 #include "core/protocol/post_message.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
@@ -92,7 +93,7 @@ status device::post_am_slow(std::uint32_t peer, remote_completion to, const_buff
                             const post_am_options& options) {
   if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
     refuse_post(*state_, peer, to, bytes.bytes());
-  return core::post_message::post_active_message(*state_, peer, to.id, bytes, local, options);
+  return core::active_message::post_active_message(*state_, peer, to.id, bytes, local, options);
 }
 
 status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
@@ -100,7 +101,7 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
   const core::source_payload payload{bytes};
   if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]]
     refuse_post(*state_, peer, to, bytes.bytes());
-  return core::post_message::post_active_message(*state_, peer, to.id, payload, local, options);
+  return core::active_message::post_active_message(*state_, peer, to.id, payload, local, options);
 }
 
 status detail::fast_post_send(core::device_state& through, message_target to, match_policy policy,

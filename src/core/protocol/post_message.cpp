@@ -158,25 +158,6 @@ status try_post_send(device_state& dev, const message_request& request, engine_s
 
 }  // namespace
 
-status post_active_message(device_state& dev, std::uint32_t peer, std::uint32_t id, const source_payload& bytes,
-                           completion& local, const post_am_options& options) {
-  dev.runtime().objects().check("post_am", local);
-  return post_message(dev, {.eager = wire::active_message,
-                            .rts = wire::rts,
-                            .opcode = operation::active_message,
-                            .peer = peer,
-                            .id = id,
-                            .tag = options.tag,
-                            .bytes = bytes,
-                            .local = &local,
-                            .context = options.context,
-                            .device = options.device,
-                            .policy = 0,
-                            .delivered = options.complete_at == completion_level::delivered,
-                            .allow_done = options.allow_done,
-                            .allow_retry = options.allow_retry});
-}
-
 status post_message(device_state& dev, const message_request& request) {
   return unless_cut_off(dev, request.opcode, request.peer,
                         dev.counts().answered(request.opcode, request.bytes.bytes(), try_post_message(dev, request)));

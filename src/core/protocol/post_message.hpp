@@ -42,10 +42,6 @@ namespace post_message {
 [[nodiscard]] status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet,
                                  std::uint32_t bytes, const post_packet_options& options);
 [[nodiscard]] status post_send(device_state& dev, const message_request& request, engine_state& engine);
-/// Of any size. **Errors**: also invalid_argument for an object of another runtime.
-[[nodiscard]] status post_active_message(device_state& dev, std::uint32_t peer, std::uint32_t id,
-                                         const source_payload& bytes, completion& local,
-                                         const post_am_options& options);
 
 /// Tries once to send the message inline or in a packet. If there is no room, `reason` says what is short.
 [[nodiscard]] net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device,

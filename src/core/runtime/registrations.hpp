@@ -37,7 +37,8 @@ class registrations {
   void add(completion& target, std::uint32_t id, buffer_allocator* allocator, std::uint32_t rank);
   /// Registers an object of the library's own, with an id that users can't have.
   void add_internal(completion& target, std::uint32_t id);
-  /// A poll that begins from now on does not find the id; call `remove` when all polls that began before have ended.
+  /// A poll that begins from now on does not find the id; call `remove` when all polls that began before have ended
+  /// (ends_of_objects.hpp).
   /// Returns the old table of ids, if there is a new one (`id_table::compact`).
   [[nodiscard]] base::id_table<>::outdated withdraw(std::uint32_t id) noexcept;
   void remove(completion& target, std::uint32_t id) noexcept;

@@ -99,7 +99,7 @@ void runtime_witness::describe_devices(base::report& into) {
   std::vector<std::uint32_t> unpolled;
   bool is_polled = false;
   std::uint64_t refused_posts = 0;
-  std::vector<stopped_messages::message> stopped;
+  std::vector<full_targets::message> stopped;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> backlogs;
   static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
@@ -109,9 +109,9 @@ void runtime_witness::describe_devices(base::report& into) {
     if (is_quiet) unpolled.push_back(index);
     refused_posts += retries_of(counted);
     if (counted.backlog != 0) backlogs.emplace_back(index, counted.backlog);
-    device->stopped().each([&](const stopped_messages::message& each) { stopped.push_back(each); });
+    device->stopped().each([&](const full_targets::message& each) { stopped.push_back(each); });
   }));
-  for (const stopped_messages::message& each : stopped) {
+  for (const full_targets::message& each : stopped) {
     const wire kind = kind_of(each.kind);
     if (kind == wire::active_message || kind == wire::rts) {
       into.add("{} has no room: it stops a message of rank {} and all behind it; pop its records, or let it take them",

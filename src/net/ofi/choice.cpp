@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "net/ofi/fabric_endpoint.hpp"
+#include "net/ofi/fabric_channel.hpp"
 #include "weft/error.hpp"
 
 namespace weft::net::ofi {
@@ -23,14 +23,14 @@ constexpr std::array candidates{"net"sv, "tcp"sv, "tcp;ofi_rxm"sv, "udp;ofi_rxd"
 constexpr std::size_t probe_bytes = 64;
 
 // Sends a message from `from` to `to` and waits for it; false if it does not come in time.
-bool pass(fabric_endpoint& from, fabric_endpoint& to, clock::time_point until) {
+bool pass(fabric_channel& from, fabric_channel& to, clock::time_point until) {
   bool sent = false;
   while (clock::now() < until) {
     if (!sent && from.try_get_buffer() != nullptr) sent = from.send(0, probe_bytes);
     from.poll_completions();
     to.poll_completions();
     if (to.arrived().empty()) continue;
-    for (const fabric_endpoint::received& each : to.arrived()) to.give_back(each.buffer);
+    for (const fabric_channel::received& each : to.arrived()) to.give_back(each.buffer);
     to.arrived().clear();
     to.post_receives();
     return true;
@@ -42,7 +42,7 @@ bool pass(fabric_endpoint& from, fabric_endpoint& to, clock::time_point until) {
 std::optional<clock::duration> measure(const fi_info& info) {
   const auto fabric = open_fabric(info);
   const endpoint_buffers buffers{4, 4, probe_bytes};
-  fabric_endpoint one{info, *fabric, buffers}, other{info, *fabric, buffers};
+  fabric_channel one{info, *fabric, buffers}, other{info, *fabric, buffers};
   one.know(std::array{other.address()});
   other.know(std::array{one.address()});
   std::array<clock::duration, 51> times{};

@@ -64,7 +64,7 @@ class ofi_endpoint final : public endpoint<Sink> {
   // Cuts the peer off: messages sent before may be lost as well, of which the fabric says nothing, and the peer must
   // not take a later message for the next one.
   [[gnu::cold, gnu::noinline]] void tell_losses(inbound& mine, Sink& sink) noexcept {
-    for (const fabric_endpoint::loss& each : mine.lost) {
+    for (const fabric_channel::loss& each : mine.lost) {
       if constexpr (hears_of_losses<Sink>) sink.on_lost(each.peer, each.header, each.cause);
       owner_->cut_off(each.peer);
     }
@@ -90,7 +90,7 @@ class ofi_endpoint final : public endpoint<Sink> {
   }
 
   outcome try_deliver(inbound& mine, std::uint32_t buffer, Sink& sink) noexcept {
-    fabric_endpoint& common = owner_->receiver();
+    fabric_channel& common = owner_->receiver();
     const std::byte* const from = common.received_at(buffer);
     wire_header header;
     std::memcpy(&header, from, sizeof header);  // checked on arrival, and not changed since

@@ -59,7 +59,7 @@ ofi_transport::ofi_transport(const transport_context& context)
   // ofi_rxd fails when its socket has no room for all the datagrams of many messages.
   if (name_of(*info_).find("ofi_rxd") != std::string_view::npos)
     buffers_.sends = std::min(buffers_.sends, buffers_least);
-  slots_[0].sender = std::make_unique<fabric_endpoint>(*info_, *fabric_, buffers_);
+  slots_[0].sender = std::make_unique<fabric_channel>(*info_, *fabric_, buffers_);
   learn_addresses(context);
 }
 
@@ -163,8 +163,8 @@ void ofi_transport::refuse_loopback(std::uint32_t local, std::uint32_t other, bo
 void ofi_transport::begin(std::uint32_t index) {
   device_slot& slot = slots_[index];
   if (!slot.sender) {
-    slot.sender = std::make_unique<fabric_endpoint>(*info_, *fabric_,
-                                                    endpoint_buffers{buffers_.sends, 0, buffers_.message_bytes});
+    slot.sender =
+        std::make_unique<fabric_channel>(*info_, *fabric_, endpoint_buffers{buffers_.sends, 0, buffers_.message_bytes});
     slot.sender->know(addresses_);
   }
   if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, buffers_.receives, 2 * buffers_.sends);
@@ -203,7 +203,7 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
   // its connection, which saves the kernel an acknowledgement for each message. Several devices use one each.
   if (slot != 0 && !slots_[slot].posts.load(std::memory_order_relaxed))
     note_poster(slot);  // [hint] either endpoint will do
-  fabric_endpoint& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : endpoint_of(slot);  // [hint]
+  fabric_channel& from = posters_.load(std::memory_order_relaxed) == 1 ? receiver() : endpoint_of(slot);  // [hint]
   // [ofi.is_cut_off] relaxed: if one more message is sent, it is lost like the others.
   if (cut_off_[peer].load(std::memory_order_relaxed)) [[unlikely]]
     return post_result::full;
@@ -231,9 +231,9 @@ post_result ofi_transport::post(std::uint32_t slot, std::uint32_t peer, std::uin
 }
 
 void ofi_transport::progress(std::uint32_t index) noexcept {
-  fabric_endpoint& own = endpoint_of(index);
+  fabric_channel& own = endpoint_of(index);
   inbound& mine = inbound_of(index);
-  const auto take_losses = [&](fabric_endpoint& from) {
+  const auto take_losses = [&](fabric_channel& from) {
     mine.lost.insert(mine.lost.end(), from.losses().begin(), from.losses().end());
     from.losses().clear();
   };
@@ -243,7 +243,7 @@ void ofi_transport::progress(std::uint32_t index) noexcept {
     take_losses(own);
     own.lock.leave();
   }
-  fabric_endpoint& common = receiver();
+  fabric_channel& common = receiver();
   if (!common.lock.try_enter()) return;
   common.poll_completions();
   sort();
@@ -259,7 +259,7 @@ void ofi_transport::cut_off(std::uint32_t peer) noexcept {
 }
 
 void ofi_transport::give_back(inbound& from) noexcept {
-  fabric_endpoint& common = receiver();
+  fabric_channel& common = receiver();
   if (!common.lock.try_enter()) return;
   for (const std::uint32_t buffer : from.consumed) common.give_back(buffer);
   from.consumed.clear();
@@ -269,8 +269,8 @@ void ofi_transport::give_back(inbound& from) noexcept {
 
 // Gives each arrived message to the slot that it is for.
 void ofi_transport::sort() noexcept {
-  fabric_endpoint& common = receiver();
-  for (const fabric_endpoint::received& each : common.arrived()) {
+  fabric_channel& common = receiver();
+  for (const fabric_channel::received& each : common.arrived()) {
     if (const auto header = read_header({common.received_at(each.buffer), each.bytes}, bounds())) {
       inbound_of(slot_for(*header)).sorted.push_back(each.buffer);
     } else {
@@ -298,7 +298,7 @@ std::uint32_t ofi_transport::slot_for(const wire_header& header) const noexcept 
 
 transport_counts ofi_transport::counted() const noexcept {
   transport_counts out{.refused = refused_.load(std::memory_order_relaxed)};  // [stat]
-  if (const fabric_endpoint* const receiving = slots_[0].sender.get(); receiving != nullptr) {
+  if (const fabric_channel* const receiving = slots_[0].sender.get(); receiving != nullptr) {
     out.refused += receiving->messages_refused();
     out.payloads_out = receiving->lent();
   }

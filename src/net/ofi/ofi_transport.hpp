@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/this_machine.hpp"
-#include "net/ofi/fabric_endpoint.hpp"
+#include "net/ofi/fabric_channel.hpp"
 #include "net/ofi/wire.hpp"
 #include "net/transport.hpp"
 
@@ -23,11 +23,11 @@ struct inbound {
     consumed.reserve(receives);
     lost.reserve(losses);
   }
-  std::vector<std::uint32_t> sorted;        // receive buffers; under the lock of fabric endpoint 0
-  std::vector<std::uint32_t> held;          // receive buffers that the thread that serves the slot has taken
-  std::vector<std::uint32_t> consumed;      // to be given back to fabric endpoint 0
-  std::vector<std::uint64_t> refused_in;    // by rank: the last poll in which the sink had no room for its message
-  std::vector<fabric_endpoint::loss> lost;  // messages that fabric endpoint 0 or this slot's could not deliver
+  std::vector<std::uint32_t> sorted;       // receive buffers; under the lock of fabric endpoint 0
+  std::vector<std::uint32_t> held;         // receive buffers that the thread that serves the slot has taken
+  std::vector<std::uint32_t> consumed;     // to be given back to fabric endpoint 0
+  std::vector<std::uint64_t> refused_in;   // by rank: the last poll in which the sink had no room for its message
+  std::vector<fabric_channel::loss> lost;  // messages that fabric endpoint 0 or this slot's could not deliver
   std::uint64_t polls = 0;
 };
 
@@ -63,9 +63,9 @@ class ofi_transport final : public transport {
 
   // For endpoints.
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
-  [[nodiscard]] fabric_endpoint& endpoint_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
+  [[nodiscard]] fabric_channel& endpoint_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
   [[nodiscard]] inbound& inbound_of(std::uint32_t slot) noexcept { return *slots_[slot].arrivals; }
-  [[nodiscard]] fabric_endpoint& receiver() noexcept { return *slots_[0].sender; }
+  [[nodiscard]] fabric_channel& receiver() noexcept { return *slots_[0].sender; }
   [[nodiscard]] wire_bounds bounds() const noexcept { return {job_, ranks_, self_, packet_bytes_}; }
   /// Makes the fabric endpoint and the rest of a slot if there is none yet; messages may come for it from now on.
   void begin(std::uint32_t slot);
@@ -82,7 +82,7 @@ class ofi_transport final : public transport {
 
  private:
   struct device_slot {
-    std::unique_ptr<fabric_endpoint> sender;  // the one of slot 0 also receives
+    std::unique_ptr<fabric_channel> sender;  // the one of slot 0 also receives
     std::unique_ptr<inbound> arrivals;
     std::atomic<bool> is_made{false};
     std::atomic<bool> is_live{false};

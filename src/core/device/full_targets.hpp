@@ -11,7 +11,7 @@
 namespace weft::core {
 
 /// **Threads**: any, each function.
-class stopped_messages {
+class full_targets {
  public:
   struct message {
     std::uint32_t source;

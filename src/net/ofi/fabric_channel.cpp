@@ -1,4 +1,4 @@
-#include "net/ofi/fabric_endpoint.hpp"
+#include "net/ofi/fabric_channel.hpp"
 #include "net/packet_stride.hpp"
 
 #include <fmt/format.h>
@@ -22,9 +22,9 @@ void count(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept {
 
 }  // namespace
 
-void fabric_endpoint::freer::operator()(std::byte* memory) const noexcept { std::free(memory); }
+void fabric_channel::freer::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
-fabric_endpoint::fabric_endpoint(const fi_info& info, fid_fabric& fabric, const endpoint_buffers& buffers)
+fabric_channel::fabric_channel(const fi_info& info, fid_fabric& fabric, const endpoint_buffers& buffers)
     : sends_{buffers.sends},
       message_bytes_{buffers.message_bytes},
       stride_{packet_stride(buffers.message_bytes)},
@@ -48,12 +48,12 @@ fabric_endpoint::fabric_endpoint(const fi_info& info, fid_fabric& fabric, const 
   post_receives();
 }
 
-fabric_endpoint::~fabric_endpoint() {
+fabric_channel::~fabric_channel() {
   // The endpoint is closed first, so that the provider writes to nothing that is destroyed after it.
   endpoint_.reset();
 }
 
-void fabric_endpoint::make_memory(const fi_info& info, std::size_t bytes) {
+void fabric_channel::make_memory(const fi_info& info, std::size_t bytes) {
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(detail::cache_line_bytes, bytes)));
   if (!memory_) {
     throw error{errc::out_of_memory, fmt::format("libfabric: no memory for {} bytes of buffers for provider '{}'; "
@@ -62,7 +62,7 @@ void fabric_endpoint::make_memory(const fi_info& info, std::size_t bytes) {
   }
 }
 
-void fabric_endpoint::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives) {
+void fabric_channel::open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives) {
   // Domain and endpoint are opened with attributes that differ from the found ones in the queue sizes.
   const owned_info own{loaded().dupinfo(&info)};
   if (!own) throw error{errc::out_of_memory, "libfabric: no memory for a copy of a provider's attributes"};
@@ -108,7 +108,7 @@ void fabric_endpoint::open_objects(const fi_info& info, fid_fabric& fabric, std:
   descriptor_ = fi_mr_desc(registration);
 }
 
-std::string fabric_endpoint::address() const {
+std::string fabric_channel::address() const {
   std::array<char, 512> bytes{};
   std::size_t size = bytes.size();
   const int status = fi_getname(&endpoint_->fid, bytes.data(), &size);
@@ -119,7 +119,7 @@ std::string fabric_endpoint::address() const {
   return {bytes.data(), size};
 }
 
-void fabric_endpoint::know(std::span<const std::string> addresses) {
+void fabric_channel::know(std::span<const std::string> addresses) {
   peers_.assign(addresses.size(), FI_ADDR_UNSPEC);
   for (std::size_t rank = 0; rank < addresses.size(); ++rank) {
     if (addresses[rank].empty()) continue;
@@ -131,12 +131,12 @@ void fabric_endpoint::know(std::span<const std::string> addresses) {
   }
 }
 
-std::byte* fabric_endpoint::try_get_buffer() noexcept {
+std::byte* fabric_channel::try_get_buffer() noexcept {
   if (free_.empty()) poll_completions();
   return free_.empty() ? nullptr : at(free_.back());
 }
 
-bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const net::header& header) noexcept {
+bool fabric_channel::send(std::uint32_t peer, std::size_t bytes, const net::header& header) noexcept {
   operation& made = operations_[free_.back()];
   base::goes_out();
   const auto status =
@@ -159,7 +159,7 @@ bool fabric_endpoint::send(std::uint32_t peer, std::size_t bytes, const net::hea
   return true;
 }
 
-void fabric_endpoint::poll_completions() noexcept {
+void fabric_channel::poll_completions() noexcept {
   take_released();
   if (!unposted_.empty()) post_receives();
   std::array<fi_cq_msg_entry, 16> entries;
@@ -177,7 +177,7 @@ void fabric_endpoint::poll_completions() noexcept {
   }
 }
 
-void fabric_endpoint::release(void* payload, std::size_t /*bytes*/) noexcept {
+void fabric_channel::release(void* payload, std::size_t /*bytes*/) noexcept {
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_.get());
   const std::size_t buffer = offset / stride_ - sends_;
   // [ofi.release] release -> [ofi.take_released]: the thread that held the buffer has read it.
@@ -185,7 +185,7 @@ void fabric_endpoint::release(void* payload, std::size_t /*bytes*/) noexcept {
   count_lent(-1);
 }
 
-void fabric_endpoint::take_released() noexcept {
+void fabric_channel::take_released() noexcept {
   for (std::uint32_t word = 0; word < released_.size(); ++word) {
     // [ofi.look_released] relaxed: a hint, so that the exchange takes the line only if a bit is set.
     if (released_[word].load(std::memory_order_relaxed) == 0) continue;
@@ -195,7 +195,7 @@ void fabric_endpoint::take_released() noexcept {
   }
 }
 
-void fabric_endpoint::done(void* context, std::size_t bytes) noexcept {
+void fabric_channel::done(void* context, std::size_t bytes) noexcept {
   const std::uint32_t index = static_cast<operation*>(context)->index;
   if (index < sends_) {
     free_.push_back(index);
@@ -205,12 +205,12 @@ void fabric_endpoint::done(void* context, std::size_t bytes) noexcept {
   }
 }
 
-void fabric_endpoint::lose(std::uint32_t peer, const net::header& header, int cause) noexcept {
+void fabric_channel::lose(std::uint32_t peer, const net::header& header, int cause) noexcept {
   if (losses_.size() < losses_.capacity()) losses_.push_back({peer, header, loaded().strerror(cause)});
 }
 
 // A failed send means that its peer is lost. A failed receive got a message that is not ours, as one that is too long.
-void fabric_endpoint::take_error() noexcept {
+void fabric_channel::take_error() noexcept {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
   const std::uint32_t index = static_cast<operation*>(entry.op_context)->index;
@@ -223,7 +223,7 @@ void fabric_endpoint::take_error() noexcept {
   }
 }
 
-void fabric_endpoint::post_receives() noexcept {
+void fabric_channel::post_receives() noexcept {
   while (!unposted_.empty()) {
     operation& next = operations_[sends_ + unposted_.back()];
     if (fi_recv(endpoint_.get(), at(next.index), message_bytes_, descriptor_, FI_ADDR_UNSPEC,

@@ -9,12 +9,12 @@
 
 namespace weft::core {
 
-class ending {
+class awaited_end {
  public:
-  ending() = default;
-  ending(const ending&) = delete;
-  ending& operator=(const ending&) = delete;
-  virtual ~ending() = default;
+  awaited_end() = default;
+  awaited_end(const awaited_end&) = delete;
+  awaited_end& operator=(const awaited_end&) = delete;
+  virtual ~awaited_end() = default;
 
   /// Whether the end is complete; then the handle is empty. **Blocking**: never. Must not be called again after it has
   /// answered true.

@@ -1,4 +1,4 @@
-#include "core/runtime/endings.hpp"
+#include "core/runtime/ends_of_objects.hpp"
 
 #include <utility>
 

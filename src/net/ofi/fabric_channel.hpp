@@ -23,7 +23,7 @@ struct endpoint_buffers {
   std::size_t message_bytes = 0;
 };
 
-class fabric_endpoint final : private detail::payload_owner {
+class fabric_channel final : private detail::payload_owner {
  public:
   /// A message in receive buffer `buffer`.
   struct received {
@@ -39,11 +39,11 @@ class fabric_endpoint final : private detail::payload_owner {
   };
 
   /// **Errors**: transport_failed, out_of_memory.
-  fabric_endpoint(const fi_info& info, fid_fabric& fabric, const endpoint_buffers& buffers);
-  ~fabric_endpoint();
+  fabric_channel(const fi_info& info, fid_fabric& fabric, const endpoint_buffers& buffers);
+  ~fabric_channel();
 
-  fabric_endpoint(const fabric_endpoint&) = delete;
-  fabric_endpoint& operator=(const fabric_endpoint&) = delete;
+  fabric_channel(const fabric_channel&) = delete;
+  fabric_channel& operator=(const fabric_channel&) = delete;
 
   /// The address at which other endpoints reach it, in the provider's own form.
   [[nodiscard]] std::string address() const;

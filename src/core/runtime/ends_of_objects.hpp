@@ -1,5 +1,6 @@
-// How registrations, matching engines and devices end (core/device/ending.hpp). The handle stays the owner until the
-// end is complete: if the coroutine that awaits the end is destroyed before, the handle's destructor ends the object.
+// How registrations, matching engines and devices end (core/device/awaited_end.hpp). The handle stays the owner until
+// the end is complete: if the coroutine that awaits the end is destroyed before, the handle's destructor ends the
+// object.
 //
 // Cost: a membarrier, and one pass of the poller of each device.
 #pragma once
@@ -8,7 +9,7 @@
 #include <cstdint>
 
 #include "base/id_table.hpp"
-#include "core/device/ending.hpp"
+#include "core/device/awaited_end.hpp"
 #include "net/transport.hpp"
 #include "weft/completion.hpp"
 
@@ -34,7 +35,7 @@ class pending_polls {
 
 /// The end of an object whose id is withdrawn from a table. Threads that read the old table are inside a call of
 /// progress(), or are brief readers (brief_readers).
-class end_of_name : public ending {
+class end_of_name : public awaited_end {
  protected:
   end_of_name(runtime_state& of, base::id_table<>::outdated old_names) noexcept;
   ~end_of_name() override;
@@ -72,7 +73,7 @@ class end_of_engine final : public end_of_name {
   engine_state** handle_;
 };
 
-class end_of_device final : public ending {
+class end_of_device final : public awaited_end {
  public:
   end_of_device(runtime_state& of, device_state*& handle) noexcept;
   [[nodiscard]] bool go_on() noexcept override;
