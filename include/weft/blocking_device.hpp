@@ -42,10 +42,10 @@ class blocking_device {
   completion_record recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {});
   /// Receives one message into a list of buffers. **Buffer**: the list and its buffers, as for one buffer.
   completion_record recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {});
-  /// Receives one message within `limits`, or cancels the receive. In a receiver-first engine the sender has to agree
-  /// to that, so the call may last longer. **Returns**: the record; nothing if a limit was reached first: then no
-  /// message was received, and none is lost. **Errors**: also `std::bad_alloc`, and `std::system_error` if the system
-  /// gives no thread for time limits; then nothing has happened.
+  /// Receives one message within `limits`, or cancels the receive. The call may last longer: a message that has begun
+  /// to arrive is received, and in a receiver-first engine the sender has to agree. **Returns**: the record; nothing if
+  /// a limit was reached first: then no message was received, and none is lost. **Errors**: also `std::bad_alloc`, and
+  /// `std::system_error` if the system gives no thread for time limits; then nothing has happened.
   [[nodiscard]] std::optional<completion_record> recv_within(const wait_limits& limits, std::uint32_t peer,
                                                              buffer_ref buffer, const post_recv_options& options = {});
   /// Takes the oldest message that a receive with these arguments would match, as `MPI_Mprobe` does. No signal
@@ -55,7 +55,7 @@ class blocking_device {
   /// The same within `limits`. **Returns**: nothing if a limit was reached first.
   [[nodiscard]] std::optional<matched_message> probe_within(const wait_limits& limits, std::uint32_t peer,
                                                             const probe_options& options = {});
-  /// Receives a message that a probe has taken; `message` is empty afterwards. **Returns**: its record.
+  /// Receives a message that a probe of `through()` has taken; `message` is empty afterwards. **Returns**: its record.
   completion_record recv(matched_message& message, buffer_ref buffer);
   /// Sends an active message to the completion object that rank `peer` registered under id `to`.
   void am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const post_am_options& options = {});

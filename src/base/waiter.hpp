@@ -110,7 +110,9 @@ class limit_watch {
   /// **Errors**: std::bad_alloc; std::system_error if the system gives no thread for timers.
   limit_watch(waiter& of, const wait_limits& limits) : stop_{limits.stop} {
     const clock::time_point now = clock::now();
-    if (limits.timeout < clock::time_point::max() - now) until_ = now + limits.timeout;
+    // Far below zero, later differences would overflow.
+    const auto timeout = std::max(limits.timeout, std::chrono::nanoseconds::zero());
+    if (timeout < clock::time_point::max() - now) until_ = now + timeout;
     if (of.is_fiber() && until_ != clock::time_point::max()) timer_.emplace(*of.by_, of.who_, until_);
     if (stop_.stop_possible()) on_stop_.emplace(stop_, interruption{&of});
   }

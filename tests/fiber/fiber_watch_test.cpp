@@ -8,10 +8,12 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"
 #include "weft/fiber_sync.hpp"
@@ -123,6 +125,31 @@ void look_again_and_again(runtime& rt) {
 }
 
 TEST(fiber_watch, sees_fibers_that_look_again_and_again) { test::local_job{1}.run(look_again_and_again); }
+
+// They are suspended for a time again and again, as no signal comes.
+TEST(fiber_watch, sees_fibers_in_a_barrier_and_in_a_wait_on_a_device_that_a_worker_serves) {
+  test::flag is_told;
+  test::local_job{2}.run([&](runtime& rt) {
+    if (rt.rank() == 1) {
+      EXPECT_TRUE(test::eventually([&] { return is_told.is_raised(); }));
+      return rt.barrier();
+    }
+    synchronizer never{rt};
+    const std::array<device*, 1> served{&rt.default_device()};
+    const caught_stderr err;
+    fiber_scheduler fibers{{.devices = served, .report_stuck_after = stuck_after}};
+    fiber at_barrier = fibers.spawn([&] { rt.barrier(); });
+    std::stop_source stop;
+    fiber waits = fibers.spawn([&] { EXPECT_FALSE(rt.default_device().wait(never, {.stop = stop.get_token()})); });
+    err.wait_for("all 2 fibers wait");
+    EXPECT_THAT(err.text(), HasSubstr("1 in runtime::barrier"));
+    EXPECT_THAT(err.text(), HasSubstr("1 in device::wait"));
+    is_told.raise();
+    EXPECT_TRUE(stop.request_stop());
+    at_barrier.join();
+    waits.join();
+  });
+}
 
 TEST(fiber_watch, tells_of_a_lock_of_the_system_that_holds_a_worker_up) {
   std::unique_lock<std::mutex> held;

@@ -178,10 +178,14 @@ TEST_P(wait_limits_of, of_a_join_let_the_fiber_be_detached_or_joined_without_any
 TEST_P(wait_limits_of, race_with_the_end_of_a_fiber) {
   fiber_scheduler others{{.workers = 2}};
   for (int i = 0; i < 200; ++i) {
-    fiber ends = others.spawn([] { this_fiber::yield(); });
+    fiber_event event;
+    fiber ends = others.spawn([&] { event.wait(); });
+    // Mostly without any time, so that the end often finds a waiter that is about to take itself out.
+    const wait_limits limits{.timeout = std::chrono::microseconds{i % 4 == 0 ? i : 0}};
     run([&] {
-      int tries = 0;
-      while (!ends.join({.timeout = std::chrono::microseconds{i % 20 + tries}})) ++tries;
+      event.set();
+      while (!ends.join(limits)) {
+      }
     });
     EXPECT_FALSE(ends.is_joinable());
   }

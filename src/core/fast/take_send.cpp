@@ -1,5 +1,6 @@
 #include "core/fast/take_send.hpp"
 
+#include "base/callback_scope.hpp"
 #include "core/operation/awaited_call.hpp"
 #include "core/runtime/matching_store.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -17,6 +18,7 @@ namespace weft::core::fast {
   raw.location = detail::payload_location::borrowed;
   raw.tag = tag;
   raw.refer({receive.receiving.into.address(), bytes, nullptr, &call, bytes});
+  const base::callback_scope resumes_fiber;  // by a scheduler of another library, perhaps
   promise::begin(object);
   dev.own_receives().put(receive);
   call.end.come();

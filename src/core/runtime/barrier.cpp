@@ -97,6 +97,7 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
   passage at;
   missing_rank missing;
   base::slow_wait listed{"runtime::barrier", {&missing_rank::describe, &missing}};
+  base::wait_note note{.call = "runtime::barrier"};
   bool is_over = false;
   const auto try_pass = [&] { return is_over = is_over || go_on(at, through, rank, size); };
   // No signal says that there is room for a message, nor that a rank is lost.
@@ -106,8 +107,7 @@ void barrier::wait(device_state& through, std::uint32_t rank, std::uint32_t size
     missing.note(at.is_posted ? at.from(rank, size) : at.to(rank, size), at.is_posted);
     if (through.progress()) {
       waiting.reset();
-    } else if (has_to_look() ||
-               !through.runtime().parking().suspend_fiber("runtime::barrier", through, *this, is_ready)) {
+    } else if (has_to_look() || !through.runtime().parking().suspend_fiber(note, through, *this, is_ready)) {
       base::yield_or_pause(waiting);
       listed.note(waiting);
     }

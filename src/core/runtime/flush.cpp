@@ -22,12 +22,15 @@ void device::flush(std::uint32_t peer) {
   const auto describe = [](const void* of, std::string& into) {
     into += fmt::format(" to rank {}", *static_cast<const std::uint32_t*>(of));
   };
-  const auto try_flush = [&] { return state.peers().try_flush(peer); };
+  // Once it is through, it stays so, whatever other fibers post until this one runs again.
+  bool is_through = false;
+  const auto try_flush = [&] { return is_through = is_through || state.peers().try_flush(peer); };
+  base::wait_note note{.call = "device::flush"};
   base::slow_wait listed{"device::flush", {describe, &peer}};
   for (base::backoff waiting; !try_flush();) {
     if (state_->progress()) {
       waiting.reset();
-    } else if (!state.parking().suspend_fiber("device::flush", *state_, state.own_object(), try_flush)) {
+    } else if (!state.parking().suspend_fiber(note, *state_, state.own().barrier(), try_flush)) {
       base::yield_or_pause(waiting);
       listed.note(waiting);
     }

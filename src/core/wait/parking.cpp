@@ -24,7 +24,9 @@ using base::clock;
 constexpr std::uint32_t looks_per_clock = 32;
 
 clock::time_point end_of(clock::time_point now, std::chrono::nanoseconds timeout) noexcept {
-  return timeout >= clock::time_point::max() - now ? clock::time_point::max() : now + timeout;
+  // Far below zero, later differences would overflow.
+  const auto left = std::max(timeout, std::chrono::nanoseconds::zero());
+  return left >= clock::time_point::max() - now ? clock::time_point::max() : now + left;
 }
 
 }  // namespace
@@ -38,6 +40,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
   base::long_wait listed{"device::wait"};
   std::uint32_t looks = 0;  // in a row that found nothing
   yield_policy::wait_state mine;
+  base::wait_note note{.call = "device::wait"};
   for (std::uint32_t iteration = 1;; ++iteration) {
     const bool moved = through.progress();
     if (is_done(condition)) return true;
@@ -51,7 +54,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
     if (moved) continue;
     // A loop that has to repeat something waits by another mode.
     if (looks > 1 && options.mode == wait_mode::park && is_served(through.index()) && !on.empty()) {
-      const suspension how = suspend("device::wait", through, on, is_done, condition, until);
+      const suspension how = suspend(note, through, on, is_done, condition, until);
       if (how == suspension::done) return true;
       if (how == suspension::over) {
         const time_point now = clock::now();
@@ -78,8 +81,9 @@ bool parking::wait(device_state& through, device_state& standard, completions on
 // the fiber.
 class parking::fiber_scope {
  public:
-  fiber_scope(parking& lot, const char* call, completions on, std::uint32_t device, base::waiter& by) noexcept
-      : lot_{lot}, note_{.call = call}, me_{.on = on, .on_all = false, .device = device, .fiber = &by} {
+  fiber_scope(parking& lot, const base::wait_note& note, completions on, std::uint32_t device,
+              base::waiter& by) noexcept
+      : lot_{lot}, note_{note}, me_{.on = on, .on_all = false, .device = device, .fiber = &by} {
     lot_.enter(me_);
   }
   ~fiber_scope() {
@@ -104,8 +108,8 @@ class parking::fiber_scope {
 
 // Suspends the calling fiber until a signal of one of `on`, but not beyond `sleep_max` or `until`. `none`: the caller
 // is a thread, or the fiber can't be resumed at a time.
-parking::suspension parking::suspend(const char* call, device_state& through, completions on, bool (*is_done)(void*),
-                                     void* condition, const limits& until) {
+parking::suspension parking::suspend(base::wait_note& note, device_state& through, completions on,
+                                     bool (*is_done)(void*), void* condition, const limits& until) {
   base::waiter me;
   if (!me.is_fiber()) return suspension::none;
   std::optional<base::limit_watch> limit;
@@ -115,14 +119,15 @@ parking::suspension parking::suspend(const char* call, device_state& through, co
   } catch (...) {  // no memory, or no thread
     return suspension::none;
   }
-  fiber_scope mine{*this, call, on, through.index(), me};
+  fiber_scope mine{*this, note, on, through.index(), me};
   const std::uint64_t ticket = fences_.announce();
-  me.yield(call);  // the other ready fibers announce themselves as well: one fence serves all
+  me.yield(note.call);  // the other ready fibers announce themselves as well: one fence serves all
   if (is_done(condition)) return suspension::done;
   // [parking.fence] seq_cst -> [parking.order], [sleep.order]: as in `prepare_sleep`.
   if (!fences_.has_passed(ticket) && !fences_.pass(&fence_all_processes)) return suspension::none;
   if (is_done(condition)) return suspension::done;
   mine.wait(*limit);
+  note.is_poll = true;  // for reports: a fiber that is suspended again in its wait has not moved
   return suspension::over;
 }
 

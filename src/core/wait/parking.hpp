@@ -23,6 +23,7 @@
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "base/long_wait.hpp"
+#include "base/this_wait.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/shared_fence.hpp"
 #include "core/wait/yield_policy.hpp"
@@ -107,15 +108,16 @@ class parking {
   bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
             const wait_options& options, const base::wait_details& details = {});
 
-  /// For the function `call`: where the caller is a fiber and another thread serves the device: suspends it until a
+  /// Where the caller is a fiber and another thread serves the device: suspends it until a
   /// signal of `on`, but not beyond `sleep_max`. **Returns** false if it has done nothing of that: the caller looks
   /// again and yields.
   template <class Condition>
-  [[nodiscard]] bool suspend_fiber(const char* call, device_state& through, const completion& on, Condition is_done) {
+  [[nodiscard]] bool suspend_fiber(base::wait_note& note, device_state& through, const completion& on,
+                                   Condition is_done) {
     if (!is_served(through.index())) return false;
     const completion* const each = &on;
     const auto ask = [](void* condition) { return bool{(*static_cast<Condition*>(condition))()}; };
-    return suspend(call, through, {&each, 1}, ask, &is_done, {}) != suspension::none;
+    return suspend(note, through, {&each, 1}, ask, &is_done, {}) != suspension::none;
   }
 
   /// Whether no thread sleeps or is about to. For the end.
@@ -157,7 +159,7 @@ class parking {
     // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm.
     return servers_[device].load(std::memory_order_relaxed) != 0;
   }
-  [[nodiscard]] suspension suspend(const char* call, device_state& through, completions on, bool (*is_done)(void*),
+  [[nodiscard]] suspension suspend(base::wait_note& note, device_state& through, completions on, bool (*is_done)(void*),
                                    void* condition, const limits& until);
   bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
             const limits& until);

@@ -62,7 +62,9 @@ void step_bench::run(const std::function<void(step_bench&)>& body) {
 }
 
 step_bench::step_bench(runtime& own)
-    : runtime_{&own}, script_{state().packets()}, real_{&state().default_state().routes().endpoint_to(peer)} {
+    : runtime_{&own},
+      script_{state().memory().packets()},
+      real_{&state().devices().standard().routes().endpoint_to(peer)} {
   replace_endpoint(&script_);
 }
 
@@ -71,7 +73,7 @@ step_bench::~step_bench() { replace_endpoint(real_); }
 core::runtime_state& step_bench::state() noexcept { return local_job::state_of(*runtime_); }
 
 void step_bench::replace_endpoint(core::routes::endpoint* endpoint) noexcept {
-  state().default_state().routes().replace(peer, *endpoint);
+  state().devices().standard().routes().replace(peer, *endpoint);
 }
 
 sent_message step_bench::take(core::wire kind) {
@@ -89,14 +91,14 @@ bool step_bench::deliver(const net::header& header, const void* payload, std::ui
   // Whole words are copied: those behind the last byte have to be readable.
   std::vector<std::uint64_t> words((bytes + 7) / 8 + 1);
   std::memcpy(words.data(), payload, bytes);
-  return state().default_state().on_message(
+  return state().devices().standard().on_message(
       {peer, header, reinterpret_cast<const std::byte*>(words.data()), bytes, nullptr});
 }
 
 void step_bench::vanish() {
   script_.has_vanished = true;
   state().peer_ends().note({.rank = peer, .in_order = false});
-  core::device_state& of = state().default_state();
+  core::device_state& of = state().devices().standard();
   // Cut off, closed, settled, ended: a look for each.
   for (int looks = 0; looks < 4; ++looks) {
     advance(std::chrono::milliseconds{100});
