@@ -150,7 +150,9 @@ void run_loop_state::ended(detail::task_promise_base& promise) noexcept {
   weft::runtime& rt = through_->runtime();
   const completion* const local = &local_;
   // [run_loop.over] acq_rel -> [run_loop.spawned]: the task's stores. The loop may be destroyed from here on.
-  if (spawned_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake(rt, local);
+  const std::size_t before = spawned_.fetch_sub(1, std::memory_order_acq_rel);
+  WEFT_ASSERT_CHECKED(before != 0);
+  if (before == 1) wake(rt, local);
 }
 
 void run_loop_state::rethrow() {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assertion.hpp"
 #include "base/intrusive_stack.hpp"
 #include "base/standstill.hpp"
 #include "base/try_lock.hpp"
@@ -101,6 +102,7 @@ class run_loop_state final : public detail::task_owner {
     /// Takes out the node behind `before`; the first one where that is null.
     void remove_behind(ready_node* before) noexcept {
       ready_node*& link = before == nullptr ? first : before->behind;
+      WEFT_ASSERT_CHECKED(link != nullptr);
       if (last == link) last = before;
       link = link->behind;
     }

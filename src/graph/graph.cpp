@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/assertion.hpp"
 #include "base/callback_scope.hpp"
 #include "base/exception_text.hpp"
 #include "base/leave_to_parent.hpp"
@@ -214,6 +215,7 @@ bool graph_state::try_start(completion& done, void* context) {
 }
 
 void graph_state::reset() noexcept {
+  WEFT_ASSERT_CHECKED(is_running());
   error_.store(errc::none, std::memory_order_relaxed);    // [own] as below
   has_thrown_.store(false, std::memory_order_relaxed);    // [own]
   is_abandoned_.store(false, std::memory_order_relaxed);  // [own]
@@ -333,14 +335,18 @@ void graph_state::complete(graph_part& part) noexcept {
     // [graph.skip] relaxed: [graph.edge] hands it on.
     if (skips) after.is_skipped_.store(true, std::memory_order_relaxed);
     // [graph.edge] acq_rel -> [graph.edge]: the writes of the nodes before the one that is ready now.
-    if (after.awaited_.fetch_sub(1, std::memory_order_acq_rel) == 1) ready_parts::run(after);
+    const std::uint32_t before = after.awaited_.fetch_sub(1, std::memory_order_acq_rel);
+    WEFT_ASSERT_CHECKED(before != 0);
+    if (before == 1) ready_parts::run(after);
   }
   leave();
 }
 
 void graph_state::leave() noexcept {
   // [graph.left] acq_rel -> [graph.left]: the writes of all nodes.
-  if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) ready_parts::run(end_);
+  const std::uint32_t before = left_.fetch_sub(1, std::memory_order_acq_rel);
+  WEFT_ASSERT_CHECKED(before != 0);
+  if (before == 1) ready_parts::run(end_);
 }
 
 void graph_state::retry(graph_part& part) noexcept { door::try_again(state_of_device(), part); }

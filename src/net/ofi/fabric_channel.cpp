@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "base/assertion.hpp"
 #include "base/outside_order.hpp"
 #include "weft/detail/atomics.hpp"
 #include "weft/error.hpp"
@@ -137,6 +138,7 @@ std::byte* fabric_channel::try_get_buffer() noexcept {
 }
 
 bool fabric_channel::send(std::uint32_t peer, std::size_t bytes, const net::header& header) noexcept {
+  WEFT_ASSERT_CHECKED(!free_.empty() && peer < peers_.size() && bytes <= stride_);
   operation& made = operations_[free_.back()];
   base::goes_out();
   const auto status =
@@ -180,6 +182,7 @@ void fabric_channel::poll_completions() noexcept {
 void fabric_channel::release(void* payload, std::size_t /*bytes*/) noexcept {
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(payload) - memory_.get());
   const std::size_t buffer = offset / stride_ - sends_;
+  WEFT_ASSERT_CHECKED(offset / stride_ >= sends_ && buffer / 64 < released_.size());
   // [ofi.release] release -> [ofi.take_released]: the thread that held the buffer has read it.
   released_[buffer / 64].fetch_or(std::uint64_t{1} << buffer % 64, std::memory_order_release);
   count_lent(-1);

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.hpp"
 #include "net/transport.hpp"
 #include "weft/detail/atomics.hpp"
 #include "weft/detail/raw_record.hpp"
@@ -88,7 +89,9 @@ class basic_ring_sender {
 
   /// `cells` is a power of two; the ring is all zero or was left by a sender whose position is `tail`.
   basic_ring_sender(control_type& control, cell_type* cells, std::uint32_t count) noexcept
-      : control_{&control}, cells_{cells}, mask_{count - 1}, limit_{count} {}
+      : control_{&control}, cells_{cells}, mask_{count - 1}, limit_{count} {
+    WEFT_ASSERT(count != 0 && (count & mask_) == 0);
+  }
 
   [[nodiscard]] bool try_push(const net::header& header, const void* payload, std::uint32_t bytes,
                               bool carries_packet) noexcept {
@@ -107,6 +110,7 @@ class basic_ring_sender {
   /// Requires room. Inlined, so that constants of the caller's (kind, size) are folded in.
   [[gnu::always_inline]] void push(const net::header& header, const void* payload, std::uint32_t bytes,
                                    bool carries_packet) noexcept {
+    WEFT_ASSERT_CHECKED(has_credit() && bytes <= detail::inline_bytes_max);
     std::uint32_t tail = tail_;
     cell_type& slot = cells_[tail & mask_];
     const std::uint64_t id_and_order = header.id | std::uint64_t{header.sequence} << 32;
@@ -143,7 +147,9 @@ class basic_ring_receiver {
   using cell_type = basic_cell<Atomics>;
 
   basic_ring_receiver(control_type& control, const cell_type* cells, std::uint32_t count) noexcept
-      : next_{cells}, control_{&control}, cells_{cells}, mask_{count - 1}, quarter_{mask_ / 4} {}
+      : next_{cells}, control_{&control}, cells_{cells}, mask_{count - 1}, quarter_{mask_ / 4} {
+    WEFT_ASSERT(count != 0 && (count & mask_) == 0);
+  }
 
   /// Whether there is a cell to read, and what it is. What `info` says of its size must be checked, on this copy.
   [[nodiscard]] bool has_cell(cell_info& info) const noexcept {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/assertion.hpp"
 #include "base/outside_order.hpp"
 #include "net/shm/endpoint_rings.hpp"
 
@@ -143,6 +144,7 @@ template <class Sink>
     if (moved != 0) sink.count_words(moved);
   }
   incoming* const* const end = end_of_rings();
+  WEFT_ASSERT_CHECKED(ring < end && left <= budget);
   do {
     incoming& from = **ring;
     cell_info info;
