@@ -131,19 +131,10 @@ parking::suspension parking::suspend(base::wait_note& note, device_state& throug
   return suspension::over;
 }
 
-// A request to stop wakes the threads that sleep.
-class parking::stop_scope {
- public:
-  stop_scope(parking& lot, const std::stop_token& stop) noexcept {
-    if (stop.stop_possible()) on_stop_.emplace(stop, wake_up{&lot});
-  }
-
- private:
-  struct wake_up {
-    void operator()() const noexcept { lot->wake_everybody(); }
-    parking* lot;
-  };
-  std::optional<std::stop_callback<wake_up>> on_stop_;
+// What a request to stop does: it wakes the threads that sleep.
+struct parking::wake_up {
+  void operator()() const noexcept { lot->wake_everybody(); }
+  parking* lot;
 };
 
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
@@ -155,7 +146,7 @@ bool parking::park(device_state& through, device_state& standard, completions on
     return false;
   }
   const sleep_scope mine{*this, on, through.index()};
-  const stop_scope at_stop{*this, until.stop};
+  const std::stop_callback at_stop{until.stop, wake_up{this}};
   const last_look last = prepare_sleep(through, standard);
   if (is_done(condition)) return true;
   // The thread that requests the stop sees the sleeper in the list, or is seen here: the lock of the list orders them.

@@ -144,7 +144,7 @@ class parking {
     [[nodiscard]] bool are_reached(time_point now) const noexcept { return now >= until || stop.stop_requested(); }
   };
   class fiber_scope;
-  class stop_scope;
+  struct wake_up;
   enum class suspension : std::uint8_t { none, over, done };
 
   static constexpr std::size_t buckets = 64;
