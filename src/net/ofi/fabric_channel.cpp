@@ -138,7 +138,7 @@ std::byte* fabric_channel::try_get_buffer() noexcept {
 }
 
 bool fabric_channel::send(std::uint32_t peer, std::size_t bytes, const net::header& header) noexcept {
-  WEFT_ASSERT_CHECKED(!free_.empty() && peer < peers_.size() && bytes <= stride_);
+  WEFT_ASSERT_CHECKED(!free_.empty() && peer < peers_.size());
   operation& made = operations_[free_.back()];
   base::goes_out();
   const auto status =
