@@ -171,6 +171,7 @@ TEST_P(blocking_limits, leave_lists_and_probes_to_do_what_those_of_a_device_do) 
             remote_buffer theirs;
             static_cast<void>(waits.recv(*third, {&theirs, sizeof theirs}));
             waits.put(peer, out, theirs);
+            dev.flush(peer);  // the message that follows may overtake the bytes otherwise
             waits.am(peer, to, out);
           }
         }});
