@@ -358,9 +358,9 @@ class device {
   /// until a message comes or `on` is signalled. If the condition becomes true in another way, the thread may notice up
   /// to 100 ms later.
   ///
-  /// **Blocking**: until then, or until `options.timeout`; makes progress on this device. **Threads**: as for posting;
-  /// several threads may wait through a shared device, also for one object. **Returns**: whether it is done; false
-  /// after `options.timeout`. **Errors**: `invalid_state` inside a handler, a hook or a node of a graph;
+  /// **Blocking**: until then, or until a limit of `options`; makes progress on this device. **Threads**: as for
+  /// posting; several threads may wait through a shared device, also for one object. **Returns**: whether it is done;
+  /// false at a limit (`.timeout`, `.stop`). **Errors**: `invalid_state` inside a handler, a hook or a node of a graph;
   /// `invalid_argument` for a null object or one of another runtime.
   template <std::predicate Condition>
   bool wait(const completion& on, Condition is_done, const wait_options& options = {}) {
@@ -375,17 +375,17 @@ class device {
         [](void* condition) { return static_cast<bool>((*static_cast<Condition*>(condition))()); }, &is_done, options);
   }
 
-  /// Waits for a record and takes it; nothing after `options.timeout`. For this function and the next two **Blocking**,
+  /// Waits for a record and takes it; nothing at a limit. For this function and the next two **Blocking**,
   /// **Threads** and **Errors** are as for a condition.
   [[nodiscard]] std::optional<completion_record> wait(completion_queue& from, const wait_options& options = {});
-  /// Waits until `on` is ready; false after `options.timeout`.
+  /// Waits until `on` is ready; false at a limit of `options`.
   bool wait(const synchronizer& on, const wait_options& options = {});
-  /// Waits until `on` has counted at least `value` signals; false after `options.timeout`.
+  /// Waits until `on` has counted at least `value` signals; false at a limit.
   bool wait(const counter& on, std::uint64_t value, const wait_options& options = {});
 
   /// Waits until no post has yet to signal `on`; that is, until every buffer of these posts is the caller's again.
-  /// Posts that were *done* are not waited for, so the caller need not count the others. **Returns**: false after
-  /// `options.timeout`. Ask the object whether any of them failed.
+  /// Posts that were *done* are not waited for, so the caller need not count the others. **Returns**: false at
+  /// a limit of `options`. Ask the object whether any of them failed.
   bool wait_all(const completion& on, const wait_options& options = {});
   /// The same for several objects.
   bool wait_all(std::initializer_list<const completion*> on, const wait_options& options = {});

@@ -17,6 +17,9 @@ namespace weft {
 
 namespace {
 
+// For reports: why a fiber polls.
+constexpr const char* lacks_room = "what it lacks to post (it is answered retry)";
+
 // The rank that a receive waits for.
 std::uint32_t sender_of(std::uint32_t peer, const post_recv_options& options) noexcept {
   const bool is_named = options.policy == match_policy::rank_tag || options.policy == match_policy::rank_only;
@@ -110,7 +113,7 @@ status blocking_device::post_again(const erased_post& post, call& me, const name
     if (!enter_line(me)) repost.wait({"a turn to post again what was answered retry"});
     const leaving_line at_end{*this, me};
     do {
-      me.end.yield("what it lacks to post (it is answered retry)");
+      me.end.yield(lacks_room);
       answer = post.post(post.callable, ended_, as_context(me));
     } while (answer.is_retry() && lacked_by(answer) == me.lacks && me.lacks.lacks != shortage::receives);
   }
@@ -215,9 +218,9 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
   base::refuse_in_callback(operation.name);
   call me;
   const base::limit_watch until{me.end, limits};
-  const auto let_others_run = [&] {
+  const auto let_others_run = [&](const char* why) {
     through_->progress();
-    if (me.end.is_fiber()) me.end.yield("what it lacks to post (it is answered retry)");
+    if (me.end.is_fiber()) me.end.yield(why);
   };
   post_recv_options mine = options;
   mine.allow_retry = true;
@@ -225,7 +228,7 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
   status answer = through_->post_recv(peer, buffer, ended_, mine);
   while (answer.is_retry()) {
     if (until.is_reached()) return std::nullopt;
-    let_others_run();
+    let_others_run(lacks_room);
     answer = through_->post_recv(peer, buffer, ended_, mine);
   }
   const auto has_ended = [&] { return me.end.has_come(); };
@@ -234,8 +237,9 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
           ? me.end.wait({operation.name, operation.peer, operation.tag}, until)
           : through_->wait(ended_, has_ended, {.timeout = until.until() - base::clock::now(), .stop = limits.stop});
   if (!is_over) {
-    let_others_run();  // a loop of calls that may not wait makes progress by this alone
-    while (!has_ended() && through_->cancel(answer.ticket()) == cancel_result::busy) let_others_run();
+    constexpr const char* cancels = "the cancellation of a receive whose time is over";
+    let_others_run(cancels);  // a loop of calls that may not wait makes progress by this alone
+    while (!has_ended() && through_->cancel(answer.ticket()) == cancel_result::busy) let_others_run(cancels);
     wait_for(me, operation);
     if (me.record.error() == errc::cancelled) return std::nullopt;
   }

@@ -22,7 +22,7 @@ void device::flush(std::uint32_t peer) {
   const auto describe = [](const void* of, std::string& into) {
     into += fmt::format(" to rank {}", *static_cast<const std::uint32_t*>(of));
   };
-  // Once it is through, it stays so, whatever other fibers post until this one runs again.
+  // One true answer is kept: other fibers may post before this one runs again.
   bool is_through = false;
   const auto try_flush = [&] { return is_through = is_through || state.peers().try_flush(peer); };
   base::wait_note note{.call = "device::flush"};
