@@ -24,10 +24,11 @@ template <class Send>
   // As a brief reader: the thread that ends all operations with a rank that has ended waits until this one knows that
   // the rank is cut off, or has sent.
   return dev.matching().engines().readers().read([&] {
-    if (is_cut_off(dev, operation.peer)) [[unlikely]]
-      return net::post_result::full;
-    operation.reach(waits);
-    const net::post_result result = send();
+    net::post_result result = net::post_result::full;
+    if (!is_cut_off(dev, operation.peer)) [[likely]] {
+      operation.reach(waits);
+      result = send();
+    }
     // [operation.back] relaxed: the message that would have named the operation was not sent.
     if (result != net::post_result::ok) operation.next.store(back, std::memory_order_relaxed);
     return result;

@@ -37,7 +37,8 @@ net::post_result scripted_endpoint::try_send(std::uint32_t /*peer*/, std::uint32
 }
 
 net::copy_result scripted_endpoint::copy(void* target, const void* source, std::size_t bytes) const noexcept {
-  if (has_vanished) return net::copy_result::peer_gone;
+  // A transport that may not read the peer's memory does not look whether the peer is there.
+  if (has_vanished && of_copies != net::copy_result::unavailable) return net::copy_result::peer_gone;
   if (of_copies == net::copy_result::done) std::memcpy(target, source, bytes);
   return of_copies;
 }
