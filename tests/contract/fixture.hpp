@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "contract/job.hpp"
+#include "support/time_limit.hpp"
 #include "support/waiting.hpp"
 
 namespace weft::contract {
@@ -107,10 +107,10 @@ class transport_fixture : public testing::TestWithParam<transport_case> {
   // Polls until `done`; false if that takes far longer than it ever should.
   template <class Done>
   [[nodiscard]] bool poll_until(Done done, unsigned budget = 64) {
-    const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+    weft::test::time_limit limit;
     while (!done()) {
       if (poll(budget) == 0) std::this_thread::yield();
-      if (std::chrono::steady_clock::now() > until) return false;
+      if (limit.is_over()) return false;
     }
     return true;
   }

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <random>
 #include <span>
 #include <thread>
 
 #include "contract/job.hpp"
+#include "support/time_limit.hpp"
 #include "support/waiting.hpp"
 
 namespace weft::contract {
@@ -37,10 +37,10 @@ class hostile_fabric : public testing::TestWithParam<kind> {
 
   template <class Condition>
   [[nodiscard]] bool poll_until(const Condition& done) {
-    const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+    weft::test::time_limit limit;
     while (!done()) {
       if (out_->poll(none_, 16) + in_->poll(sink_, 16) == 0) std::this_thread::yield();
-      if (std::chrono::steady_clock::now() > until) return false;
+      if (limit.is_over()) return false;
     }
     return true;
   }

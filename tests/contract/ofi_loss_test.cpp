@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <thread>
 
 #include "base/leave_to_parent.hpp"
 #include "contract/job.hpp"
+#include "support/time_limit.hpp"
 #include "support/waiting.hpp"
 
 namespace weft::contract {
@@ -48,9 +48,9 @@ class lost_over_a_fabric : public testing::TestWithParam<kind> {
 
   template <class Condition>
   [[nodiscard]] bool poll_until(const Condition& done) {
-    const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+    weft::test::time_limit limit;
     while (!done()) {
-      if (std::chrono::steady_clock::now() > until) return false;
+      if (limit.is_over()) return false;
       unsigned moved = out_->poll(told_, 16);
       if (in_) moved += in_->poll(into_, 16);
       if (moved == 0) std::this_thread::yield();

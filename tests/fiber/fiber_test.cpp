@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "support/between_threads.hpp"
+#include "support/time_limit.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber_sync.hpp"
 #include "weft/test/local_job.hpp"
@@ -176,8 +176,8 @@ TEST(fiber, many_wait_at_once_and_their_slots_are_used_again) {
         while (!over.is_raised()) this_fiber::wait();
       }));
     }
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-    while (waiting.value() != many && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    test::time_limit limit;
+    while (waiting.value() != many && !limit.is_over()) std::this_thread::yield();
     EXPECT_EQ(waiting.value(), many);
     EXPECT_EQ(fibers.alive(), many);
     over.raise();
@@ -223,8 +223,8 @@ TEST(fiber, that_is_detached_goes_on_alone) {
         ran.raise();
       })
       .detach();
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-  while (fibers.alive() != 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  test::time_limit limit;
+  while (fibers.alive() != 0 && !limit.is_over()) std::this_thread::yield();
   EXPECT_TRUE(ran.is_raised());
   EXPECT_EQ(fibers.alive(), 0U);
 }

@@ -6,6 +6,7 @@
 #include "net/shm/shm_endpoint.hpp"
 #include "process/am_load.hpp"
 #include "support/boundaries.hpp"
+#include "support/time_limit.hpp"
 
 namespace {
 
@@ -72,11 +73,11 @@ class wild_rank {
  private:
   template <class Done>
   void wait(Done done) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    weft::test::time_limit limit;
     while (!done()) {
       endpoint_->poll(ear_, 16);
       other_->poll(ear_, 16);
-      require(std::chrono::steady_clock::now() < until, "rank 0 answers no more");
+      require(!limit.is_over(), "rank 0 answers no more");
       std::this_thread::yield();
     }
   }

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "process/am_load.hpp"
+#include "support/time_limit.hpp"
 
 namespace {
 
@@ -81,9 +82,9 @@ void tell_regions(rank_parts& mine) {
 // Calls `post` until it throws, and expects that the error says which rank has ended.
 void expect_refusal(weft::device* dev, const char* call, const std::function<void()>& post,
                     const char* cause = "its process has ended in the middle") {
-  const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+  weft::test::time_limit limit;
   try {
-    while (std::chrono::steady_clock::now() < until) {
+    while (!limit.is_over()) {
       post();
       if (dev != nullptr) dev->progress();
     }
@@ -276,7 +277,7 @@ void steady(rank_parts& mine) {
   std::vector<std::byte> into(100'000);
   if (mine.rt.rank() == gone) say('r');
   say('p');
-  const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+  weft::test::time_limit limit;
   bool is_refused = false;
   std::uint64_t posted = 0, ended = 0;
   const auto take = [&] {
@@ -289,7 +290,7 @@ void steady(rank_parts& mine) {
     }
   };
   const std::uint32_t to = mine.rt.rank() == gone ? 0 : gone;
-  while (!is_refused && std::chrono::steady_clock::now() < until) {
+  while (!is_refused && !limit.is_over()) {
     try {
       for (const auto* bytes : {&word, &packet, &large}) {
         posted += mine.dev.post_am(to, {1}, *bytes, mine.over, {.allow_done = true}).is_posted();

@@ -8,6 +8,7 @@
 
 #include "process/am_load.hpp"
 #include "support/between_threads.hpp"
+#include "support/time_limit.hpp"
 
 namespace {
 
@@ -50,8 +51,8 @@ void ask(weft::runtime& rt, const weft::memory_region& region, weft::completion_
     const weft::status answer = weft::test::post(own, [&] { return own.post_am(0, {1}, handle, sent); });
     require(answer.is_done(), "a small message was posted");
     std::optional<weft::completion_record> got;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-    while (!(got = came.pop()) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    weft::test::time_limit limit;
+    while (!(got = came.pop()) && !limit.is_over()) std::this_thread::yield();
     require(got && got->error() == weft::errc::none, "nothing was put");
     require(is_all(region.memory(), round), "other bytes were put");
   }

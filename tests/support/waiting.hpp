@@ -1,17 +1,13 @@
 // Waits of tests: every one has a bound, far above the time that any machine needs, and makes progress meanwhile.
 #pragma once
 
-#include <chrono>
 #include <thread>
 
 #include "base/config.hpp"
-#include "support/random_seed.hpp"
+#include "support/time_limit.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
-
-/// How long a test waits for an event that should follow immediately: far above the time that any machine needs.
-inline constexpr std::chrono::seconds patience{under_sanitizer ? 240 : 60};
 
 /// Whether a message wakes a thread that sleeps until it arrives. Elsewhere, as over a simulated network, each sleep
 /// takes 2 ms, and a test has to do with few.
@@ -22,9 +18,9 @@ inline constexpr std::chrono::seconds patience{under_sanitizer ? 240 : 60};
 /// Waits until `done()` or the bound, for events of other threads; answers whether it is done.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition done) {
-  const auto until = std::chrono::steady_clock::now() + patience;
+  time_limit limit;
   while (!done()) {
-    if (std::chrono::steady_clock::now() > until) return false;
+    if (limit.is_over()) return false;
     std::this_thread::yield();
   }
   return true;
@@ -33,10 +29,10 @@ template <class Condition>
 /// Waits likewise, making progress on `dev`.
 template <class Condition>
 [[nodiscard]] bool eventually(device& dev, Condition done) {
-  const auto until = std::chrono::steady_clock::now() + patience;
+  time_limit limit;
   while (!done()) {
     if (!dev.progress()) std::this_thread::yield();
-    if (std::chrono::steady_clock::now() > until) return false;
+    if (limit.is_over()) return false;
   }
   return true;
 }
@@ -49,7 +45,7 @@ status post(device& dev, const Post& once) {
     out = once();
     return !out.is_retry();
   });
-  if (!taken) throw error{errc::transport_failed, "a post was answered with retry for a minute"};
+  if (!taken) throw error{errc::transport_failed, "a post was answered with retry for minutes"};
   return out;
 }
 

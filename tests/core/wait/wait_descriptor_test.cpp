@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "support/between_threads.hpp"
+#include "support/time_limit.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -25,9 +26,9 @@ bool is_readable(int fd, int milliseconds) {
 // What an event loop does until `done()`; false past the bound.
 template <class Descriptor, class Done>
 bool event_loop_until(device& dev, Descriptor& ready, int fd, Done done) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  test::time_limit limit;
   while (!done()) {
-    if (std::chrono::steady_clock::now() > until) return false;
+    if (limit.is_over()) return false;
     if (dev.progress() || !ready.arm() || done()) continue;
     EXPECT_TRUE(is_readable(fd, 60000));
   }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <mutex>
 #include <random>
@@ -17,6 +16,7 @@
 #include "core/matching/ordered_matching.hpp"
 #include "core/matching/ordered_numbers.hpp"
 #include "support/random_seed.hpp"
+#include "support/time_limit.hpp"
 #include "support/waiting.hpp"
 
 namespace {
@@ -38,10 +38,10 @@ constexpr std::uint32_t scale = weft::test::under_sanitizer ? 1 : 10;
 // Tries again until `attempt` is true; ends the test far beyond what any machine needs.
 template <class Attempt>
 void try_until_done(Attempt attempt) {
-  const auto until = std::chrono::steady_clock::now() + weft::test::patience;
+  weft::test::time_limit limit;
   while (!attempt()) {
     std::this_thread::yield();
-    if (std::chrono::steady_clock::now() > until) throw std::runtime_error{"busy, or waiting, for minutes"};
+    if (limit.is_over()) throw std::runtime_error{"busy, or waiting, for minutes"};
   }
 }
 
