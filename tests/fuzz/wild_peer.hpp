@@ -31,7 +31,7 @@ class wild_peer {
     if (core::kind_of(header.kind) == core::wire::atomic) {
       header.sequence = (header.sequence & 0xf) | (header.sequence >> 4) << 8;
     } else if (header.sequence >= 0x80) {
-      header.kind |= (header.sequence >> 4 & 7) << 8;
+      header.kind |= (header.sequence >> 4 & 7) << 8 | (header.sequence & 0xfU) << 12;
       header.sequence %= 16;
     }
     header.tag = word(in);

@@ -6,7 +6,10 @@
 
 namespace weft::core {
 
-/// The low byte of `header::kind`; the high byte is a send's policy. A kind that is not listed is refused and counted.
+/// The low byte of `header::kind`. A kind that is not listed is refused and counted.
+///
+/// The high byte has a send's policy, and the device of the sender's at which it waits for the answer, if it wants one:
+/// RTS, RTR, requests of puts, gets and atomics, and requests to withdraw.
 enum class wire : std::uint32_t {
   active_message = 1,  // id, tag and payload: inline or in a packet
   rts,                 // RTS (ready to send). id, tag; `rts_body`: a long message waits at its sender
@@ -34,10 +37,30 @@ enum class wire : std::uint32_t {
   withdraw_answer,  // `withdraw_answer_body`: that RTS is not here
 };
 
+inline constexpr unsigned policy_shift = 8;
+inline constexpr unsigned asker_shift = 10;
+inline constexpr std::uint32_t askers_max = 1U << (16 - asker_shift);
+
 [[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
-  return static_cast<std::uint32_t>(kind) | policy << 8;
+  return static_cast<std::uint32_t>(kind) | policy << policy_shift;
+}
+/// The same for a message that is answered: the answer goes to the sender's device `asker`.
+[[nodiscard]] constexpr std::uint32_t asking_word(std::uint32_t kind, std::uint32_t asker) noexcept {
+  return kind | asker << asker_shift;
+}
+[[nodiscard]] constexpr std::uint32_t asking_word(wire kind, std::uint32_t asker) noexcept {
+  return asking_word(static_cast<std::uint32_t>(kind), asker);
 }
 [[nodiscard]] constexpr wire kind_of(std::uint32_t kind) noexcept { return static_cast<wire>(kind & 0xff); }
+/// Bits 0 to 3: each is a policy.
+[[nodiscard]] constexpr std::uint32_t policy_of(std::uint32_t kind) noexcept {
+  return kind >> policy_shift & ((1U << (asker_shift - policy_shift)) - 1);
+}
+/// Which of the sender's devices gets the answer: below `askers_max`, of a faulty peer any; a transport sends to the
+/// default device for one that is not there.
+[[nodiscard]] constexpr std::uint32_t asker_of(std::uint32_t kind) noexcept {
+  return kind >> asker_shift & (askers_max - 1);
+}
 
 /// Whether the id of such a message names a matching engine.
 [[nodiscard]] constexpr bool is_for_engine(std::uint32_t kind) noexcept {

@@ -35,11 +35,13 @@ errc error_of(std::uint64_t word) noexcept {
   return word > static_cast<std::uint64_t>(errc::region_refused) ? errc::none : static_cast<errc>(word);
 }
 
+static_assert(net::slots_max <= askers_max, "each device of a rank can ask");
+
 operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept {
   operation_state* const out = dev.operations().arrivals().try_get();
   if (out == nullptr) return nullptr;
   out->peer = message.source;
-  out->device = net::any_device;
+  out->device = asker_of(message.header.kind);
   out->tag = message.header.tag;
   out->bytes = 0;
   return out;

@@ -49,7 +49,7 @@ bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noe
 }
 
 bool match_send(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
-  const auto policy = static_cast<match_policy>(message.header.kind >> 8);
+  const auto policy = static_cast<match_policy>(policy_of(message.header.kind));
   const match_key key = engine.key_of(policy, message.source, message.header.tag);
   match_node* found = nullptr;
   match_result result = dev.matching().table().take(key, match_side::receive, found);
@@ -76,6 +76,7 @@ void deliver_matched(device_state& dev, operation_state& waited, const net::arri
   if (kind_of(message.header.kind) != wire::ready_to_receive) return deliver(dev, waited, message);
   ready_body body;
   std::memcpy(&body, message.payload, sizeof body);
+  waited.device = asker_of(message.header.kind);
   receiver_first::meet_ready(dev, waited, body);
 }
 
@@ -130,7 +131,7 @@ bool on_send(device_state& dev, const net::arrival& message) noexcept {
              : message.owner != nullptr && message.bytes > dev.memory().packets().packet_bytes()) {
     return arrive::reject(dev, message);
   }
-  if ((message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none)) return arrive::reject(dev, message);
+  if (!is_rts && asker_of(message.header.kind) != 0) return arrive::reject(dev, message);  // it is not answered
   const found_engine to = find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
   if (to.state != lookup::found) return refuse_send(dev, message, to.state);
@@ -162,7 +163,7 @@ found_engine find_engine(device_state& dev, const net::arrival& message) noexcep
 }
 
 bool match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
-  if ((message.header.kind >> 8) != static_cast<std::uint32_t>(match_policy::rank_tag))
+  if (policy_of(message.header.kind) != static_cast<std::uint32_t>(match_policy::rank_tag))
     return arrive::reject(dev, message);
   if (engine.receiver_first != (kind_of(message.header.kind) == wire::ready_to_receive)) [[unlikely]] {
     receiver_first::say_kinds_differ(dev, engine, message);
@@ -233,6 +234,7 @@ void deliver(device_state& dev, operation_state& receive, const net::arrival& me
   if (kind_of(message.header.kind) == wire::send_rts) {
     rts_body body;
     std::memcpy(&body, message.payload, sizeof body);
+    receive.device = asker_of(message.header.kind);
     return rendezvous::begin(dev, receive, body);
   }
   receive.receiving.message_bytes = message.bytes;

@@ -244,14 +244,14 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
     const step waits = is_get ? step::wait_for_chunks : step::wait_for_answer;
     result = send_and_wait(dev, operation, waits, step::ask, [&] {
       if (is_atomic) {
-        header.kind = static_cast<std::uint32_t>(wire::atomic);
+        header.kind = asking_word(wire::atomic, dev.index());
         return dev.routes().try_send_body(peer, device, header, atomic);
       }
       if (is_eager_put) {
-        header.kind = static_cast<std::uint32_t>(wire::put);
+        header.kind = asking_word(wire::put, dev.index());
         return dev.routes().endpoint_to(peer).try_send(peer, device, header, packet, put_bytes);
       }
-      header.kind = static_cast<std::uint32_t>(is_get ? wire::get : wire::put_rts);
+      header.kind = asking_word(is_get ? wire::get : wire::put_rts, dev.index());
       return dev.routes().try_send_body(peer, device, header, rts);
     });
     if (is_eager_put && result == net::post_result::ok) dev.counts().went(path::one_packet, operation::put, bytes);

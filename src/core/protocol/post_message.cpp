@@ -62,6 +62,7 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
   const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
                       request.delivered};
   net::header header = header_of(request.rts, request);
+  header.kind = asking_word(header.kind, dev.index());
   header.note = operation_pool::note_of(ticket);
   const net::post_result result = send_and_wait(dev, *operation, step::wait_for_answer, step::post_again, [&] {
     return dev.routes().try_send_body(request.peer, request.device, header, body);
@@ -254,6 +255,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
                       operation.copying.acknowledge};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
+  header.kind = asking_word(header.kind, dev.index());
   header.note = operation_pool::note_of(ticket);
   return send_and_wait(dev, operation, step::wait_for_answer, step::post_again,
                        [&] { return dev.routes().try_send_body(peer, device, header, body); }) == net::post_result::ok;

@@ -174,7 +174,7 @@ operation_state* operation_for_unwanted(device_state& dev) noexcept {
 void answer_unwanted(device_state& dev, operation_state& answer, unexpected_message& unwanted) noexcept {
   const bool is_receive = kind_of(unwanted.arrival.header.kind) == wire::ready_to_receive;
   answer.peer = unwanted.arrival.source;
-  answer.device = net::any_device;
+  answer.device = asker_of(unwanted.arrival.header.kind);
   if (is_receive) {
     ready_body body;
     std::memcpy(&body, unwanted.arrival.payload, sizeof body);

@@ -44,7 +44,7 @@ ready_body body_of(const unexpected_message& ready) noexcept {
 net::post_result announce_buffer(device_state& dev, operation_state& receive) noexcept {
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);             // [own] until RTR is out
   const engine_state& engine = *receive.receiving.engine.load(std::memory_order_relaxed);  // [own]
-  const net::header header{.kind = static_cast<std::uint32_t>(wire::ready_to_receive),
+  const net::header header{.kind = asking_word(wire::ready_to_receive, dev.index()),
                            .id = engine.id,
                            .sequence = receive.sending.sequence,
                            .note = operation_pool::note_of(ticket),
@@ -94,6 +94,7 @@ step step_with(device_state& dev, operation_state& send, const ready_body& ready
 status begin_write(device_state& dev, operation_state& send, unexpected_message& with, bool allow_done) noexcept {
   const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
   const step first = step_with(dev, send, body_of(with));
+  send.device = asker_of(with.arrival.header.kind);
   dev.matching().unexpected().put(with);
   send.reach(first);
   completion& local = *send.owed.target;
@@ -195,6 +196,7 @@ bool on_written(device_state& dev, const net::arrival& message) noexcept {
   const errc error = arrive::error_of(body.error);
   if (receive == nullptr || (error == errc::none && body.bytes > receive->bytes)) return arrive::reject(dev, message);
   if (error == errc::none && body.acknowledge != 0) {
+    receive->device = asker_of(message.header.kind);
     receive->copying.acknowledge = true;
     receive->copying.remote_ticket = body.acknowledge;
     receive->receiving.message_bytes = body.bytes;
@@ -232,8 +234,7 @@ cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
   const bool was_asked = receive->sending.asked_back.load(std::memory_order_relaxed) == asked;
   bool is_sent = false;
   if (!was_asked) {
-    const net::header header{
-        .kind = static_cast<std::uint32_t>(wire::withdraw_rtr), .id = engine.id, .sequence = number};
+    const net::header header{.kind = asking_word(wire::withdraw_rtr, dev.index()), .id = engine.id, .sequence = number};
     is_sent =
         dev.routes().try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}) == net::post_result::ok;
     if (is_sent) receive->sending.asked_back.store(asked, std::memory_order_relaxed);  // [hint]
@@ -297,7 +298,7 @@ bool send_written(device_state& dev, operation_state& send) noexcept {
   if (!is_cut_off(dev, send.peer)) {
     const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
     const written_body body{send.copying.remote_ticket, send.bytes, sends_packets ? ticket : 0, told};
-    const net::header header{.kind = static_cast<std::uint32_t>(wire::written),
+    const net::header header{.kind = asking_word(wire::written, dev.index()),
                              .note = sends_packets ? operation_pool::note_of(ticket) : 0};
     if (dev.routes().try_send_body(send.peer, send.device, header, body) != net::post_result::ok) {
       send.reach(step::send_written);

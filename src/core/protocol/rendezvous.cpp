@@ -115,6 +115,7 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
   if (operation == nullptr) return true;
   if (!has_bytes_to_send(*operation)) return arrive::reject(dev, message);
   operation->copying.remote_ticket = body.receiver_ticket;
+  operation->device = asker_of(message.header.kind);  // the packets are its answer
   dev.defer(*operation, step::stream);
   return true;
 }
@@ -190,7 +191,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
 bool send_rtr(device_state& dev, operation_state& operation) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
   const rtr_body body{operation.copying.remote_ticket, ticket};
-  const net::header header{.kind = static_cast<std::uint32_t>(wire::rtr), .note = operation_pool::note_of(ticket)};
+  const net::header header{.kind = asking_word(wire::rtr, dev.index()), .note = operation_pool::note_of(ticket)};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   return send_and_wait(dev, operation, step::wait_for_chunks, step::send_rtr,

@@ -48,7 +48,7 @@ match_result take_unexpected(device_state& dev, const net::arrival& message, std
     return result;
   }
   const match_key key =
-      engine.key_of(static_cast<match_policy>(message.header.kind >> 8), message.source, message.header.tag);
+      engine.key_of(static_cast<match_policy>(policy_of(message.header.kind)), message.source, message.header.tag);
   match_node* taken = nullptr;
   result = dev.matching().table().take_meant(
       key, match_side::send,
@@ -89,7 +89,9 @@ cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
   // These fields may belong to another operation by now: then the target does not know the ticket.
   const std::uint32_t peer = sent->peer;
   const net::header header{
-      .kind = kind_word(wire::withdraw_rts, sent->sending.kind >> 8), .id = sent->sending.id, .tag = sent->tag};
+      .kind = asking_word(kind_word(wire::withdraw_rts, policy_of(sent->sending.kind)), dev.index()),
+      .id = sent->sending.id,
+      .tag = sent->tag};
   const withdraw_rts_body body{ticket, kind_of(sent->sending.kind) == wire::send_rts};
   // [hint] the exchange looks again.
   std::uint64_t before = sent->sending.asked_back.load(std::memory_order_relaxed);
@@ -121,8 +123,7 @@ bool is_unwanted(device_state& dev, const operation_state& unsent) noexcept {
 
 bool on_withdraw_rts(device_state& dev, const net::arrival& message) noexcept {
   withdraw_rts_body body;
-  if (!read_body(message, body) || (message.header.kind >> 8) > static_cast<std::uint32_t>(match_policy::none))
-    return arrive::reject(dev, message);
+  if (!read_body(message, body)) return arrive::reject(dev, message);
   operation_state* const answer = arrive::get_operation(dev, message);
   if (answer == nullptr) return arrive::put_aside(dev, message);
   const wire kind = body.is_send != 0 ? wire::send_rts : wire::rts;

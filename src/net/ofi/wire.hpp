@@ -27,7 +27,7 @@ struct wire_header {
 };
 
 inline constexpr std::uint8_t no_device = 0xff;
-inline constexpr std::uint8_t wire_version = 1;
+inline constexpr std::uint8_t wire_version = 2;
 
 static_assert(sizeof(wire_header) == 40 && sizeof(wire_header) % 8 == 0);
 

@@ -28,7 +28,7 @@ struct shape {
 };
 
 // "WEFTSEG3": the digit is incremented with each change of the layout.
-inline constexpr std::uint64_t segment_magic = 0x3347'4553'5446'4557;
+inline constexpr std::uint64_t segment_magic = 0x3447'4553'5446'4557;
 inline constexpr std::size_t page_bytes = 4096;
 
 /// The first page of a segment. Its owner writes all before `live` before any peer maps it.

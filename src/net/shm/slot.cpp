@@ -40,7 +40,9 @@ outgoing* slot::find_ring(std::uint32_t to, std::uint32_t device) noexcept {
   if (live == 0) return nullptr;  // the peer has no device yet, or no more
   std::uint32_t wanted = device == any_device ? index_ : device;
   if (wanted >= slots_max || (live >> wanted & 1) == 0) {
-    wanted = nth_live(live, wanted % static_cast<std::uint32_t>(std::popcount(live)));
+    // The default device, device 0, is there as long as any.
+    const std::uint32_t nth = device == any_device ? index_ % static_cast<std::uint32_t>(std::popcount(live)) : 0;
+    wanted = nth_live(live, nth);
   }
   outgoing* found = make_ring(to, wanted);
   if (device == any_device && found != nullptr) {

@@ -11,27 +11,27 @@
 
 namespace weft::test {
 
-net::post_result scripted_endpoint::keep(const net::header& header, const void* payload, std::uint32_t bytes) noexcept {
+net::post_result scripted_endpoint::keep(std::uint32_t device, const net::header& header, const void* payload,
+                                         std::uint32_t bytes) noexcept {
   if (has_vanished) return net::post_result::full;
   if (refusals > 0) {
     --refusals;
     return net::post_result::full;
   }
   const auto* const from = static_cast<const std::byte*>(payload);
-  sent.push_back({header, std::vector<std::byte>(from, from + bytes)});
+  sent.push_back({device, header, std::vector<std::byte>(from, from + bytes)});
   return net::post_result::ok;
 }
 
-net::post_result scripted_endpoint::try_send_inline(std::uint32_t /*peer*/, std::uint32_t /*device*/,
+net::post_result scripted_endpoint::try_send_inline(std::uint32_t /*peer*/, std::uint32_t device,
                                                     const net::header& header, const void* payload,
                                                     std::uint32_t bytes) noexcept {
-  return keep(header, payload, bytes);
+  return keep(device, header, payload, bytes);
 }
 
-net::post_result scripted_endpoint::try_send(std::uint32_t /*peer*/, std::uint32_t /*device*/,
-                                             const net::header& header, std::uint32_t packet,
-                                             std::uint32_t bytes) noexcept {
-  const net::post_result out = keep(header, packets_->data(packet), bytes);
+net::post_result scripted_endpoint::try_send(std::uint32_t /*peer*/, std::uint32_t device, const net::header& header,
+                                             std::uint32_t packet, std::uint32_t bytes) noexcept {
+  const net::post_result out = keep(device, header, packets_->data(packet), bytes);
   if (out == net::post_result::ok) packets_->put(packet);
   return out;
 }

@@ -22,6 +22,7 @@ namespace weft::test {
 
 /// A message that the device has sent to the script.
 struct sent_message {
+  std::uint32_t device;  // of the script's, to which it was sent
   net::header header;
   std::vector<std::byte> bytes;
 
@@ -60,7 +61,8 @@ class scripted_endpoint final : public net::endpoint<core::message_sink> {
   bool has_vanished = false;                            // posts are refused, and copies find no peer
 
  private:
-  [[nodiscard]] net::post_result keep(const net::header& header, const void* payload, std::uint32_t bytes) noexcept;
+  [[nodiscard]] net::post_result keep(std::uint32_t device, const net::header& header, const void* payload,
+                                      std::uint32_t bytes) noexcept;
   [[nodiscard]] net::copy_result copy(void* target, const void* source, std::size_t bytes) const noexcept;
 
   core::packet_pool* packets_;

@@ -267,8 +267,6 @@ TEST(wild_peer, takes_back_no_message_but_its_own) {
         }
       }
       const core::withdraw_rts_body right{posted.ticket(), 1};
-      const auto wrong_policy = static_cast<core::wire>(core::kind_word(core::wire::withdraw_rts, 9));
-      EXPECT_TRUE(wild.is_refused(wrong_policy, engine, right, 7));
       EXPECT_EQ(ends.pop(), std::nullopt);
       // It may come before the send has arrived.
       std::optional<completion_record> end;
@@ -374,6 +372,28 @@ TEST(wild_peer, numbers_its_receives_as_they_can_not_be_and_takes_back_those_of_
       EXPECT_TRUE(test::eventually(dev, [&] { return sent.value() == waits; }));
     }
     rt.barrier();
+  });
+}
+
+// The answer goes to the default device then, which refuses it: no operation waits for it.
+TEST(wild_peer, asks_for_answers_at_devices_that_are_not_there) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    wild_messages wild{rt};
+    std::uint64_t answers = 0;
+    const auto ask = [&](core::wire kind, std::uint32_t asker, std::uint32_t id, const auto& body, std::uint32_t word) {
+      const auto asking = static_cast<core::wire>(core::asking_word(kind, asker));
+      EXPECT_FALSE(wild.is_refused(asking, id, body, 0, word)) << asker;
+      ++answers;
+      EXPECT_TRUE(test::eventually(dev, [&] { return rt.counters().messages_refused == answers; })) << asker;
+    };
+    const core::put_rts_body nowhere{7, 0, 100'000, 3};
+    for (std::uint32_t asker = 0; asker < core::askers_max; ++asker) {
+      ask(core::wire::put_rts, asker, core::no_signal, nowhere, 0);
+      ask(core::wire::get, asker, core::no_signal, nowhere, 0);
+      ask(core::wire::atomic, asker, 0, core::atomic_body{7, 0, 1, 0, 3}, 8U << 8);
+    }
+    EXPECT_EQ(dev.counters().backlog, 0U);
   });
 }
 
