@@ -55,6 +55,13 @@ class blocking_device {
   /// The same within `limits`. **Returns**: nothing if a limit was reached first.
   [[nodiscard]] std::optional<matched_message> probe_within(const wait_limits& limits, std::uint32_t peer,
                                                             const probe_options& options = {});
+  /// Source, tag and size of the oldest message that a receive with these arguments would match; the message stays, as
+  /// with `MPI_Probe`. A fiber looks again as in `probe`. **Blocking**: until there is one. **Errors**: those of
+  /// `device::peek`, and `invalid_state` as for all.
+  [[nodiscard]] message_envelope peek(std::uint32_t peer, const probe_options& options = {});
+  /// The same within `limits`. **Returns**: nothing if a limit was reached first.
+  [[nodiscard]] std::optional<message_envelope> peek_within(const wait_limits& limits, std::uint32_t peer,
+                                                            const probe_options& options = {});
   /// Receives a message that a probe of `through()` has taken; `message` is empty afterwards. **Returns**: its record.
   completion_record recv(matched_message& message, buffer_ref buffer);
   /// Sends an active message to the completion object that rank `peer` registered under id `to`.

@@ -246,6 +246,13 @@ class device {
   /// `post_recv`, and `invalid_argument` for a receiver-first engine, where messages stay with their senders.
   [[nodiscard]] std::optional<matched_message> probe(std::uint32_t peer, const probe_options& options = {});
 
+  /// Source, tag and size of the oldest unexpected message that a receive with these arguments would match, as
+  /// `MPI_Iprobe` gives them. The message stays: a receive that any thread posts may match it next, and a later call
+  /// may find another one. Nothing if there is none, or if another thread holds the lock of the bucket at this moment.
+  /// **Blocking**: never; makes no progress. **Threads**: as for posting; if several threads receive with these
+  /// arguments, `probe` is safer. **Errors**: those of `probe`.
+  [[nodiscard]] std::optional<message_envelope> peek(std::uint32_t peer, const probe_options& options = {});
+
   /// Writes `bytes` into the region of rank `peer` that `to` names. With `.signal` it then signals that completion
   /// object there, with tag and size. If the region is mapped here or the kernel copies, *done* also means that the
   /// data is in the region.
@@ -452,8 +459,6 @@ class device {
   hook add_hook_node(std::unique_ptr<detail::hook_node> made);
   bool wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
                   const wait_options& options);
-  bool wait_until_checked(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
-                          const wait_options& options);
 
   weft::runtime* runtime_;
   core::device_state* state_ = nullptr;  // null once it has ended

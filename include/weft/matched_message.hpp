@@ -1,4 +1,5 @@
-// A message that `device::probe` has found and taken: no other receive can match it.
+// A message that `device::probe` has found and taken: no other receive can match it. And a description of one that
+// `device::peek` has found.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,13 @@ namespace core {
 class device_state;
 struct unexpected_message;
 }  // namespace core
+
+/// Describes a message that `device::peek` has found, as `MPI_Status` does after `MPI_Iprobe`.
+struct message_envelope {
+  std::uint32_t source = 0;  ///< the rank that sent it
+  std::uint64_t tag = 0;     ///< its tag
+  std::uint64_t bytes = 0;   ///< its size in bytes
+};
 
 /// Options of `matched_message::receive`.
 struct receive_options {

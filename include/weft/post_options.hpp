@@ -93,7 +93,7 @@ struct post_recv_options {
   bool allow_retry = true;  ///< false: never `retry`
 };
 
-/// Options of `device::probe`: those of a receive that would match the message.
+/// Options of `device::probe` and `device::peek`: those of a receive that would match the message.
 struct probe_options {
   std::uint64_t tag = 0;                           ///< as in `post_recv_options`
   std::uint32_t engine = default_matching_engine;  ///< as in `post_recv_options`

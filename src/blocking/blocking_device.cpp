@@ -26,6 +26,33 @@ std::uint32_t sender_of(std::uint32_t peer, const post_recv_options& options) no
   return is_named ? peer : base::wait_note::nobody;
 }
 
+struct call_names {
+  const char* refused;  // of static storage
+  const char* listed;
+};
+
+// Calls `find` until it finds a message or a limit is reached; makes progress and lets others run in between.
+template <class Find>
+auto find_within(device& through, const call_names& call, const wait_limits& limits, const Find& find) {
+  base::refuse_in_callback(call.refused);
+  base::waiter me;
+  const base::limit_watch until{me, limits};
+  base::slow_wait listed{call.listed};
+  for (base::backoff waiting;;) {
+    if (auto found = find()) return found;
+    const bool is_last = until.is_reached();
+    const bool has_moved = through.progress();
+    if (me.is_fiber()) me.yield("a message that it probes for");
+    if (is_last) return find();
+    if (has_moved) {
+      waiting.reset();
+    } else if (!me.is_fiber()) {
+      waiting.pause();
+      listed.note(waiting);
+    }
+  }
+}
+
 // As signals find it again.
 void* as_context(core::awaited_call& call) noexcept { return &call; }
 
@@ -249,27 +276,22 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
 
 std::optional<matched_message> blocking_device::probe_within(const wait_limits& limits, std::uint32_t peer,
                                                              const probe_options& options) {
-  base::refuse_in_callback("probe");
-  base::waiter me;
-  const base::limit_watch until{me, limits};
-  base::slow_wait listed{"blocking_device::probe"};
-  for (base::backoff waiting;;) {
-    if (std::optional<matched_message> found = through_->probe(peer, options)) return found;
-    const bool is_last = until.is_reached();
-    const bool has_moved = through_->progress();
-    if (me.is_fiber()) me.yield("a message that it probes for");
-    if (is_last) return through_->probe(peer, options);
-    if (has_moved) {
-      waiting.reset();
-    } else if (!me.is_fiber()) {
-      waiting.pause();
-      listed.note(waiting);
-    }
-  }
+  return find_within(*through_, {"probe", "blocking_device::probe"}, limits,
+                     [&] { return through_->probe(peer, options); });
 }
 
 matched_message blocking_device::probe(std::uint32_t peer, const probe_options& options) {
   return *probe_within({}, peer, options);
+}
+
+std::optional<message_envelope> blocking_device::peek_within(const wait_limits& limits, std::uint32_t peer,
+                                                             const probe_options& options) {
+  return find_within(*through_, {"peek", "blocking_device::peek"}, limits,
+                     [&] { return through_->peek(peer, options); });
+}
+
+message_envelope blocking_device::peek(std::uint32_t peer, const probe_options& options) {
+  return *peek_within({}, peer, options);
 }
 
 void blocking_device::am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,

@@ -326,8 +326,9 @@ bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& 
   wait_options how = options;
   if (awaited.now.is_restless && how.mode == wait_mode::park) how.mode = wait_mode::yield;
   const base::thread_wait_scope waits{{"run_loop::run or run_until"}};
-  return through_->wait_until_checked(
-      std::span{awaited.now.objects}.first(awaited.now.object_count),
+  base::refuse_in_callback("device::wait");
+  return door::wait(
+      device_of(), std::span{awaited.now.objects}.first(awaited.now.object_count),
       [](void* it) {
         auto& asked = *static_cast<condition*>(it);
         return asked.is_over(asked.of) || asked.loop->has_changed(asked.now);

@@ -438,7 +438,8 @@ void graph_state::wait() noexcept {
     return !of.is_running() && !of.ends_.are_given_now();
   };
   const wait_options for_a_while{.timeout = std::chrono::seconds{1}};
-  for (bool is_logged = false; !door::wait(through, end_, has_ended, this, for_a_while); is_logged = true) {
+  const completion* const end = &end_;
+  for (bool is_logged = false; !door::wait(through, {&end, 1}, has_ended, this, for_a_while); is_logged = true) {
     if (base::is_unwinding()) {
       base::misuse(
           "a graph is destroyed by an exception while operations of its nodes are under way that can't be cancelled");

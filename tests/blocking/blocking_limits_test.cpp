@@ -53,6 +53,7 @@ TEST_P(blocking_limits, end_a_receive_that_nothing_matches) {
            EXPECT_FALSE(waits.recv_within(short_time, 0, {&word, sizeof word}).has_value());
            EXPECT_FALSE(waits.recv_within({.timeout = 0ns}, 0, {&word, sizeof word}).has_value());
            EXPECT_FALSE(waits.probe_within(short_time, 0).has_value());
+           EXPECT_FALSE(waits.peek_within(short_time, 0).has_value());
            EXPECT_TRUE(stop.request_stop());
          },
          [&] {
@@ -161,11 +162,16 @@ TEST_P(blocking_limits, leave_lists_and_probes_to_do_what_those_of_a_device_do) 
           } else {
             EXPECT_EQ(waits.recv(peer, in, {.tag = 1}).message_bytes(), 16U);
             EXPECT_EQ(got, (std::array<std::uint32_t, 4>{3, 4, 1, 2}));
+            const message_envelope seen = waits.peek(peer, {.tag = 2});
+            EXPECT_EQ(seen.source, peer);
+            EXPECT_EQ(seen.tag, 2U);
+            EXPECT_EQ(seen.bytes, 16U);
             matched_message found = waits.probe(peer, {.tag = 2});
             EXPECT_EQ(found.bytes(), 16U);
             EXPECT_EQ(waits.recv(found, {got.data(), sizeof got}).bytes(), 16U);
             EXPECT_EQ(got, words);
             EXPECT_THROW(static_cast<void>(waits.recv(found, {got.data(), sizeof got})), error);
+            EXPECT_EQ(waits.peek_within(long_time, peer, {.tag = 3})->bytes, sizeof handle);
             std::optional<matched_message> third = waits.probe_within(long_time, peer, {.tag = 3});
             ASSERT_TRUE(third.has_value());
             remote_buffer theirs;

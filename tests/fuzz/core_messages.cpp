@@ -102,6 +102,8 @@ class receiver {
   // Receives the message that it finds, or gives it up.
   void probe(fuzz::input& in, fuzz::wild_peer& peer) {
     const match_pattern by{in, late_.has_value()};
+    static_cast<void>(
+        dev_.peek(by.peer, {.tag = by.tag, .engine = by.engine, .policy = by.policy, .any_tag = by.any_tag}));
     auto found = dev_.probe(by.peer, {.tag = by.tag, .engine = by.engine, .policy = by.policy, .any_tag = by.any_tag});
     if (!found) return;
     const bool wanted = in.take<std::uint8_t>() % 2 == 0;

@@ -222,6 +222,33 @@ void the_last_overflow_bucket() {
   check(is_empty(*shared.object), "something is left");
 }
 
+// One looks at the oldest message of a key while another thread receives it, and uses its memory for another one.
+void peeked_while_received() {
+  kept_until_the_end<table> shared(1u, 0u, 1u);
+  item sends[2];
+  item receive;
+  for (item& each : sends) {
+    each.set(match_side::send, 7, 11);
+    insert(*shared.object, each);
+  }
+  threads(
+      [&] {
+        receive.set(match_side::receive, 7, 22);
+        item* const found = insert(*shared.object, receive);
+        check(found == &sends[0], "not the oldest message");
+        found->set(match_side::send, 8, 33);
+        insert(*shared.object, *found);
+      },
+      [&] {
+        std::uint64_t seen = 0;
+        const auto see = [&](const table::node& each) { seen = static_cast<const item&>(each).read(); };
+        const match_key key = make_match_key(1, match_policy::tag_only, 0, 7);
+        match_result result = match_result::busy;
+        while (result == match_result::busy) result = shared->peek(key, match_side::send, see);
+        check(result == match_result::matched && seen == 11, "not a message of the key");
+      });
+}
+
 class model_matching_table : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -236,7 +263,8 @@ TEST_F(model_matching_table, holds_and_no_planted_bug_goes_unnoticed) {
                                       {"the oldest come first", the_oldest_come_first, brief},
                                       {"matched or cancelled", matched_or_cancelled, brief},
                                       {"cancelled twice", cancelled_twice, brief},
-                                      {"the last overflow bucket", the_last_overflow_bucket, brief}};
+                                      {"the last overflow bucket", the_last_overflow_bucket, brief},
+                                      {"peeked while received", peeked_while_received, brief}};
   // In a table of one bucket all that waits has the place 1.
   const std::vector<dropped_check> checks{
       {"matching.still", [](std::uint64_t, std::uint64_t) -> std::uint64_t { return 1; }}};

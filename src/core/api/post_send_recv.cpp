@@ -62,6 +62,18 @@ core::receive_request request_of(core::runtime_state& state, const char* call, s
           .allow_retry = true};
 }
 
+// Of a receive whose message is looked for.
+core::receive_request probe_request(core::runtime_state& state, const char* call, std::uint32_t peer,
+                                    const probe_options& options) {
+  const core::receive_request out = request_of(state, call, peer, options);
+  if (out.engine->receiver_first) {
+    throw error{errc::invalid_argument,
+                fmt::format("{}: engine {} is receiver-first: a message stays with its sender until it is received",
+                            call, out.engine->id)};
+  }
+  return out;
+}
+
 status post_recv_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                     const target_payload& into, completion& local, const post_recv_options& options) {
   core::receive_request request = request_of(state, "post_recv", peer, options);
@@ -122,15 +134,14 @@ cancel_result device::cancel(std::uint64_t ticket) noexcept {
 }
 
 std::optional<matched_message> device::probe(std::uint32_t peer, const probe_options& options) {
-  const core::receive_request request = request_of(*runtime_->state_, "probe", peer, options);
-  if (request.engine->receiver_first) {
-    throw error{errc::invalid_argument,
-                fmt::format("probe: engine {} is receiver-first: a message stays with its sender until it is received",
-                            options.engine)};
-  }
-  core::unexpected_message* const found = core::receive::probe(*state_, request);
+  core::unexpected_message* const found =
+      core::receive::probe(*state_, probe_request(*runtime_->state_, "probe", peer, options));
   if (found == nullptr) return std::nullopt;
   return matched_message{state_, found};
+}
+
+std::optional<message_envelope> device::peek(std::uint32_t peer, const probe_options& options) {
+  return core::receive::peek(*state_, probe_request(*runtime_->state_, "peek", peer, options));
 }
 
 matched_message::~matched_message() {

@@ -50,14 +50,6 @@ bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(v
                                 {&awaited::describe, &mine});
 }
 
-// The objects may have been destroyed by now: only their addresses are used.
-bool device::wait_until_checked(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
-                                const wait_options& options) {
-  core::runtime_state& runtime = *runtime_->state_;
-  base::refuse_in_callback("device::wait");
-  return runtime.parking().wait(*state_, runtime.devices().standard(), on, is_done, condition, options);
-}
-
 std::optional<completion_record> device::wait(completion_queue& from, const wait_options& options) {
   std::optional<completion_record> out;
   wait(

@@ -11,11 +11,10 @@ std::uint32_t index_of(const device_state& of) noexcept { return of.index(); }
 void try_again(device_state& by, retry_entry& entry) noexcept { by.defer(entry); }
 void signalled(device_state& by, const completion* object) noexcept { by.runtime().signalled(object); }
 
-bool wait(device_state& through, const completion& object, bool (*is_done)(void*), void* condition,
+bool wait(device_state& through, std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
           const wait_options& options) {
   runtime_state& runtime = through.runtime();
-  const completion* const on = &object;
-  return runtime.parking().wait(through, runtime.devices().standard(), {&on, 1}, is_done, condition, options);
+  return runtime.parking().wait(through, runtime.devices().standard(), objects, is_done, condition, options);
 }
 
 service::service(device_state& of) noexcept : of_{of} { of_.runtime().parking().begin_service(of_.index()); }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "core/api/refusals.hpp"
 #include "core/device/awaited_end.hpp"
@@ -29,10 +30,11 @@ void try_again(device_state& by, retry_entry& entry) noexcept;
 /// Called after each signal of `object`, which may have been destroyed: wakes threads that wait for it.
 void signalled(device_state& by, const completion* object) noexcept;
 
-/// Waits until `is_done(condition)`, which signals of `object` make true, makes progress through `through` meanwhile.
-/// **Returns** false if the time limit of `options` is over. **Blocking**: until then.
-[[nodiscard]] bool wait(device_state& through, const completion& object, bool (*is_done)(void*), void* condition,
-                        const wait_options& options);
+/// Waits until `is_done(condition)`, which signals of `objects` make true, makes progress through `through` meanwhile.
+/// Only the addresses of the objects are used: they may have been destroyed. **Returns** false if the time limit of
+/// `options` is over. **Blocking**: until then.
+[[nodiscard]] bool wait(device_state& through, std::span<const completion* const> objects, bool (*is_done)(void*),
+                        void* condition, const wait_options& options);
 
 /// While one lives, the caller's threads make progress on the device, and are woken for its messages: fibers that wait
 /// for a completion object are suspended until it is signalled.

@@ -141,6 +141,20 @@ class basic_matching_table {
     return there ? match_result::matched : match_result::none;
   }
 
+  /// Calls `visit(const node&)`, under the lock, with the oldest node of `side` with key `key`, which stays.
+  /// **Returns**: matched (it was called), none or busy.
+  template <class Visit>
+  [[nodiscard]] match_result peek(const match_key& key, match_side side, const Visit& visit) noexcept {
+    const std::uint64_t print = fingerprint(key);
+    bucket& home = home_of(print);
+    if (!home.try_enter(spins_max_)) return match_result::busy;
+    const position at = find(home, print, key);
+    const bool there = at.head != nullptr && at.head->locked_side() == side;
+    if (there) visit(static_cast<const node&>(*at.head));
+    home.leave();
+    return there ? match_result::matched : match_result::none;
+  }
+
   /// Takes out the oldest node of `side` with key `key` for which `is_meant(const node&)`, called under the lock, is
   /// true. **Returns**: as `take`.
   template <class IsMeant>

@@ -185,6 +185,19 @@ class basic_ordered_matching {
     return match_result::matched;
   }
 
+  /// Calls `visit(const message_node&)`, under the lock, with the oldest message that matches `pattern`, which stays.
+  /// **Returns**: matched (it was called), none or busy.
+  template <class Visit>
+  [[nodiscard]] match_result peek(const match_key& pattern, const Visit& visit) noexcept {
+    WEFT_ASSERT_CHECKED(pattern.policy() <= match_policy::none);
+    const entered inside{lock_};
+    if (!inside) return match_result::busy;
+    const message_node* const oldest = messages_[index_of(pattern.policy())].oldest(pattern);
+    if (oldest == nullptr) return match_result::none;
+    visit(*oldest);
+    return match_result::matched;
+  }
+
   /// For a message that takes back the message `name` of its source. It has a number as all messages have, so the other
   /// one has arrived before it, whichever way each has come. Cost: a look at each waiting message of the source.
   /// **Returns**: removed (it was next in order; `found` belongs to the caller, and is null if a receive had matched

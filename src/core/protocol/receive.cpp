@@ -137,6 +137,24 @@ unexpected_message* probe(device_state& dev, const receive_request& request) noe
   return static_cast<unexpected_message*>(found);
 }
 
+std::optional<message_envelope> peek(device_state& dev, const receive_request& request) noexcept {
+  if (dev.runtime().is_copy()) base::refuse_to_child("a device");
+  const match_key key = key_of(request);
+  message_envelope found;
+  const auto visit = [&](const ordered_message& each) {
+    const auto& message = static_cast<const unexpected_message&>(each);
+    found = {message.arrival.source, message.arrival.header.tag, message.bytes};
+  };
+  // Another thread may take the message, and use its description again, once the lock is free.
+  const match_result result = request.engine->is_ordered()
+                                  ? request.engine->ordered->peek(key, visit)
+                                  : dev.matching().table().peek(key, match_side::send, [&](const match_node& each) {
+                                      visit(static_cast<const ordered_message&>(each));
+                                    });
+  if (result != match_result::matched) return std::nullopt;
+  return found;
+}
+
 status receive_message(device_state& dev, unexpected_message& probed, const receive_request& request) noexcept {
   if (dev.runtime().is_copy()) base::refuse_to_child("a device");
   operation_state* receive = dev.operations().receives().try_get();

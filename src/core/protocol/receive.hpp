@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/device/device_state.hpp"
 #include "core/matching/engine_state.hpp"
 #include "core/matching/unexpected_sends.hpp"
+#include "weft/matched_message.hpp"
 
 namespace weft::core {
 
@@ -27,6 +29,7 @@ namespace receive {
 // Implement the functions of `device` and `matched_message` with these names; the arguments have been checked.
 [[nodiscard]] status post_receive(device_state& dev, const receive_request& request);
 [[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& request) noexcept;
+[[nodiscard]] std::optional<message_envelope> peek(device_state& dev, const receive_request& request) noexcept;
 [[nodiscard]] status receive_message(device_state& dev, unexpected_message& probed,
                                      const receive_request& request) noexcept;
 /// Drops a message that will not be received.

@@ -216,6 +216,30 @@ TEST(matching_table, a_probe_takes_the_oldest_message_and_nothing_else) {
   EXPECT_EQ(table.take(first.key, match_side::send, found), match_result::none);
 }
 
+TEST(matching_table, a_peek_shows_the_oldest_message_and_leaves_it) {
+  matching_table table{4};
+  const match_node* seen = nullptr;
+  const auto see = [&](const match_node& each) { seen = &each; };
+  item receive{match_side::receive, 1};
+  item first{match_side::send, 2};
+  item second{match_side::send, 2};
+  for (item* each : {&receive, &first, &second}) EXPECT_EQ(inserted_or_matched(table, *each), nullptr);
+  EXPECT_EQ(table.peek(receive.key, match_side::send, see), match_result::none);
+  EXPECT_EQ(table.peek(make_match_key(1, match_policy::tag_only, 0, 3), match_side::send, see), match_result::none);
+  EXPECT_EQ(seen, nullptr);
+  for (item* oldest : {&first, &second}) {
+    for (int i = 0; i < 2; ++i) {
+      seen = nullptr;
+      EXPECT_EQ(table.peek(first.key, match_side::send, see), match_result::matched);
+      EXPECT_EQ(seen, oldest);
+    }
+    match_node* found = nullptr;
+    EXPECT_EQ(table.take(first.key, match_side::send, found), match_result::matched);
+    EXPECT_EQ(found, oldest);
+  }
+  EXPECT_EQ(table.peek(first.key, match_side::send, see), match_result::none);
+}
+
 TEST(matching_table, what_is_extracted_is_gone_and_the_rest_stays_in_order) {
   matching_table table{2, 2, 1};
   std::deque<item> sends;

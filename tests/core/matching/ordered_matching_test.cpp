@@ -165,6 +165,22 @@ TEST_F(ordered_matching_test, a_probe_takes_the_oldest_message_that_fits_and_no_
   EXPECT_EQ(found, &messages_[1]);
 }
 
+TEST_F(ordered_matching_test, a_peek_shows_the_oldest_message_that_fits_and_leaves_it) {
+  const ordered_message* seen = nullptr;
+  const auto see = [&](const ordered_message& each) { seen = &each; };
+  arrive(2, 4, 1, match_result::inserted);
+  EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::none, 0, 0), see), match_result::none) << "it is early";
+  arrive(2, 5, 0, match_result::inserted);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::none, 0, 0), see), match_result::matched);
+    EXPECT_EQ(seen, &messages_[1]);
+    EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::rank_tag, 2, 4), see), match_result::matched);
+    EXPECT_EQ(seen, &messages_[0]);
+  }
+  EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::tag_only, 0, 6), see), match_result::none);
+  EXPECT_EQ(count().messages, 2u);
+}
+
 // A message that takes another one back has a number, too: its turn follows the turn of the message that it names.
 TEST_F(ordered_matching_test, a_message_is_taken_back_by_name_in_its_turn) {
   const auto named = [&](std::uint32_t source, std::uint64_t tag, std::uint32_t sequence, std::uint64_t own) {

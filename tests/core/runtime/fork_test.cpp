@@ -489,6 +489,7 @@ TEST(child_of_fork, ends_where_it_uses_what_is_its_parents) {
                    [&] { static_cast<void>(dev.post_recv(0, buffer, done, {.engine = engine.id()})); });
     expect_refusal("cancel", [&] { static_cast<void>(dev.cancel(posted.ticket())); });
     expect_refusal("probe", [&] { static_cast<void>(dev.probe(0)); });
+    expect_refusal("peek", [&] { static_cast<void>(dev.peek(0)); });
     expect_refusal("try_take_packet", [&] { static_cast<void>(rt.try_take_packet()); });
     expect_refusal("graph::start", [&] { steps.start(done); });
     EXPECT_EQ(dev.cancel(posted.ticket()), cancel_result::cancelled);

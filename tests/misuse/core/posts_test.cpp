@@ -52,6 +52,10 @@ TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
     expect_refused([&] { return dev.post_send(0, out, local, {.engine = 9}); }, wrong, "no matching engine 9");
     expect_refused([&] { return dev.post_recv(0, in, local, {.engine = 9}); }, wrong, "no matching engine 9");
     expect_refused([&] { return dev.probe(0, {.engine = 9}); }, wrong, "no matching engine 9");
+    expect_refused([&] { return dev.peek(0, {.engine = 9}); }, wrong, "has no matching engine 9");
+    expect_refused([&] { return dev.peek(2); }, wrong, "peek: there is no rank 2");
+    expect_refused([&] { return dev.peek(weft::any_rank); }, wrong, "not ordered");
+    expect_refused([&] { return dev.peek(0, {.any_tag = true}); }, wrong, "not ordered");
     expect_refused([&] { return dev.post_recv(weft::any_rank, in, local); }, wrong, "not ordered");
     expect_refused([&] { return dev.post_recv(0, in, local, {.any_tag = true}); }, wrong, "not ordered");
     expect_refused([&] { return dev.post_send(0, {nullptr, 8}, local); }, wrong, "null");
@@ -95,6 +99,7 @@ TEST(wrong_post, names_a_policy_that_there_is_not) {
       const auto receive = [&] { return dev.post_recv(0, in, local, {.engine = engine, .policy = nine}); };
       expect_refused(receive, wrong, "no match policy 9");
       expect_refused([&] { return dev.probe(0, {.engine = engine, .policy = nine}); }, wrong, "no match policy 9");
+      expect_refused([&] { return dev.peek(0, {.engine = engine, .policy = nine}); }, wrong, "no match policy 9");
     }
     for (const auto policy : {weft::match_policy::rank_only, weft::match_policy::tag_only, weft::match_policy::none}) {
       const auto send = [&] { return dev.post_send(0, out, local, {.engine = 3, .policy = policy}); };
@@ -132,6 +137,7 @@ TEST(wrong_post, leaves_rank_or_tag_open_where_the_receiver_begins) {
                    "engine 3 is receiver-first");
     expect_refused([&] { return dev.post_recv(7, in, local, {.engine = 3}); }, wrong, "no rank 7");
     expect_refused([&] { return dev.probe(0, {.engine = 3}); }, wrong, "stays with its sender");
+    expect_refused([&] { return dev.peek(0, {.engine = 3}); }, wrong, "peek: engine 3 is receiver-first");
     EXPECT_EQ(local.outstanding(), 0U);
   });
 }
