@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
 #include "weft/packet.hpp"
+#include "weft/region.hpp"
 
 namespace weft {
 
@@ -141,6 +143,22 @@ class runtime {
   [[nodiscard]] std::uint32_t rank() const noexcept;
   /// The number of ranks in the job.
   [[nodiscard]] std::uint32_t size() const noexcept;
+
+  /// Where the bytes from `at` on lie in this process, so that it can load and store them itself: in a region of its
+  /// own, and in a region that another rank of its node has allocated. Empty where they don't lie here: in memory of
+  /// another rank's user, and at ranks of other nodes. A simulated network denies some of them.
+  ///
+  /// **Buffer**: valid until the region ends, or this runtime. Loads and stores there have no order: a rank sees a
+  /// peer's stores after a message that the peer posted after them, as for puts. For 0 bytes the span is empty.
+  /// **Errors**: `region_refused` if the handle is of another job, if the range reaches beyond the region, or if this
+  /// rank knows that the region is withdrawn; `invalid_argument` if it names a rank that the job does not have.
+  [[nodiscard]] std::span<std::byte> mapped(const remote_buffer& at, std::size_t bytes) const;
+  /// The number of the node of `rank`. Two ranks have one number exactly if they can share a segment of memory, and
+  /// then a region that one of them allocates is mapped by the other, unless a simulated network denies it. All ranks
+  /// get the same numbers: nodes are numbered from 0 on, in the order of their lowest ranks. They stay as they are when
+  /// ranks end. If no transport shares memory (`WEFT_TRANSPORT`), each rank is a node of its own.
+  /// **Errors**: `invalid_argument` for an unknown rank.
+  [[nodiscard]] std::uint32_t node_of(std::uint32_t rank) const;
 
   /// Device 0, a shared one; it lives as long as the runtime.
   [[nodiscard]] device& default_device() noexcept;

@@ -91,7 +91,10 @@ class TwoNodes(unittest.TestCase):
         for provider in (None, "tcp;ofi_rxm"):
             with self.subTest(provider=provider):
                 chosen = {"WEFT_OFI_PROVIDER": provider} if provider else {}
-                counts = fabric_counts(self.run_on_nodes(PROCESS / "fabric", **chosen))
+                result = self.run_on_nodes(PROCESS / "fabric", **chosen)
+                counts = fabric_counts(result)
+                self.assertEqual(sorted(re.findall(r"rank (\d) sees nodes (.*)", result.stdout)),
+                                 [(str(rank), "0 0 1 1") for rank in range(4)])
                 self.assertEqual(sorted(counts), [0, 1, 2, 3])
                 for messages, sent in counts.values():
                     # To the two ranks of the other node, and not to the third of the own one.

@@ -2,6 +2,7 @@
 // by script
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "support/waiting.hpp"
@@ -46,6 +47,9 @@ int main() {
     return came == messages * (rt.size() - 1);
   });
   if (!all) std::fprintf(stderr, "rank %u: %u messages came\n", rt.rank(), came);
+  std::string nodes;
+  for (std::uint32_t rank = 0; rank < rt.size(); ++rank) nodes += " " + std::to_string(rt.node_of(rank));
+  std::printf("rank %u sees nodes%s\n", rt.rank(), nodes.c_str());
   const weft::runtime_counters counted = rt.counters();
   std::printf("rank %u fabric_messages %llu fabric_bytes %llu\n", rt.rank(),
               static_cast<unsigned long long>(counted.fabric_messages),

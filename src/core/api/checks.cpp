@@ -67,6 +67,11 @@ void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, cons
                                                 call, bytes, at.offset, region.bytes, peer)};
 }
 
+void refuse_withdrawn(const char* call, std::uint32_t rank) {
+  throw error{errc::region_refused,
+              fmt::format("{}: the region of rank {} has been withdrawn, or does not reach that far", call, rank)};
+}
+
 std::uint32_t checked_signal(const char* call, std::uint32_t peer, const std::optional<remote_completion>& signal) {
   if (!signal) return no_signal;
   if (signal->id >= remote_completion_ids_max) refuse_completion_id(call, peer, signal->id);

@@ -26,4 +26,7 @@ struct engine_state;
 [[noreturn]] void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& at,
                                 std::uint64_t bytes);
 
+/// **Errors**: region_refused, always: for a region that has ended.
+[[noreturn]] void refuse_withdrawn(const char* call, std::uint32_t rank);
+
 }  // namespace weft::core

@@ -3,6 +3,7 @@
 #include "base/callback_scope.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
+#include "core/api/checks.hpp"
 #include "core/runtime/ends_of_objects.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -21,6 +22,21 @@ runtime::~runtime() {
 
 std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
 std::uint32_t runtime::size() const noexcept { return state_->size(); }
+std::span<std::byte> runtime::mapped(const remote_buffer& at, std::size_t bytes) const {
+  const remote_region& region = at.region;
+  if (region.rank >= size()) core::refuse_rank("mapped", region.rank, size());
+  core::check_region(*state_, "mapped", region.rank, at, bytes);
+  const core::region_location found = state_->memory().regions().locate(region.rank, region.name, at.offset, bytes);
+  if (found.by == core::region_location::access::refused) core::refuse_withdrawn("mapped", region.rank);
+  if (found.by != core::region_location::access::mapped) return {};
+  return {found.memory, bytes};
+}
+
+std::uint32_t runtime::node_of(std::uint32_t rank) const {
+  if (rank >= size()) core::refuse_rank("node_of", rank, size());
+  return state_->job().nodes().of(rank);
+}
+
 device& runtime::default_device() noexcept { return state_->own().default_device(); }
 const runtime_attributes& runtime::attributes() const noexcept { return state_->attributes(); }
 int runtime::wait_fd() { return state_->own().descriptor(*state_).fd(); }

@@ -20,16 +20,18 @@ struct job_proposal {
 
 }  // namespace
 
-void job::propose(const std::string& name) {
+void job::propose(const std::string& name, const std::vector<std::unique_ptr<net::transport>>& transports) {
   key_ = name + ".job";
   number_ = base::random_word();
   const job_proposal mine{number_, base::process_settings().regions_max};
   if (rank_ == 0 && size_ > 1) bootstrap_->put(key_, {reinterpret_cast<const char*>(&mine), sizeof mine});
+  nodes_.publish(*bootstrap_, name, transports);
 }
 
 void job::join() {
   WEFT_ASSERT(!key_.empty());
   bootstrap_->fence();
+  nodes_.learn(*bootstrap_);
   if (size_ == 1) return;
   const std::string agreed = bootstrap_->get(0, key_);
   job_proposal theirs{};

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "boot/bootstrap.hpp"
+#include "core/runtime/nodes.hpp"
+#include "net/transport.hpp"
 
 namespace weft::core {
 
@@ -20,8 +23,12 @@ class job {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] boot::bootstrap& bootstrap() noexcept { return *bootstrap_; }
 
-  /// Rank 0 publishes a number under a key of `name`, and settings that all ranks must have.
-  void propose(const std::string& name);
+  /// Which ranks share memory, once `join` has returned.
+  [[nodiscard]] const core::nodes& nodes() const noexcept { return nodes_; }
+
+  /// Rank 0 publishes a number under a key of `name`, and settings that all ranks must have; each rank publishes its
+  /// node. **Errors**: boot_failed.
+  void propose(const std::string& name, const std::vector<std::unique_ptr<net::transport>>& transports);
   /// Waits for all ranks, and takes the number of rank 0. Called once, after `propose`. **Errors**: boot_failed,
   /// configuration.
   void join();
@@ -32,6 +39,7 @@ class job {
   std::uint32_t size_;
   std::uint64_t number_ = 0;
   std::string key_;
+  core::nodes nodes_;
 };
 
 }  // namespace weft::core

@@ -63,7 +63,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
                               options.bind.value_or(settings.bind == base::bind_kind::automatic));
   parking_.expect_company(transports_.neighbours().has_company());
   memory_ = std::make_unique<rank_memory>(transports_, job_, settings);
-  job_.propose(context.name);
+  job_.propose(context.name, transports_.all());
   attributes_ = attributes_of(settings, transports_.devices_max(settings.devices_max));
   devices_.set_room(attributes_.devices_max);
 }

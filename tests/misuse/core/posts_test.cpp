@@ -85,6 +85,68 @@ TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
   });
 }
 
+// A range beyond a region, and a handle of nothing, of another job, or of a rank that is not there.
+TEST(wrong_map, names_no_part_of_a_region) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    const weft::memory_region region{rt, std::size_t{64}};
+    const auto refused = errc::region_refused;
+    expect_refused([&] { return rt.mapped(region.at(0), 65).size(); }, refused, "beyond the 64 bytes");
+    expect_refused([&] { return rt.mapped(region.at(60), 8).size(); }, refused, "beyond the 64 bytes");
+    expect_refused([&] { return rt.mapped(region.at(~std::uint64_t{0}), 2).size(); }, refused, "beyond the 64 bytes");
+    expect_refused([&] { return rt.mapped(region.at(8), ~std::size_t{0}).size(); }, refused, "beyond the 64 bytes");
+    expect_refused([&] { return rt.mapped({}, 0).size(); }, refused, "it is empty");
+    weft::remote_buffer wrong = region.at(0);
+    ++wrong.region.job;
+    expect_refused([&] { return rt.mapped(wrong, 1).size(); }, refused, "not of a region of this job");
+    wrong = region.at(0);
+    wrong.region.rank = 2;
+    expect_refused([&] { return rt.mapped(wrong, 1).size(); }, errc::invalid_argument, "mapped: there is no rank 2");
+    // The size of a handle is bytes of a message: this rank knows the region's own.
+    wrong = region.at(0);
+    wrong.region.bytes = ~std::uint64_t{0};
+    expect_refused([&] { return rt.mapped(wrong, 65).size(); }, refused, "does not reach that far");
+    for (const std::uint64_t name : {std::uint64_t{1}, region.handle().name + 1, ~std::uint64_t{0}}) {
+      wrong = region.at(0);
+      wrong.region.name = name;
+      expect_refused([&] { return rt.mapped(wrong, 1).size(); }, refused, "has been withdrawn");
+    }
+    for (const std::uint32_t rank : {2U, weft::any_rank}) {
+      expect_refused([&] { return rt.node_of(rank); }, errc::invalid_argument, "node_of: there is no rank");
+    }
+    rt.barrier();
+  });
+}
+
+TEST(wrong_map, is_of_a_region_after_its_end) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::counter done{rt};
+    std::optional<weft::memory_region> region{std::in_place, rt, std::size_t{64}};
+    weft::remote_region theirs;
+    static_cast<void>(weft::test::post(dev, [&] {
+      return dev.post_recv(1 - rt.rank(), std::span{&theirs, 1}, done, {.tag = 1});
+    }));
+    const weft::remote_region mine = region->handle();
+    static_cast<void>(weft::test::post(dev, [&] {
+      return dev.post_send(1 - rt.rank(), std::span{&mine, 1}, done, {.tag = 1});
+    }));
+    ASSERT_TRUE(weft::test::eventually(dev, [&] { return done.value() >= 1 && done.outstanding() == 0; }));
+    rt.barrier();
+    const bool was_mapped = !rt.mapped({theirs, 0}, 64).empty();  // a simulated network may deny it
+    rt.barrier();
+    region.reset();
+    rt.barrier();
+    expect_refused([&] { return rt.mapped({mine, 0}, 64).size(); }, errc::region_refused, "has been withdrawn");
+    if (was_mapped) {
+      expect_refused([&] { return rt.mapped({theirs, 0}, 64).size(); }, errc::region_refused, "has been withdrawn");
+    }
+    // Its memory is another region's now: the old handle does not name that one.
+    const weft::memory_region next{rt, std::size_t{64}};
+    expect_refused([&] { return rt.mapped({mine, 0}, 64).size(); }, errc::region_refused, "has been withdrawn");
+    rt.barrier();
+  });
+}
+
 // Silently ignored, one side would wait for ever.
 TEST(wrong_post, names_a_policy_that_there_is_not) {
   weft::test::local_job{1}.run([](weft::runtime& rt) {
