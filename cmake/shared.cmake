@@ -3,7 +3,7 @@
 set(WEFT_PUBLIC_NAMES blocking_device completion completion_queue counter detail device error event fiber fiber_barrier
   fiber_condition fiber_event fiber_mutex fiber_ref fiber_scheduler graph hook matched_message matching_engine
   memory_region name_of packet progress_thread registration run_loop runtime suspender synchronizer task test this_fiber
-  use_suspender wait_descriptor)
+  use_suspender version version_text wait_descriptor)
 
 set(patterns "")
 foreach(name IN LISTS WEFT_PUBLIC_NAMES)

@@ -8,6 +8,7 @@
 #include "kmer/input_error.hpp"
 #include "kmer/kmer.hpp"
 #include "number_option.hpp"
+#include "program_version.hpp"
 
 namespace weft_kmer {
 
@@ -17,6 +18,7 @@ command_line read_command_line(int argc, const char* const* argv) {
   bool quiet = false;
   CLI::App app{"Counts the k-mers of sequencing reads, with all processes and threads that it is given.", "weft-kmer"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", weft::version_of("weft-kmer"));
   CLI::App* command = app.add_subcommand("count", "Counts the k-mers of FASTA and FASTQ files.");
   command->add_option("-k", count.k, "bases in a k-mer, 1 to " + std::to_string(k_max))
       ->transform(weft::number_from(1U, k_max))

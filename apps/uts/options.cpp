@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "number_option.hpp"
+#include "program_version.hpp"
 
 namespace weft_uts {
 
@@ -77,6 +78,7 @@ command_line read_command_line(int argc, const char* const* argv) {
   app.add_flag("--verify", out.verify, "fail unless this is a known tree, and the counts are the known ones");
   app.add_flag("--json", out.json, "one JSON object instead of text");
   app.add_flag("--no-progress", quiet, "no progress line, even on a terminal");
+  app.set_version_flag("--version", weft::version_of("weft-uts"));
   try {
     app.parse(argc, argv);
     tree.type = static_cast<tree_type>(type);

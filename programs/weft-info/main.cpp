@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "program_version.hpp"
 #include "weft-info/info.hpp"
 #include "weft/error.hpp"
 
 namespace {
 
-constexpr const char* version = "weft-info 0.1.0";
+const std::string version = weft::version_of("weft-info");
 
 void run(bool config, const std::vector<std::string>& explain) {
   using namespace weft::info;

@@ -6,11 +6,10 @@
 #include <map>
 
 #include "number_option.hpp"
+#include "program_version.hpp"
 
 namespace weft::perf {
 namespace {
-
-constexpr const char* version = "weft-perf 0.1.0";
 
 const std::map<std::string, mode> modes{{"processes", mode::processes},
                                         {"threads-dedicated", mode::threads_dedicated},
@@ -215,7 +214,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
       "latency, rate, bandwidth, put, wait and attentiveness run as ranks: weft-run -n 2 weft-perf latency",
       "weft-perf"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", version);
+  app.set_version_flag("--version", version_of("weft-perf"));
   try {
     add_subcommands(app, out, text);
     app.parse(argc, argv);

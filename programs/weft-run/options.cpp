@@ -11,11 +11,10 @@
 #include <string_view>
 
 #include "number_option.hpp"
+#include "program_version.hpp"
 
 namespace weft::run {
 namespace {
-
-constexpr const char* version = "weft-run 0.1.0";
 
 class help_format final : public CLI::Formatter {
  public:
@@ -163,7 +162,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   app.add_flag("--sim{drawn}", sim, "a simulated network, which shows mistakes of order and retries; SEED replays one")
       ->option_text("[=SEED]");
   app.add_flag("-q,--quiet", result.quiet, "say nothing of one's own about ranks that fail");
-  app.set_version_flag("--version", version);
+  app.set_version_flag("--version", version_of("weft-run"));
   app.prefix_command();
   app.footer("Signals are passed on to the ranks; a second interrupt kills them. Standard input goes to rank 0.");
   try {

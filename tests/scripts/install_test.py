@@ -49,6 +49,35 @@ class InstallTree(unittest.TestCase):
         run("cmake", "--build", work, "--target", "outside")
         self.assertEqual(self.alone(work / "outside"), "rank 0 of 1\n")
 
+    def test_the_version_is_one_in_project_package_header_library_and_programs(self):
+        work = self.work("version")
+        run("cmake", "-S", SOURCE / "tests/scripts/outside", "-B", work, "-G", GENERATOR,
+            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}")
+        run("cmake", "--build", work, "--target", "version")
+        version = re.search(r"^project\(weft VERSION (\d+\.\d+\.\d+)", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
+        major, minor, patch = map(int, version.split("."))
+        number = major * 10000 + minor * 100 + patch
+        self.assertEqual(self.alone(work / "version"), f"{version} {version} {version}\n{version} {number} {number}\n")
+        paths = ":".join(str(path.parent) for path in self.prefix.rglob("weft.pc"))
+        found = run("pkg-config", "--modversion", "weft", env=dict(os.environ, PKG_CONFIG_PATH=paths))
+        self.assertEqual(found, version + "\n")
+        for program in self.installed:
+            if program.startswith("bin/"):
+                name = program.removeprefix("bin/")
+                self.assertEqual(self.alone(self.prefix / program, "--version"), f"{name} {version}\n")
+
+    def test_a_header_of_another_version_is_refused(self):
+        text = (SOURCE / "include/weft/version.hpp").read_text()
+        for changed in (text.replace("_MINOR 1", "_MINOR 12"), text.replace('"0.1.0"', '"0.1"'), ""):
+            with self.subTest(changed[-200:]), tempfile.TemporaryDirectory() as folder:
+                header = Path(folder) / "include/weft/version.hpp"
+                header.parent.mkdir(parents=True)
+                header.write_text(changed)
+                project = "cmake_minimum_required(VERSION 3.22)\nproject(weft VERSION 0.1.0 LANGUAGES NONE)\n"
+                (Path(folder) / "CMakeLists.txt").write_text(f"{project}include({SOURCE}/cmake/version.cmake)\n")
+                with self.assertRaisesRegex(AssertionError, "the project has version 0.1.0"):
+                    run("cmake", "-S", folder, "-B", Path(folder) / "build")
+
     def test_programs_run_with_the_shared_library_and_two_copies_are_named(self):
         if not self.shared():
             self.skipTest("built without the archive")
