@@ -12,17 +12,9 @@
 #include "kmer/input_error.hpp"
 #include "kmer/options.hpp"
 #include "kmer/summary.hpp"
+#include "rank_output.hpp"
 
 namespace {
-
-// Rank 0 speaks for all. Nobody leaves before it has: a launcher may end the job at the first failed exit.
-void say(weft::runtime& rt, std::FILE* where, const std::string& text) {
-  if (rt.rank() == 0) {
-    std::fputs(text.c_str(), where);
-    std::fflush(where);
-  }
-  rt.barrier();
-}
 
 int count(weft::runtime& rt, weft_kmer::count_options options) {
   // Each thread has a device; the runtime's own is one more.
@@ -32,13 +24,13 @@ int count(weft::runtime& rt, weft_kmer::count_options options) {
     weft_kmer::check_threads(by_rank);
     options.threads = by_rank[rt.rank()].wanted;
   } catch (const weft_kmer::job_error& e) {  // the same on every rank
-    say(rt, stderr, fmt::format("weft-kmer: {}\n", e.what()));
+    weft::print_by_rank_0(rt, stderr, fmt::format("weft-kmer: {}\n", e.what()));
     return 1;
   }
   weft_kmer::exchange link{rt, options.threads};
   const auto report = weft_kmer::run_count_job(link, options);
   if (report && rt.rank() == 0) std::fputs(weft_kmer::warnings_of(*report, options).c_str(), stderr);
-  say(rt, stdout, report && rt.rank() == 0 ? weft_kmer::summary_of(*report, options) : "");
+  weft::print_by_rank_0(rt, stdout, report && rt.rank() == 0 ? weft_kmer::summary_of(*report, options) : "");
   return report ? 0 : 1;
 }
 
@@ -49,7 +41,7 @@ int main(int argc, char** argv) {
   try {
     weft::runtime rt;
     if (line.exit_code >= 0) {
-      say(rt, line.exit_code == 0 ? stdout : stderr, line.text);
+      weft::print_by_rank_0(rt, line.exit_code == 0 ? stdout : stderr, line.text);
       return line.exit_code;
     }
     return count(rt, line.count);

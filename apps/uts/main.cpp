@@ -1,15 +1,14 @@
 // weft-uts: counts an unbalanced tree on all ranks of a job.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <string>
 
 #include <weft/weft.hpp>
 
+#include "rank_output.hpp"
 #include "uts/options.hpp"
 #include "uts/search.hpp"
 #include "uts/tree.hpp"
@@ -18,37 +17,6 @@ namespace {
 
 using weft_uts::command_line;
 using weft_uts::search_result;
-using clock = std::chrono::steady_clock;
-
-bool is_terminal() { return ::isatty(STDERR_FILENO) == 1 || std::getenv("WEFT_RUN_TERMINAL_COLUMNS") != nullptr; }
-
-// The nodes that this rank has counted so far, some times a second.
-class progress_line {
- public:
-  progress_line(bool is_wanted, std::uint32_t ranks) : is_wanted_{is_wanted}, ranks_{ranks} {}
-  progress_line(const progress_line&) = delete;
-  progress_line& operator=(const progress_line&) = delete;
-  ~progress_line() {
-    if (is_shown_) std::fputs("\r\x1b[K", stderr);
-  }
-  void show(std::uint64_t nodes) {
-    const auto now = clock::now();
-    if (!is_wanted_ || now < next_) return;
-    next_ = now + std::chrono::milliseconds{200};
-    const double seconds = std::chrono::duration<double>(now - begin_).count();
-    fmt::print(stderr, "\r\x1b[K{:.1f} million nodes by rank 0 of {}, {:.2f} million a second",
-               static_cast<double>(nodes) / 1e6, ranks_, seconds > 0 ? static_cast<double>(nodes) / seconds / 1e6 : 0);
-    std::fflush(stderr);
-    is_shown_ = true;
-  }
-
- private:
-  bool is_wanted_;
-  bool is_shown_ = false;
-  std::uint32_t ranks_;
-  clock::time_point begin_ = clock::now();
-  clock::time_point next_ = begin_ + std::chrono::milliseconds{200};
-};
 
 std::string summary_of(const search_result& found, const command_line& line, std::uint32_t ranks, const char* verdict) {
   const auto& counts = found.counts;
@@ -67,28 +35,26 @@ std::string summary_of(const search_result& found, const command_line& line, std
       counts.nodes, counts.depth, counts.leaves, found.seconds, rate, found.steals, found.steals_in_vain, verdict);
 }
 
-// Rank 0 speaks for all. No rank leaves before it has: a launcher may end the job at the first failed exit.
-void say(weft::runtime& rt, std::FILE* where, const std::string& text) {
-  if (rt.rank() == 0) {
-    std::fputs(text.c_str(), where);
-    std::fflush(where);
-  }
-  rt.barrier();
-}
-
 int count(weft::runtime& rt, const command_line& line) {
   if (line.sequential && rt.size() > 1) {
-    say(rt, stderr, "weft-uts: --sequential is for one process\n");
+    weft::print_by_rank_0(rt, stderr, "weft-uts: --sequential is for one process\n");
     return 2;
   }
   search_result found;
   {
-    progress_line shown{line.show_progress && is_terminal() && rt.rank() == 0, rt.size()};
-    found = line.sequential ? weft_uts::count_alone(line.search)
-                            : weft_uts::count_tree(rt, line.search, [&](std::uint64_t nodes) { shown.show(nodes); });
+    weft::progress_line shown{line.show_progress && rt.rank() == 0 && weft::progress_line::has_terminal()};
+    const auto tell = [&](std::uint64_t nodes) {
+      const double millions = static_cast<double>(nodes) / 1e6;
+      shown.show([&](double seconds) {
+        return fmt::format("{:.1f} million nodes by rank 0 of {}, {:.2f} million a second", millions, rt.size(),
+                           millions / seconds);
+      });
+    };
+    found = line.sequential ? weft_uts::count_alone(line.search) : weft_uts::count_tree(rt, line.search, tell);
   }
   if (found.counts.nodes > line.search.nodes_max) {
-    say(rt, stderr,
+    weft::print_by_rank_0(
+        rt, stderr,
         fmt::format("weft-uts: the tree has more than {} nodes (--nodes-max): not counted to its end\n",
                     line.search.nodes_max));
     return 1;
@@ -97,11 +63,11 @@ int count(weft::runtime& rt, const command_line& line) {
   const bool is_right = known != nullptr && known->counts == found.counts;
   const std::string verdict =
       known == nullptr ? "none" : fmt::format("{}, {}", known->name, is_right ? "right" : "WRONG");
-  say(rt, stdout, summary_of(found, line, rt.size(), verdict.c_str()));
+  weft::print_by_rank_0(rt, stdout, summary_of(found, line, rt.size(), verdict.c_str()));
   if (!line.verify || is_right) return 0;
-  say(rt, stderr,
-      known == nullptr ? "weft-uts: --verify: nothing is known of this tree\n"
-                       : "weft-uts: --verify: the counts are not the known ones\n");
+  weft::print_by_rank_0(rt, stderr,
+                        known == nullptr ? "weft-uts: --verify: nothing is known of this tree\n"
+                                         : "weft-uts: --verify: the counts are not the known ones\n");
   return 1;
 }
 
@@ -112,7 +78,7 @@ int main(int argc, char** argv) {
   try {
     weft::runtime rt;
     if (line.exit_code >= 0) {
-      say(rt, line.exit_code == 0 ? stdout : stderr, line.text);
+      weft::print_by_rank_0(rt, line.exit_code == 0 ? stdout : stderr, line.text);
       return line.exit_code;
     }
     return count(rt, line);
