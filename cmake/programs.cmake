@@ -27,6 +27,11 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
+if(TARGET weft-dt-lib)
+  # Its checksums are those of products that are rounded before they are added, also where one instruction does both.
+  target_compile_options(weft-dt-lib PRIVATE -ffp-contract=off)
+endif()
+
 if(WEFT_HAS_weft-perf)
   # What figures are of: written anew at each build, if it has changed.
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
