@@ -141,8 +141,9 @@ class device {
   /// true says that there is room at this moment.
   ///
   /// **Blocking**: never; allocates where the thread has no memory for a reply yet. **Threads**: as for posting.
-  /// **Returns**: false if as many replies wait as the bound allows, which is the larger of `WEFT_OPERATIONS_MAX` and
-  /// `WEFT_RING_CELLS` for a rank (a little more where no reply can be sent for a long time), or if there is no memory.
+  /// **Returns**: false if as many replies wait as the bound allows, which is the larger of `WEFT_OPERATIONS_MAX` (1024
+  /// unless set) and `WEFT_RING_CELLS` for a rank (a little more where no reply can be sent for a long time), or if
+  /// there is no memory.
   /// **Errors**: none.
   [[nodiscard]] bool can_reply(std::size_t bytes = 0) noexcept;
 

@@ -77,7 +77,8 @@ class [[nodiscard]] registration {
 };
 
 /// Sizes and bounds of a runtime, fixed when it is made. Each is the variable `WEFT_…` of its name
-/// (docs/configuration.md), unless its line says otherwise.
+/// (docs/configuration.md), unless its line says otherwise. Where the variable of a number of operations, receives or
+/// unexpected messages is not set, the number is the most that `state_bytes_max` allows, if there is nothing else.
 struct runtime_attributes {
   std::uint32_t packet_count;             ///< packets in the pool
   std::uint32_t packet_bytes;             ///< payload of a packet; longer messages go by rendezvous
@@ -92,6 +93,7 @@ struct runtime_attributes {
   std::uint32_t unexpected_packets_max;   ///< packets of unexpected messages; beyond it senders send RTS instead
   std::uint32_t foreign_packets_max;      ///< packets of a peer in records; beyond it delivery copies
   std::size_t unexpected_bytes_max;       ///< memory for messages whose id is not registered yet
+  std::size_t state_bytes_max;            ///< memory for operations, receives and unexpected messages together
   std::uint32_t regions_max;              ///< memory regions at once
   std::size_t shared_bytes;               ///< memory for regions that peers map
   weft::progress_policy progress_policy;  ///< of devices that name none

@@ -12,8 +12,8 @@ enum class shortage : std::uint8_t {
   ring,        ///< the ring to the peer is full: the peer has to make progress
   lock,        ///< another thread held a lock at this moment: of the ring to this peer, or in matching
   packets,     ///< the packet pool is empty: packets are under way or held by received messages
-  operations,  ///< too many long operations are under way (`WEFT_OPERATIONS_MAX`)
-  receives,    ///< too many receives are posted (`WEFT_RECEIVES_MAX`)
+  operations,  ///< no room for more long operations (`WEFT_STATE_BYTES_MAX`, `WEFT_OPERATIONS_MAX`)
+  receives,    ///< no room for more receives (`WEFT_STATE_BYTES_MAX`, `WEFT_RECEIVES_MAX`)
 };
 
 /// The number of shortages, with `none`.

@@ -189,11 +189,18 @@ constexpr std::array table{
                            "libfabric: the provider to use, as in tcp;ofi_rxm; rank 0 takes the fastest unless said"),
     number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
                                      "memory for messages that nobody has asked for yet"),
+    number<&s::state_bytes_max>("WEFT_STATE_BYTES_MAX", "bytes", 1, 1024 * GiB,
+                                "memory for all operations, receives and waiting messages of a rank together; unless "
+                                "set, a quarter of what the process may have"),
     number<&s::operations_max>("WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,
-                               "long operations of a rank that may be under way at a time"),
-    number<&s::receives_max>("WEFT_RECEIVES_MAX", "count", 1, 1U << 24, "receives that may be posted at a time"),
+                               "long operations of a rank that may be under way at a time; unless set, as many as "
+                               "`WEFT_STATE_BYTES_MAX` allows"),
+    number<&s::receives_max>("WEFT_RECEIVES_MAX", "count", 1, 1U << 24,
+                             "receives that may be posted at a time; unless set, as many as `WEFT_STATE_BYTES_MAX` "
+                             "allows"),
     number<&s::unexpected_sends_max>("WEFT_UNEXPECTED_SENDS_MAX", "count", 1, 1U << 24,
-                                     "messages that may wait for their receives before senders are held back"),
+                                     "messages that may wait for their receives before senders are held back; unless "
+                                     "set, as many as `WEFT_STATE_BYTES_MAX` allows"),
     number<&s::unexpected_packets_max>("WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
                                        "packets of theirs, all ranks' together; who has more than its share here keeps "
                                        "the bytes until they are wanted"),
@@ -285,7 +292,7 @@ std::span<const setting> setting_table() noexcept { return table; }
 std::uint32_t matching_bucket_count(const settings& from) noexcept {
   constexpr std::uint32_t least = 4096, most = 1U << 20;
   if (from.matching_buckets) return *from.matching_buckets;
-  return std::bit_ceil(std::clamp(from.receives_max / 2, least, most));
+  return std::bit_ceil(std::clamp(from.receives_max.value_or(0) / 2, least, most));
 }
 
 std::string allowed_values(const setting& row) {

@@ -46,9 +46,10 @@ struct settings {
   cma_mode shm_cma = cma_mode::automatic;
   std::string ofi_provider;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
-  std::uint32_t operations_max = 1024;
-  std::uint32_t receives_max = 4096;
-  std::uint32_t unexpected_sends_max = 16384;
+  std::optional<std::size_t> state_bytes_max;
+  std::optional<std::uint32_t> operations_max;
+  std::optional<std::uint32_t> receives_max;
+  std::optional<std::uint32_t> unexpected_sends_max;
   std::uint32_t unexpected_packets_max = 1024;
   std::optional<std::uint32_t> matching_buckets;
   std::uint32_t foreign_packets_max = 1024;
@@ -78,7 +79,8 @@ struct setting {
 
 [[nodiscard]] std::span<const setting> setting_table() noexcept;
 
-/// How many buckets the matching table has: as many as were asked for, or else half as many as receives, within bounds.
+/// How many buckets the matching table has: as many as were asked for, or else half as many as receives, if their
+/// number is set, within bounds.
 [[nodiscard]] std::uint32_t matching_bucket_count(const settings& from) noexcept;
 
 /// The values that a row accepts, in words: `8192, 8KiB ...: from 512 to 1048576`.

@@ -63,7 +63,8 @@ std::optional<std::string> group_of_process(const std::string& file, std::string
     const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
     if (second == line.npos) continue;
     const std::string_view controllers = std::string_view{line}.substr(first + 1, second - first - 1);
-    if (controller.empty() ? controllers.empty() : has_controller(controllers, controller)) return line.substr(second + 1);
+    if (controller.empty() ? controllers.empty() : has_controller(controllers, controller))
+      return line.substr(second + 1);
   }
   return {};
 }

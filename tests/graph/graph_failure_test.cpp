@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/between_threads.hpp"
+#include "support/fixed_pools.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -45,6 +46,7 @@ std::string text_of(const std::exception_ptr& thrown) {
 
 class graph_failure : public testing::TestWithParam<after_failure> {
  protected:
+  static void SetUpTestSuite() { test::fix_pools(); }
   [[nodiscard]] static bool runs_on() { return GetParam() == after_failure::run; }
   [[nodiscard]] static graph_options options() { return {.after_failure = GetParam()}; }
 };
@@ -161,6 +163,7 @@ TEST_P(graph_failure, waits_for_an_operation_whose_node_has_thrown_after_its_pos
 
 // A refused post leaves no operation behind: the node is complete immediately.
 TEST_P(graph_failure, ends_a_run_whose_backlog_is_full) {
+  if (!test::are_pools_fixed()) GTEST_SKIP() << "another suite has read the settings";
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     matching_engine engine{rt, {.receiver_first = true}};

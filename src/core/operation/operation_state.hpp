@@ -11,6 +11,7 @@
 
 #include "base/assertion.hpp"
 #include "core/matching/match_node.hpp"
+#include "core/memory/slab_pool.hpp"
 #include "core/message/wire.hpp"
 #include "core/operation/answer_part.hpp"
 #include "core/operation/copy_part.hpp"
@@ -59,6 +60,12 @@ enum class step : std::uint8_t {
 /// posted after their message has arrived have a set of their own, which waiting receives can't use up.
 enum class operation_set : std::uint8_t { posts, arrivals, receives, late_receives };
 inline constexpr std::size_t operation_sets = 4;
+
+/// What its set keeps in an operation.
+struct pool_part : core::pooled {
+  std::uint32_t generation = 0;  // how many uses it has had
+};
+
 // In a ticket.
 inline constexpr unsigned operation_set_shift = 28;
 [[nodiscard]] constexpr operation_set set_in(std::uint64_t ticket) noexcept {
@@ -82,14 +89,14 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   std::atomic<step> next{step::free};
   listed_field<operation> opcode;
   errc error = errc::none;
-  std::uint32_t generation = 0;
+  pool_part pooled;
   listed_field<std::uint32_t> peer;  // rank
   std::uint32_t device = 0;          // of the peer's, for messages that continue the operation
   listed_field<std::uint64_t> tag;
   owed_signal owed;
-  std::uint64_t bytes = 0;
   receive_part receiving;
   copy_part copying;
+  std::uint64_t bytes = 0;
   operation_state* behind = nullptr;  // in a backlog
   post_part sending;
   transfer_part transfer;

@@ -1,4 +1,4 @@
-// The operations of a runtime: a fixed set for each of the purposes of `operation_set`.
+// The operations of a runtime: a set for each of the purposes of `operation_set`.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,19 @@ namespace weft::core {
 
 class operations {
  public:
-  /// `operations_max` for posts and again for arrivals; `receives_max` includes the receives that devices keep.
-  operations(std::uint32_t operations_max, std::uint32_t receives_max)
-      : sets_{operation_pool{operation_set::posts, operations_max},
-              operation_pool{operation_set::arrivals, operations_max},
-              operation_pool{operation_set::receives, receives_max},
-              operation_pool{operation_set::late_receives, late_receives_max}} {}
+  /// `posts`: also of arrivals.
+  operations(const pool_bounds& posts, const pool_bounds& receives, state_budget& budget)
+      : sets_{operation_pool{operation_set::posts, posts, budget},
+              operation_pool{operation_set::arrivals, posts, budget},
+              operation_pool{operation_set::receives, receives, budget},
+              operation_pool{operation_set::late_receives, late_bounds, budget}} {}
+
+  /// Bytes of the operations that there are from the beginning.
+  [[nodiscard]] static constexpr std::uint64_t bytes_at_first(const pool_bounds& posts,
+                                                              const pool_bounds& receives) noexcept {
+    using pool = slab_pool<operation_state>;
+    return 2 * pool::bytes_at_first(posts) + pool::bytes_at_first(receives) + pool::bytes_at_first(late_bounds);
+  }
 
   [[nodiscard]] operation_pool& posts() noexcept { return of(operation_set::posts); }
   [[nodiscard]] operation_pool& arrivals() noexcept { return of(operation_set::arrivals); }
@@ -50,7 +57,7 @@ class operations {
 
  private:
   // Receives that complete as soon as their message is copied, for when the set of receives is used up.
-  static constexpr std::uint32_t late_receives_max = 64;
+  static constexpr pool_bounds late_bounds{64, 64};
 
   [[nodiscard]] operation_pool& of(operation_set set) noexcept { return sets_[static_cast<std::size_t>(set)]; }
 

@@ -268,7 +268,8 @@ namespace weft::core {
 void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t count) {
   throw error{errc::backlog_full,
               fmt::format("a post ({}) to rank {} may not answer retry, but {} operations are under way already: call "
-                          "progress() before posting more, or raise WEFT_OPERATIONS_MAX or WEFT_RECEIVES_MAX",
+                          "progress() before posting more, or raise WEFT_STATE_BYTES_MAX, and WEFT_OPERATIONS_MAX or "
+                          "WEFT_RECEIVES_MAX where they are set",
                           name_of(opcode), peer, count)};
 }
 

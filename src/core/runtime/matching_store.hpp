@@ -10,6 +10,8 @@
 #include "core/matching/kept_messages.hpp"
 #include "core/matching/matching_table.hpp"
 #include "core/matching/unexpected_sends.hpp"
+#include "core/memory/pool_bounds.hpp"
+#include "core/memory/state_budget.hpp"
 #include "core/runtime/engines.hpp"
 #include "weft/runtime.hpp"
 
@@ -18,9 +20,10 @@ namespace weft::core {
 /// **Threads**: any.
 class matching_store {
  public:
-  matching_store(const base::settings& settings, std::uint32_t rank_count)
+  matching_store(const base::settings& settings, const pool_bounds& unexpected, state_budget& budget,
+                 std::uint32_t rank_count)
       : table_{base::matching_bucket_count(settings)},
-        unexpected_{settings.unexpected_sends_max, settings.unexpected_packets_max, rank_count},
+        unexpected_{unexpected, budget, settings.unexpected_packets_max, rank_count},
         engines_{rank_count},
         kept_{settings.unexpected_bytes_max} {}
 

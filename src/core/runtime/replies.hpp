@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "base/assertion.hpp"
+#include "base/config.hpp"
 #include "weft/completion.hpp"
 #include "weft/runtime.hpp"
 
@@ -25,7 +26,7 @@ class replies final : public completion {
  public:
   replies(weft::runtime& owner, const runtime_attributes& attributes) noexcept
       : completion{owner},
-        kept_max_{std::max(attributes.operations_max, attributes.ring_cells)},
+        kept_max_{std::max(base::process_settings().operations_max.value_or(kept_at_least), attributes.ring_cells)},
         batch_{attributes.ring_cells / 4} {}
 
   /// Whether one more may be kept; false counts as a refusal. Several threads may be told so at once, each for one.
@@ -58,6 +59,7 @@ class replies final : public completion {
  private:
   [[nodiscard]] bool admits_more() noexcept;
 
+  static constexpr std::uint32_t kept_at_least = 1024;  // unless WEFT_OPERATIONS_MAX is set
   static constexpr std::uint32_t patience_at_first = 64;
   static constexpr std::uint32_t patience_max = 4096;
 

@@ -11,25 +11,22 @@ namespace weft::core {
 
 namespace {
 
-// The receives that may be posted, plus the receives that devices of one thread's own keep (not the default device).
-std::uint32_t receives_in_all(const base::settings& settings) noexcept {
-  return settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
-}
-
-runtime_attributes attributes_of(const base::settings& settings, std::uint32_t devices_max) noexcept {
+runtime_attributes attributes_of(const base::settings& settings, const state_bounds& bounds,
+                                 std::uint32_t devices_max) noexcept {
   return {.packet_count = settings.packet_count,
           .packet_bytes = static_cast<std::uint32_t>(settings.packet_bytes),
           .inject_bytes_max = detail::inline_bytes_max,
           .ring_cells = settings.ring_cells,
-          .operations_max = settings.operations_max,
-          .receives_max = settings.receives_max,
+          .operations_max = bounds.posts.most,
+          .receives_max = settings.receives_max.value_or(bounds.receives.most),
           .devices_max = devices_max,
           .matching_buckets = base::matching_bucket_count(settings),
           .queue_capacity = settings.queue_capacity,
-          .unexpected_sends_max = settings.unexpected_sends_max,
+          .unexpected_sends_max = bounds.unexpected.most,
           .unexpected_packets_max = settings.unexpected_packets_max,
           .foreign_packets_max = settings.foreign_packets_max,
           .unexpected_bytes_max = settings.unexpected_bytes_max,
+          .state_bytes_max = bounds.bytes_max,
           .regions_max = settings.regions_max,
           .shared_bytes = settings.shared_bytes,
           .progress_policy = settings.policy};
@@ -48,9 +45,11 @@ bool has_payloads_out(runtime_state& of) noexcept {
 runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap,
                              const runtime_options& options)
     : job_{std::move(bootstrap)},
-      operations_{base::process_settings().operations_max, receives_in_all(base::process_settings())},
+      bounds_{state_bounds_of(base::process_settings())},
+      state_{bounds_.bytes_max},
+      operations_{bounds_.posts, bounds_.receives, state_},
       peers_{job_.size()},
-      matching_{base::process_settings(), job_.size()},
+      matching_{base::process_settings(), bounds_.unexpected, state_, job_.size()},
       objects_{interface} {
   const base::settings& settings = base::process_settings();
   prepare_fences();
@@ -64,7 +63,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   parking_.expect_company(transports_.neighbours().has_company());
   memory_ = std::make_unique<rank_memory>(transports_, job_, settings);
   job_.propose(context.name, transports_.all());
-  attributes_ = attributes_of(settings, transports_.devices_max(settings.devices_max));
+  attributes_ = attributes_of(settings, bounds_, transports_.devices_max(settings.devices_max));
   devices_.set_room(attributes_.devices_max);
 }
 

@@ -7,6 +7,7 @@
 #include "base/misuse.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/device/device_state.hpp"
+#include "core/memory/state_budget.hpp"
 #include "core/operation/operation_state.hpp"
 #include "core/operation/operations.hpp"
 #include "core/runtime/completion_objects.hpp"
@@ -19,6 +20,7 @@
 #include "core/runtime/peers.hpp"
 #include "core/runtime/rank_memory.hpp"
 #include "core/runtime/registrations.hpp"
+#include "core/runtime/state_bounds.hpp"
 #include "core/runtime/transport_set.hpp"
 #include "core/wait/parking.hpp"
 #include "weft/completion.hpp"
@@ -79,6 +81,8 @@ class runtime_state {
   core::parking parking_;
   transport_set transports_;
   std::unique_ptr<rank_memory> memory_;  // made after the transports
+  state_bounds bounds_;
+  state_budget state_;
   core::operations operations_;
   core::peers peers_;
   core::peer_ends peer_ends_{*this};

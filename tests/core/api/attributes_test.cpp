@@ -23,13 +23,14 @@ TEST(attributes, of_a_runtime_are_its_settings) {
     EXPECT_EQ(is.packet_bytes, settings.packet_bytes);
     EXPECT_EQ(is.inject_bytes_max, 40U);
     EXPECT_EQ(is.ring_cells, settings.ring_cells);
-    EXPECT_EQ(is.operations_max, settings.operations_max);
-    EXPECT_EQ(is.receives_max, settings.receives_max);
+    EXPECT_EQ(is.operations_max, settings.operations_max.value_or(is.operations_max));
+    EXPECT_EQ(is.receives_max, settings.receives_max.value_or(is.receives_max));
     EXPECT_LE(is.devices_max, settings.devices_max);
     EXPECT_GE(is.devices_max, 1U);
     EXPECT_EQ(is.matching_buckets, base::matching_bucket_count(settings));
     EXPECT_EQ(is.queue_capacity, settings.queue_capacity);
-    EXPECT_EQ(is.unexpected_sends_max, settings.unexpected_sends_max);
+    EXPECT_EQ(is.unexpected_sends_max, settings.unexpected_sends_max.value_or(is.unexpected_sends_max));
+    EXPECT_EQ(is.state_bytes_max, settings.state_bytes_max.value_or(is.state_bytes_max));
     EXPECT_EQ(is.unexpected_packets_max, settings.unexpected_packets_max);
     EXPECT_EQ(is.foreign_packets_max, settings.foreign_packets_max);
     EXPECT_EQ(is.unexpected_bytes_max, settings.unexpected_bytes_max);

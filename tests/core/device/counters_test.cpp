@@ -11,6 +11,7 @@
 
 #include "core/device/device_counts.hpp"
 #include "support/between_threads.hpp"
+#include "support/fixed_pools.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -220,7 +221,9 @@ TEST(counters, tell_of_sends_that_nothing_orders) {
   });
 }
 
-TEST(counters, tell_why_posts_were_not_taken) {
+class counters_at_the_bound : public test::fixed_pools {};
+
+TEST_F(counters_at_the_bound, tell_why_posts_were_not_taken) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     counter local{rt};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "support/fixed_pools.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -311,7 +312,9 @@ TEST(active_message, done_can_be_forbidden) {
   });
 }
 
-TEST(active_message, retry_can_be_forbidden_up_to_the_bound_of_the_backlog) {
+class active_message_at_the_bound : public weft::test::fixed_pools {};
+
+TEST_F(active_message_at_the_bound, may_not_be_refused_until_then) {
   std::latch refused_once{1};
   weft::test::local_job{2}.run([&](weft::runtime& rt) {
     weft::counter inbox{rt};

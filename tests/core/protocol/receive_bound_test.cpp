@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/config.hpp"
+#include "support/fixed_pools.hpp"
 #include "support/waiting.hpp"
 #include "weft/blocking_device.hpp"
 #include "weft/fiber.hpp"
@@ -18,7 +18,9 @@
 namespace weft {
 namespace {
 
-TEST(receives, can_all_be_posted_beside_devices_that_keep_some_for_nothing) {
+class receives : public test::fixed_pools {};
+
+TEST_F(receives, can_all_be_posted_beside_devices_that_keep_some_for_nothing) {
   test::local_job{1}.run([](runtime& rt) {
     counter received{rt};
     std::uint64_t word = 0;
@@ -31,7 +33,7 @@ TEST(receives, can_all_be_posted_beside_devices_that_keep_some_for_nothing) {
       ASSERT_EQ(mine.cancel(posted.ticket()), cancel_result::cancelled);
     }
     std::vector<std::uint64_t> tickets;
-    const std::uint32_t wanted = base::process_settings().receives_max;
+    const std::uint32_t wanted = rt.attributes().receives_max;
     while (tickets.size() < wanted) {
       const status posted = post(rt.default_device());
       if (!posted.is_posted()) break;
@@ -64,7 +66,7 @@ class all_receives {
   std::vector<std::uint64_t> tickets_;
 };
 
-TEST(receives, need_no_place_where_their_message_is_here) {
+TEST_F(receives, need_no_place_where_their_message_is_here) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     counter received{rt}, sent{rt}, never{rt};
@@ -115,7 +117,7 @@ TEST(receives, need_no_place_where_their_message_is_here) {
 }
 
 // The first fiber waits for a message that the second one sends once it has its own, and there is a place for neither.
-TEST(receives, of_fibers_that_have_no_place_are_served_as_their_messages_come) {
+TEST_F(receives, of_fibers_that_have_no_place_are_served_as_their_messages_come) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     counter never{rt};

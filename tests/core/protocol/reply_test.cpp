@@ -29,7 +29,7 @@ std::uint64_t word_of(const completion_record& record) {
   return out;
 }
 
-std::uint32_t kept_max(runtime& rt) { return std::max(rt.attributes().operations_max, rt.attributes().ring_cells); }
+std::uint32_t kept_max(runtime& rt) { return test::local_job::state_of(rt).own().replies().kept_max(); }
 
 std::uint64_t waiting_in(device& dev) { return dev.counters().backlog; }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/fixed_pools.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -100,7 +101,9 @@ TEST(post, of_a_null_buffer_is_refused_unless_it_is_empty) {
   });
 }
 
-TEST(post, without_retry_is_refused_when_the_backlog_is_full_and_all_before_it_go_through) {
+class post_at_the_bound : public weft::test::fixed_pools {};
+
+TEST_F(post_at_the_bound, without_retry_is_refused_and_all_before_it_go_through) {
   weft::test::local_job{1}.run([](weft::runtime& rt) {
     weft::counter sent{rt};
     weft::counter inbox{rt};

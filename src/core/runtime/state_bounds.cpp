@@ -1,0 +1,50 @@
+#include "core/runtime/state_bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/memory_limit.hpp"
+#include "core/device/own_receives.hpp"
+#include "core/matching/unexpected_sends.hpp"
+#include "core/operation/operations.hpp"
+#include "weft/error.hpp"
+
+namespace weft::core {
+namespace {
+
+// The receives that may be posted, plus the receives that devices of one thread's own keep (not the default device).
+std::optional<std::uint32_t> receives_in_all(const base::settings& settings) noexcept {
+  if (!settings.receives_max) return {};
+  return *settings.receives_max + (settings.devices_max - 1) * spare_receives_of(settings.receives_max);
+}
+
+state_bounds within(const base::settings& settings, std::uint64_t bytes_max) noexcept {
+  return {bytes_max, bounds_of(settings.operations_max, sizeof(operation_state), bytes_max),
+          bounds_of(receives_in_all(settings), sizeof(operation_state), bytes_max),
+          bounds_of(settings.unexpected_sends_max, sizeof(unexpected_message), bytes_max)};
+}
+
+std::uint64_t bytes_at_first(const state_bounds& of) noexcept {
+  return operations::bytes_at_first(of.posts, of.receives) +
+         slab_pool<unexpected_message>::bytes_at_first(of.unexpected);
+}
+
+}  // namespace
+
+state_bounds state_bounds_of(const base::settings& settings) {
+  const std::uint64_t needed = bytes_at_first(within(settings, 0));
+  if (!settings.state_bytes_max) return within(settings, std::max(base::memory_limit() / 4, needed));
+  if (*settings.state_bytes_max >= needed) return within(settings, *settings.state_bytes_max);
+  const bool is_set = settings.operations_max || settings.receives_max || settings.unexpected_sends_max;
+  throw error{errc::configuration,
+              fmt::format("WEFT_STATE_BYTES_MAX={} is less than the {} bytes that a rank needs for its first "
+                          "operations, receives and waiting messages: raise it{}",
+                          *settings.state_bytes_max, needed,
+                          is_set ? ", or lower WEFT_OPERATIONS_MAX, WEFT_RECEIVES_MAX and WEFT_UNEXPECTED_SENDS_MAX, "
+                                   "whose operations are there from the beginning where they are set"
+                                 : "")};
+}
+
+}  // namespace weft::core
