@@ -14,6 +14,7 @@
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
 #include "weft/counters.hpp"
+#include "weft/device_options.hpp"
 #include "weft/hook.hpp"
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
@@ -58,15 +59,6 @@ status fast_post_recv(core::device_state& through, message_source from, buffer_r
                             const remote_buffer& from);
 
 }  // namespace detail
-
-/// Options of `device`.
-struct device_options {
-  /// Whether several threads may use the device at once. A device of one thread's own needs no atomic operations.
-  bool shared = true;
-  /// Which other devices a call of `progress()` polls if it finds nothing on this one. If not given: the policy of
-  /// `WEFT_PROGRESS_POLICY`, which is `local` by default. Other devices' threads poll only shared devices.
-  std::optional<progress_policy> policy{};
-};
 
 /// A set of rings to and from each peer, with a backlog and a poll gate. Threads on different devices share packets,
 /// operations and the matching table, but neither rings nor gate. A rank may have up to `WEFT_DEVICES_MAX` devices; any

@@ -12,7 +12,9 @@
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
 #include "weft/packet.hpp"
+#include "weft/progress_policy.hpp"
 #include "weft/region.hpp"
+#include "weft/runtime_options.hpp"
 
 namespace weft {
 
@@ -22,15 +24,6 @@ class bootstrap;
 namespace test {
 class local_job;
 }
-
-/// Options of `runtime`.
-struct runtime_options {
-  /// Whether ranks that a launcher left on one set of processors divide the cores among themselves, as `weft-run` does:
-  /// each rank gets whole cores next to each other. Nothing happens if there are more ranks than cores. It binds the
-  /// calling thread and threads that it starts later. Ranks that are bound already stay where they are; other jobs of
-  /// the machine are not considered. All ranks must give one value. Unset: `WEFT_BIND` decides.
-  std::optional<bool> bind;
-};
 
 /// Options of `runtime::register_completion`.
 struct register_completion_options {
@@ -76,9 +69,9 @@ class [[nodiscard]] registration {
   std::uint32_t id_ = 0;
 };
 
-/// Sizes and bounds of a runtime, fixed when it is made. Each is the variable `WEFT_…` of its name
-/// (docs/configuration.md), unless its line says otherwise. Where the variable of a number of operations, receives or
-/// unexpected messages is not set, the number is the most that `state_bytes_max` allows, if there is nothing else.
+/// Sizes and bounds of a runtime, fixed when it is made. Each is the member of `runtime_options` of its name, or else
+/// the variable `WEFT_…` (docs/configuration.md), unless its line says otherwise. Where a number of operations, receives
+/// or unexpected messages is not set, the number is the most that `state_bytes_max` allows, if there is nothing else.
 struct runtime_attributes {
   std::uint32_t packet_count;             ///< packets in the pool
   std::uint32_t packet_bytes;             ///< payload of a packet; longer messages go by rendezvous
@@ -129,8 +122,8 @@ class runtime {
   /// **Blocking**: until all ranks have called it; each step takes at most `WEFT_BOOT_TIMEOUT_S`. **Threads**: one at a
   /// time. **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`; each text says what to do.
   runtime();
-  /// With options: `weft::runtime rt{weft::runtime_options{.bind = true}};`. **Blocking**, **Threads** and **Errors**:
-  /// as for `runtime()`.
+  /// With options: `weft::runtime rt{weft::runtime_options{.packet_bytes = 16384}};`. **Blocking** and **Threads**: as
+  /// for `runtime()`. **Errors**: as for `runtime()`; `configuration` also for a member that is out of range.
   explicit runtime(const runtime_options& options);
 
   /// Ends communication. Not collective: afterwards other ranks can no longer communicate with this one. **Blocking**:

@@ -32,21 +32,22 @@ constexpr std::array bind_names{"none"sv, "auto"sv};
 constexpr std::array cma_names{"auto"sv, "off"sv};
 constexpr std::array policy_names{"local"sv, "random"sv, "all"sv, "adaptive"sv};
 
-[[noreturn]] void refuse(const setting& row, std::string_view text, std::string_view why) {
-  throw error{errc::configuration,
-              fmt::format("environment variable {}='{}' {}; allowed: {}", row.name, text, why, allowed_values(row))};
+[[noreturn]] void refuse(const setting& row, given_value value, std::string_view why) {
+  throw error{errc::configuration, fmt::format("{}='{}' {}; allowed: {}", origin_of(row, value.is_member), value.text,
+                                               why, allowed_values(row))};
 }
 
 // Digits, then (sizes only) nothing, B, KiB, MiB or GiB.
-std::uint64_t parse_number(const setting& row, std::string_view text) {
+std::uint64_t parse_number(const setting& row, given_value given) {
+  const std::string_view text = given.text;
   std::uint64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc::result_out_of_range) refuse(row, text, "is out of range");
-  if (problem != std::errc{}) refuse(row, text, "is not a number");
+  if (problem == std::errc::result_out_of_range) refuse(row, given, "is out of range");
+  if (problem != std::errc{}) refuse(row, given, "is not a number");
   const std::string_view suffix{end, static_cast<std::size_t>(text.data() + text.size() - end)};
   std::uint64_t unit = 1;
   if (!suffix.empty()) {
-    if (row.type != "bytes") refuse(row, text, "is not a whole number");
+    if (row.type != "bytes") refuse(row, given, "is not a whole number");
     if (suffix == "KiB")
       unit = KiB;
     else if (suffix == "MiB")
@@ -54,13 +55,13 @@ std::uint64_t parse_number(const setting& row, std::string_view text) {
     else if (suffix == "GiB")
       unit = GiB;
     else if (suffix != "B")
-      refuse(row, text, "has an unknown unit");
+      refuse(row, given, "has an unknown unit");
   }
-  if (value > std::numeric_limits<std::uint64_t>::max() / unit) refuse(row, text, "is out of range");
+  if (value > std::numeric_limits<std::uint64_t>::max() / unit) refuse(row, given, "is out of range");
   value *= unit;
-  if (value < row.least || value > row.most) refuse(row, text, "is out of range");
-  if (row.power_of_two && (value & (value - 1)) != 0) refuse(row, text, "is not a power of two");
-  if (row.multiple_of != 0 && value % row.multiple_of != 0) refuse(row, text, "is not such a multiple");
+  if (value < row.least || value > row.most) refuse(row, given, "is out of range");
+  if (row.power_of_two && (value & (value - 1)) != 0) refuse(row, given, "is not a power of two");
+  if (row.multiple_of != 0 && value % row.multiple_of != 0) refuse(row, given, "is not such a multiple");
   return value;
 }
 
@@ -82,8 +83,8 @@ constexpr setting number(std::string_view name, std::string_view type, std::uint
                          std::string_view meaning) {
   using value = typename unwrapped<field_type<Field>>::type;
   setting row{name, type, meaning, least, most, 0, false, {}, nullptr, nullptr};
-  row.assign = [](const setting& self, settings& into, std::string_view text) {
-    into.*Field = static_cast<value>(parse_number(self, text));
+  row.assign = [](const setting& self, settings& into, given_value given) {
+    into.*Field = static_cast<value>(parse_number(self, given));
   };
   row.show = [](const setting&, const settings& from) -> std::string {
     if constexpr (std::is_same_v<field_type<Field>, value>)
@@ -108,9 +109,9 @@ constexpr setting multiple_of(std::uint64_t divisor, setting row) {
 template <auto Field>
 constexpr setting choice(std::string_view name, std::span<const std::string_view> names, std::string_view meaning) {
   setting row{name, "choice", meaning, 0, 0, 0, false, names, nullptr, nullptr};
-  row.assign = [](const setting& self, settings& into, std::string_view text) {
-    const auto found = std::find(self.names.begin(), self.names.end(), text);
-    if (found == self.names.end()) refuse(self, text, "is not one of the choices");
+  row.assign = [](const setting& self, settings& into, given_value given) {
+    const auto found = std::find(self.names.begin(), self.names.end(), given.text);
+    if (found == self.names.end()) refuse(self, given, "is not one of the choices");
     into.*Field = static_cast<field_type<Field>>(found - self.names.begin());
   };
   row.show = [](const setting& self, const settings& from) {
@@ -122,7 +123,7 @@ constexpr setting choice(std::string_view name, std::span<const std::string_view
 template <auto Field>
 constexpr setting text(std::string_view name, std::string_view meaning) {
   setting row{name, "text", meaning, 0, 0, 0, false, {}, nullptr, nullptr};
-  row.assign = [](const setting&, settings& into, std::string_view value) { into.*Field = value; };
+  row.assign = [](const setting&, settings& into, given_value given) { into.*Field = given.text; };
   row.show = [](const setting&, const settings& from) { return from.*Field; };
   return row;
 }
@@ -131,20 +132,53 @@ constexpr setting text(std::string_view name, std::string_view meaning) {
 template <auto Field>
 constexpr setting seconds(std::string_view name, std::uint64_t most, std::string_view meaning) {
   setting row{name, "time", meaning, 0, most, 0, false, {}, nullptr, nullptr};
-  row.assign = [](const setting& self, settings& into, std::string_view text) {
+  row.assign = [](const setting& self, settings& into, given_value given) {
+    const char* const end_of_text = given.text.data() + given.text.size();
     double value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_whole = problem == std::errc{} && end == text.data() + text.size();
-    if (!is_whole && problem != std::errc::result_out_of_range) refuse(self, text, "is not a number");
+    const auto [end, problem] = std::from_chars(given.text.data(), end_of_text, value);
+    const bool is_whole = problem == std::errc{} && end == end_of_text;
+    if (!is_whole && problem != std::errc::result_out_of_range) refuse(self, given, "is not a number");
     // Neither is a number that is none (NaN).
-    if (!is_whole || !(value >= 0 && value <= static_cast<double>(self.most))) refuse(self, text, "is out of range");
+    if (!is_whole || !(value >= 0 && value <= static_cast<double>(self.most))) refuse(self, given, "is out of range");
     into.*Field = value;
   };
   row.show = [](const setting&, const settings& from) { return fmt::format("{:g}", from.*Field); };
   return row;
 }
 
+// The text of a member, as a variable would have it; "" if it is not given.
+std::string text_of(const setting& /*row*/, const std::optional<std::size_t>& given) {
+  return given ? fmt::format("{}", *given) : std::string{};
+}
+std::string text_of(const setting& /*row*/, const std::string& given) { return given; }
+// False is `off` or `none`, on whichever side it stands.
+std::string text_of(const setting& row, const std::optional<bool>& given) {
+  if (!given) return {};
+  const bool first_is_on = row.names[0] != "off" && row.names[0] != "none";
+  return std::string{row.names[*given == first_is_on ? 0 : 1]};
+}
+std::string text_of(const setting& row, const std::optional<progress_policy>& given) {
+  if (!given) return {};
+  const auto index = static_cast<std::size_t>(*given);
+  return index < row.names.size() ? std::string{row.names[index]} : fmt::format("{}", index);
+}
+
+// Marks a setting of a runtime, by its member.
+template <auto Member>
+constexpr setting of_rank(setting row) {
+  row.scope = setting_scope::rank;
+  row.member = [](const setting& self, const runtime_options& from) { return text_of(self, from.*Member); };
+  return row;
+}
+template <auto Member>
+constexpr setting of_job(setting row) {
+  row = of_rank<Member>(row);
+  row.scope = setting_scope::job;
+  return row;
+}
+
 using s = settings;
+using o = runtime_options;
 constexpr std::array table{
     choice<&s::boot>("WEFT_BOOT", boot_names, "how ranks find each other; auto looks at the launcher's environment"),
     text<&s::boot_dir>("WEFT_BOOT_DIR", "file boot: a private directory shared by the ranks of the job"),
@@ -153,64 +187,83 @@ constexpr std::array table{
     number<&s::rank>("WEFT_RANK", "count", 0, (1U << 24) - 1, "file boot: this process's rank"),
     number<&s::size>("WEFT_SIZE", "count", 1, 1U << 24, "file boot: the number of ranks"),
     number<&s::boot_timeout_s>("WEFT_BOOT_TIMEOUT_S", "seconds", 1, 86400, "how long a step of the start-up may take"),
-    choice<&s::bind>("WEFT_BIND", bind_names,
-                     "auto: ranks that a launcher left on the same processors share the cores out, as weft-run does"),
+    of_job<&o::bind>(choice<&s::bind>(
+        "WEFT_BIND", bind_names,
+        "auto: ranks that a launcher left on the same processors share the cores out, as weft-run does")),
     choice<&s::log>("WEFT_LOG", log_names, "what is told on standard error: this level and those before it"),
-    choice<&s::print_counters>("WEFT_PRINT_COUNTERS", switch_names,
-                               "whether what a device has counted is told on standard error when it goes"),
+    of_rank<&o::print_counters>(
+        choice<&s::print_counters>("WEFT_PRINT_COUNTERS", switch_names,
+                                   "whether what a device has counted is told on standard error when it goes")),
     seconds<&s::stuck_after_s>("WEFT_STUCK_AFTER", 86400,
                                "if nothing moves for so long, the rank writes what it waits for to standard error; 0: "
                                "it does not; weft-run sets 10 unless it is set"),
-    number<&s::packet_count>("WEFT_PACKET_COUNT", "count", 64, 1U << 24, "packets in a runtime's pool"),
-    multiple_of(64, number<&s::packet_bytes>("WEFT_PACKET_BYTES", "bytes", 512, 16 * MiB, "bytes in a packet")),
-    power_of_two(number<&s::ring_cells>("WEFT_RING_CELLS", "count", 8, 1U << 20,
-                                        "64-byte cells in a shared-memory ring between two devices")),
-    number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 64, "devices that a rank may have at a time"),
-    choice<&s::policy>("WEFT_PROGRESS_POLICY", policy_names,
-                       "which devices a thread polls when its own is quiet: no other, another one, all, the neglected"),
-    multiple_of(4 * KiB, number<&s::shared_bytes>("WEFT_SHARED_BYTES", "bytes", 4 * MiB, 1024 * GiB,
-                                                  "address space for memory that Weft allocates and peers map")),
-    power_of_two(number<&s::regions_max>("WEFT_REGIONS_MAX", "count", 64, 1U << 20,
-                                         "memory regions that a rank may have at a time")),
-    text<&s::transport>("WEFT_TRANSPORT",
-                        "the transports to use, in order of preference, separated by commas; sim: before one wraps it"),
-    number<&s::sim_seed>("WEFT_SIM_SEED", "count", 0, std::numeric_limits<std::uint64_t>::max(),
-                         "sim: what all its choices come from; 0 draws one and prints it"),
-    number<&s::sim_delay_percent>("WEFT_SIM_DELAY_PERCENT", "count", 0, 100, "sim: arrivals that are held back"),
-    number<&s::sim_refuse_percent>("WEFT_SIM_REFUSE_PERCENT", "count", 0, 100,
-                                   "sim: posts that are refused though there is room"),
-    number<&s::sim_deny_percent>("WEFT_SIM_DENY_PERCENT", "count", 0, 100,
-                                 "sim: direct copies, and mappings of peers' memory, that are denied"),
-    text<&s::sim_fail>("WEFT_SIM_FAIL",
-                       "sim: a direct copy that fails: read:17 is the 17th of a rank, read:17:gone as "
-                       "if the peer were dead; or write:"),
-    choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory"),
-    text<&s::ofi_provider>("WEFT_OFI_PROVIDER",
-                           "libfabric: the provider to use, as in tcp;ofi_rxm; rank 0 takes the fastest unless said"),
-    number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
-                                     "memory for messages that nobody has asked for yet"),
-    number<&s::state_bytes_max>("WEFT_STATE_BYTES_MAX", "bytes", 1, 1024 * GiB,
-                                "memory for all operations, receives and waiting messages of a rank together; unless "
-                                "set, a quarter of what the process may have"),
-    number<&s::operations_max>("WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,
-                               "long operations of a rank that may be under way at a time; unless set, as many as "
-                               "`WEFT_STATE_BYTES_MAX` allows"),
-    number<&s::receives_max>("WEFT_RECEIVES_MAX", "count", 1, 1U << 24,
-                             "receives that may be posted at a time; unless set, as many as `WEFT_STATE_BYTES_MAX` "
-                             "allows"),
-    number<&s::unexpected_sends_max>("WEFT_UNEXPECTED_SENDS_MAX", "count", 1, 1U << 24,
-                                     "messages that may wait for their receives before senders are held back; unless "
-                                     "set, as many as `WEFT_STATE_BYTES_MAX` allows"),
-    number<&s::unexpected_packets_max>("WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
-                                       "packets of theirs, all ranks' together; who has more than its share here keeps "
-                                       "the bytes until they are wanted"),
-    power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
-                                              "buckets of the table in which sends and receives meet; unless set, "
-                                              "enough for half of `WEFT_RECEIVES_MAX`, from 4096 to 1048576")),
-    number<&s::foreign_packets_max>("WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24,
-                                    "packets of peers that a rank keeps before delivery copies"),
-    number<&s::queue_capacity>("WEFT_QUEUE_CAPACITY", "count", 1, 1U << 28,
-                               "entries of a bounded completion queue, for each of the first threads that signal"),
+    of_job<&o::packet_count>(
+        number<&s::packet_count>("WEFT_PACKET_COUNT", "count", 64, 1U << 24, "packets in a runtime's pool")),
+    of_job<&o::packet_bytes>(
+        multiple_of(64, number<&s::packet_bytes>("WEFT_PACKET_BYTES", "bytes", 512, 16 * MiB, "bytes in a packet"))),
+    of_job<&o::ring_cells>(power_of_two(number<&s::ring_cells>(
+        "WEFT_RING_CELLS", "count", 8, 1U << 20, "64-byte cells in a shared-memory ring between two devices"))),
+    of_job<&o::devices_max>(
+        number<&s::devices_max>("WEFT_DEVICES_MAX", "count", 1, 64, "devices that a rank may have at a time")),
+    of_rank<&o::progress_policy>(choice<&s::policy>(
+        "WEFT_PROGRESS_POLICY", policy_names,
+        "which devices a thread polls when its own is quiet: no other, another one, all, the neglected")),
+    of_job<&o::shared_bytes>(
+        multiple_of(4 * KiB, number<&s::shared_bytes>("WEFT_SHARED_BYTES", "bytes", 4 * MiB, 1024 * GiB,
+                                                      "address space for memory that Weft allocates and peers map"))),
+    of_job<&o::regions_max>(power_of_two(number<&s::regions_max>("WEFT_REGIONS_MAX", "count", 64, 1U << 20,
+                                                                 "memory regions that a rank may have at a time"))),
+    of_job<&o::transport>(text<&s::transport>(
+        "WEFT_TRANSPORT",
+        "the transports to use, in order of preference, separated by commas; sim: before one wraps it")),
+    of_rank<&o::sim_seed>(number<&s::sim_seed>("WEFT_SIM_SEED", "count", 0, std::numeric_limits<std::uint64_t>::max(),
+                                               "sim: what all its choices come from; 0 draws one and prints it")),
+    of_rank<&o::sim_delay_percent>(
+        number<&s::sim_delay_percent>("WEFT_SIM_DELAY_PERCENT", "count", 0, 100, "sim: arrivals that are held back")),
+    of_rank<&o::sim_refuse_percent>(number<&s::sim_refuse_percent>("WEFT_SIM_REFUSE_PERCENT", "count", 0, 100,
+                                                                   "sim: posts that are refused though there is room")),
+    of_rank<&o::sim_deny_percent>(
+        number<&s::sim_deny_percent>("WEFT_SIM_DENY_PERCENT", "count", 0, 100,
+                                     "sim: direct copies, and mappings of peers' memory, that are denied")),
+    of_rank<&o::sim_fail>(
+        text<&s::sim_fail>("WEFT_SIM_FAIL",
+                           "sim: a direct copy that fails: read:17 is the 17th of a rank, read:17:gone as "
+                           "if the peer were dead; or write:")),
+    of_rank<&o::shm_cma>(
+        choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory")),
+    of_rank<&o::ofi_provider>(text<&s::ofi_provider>(
+        "WEFT_OFI_PROVIDER",
+        "libfabric: the provider to use, as in tcp;ofi_rxm; rank 0 takes the fastest unless said")),
+    of_rank<&o::unexpected_bytes_max>(number<&s::unexpected_bytes_max>(
+        "WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB, "memory for messages that nobody has asked for yet")),
+    of_rank<&o::state_bytes_max>(number<&s::state_bytes_max>(
+        "WEFT_STATE_BYTES_MAX", "bytes", 1, 1024 * GiB,
+        "memory for all operations, receives and waiting messages of a rank together; unless set, a quarter of what the "
+        "process may have")),
+    of_rank<&o::operations_max>(number<&s::operations_max>(
+        "WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,
+        "long operations of a rank that may be under way at a time; unless set, as many as `WEFT_STATE_BYTES_MAX` "
+        "allows")),
+    of_rank<&o::receives_max>(number<&s::receives_max>(
+        "WEFT_RECEIVES_MAX", "count", 1, 1U << 24,
+        "receives that may be posted at a time; unless set, as many as `WEFT_STATE_BYTES_MAX` allows")),
+    of_rank<&o::unexpected_sends_max>(number<&s::unexpected_sends_max>(
+        "WEFT_UNEXPECTED_SENDS_MAX", "count", 1, 1U << 24,
+        "messages that may wait for their receives before senders are held back; unless set, as many as "
+        "`WEFT_STATE_BYTES_MAX` allows")),
+    of_rank<&o::unexpected_packets_max>(number<&s::unexpected_packets_max>(
+        "WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
+        "packets of theirs, all ranks' together; who has more than its share here keeps "
+        "the bytes until they are wanted")),
+    of_rank<&o::matching_buckets>(
+        power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
+                                                  "buckets of the table in which sends and receives meet; unless set, "
+                                                  "enough for half of `WEFT_RECEIVES_MAX`, from 4096 to 1048576"))),
+    of_rank<&o::foreign_packets_max>(number<&s::foreign_packets_max>(
+        "WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24, "packets of peers that a rank keeps before delivery copies")),
+    of_rank<&o::queue_capacity>(
+        number<&s::queue_capacity>("WEFT_QUEUE_CAPACITY", "count", 1, 1U << 28,
+                                   "entries of a bounded completion queue, for each of the first threads that signal")),
     number<&s::launcher_pid>("WEFT_LAUNCHER_PID", "count", 1, count_max, "set by weft-run: its process id"),
     number<&s::run_terminal_columns>("WEFT_RUN_TERMINAL_COLUMNS", "count", 1, 1U << 16,
                                      "set by weft-run for rank 0: the width of the terminal its messages end on"),
@@ -218,6 +271,8 @@ constexpr std::array table{
                            "set by weft-run: the shared memory by which it asks its ranks what they wait for"),
     number<&s::test_ranks>("WEFT_TEST_RANKS", "count", 1, 1U << 16, "set by the tests: the ranks a test must find"),
 };
+
+static_assert(table.size() <= 64, "settings::from_members has a bit for each row");
 
 // Where something is installed: CMake reads <Package>_ROOT and <Package>_DIR, module files set most of the others. Some
 // are one letter away from a setting.
@@ -295,6 +350,17 @@ std::uint32_t matching_bucket_count(const settings& from) noexcept {
   return std::bit_ceil(std::clamp(from.receives_max.value_or(0) / 2, least, most));
 }
 
+std::string member_name(const setting& row) {
+  std::string out{row.name.substr(prefix.size())};
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+std::string origin_of(const setting& row, bool is_member) {
+  return is_member ? fmt::format("runtime_options::{}", member_name(row))
+                   : fmt::format("environment variable {}", row.name);
+}
+
 std::string allowed_values(const setting& row) {
   if (row.type == "choice") return fmt::format("{}", fmt::join(row.names, ", "));
   if (row.type == "text") return "text that is not empty";
@@ -320,8 +386,8 @@ settings parse_settings(const char* const* environment) {
       take_foreign(name, result);
       continue;
     }
-    if (value.empty()) refuse(*row, value, "is empty");
-    row->assign(*row, result, value);
+    if (value.empty()) refuse(*row, {value}, "is empty");
+    row->assign(*row, result, {value});
   }
   return result;
 }

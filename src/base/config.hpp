@@ -1,4 +1,5 @@
-// Every WEFT_* environment variable: one field in `settings`, with its default, and one row in the table of config.cpp.
+// Every setting: a WEFT_* variable of the environment, and where it is a runtime's, a member of `runtime_options`. One
+// field in `settings` with its default, and one row in the table of config.cpp.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "weft/progress_policy.hpp"
+#include "weft/runtime_options.hpp"
 
 namespace weft::base {
 
@@ -18,8 +20,10 @@ enum class log_level : std::uint8_t { error, warn, info, debug };
 enum class bind_kind : std::uint8_t { none, automatic };
 enum class cma_mode : std::uint8_t { automatic, off };
 
-/// The typed values. To add a variable: a field here with its default, a row of its name in config.cpp.
-struct settings {
+// The typed values, in four parts.
+
+/// Of the process: read once, and the same for all its runtimes.
+struct settings_of_process {
   boot_method boot = boot_method::automatic;
   std::string boot_dir;
   std::string boot_key;
@@ -27,22 +31,41 @@ struct settings {
   std::optional<std::uint32_t> size;
   std::uint32_t boot_timeout_s = 60;
   log_level log = log_level::warn;
-  bool print_counters = false;
   double stuck_after_s = 0;
+  std::optional<std::uint32_t> launcher_pid;
+  std::optional<std::uint32_t> run_terminal_columns;
+  std::string run_ask_word;
+  std::optional<std::uint32_t> test_ranks;
+
+  /// Names in the environment that start with WEFT_ and are no settings, as a line about each.
+  std::vector<std::string> foreign_variables;
+};
+
+/// Of a runtime, and alike at all ranks of its job.
+struct settings_of_job {
   std::uint32_t packet_count = 4096;
   std::size_t packet_bytes = 8192;
   std::uint32_t ring_cells = 256;
   std::uint32_t devices_max = 64;
   bind_kind bind = bind_kind::none;
-  progress_policy policy = progress_policy::local;
   std::size_t shared_bytes = std::size_t{8} << 30;
   std::uint32_t regions_max = 1024;
   std::string transport = "shm,ofi";
+};
+
+/// Of a runtime's simulated network.
+struct settings_of_sim {
   std::uint64_t sim_seed = 0;
   std::uint32_t sim_delay_percent = 30;
   std::uint32_t sim_refuse_percent = 10;
   std::uint32_t sim_deny_percent = 25;
   std::string sim_fail;
+};
+
+/// Of a runtime, and this rank's own.
+struct settings_of_rank {
+  bool print_counters = false;
+  progress_policy policy = progress_policy::local;
   cma_mode shm_cma = cma_mode::automatic;
   std::string ofi_provider;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
@@ -54,13 +77,26 @@ struct settings {
   std::optional<std::uint32_t> matching_buckets;
   std::uint32_t foreign_packets_max = 1024;
   std::uint32_t queue_capacity = 4096;
-  std::optional<std::uint32_t> launcher_pid;
-  std::optional<std::uint32_t> run_terminal_columns;
-  std::string run_ask_word;
-  std::optional<std::uint32_t> test_ranks;
 
-  /// Names in the environment that start with WEFT_ and are no settings, as a line about each.
-  std::vector<std::string> foreign_variables;
+  /// The rows of the table, a bit each, whose values are from `runtime_options`.
+  std::uint64_t from_members = 0;
+};
+
+/// All of them. To add one: a field in one of the parts with its default, a row of its name in config.cpp, and for a
+/// setting of a runtime a member in `runtime_options`.
+struct settings : settings_of_process, settings_of_job, settings_of_sim, settings_of_rank {};
+
+/// Whose a setting is.
+enum class setting_scope : std::uint8_t {
+  process,  ///< the process's: a variable of the environment alone
+  rank,     ///< a runtime's: a variable, and a member of `runtime_options`
+  job,      ///< a runtime's, too; all ranks of its job must give one value
+};
+
+/// A value that a variable or a member gives.
+struct given_value {
+  std::string_view text;
+  bool is_member = false;
 };
 
 /// One row of the table from which docs/configuration.md is made, and which the parser obeys.
@@ -73,8 +109,11 @@ struct setting {
   std::uint64_t multiple_of;                ///< numbers: 0, or a number that must divide the value
   bool power_of_two;                        ///< numbers: whether only powers of two are allowed
   std::span<const std::string_view> names;  ///< choices: the allowed texts, in the order of the enumerators
-  void (*assign)(const setting& row, settings& into, std::string_view text);
+  void (*assign)(const setting& row, settings& into, given_value value);
   std::string (*show)(const setting& row, const settings& from);  ///< the value as one would write it; "" if unset
+  setting_scope scope = setting_scope::process;
+  /// The member's value as one would write it; "" if it is not given. Null for a setting of the process.
+  std::string (*member)(const setting& row, const runtime_options& from) = nullptr;
 };
 
 [[nodiscard]] std::span<const setting> setting_table() noexcept;
@@ -82,6 +121,13 @@ struct setting {
 /// How many buckets the matching table has: as many as were asked for, or else half as many as receives, if their
 /// number is set, within bounds.
 [[nodiscard]] std::uint32_t matching_bucket_count(const settings& from) noexcept;
+
+/// The member of `runtime_options` that a row of a runtime's is named by: `packet_bytes` for WEFT_PACKET_BYTES.
+[[nodiscard]] std::string member_name(const setting& row);
+
+/// For messages, where a value is from: `environment variable WEFT_…`, or `runtime_options::…` of a member.
+[[nodiscard]] std::string origin_of(const setting& row, bool is_member);
+[[nodiscard]] std::string origin_of(const settings& in, std::string_view name);
 
 /// The values that a row accepts, in words: `8192, 8KiB ...: from 512 to 1048576`.
 [[nodiscard]] std::string allowed_values(const setting& row);
@@ -94,5 +140,9 @@ struct setting {
 /// This process's settings, read from its environment by the first call.
 /// **Threads** any. **Errors** those of `parse_settings`, at every call.
 [[nodiscard]] const settings& process_settings();
+
+/// The settings of a runtime: the members that `options` gives, and `process` for the others.
+/// **Errors** configuration: a member out of range, and settings that contradict each other.
+[[nodiscard]] settings settings_of_runtime(const settings& process, const runtime_options& options);
 
 }  // namespace weft::base

@@ -21,12 +21,13 @@ struct listed_transport {
 
 /// Reads `shm,sim:self` and the like. `known` has the names of all transports. The first of them is the transport of a
 /// rank to itself, which is the first in the result even if it is not listed. If `standard` is true, an unknown name is
-/// left out (the list is the default, and this build may have fewer transports); else it is an error.
+/// left out (the list is the default, and this build may have fewer transports); else it is an error. `origin` says in
+/// messages where the text is from.
 ///
 /// **Errors**: `configuration` for a name that is unknown, empty, listed twice or wrapped twice.
-[[nodiscard]] std::vector<listed_transport> parse_transport_list(std::string_view text,
-                                                                 std::span<const std::string_view> known,
-                                                                 bool standard);
+[[nodiscard]] std::vector<listed_transport> parse_transport_list(
+    std::string_view text, std::span<const std::string_view> known, bool standard,
+    std::string_view origin = "environment variable WEFT_TRANSPORT");
 
 /// The transports of WEFT_TRANSPORT in this build (transports.cpp). **Errors**: those of `parse_transport_list`.
 [[nodiscard]] std::vector<listed_transport> listed_transports(const base::settings& settings);

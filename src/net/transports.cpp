@@ -41,7 +41,8 @@ std::span<const std::string_view> transport_names() noexcept {
 
 std::vector<listed_transport> listed_transports(const base::settings& settings) {
   const bool standard = settings.transport == base::settings{}.transport;
-  return parse_transport_list(settings.transport, transport_names(), standard);
+  return parse_transport_list(settings.transport, transport_names(), standard,
+                              base::origin_of(settings, "WEFT_TRANSPORT"));
 }
 
 std::vector<available_transport> available_transports() {
@@ -57,7 +58,10 @@ std::vector<available_transport> available_transports() {
 
 std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context) {
   std::vector<std::unique_ptr<transport>> out;
-  for (const listed_transport& wanted : listed_transports(context.settings)) {
+  const std::vector<listed_transport> listed = listed_transports(context.settings);
+  // Before anything is shared: a peer may be using the memory of a rank that ends because of its settings.
+  if (std::ranges::any_of(listed, &listed_transport::simulated)) static_cast<void>(sim::failure_of(context.settings));
+  for (const listed_transport& wanted : listed) {
     // Making a transport is collective: `reaches_all` has the same answer at all ranks.
     if (std::any_of(out.begin(), out.end(), [](const auto& made) { return made->reaches_all(); })) break;
     auto made = make_one(wanted, context);

@@ -46,7 +46,7 @@ void local_job::run(const std::function<void(runtime&)>& body) const {
       // Not std::optional: a runtime does not move.
       std::unique_ptr<runtime> own;
       try {
-        own.reset(new runtime{bootstraps[rank]});
+        own.reset(new runtime{bootstraps[rank], options_ ? options_(rank) : runtime_options{}});
         body(*own);
       } catch (...) {
         note();

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "weft/error.hpp"
+#include "weft/runtime_options.hpp"
 
 namespace {
 
@@ -157,6 +162,116 @@ TEST(config, every_row_is_complete_and_takes_its_own_default) {
     const settings again = parse({entry.c_str()});
     EXPECT_EQ(row.show(row, again), shown) << row.name;
   }
+}
+
+// Each setting of a runtime: a member, the value that it gives, and how the table shows that.
+struct member_case {
+  const char* name;
+  weft::runtime_options given;
+  const char* shown;
+};
+
+std::vector<member_case> member_cases() {
+  using weft::runtime_options;
+  return {
+      {"WEFT_BIND", runtime_options{.bind = true}, "auto"},
+      {"WEFT_PRINT_COUNTERS", runtime_options{.print_counters = true}, "on"},
+      {"WEFT_PACKET_COUNT", runtime_options{.packet_count = 64}, "64"},
+      {"WEFT_PACKET_BYTES", runtime_options{.packet_bytes = 512}, "512"},
+      {"WEFT_RING_CELLS", runtime_options{.ring_cells = 8}, "8"},
+      {"WEFT_DEVICES_MAX", runtime_options{.devices_max = 3}, "3"},
+      {"WEFT_PROGRESS_POLICY", runtime_options{.progress_policy = weft::progress_policy::all}, "all"},
+      {"WEFT_SHARED_BYTES", runtime_options{.shared_bytes = std::size_t{4} << 20}, "4194304"},
+      {"WEFT_REGIONS_MAX", runtime_options{.regions_max = 64}, "64"},
+      {"WEFT_TRANSPORT", runtime_options{.transport = "self"}, "self"},
+      {"WEFT_SIM_SEED", runtime_options{.sim_seed = ~std::size_t{0}}, "18446744073709551615"},
+      {"WEFT_SIM_DELAY_PERCENT", runtime_options{.sim_delay_percent = 0}, "0"},
+      {"WEFT_SIM_REFUSE_PERCENT", runtime_options{.sim_refuse_percent = 1}, "1"},
+      {"WEFT_SIM_DENY_PERCENT", runtime_options{.sim_deny_percent = 100}, "100"},
+      {"WEFT_SIM_FAIL", runtime_options{.sim_fail = "read:17"}, "read:17"},
+      {"WEFT_SHM_CMA", runtime_options{.shm_cma = false}, "off"},
+      {"WEFT_OFI_PROVIDER", runtime_options{.ofi_provider = "tcp"}, "tcp"},
+      {"WEFT_UNEXPECTED_BYTES_MAX", runtime_options{.unexpected_bytes_max = 0}, "0"},
+      {"WEFT_OPERATIONS_MAX", runtime_options{.operations_max = 1}, "1"},
+      {"WEFT_RECEIVES_MAX", runtime_options{.receives_max = 2}, "2"},
+      {"WEFT_UNEXPECTED_SENDS_MAX", runtime_options{.unexpected_sends_max = 3}, "3"},
+      {"WEFT_UNEXPECTED_PACKETS_MAX", runtime_options{.unexpected_packets_max = 4}, "4"},
+      {"WEFT_MATCHING_BUCKETS", runtime_options{.matching_buckets = 16}, "16"},
+      {"WEFT_FOREIGN_PACKETS_MAX", runtime_options{.foreign_packets_max = 5}, "5"},
+      {"WEFT_QUEUE_CAPACITY", runtime_options{.queue_capacity = 6}, "6"},
+  };
+}
+
+const setting& row_of(std::string_view name) { return *std::ranges::find(setting_table(), name, &setting::name); }
+
+std::string shown(std::string_view name, const settings& in) { return row_of(name).show(row_of(name), in); }
+
+std::string member_refusal(const weft::runtime_options& options, std::vector<const char*> environment = {}) {
+  try {
+    (void)settings_of_runtime(parse(std::move(environment)), options);
+  } catch (const weft::error& e) {
+    EXPECT_EQ(e.code(), weft::errc::configuration);
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(runtime_options, have_a_member_for_each_setting_of_a_runtime) {
+  std::set<std::string_view> tried;
+  for (const member_case& each : member_cases()) tried.insert(each.name);
+  for (const setting& row : setting_table()) {
+    const bool is_runtimes = row.scope != setting_scope::process;
+    EXPECT_EQ(row.member != nullptr, is_runtimes) << row.name;
+    EXPECT_EQ(tried.contains(row.name), is_runtimes) << row.name << ": member_cases() has the members";
+  }
+}
+
+TEST(runtime_options, change_one_setting_each) {
+  const settings process = parse({"WEFT_TRANSPORT=sim:shm,ofi"});
+  for (const member_case& each : member_cases()) {
+    const settings changed = settings_of_runtime(process, each.given);
+    EXPECT_EQ(shown(each.name, changed), each.shown);
+    EXPECT_NE(shown(each.name, changed), shown(each.name, process)) << each.name << ": the test shows nothing";
+    EXPECT_EQ(origin_of(changed, each.name), "runtime_options::" + member_name(row_of(each.name)));
+    for (const setting& other : setting_table()) {
+      if (other.name == each.name) continue;
+      EXPECT_EQ(shown(other.name, changed), shown(other.name, process)) << other.name;
+    }
+  }
+}
+
+TEST(runtime_options, take_precedence_over_the_environment_and_that_over_the_default) {
+  const settings process = parse({"WEFT_RECEIVES_MAX=100", "WEFT_OPERATIONS_MAX=200", "WEFT_BIND=auto"});
+  const settings is = settings_of_runtime(process, {.receives_max = 7, .bind = false});
+  EXPECT_EQ(is.receives_max, 7U);
+  EXPECT_EQ(is.operations_max, 200U);
+  EXPECT_EQ(is.bind, bind_kind::none);
+  EXPECT_EQ(is.queue_capacity, settings{}.queue_capacity);
+  EXPECT_EQ(origin_of(is, "WEFT_RECEIVES_MAX"), "runtime_options::receives_max");
+  EXPECT_EQ(origin_of(is, "WEFT_OPERATIONS_MAX"), "environment variable WEFT_OPERATIONS_MAX");
+}
+
+TEST(runtime_options, out_of_range_are_refused_like_variables) {
+  expect_words(member_refusal({.packet_count = 1}),
+               {"runtime_options::packet_count='1' is out of range; allowed: a whole number from 64 to 16777216"});
+  expect_words(member_refusal({.packet_count = (std::size_t{1} << 32) + 64}), {"'4294967360' is out of range"});
+  expect_words(member_refusal({.packet_bytes = 1000}), {"runtime_options::packet_bytes='1000' is not such a multiple"});
+  expect_words(member_refusal({.ring_cells = 100}), {"runtime_options::ring_cells='100' is not a power of two"});
+  expect_words(member_refusal({.progress_policy = static_cast<weft::progress_policy>(9)}),
+               {"runtime_options::progress_policy='9' is not one of the choices", "local, random, all, adaptive"});
+  expect_words(member_refusal({.sim_refuse_percent = 101}), {"runtime_options::sim_refuse_percent='101'"});
+}
+
+TEST(runtime_options, that_have_no_effect_with_the_transports_contradict_them) {
+  expect_words(member_refusal({.transport = "self,shm", .sim_fail = "read:1"}),
+               {"runtime_options::sim_fail=read:1 contradicts runtime_options::transport=self,shm: no transport is"});
+  expect_words(member_refusal({.sim_fail = "read:1"}, {"WEFT_TRANSPORT=shm"}),
+               {"contradicts environment variable WEFT_TRANSPORT=shm"});
+  expect_words(member_refusal({.ofi_provider = "tcp"}, {"WEFT_TRANSPORT=shm"}),
+               {"runtime_options::ofi_provider=tcp contradicts environment variable WEFT_TRANSPORT=shm"});
+  // A variable may be meant for other programs.
+  EXPECT_EQ(member_refusal({}, {"WEFT_TRANSPORT=shm", "WEFT_SIM_FAIL=read:1", "WEFT_OFI_PROVIDER=tcp"}), "accepted");
+  EXPECT_EQ(member_refusal({.transport = "sim:shm,ofi", .ofi_provider = "tcp", .sim_fail = "read:1"}), "accepted");
 }
 
 }  // namespace

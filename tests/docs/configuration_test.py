@@ -1,4 +1,4 @@
-# subject: docs/configuration.md src/base/config.cpp src/base/config.hpp tests/docs/configuration_table.cpp
+# subject: docs/configuration.md include/weft/runtime_options.hpp src/base/config.cpp src/base/config.hpp tests/docs/configuration_table.cpp
 """The table in docs/configuration.md is the library's own table of WEFT_* variables.
 
 configuration_test.py --write    rewrites the table instead, after a change to src/base/config.cpp
@@ -16,7 +16,7 @@ SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents
 COMPILER = os.environ.get("TEST_CXX", "c++")
 PAGE = SOURCE / "docs/configuration.md"
 TABLE = re.compile(r"(?<=<!-- table: begin -->\n).*?(?=<!-- table: end -->\n)", re.DOTALL)
-HEAD = "| Variable | Default | Allowed | Meaning |\n| --- | --- | --- | --- |\n"
+HEAD = "| Variable | Default | Allowed | Whose | Meaning |\n| --- | --- | --- | --- | --- |\n"
 
 
 def rows():
@@ -43,7 +43,7 @@ def number(text, kind):
 
 def table():
     text = HEAD
-    for name, kind, default, least, most, multiple, power, choices, meaning in rows():
+    for name, kind, default, least, most, multiple, power, choices, whose, _, meaning in rows():
         if kind == "choice":
             allowed = ", ".join(f"`{choice}`" for choice in choices.split())
         elif kind == "text":
@@ -55,7 +55,7 @@ def table():
             allowed += " (seconds)" if kind in ("seconds", "time") else ""
         if default and kind == "bytes":
             default = number(default, kind)
-        text += f"| `{name}` | {f'`{default}`' if default else 'not set'} | {allowed} | {meaning} |\n"
+        text += f"| `{name}` | {f'`{default}`' if default else 'not set'} | {allowed} | {whose} | {meaning} |\n"
     return text
 
 
@@ -66,6 +66,11 @@ class Configuration(unittest.TestCase):
         found = TABLE.search(PAGE.read_text())
         self.assertIsNotNone(found, "docs/configuration.md has lost the comments around its table")
         self.assertEqual(found.group(), table(), "run: python3 tests/docs/configuration_test.py --write")
+
+    def test_runtime_options_have_a_member_for_each_setting_of_a_runtime(self):
+        options = (SOURCE / "include/weft/runtime_options.hpp").read_text().partition("struct runtime_options")[2]
+        members = re.findall(r"^  (?:std::optional<[\w:]+>|std::string) (\w+)\{\};", options, re.MULTILINE)
+        self.assertEqual(sorted(members), sorted(row[9] for row in rows() if row[8] != "process"))
 
     def test_no_page_names_a_variable_that_is_not_there(self):
         known = set(re.findall(r"^\| `(WEFT_\w+)`", PAGE.read_text(), re.MULTILINE))

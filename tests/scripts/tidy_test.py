@@ -124,6 +124,10 @@ class Members(Checks):
                         src__base__a_hpp=f"class a {{\n{fields}{functions}{inner}  ~a();\n}};\n")
         self.assertEqual(self.findings(src__base__a_hpp=f"struct a {{\n{fields}}};\n"), [])
         self.assert_one("a has 17 fields, 16 allowed", src__base__a_hpp=f"struct a {{\n{fields}  std::map<int, int> m;\n}};\n")
+        many = "".join(f"  int a{i}{{0}};\n" for i in range(40))
+        self.assertEqual(self.findings(src__base__a_hpp=f"struct a_options {{\n{many}}};\n"), [])
+        findings = self.findings(src__base__a_hpp=f"struct a_options {{\n{many}  int b;\n}};\n")
+        self.assertEqual(len(findings), 2, findings)  # members, and fields among them
 
 
 class Words(Checks):

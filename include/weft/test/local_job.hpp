@@ -3,14 +3,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "weft/runtime.hpp"
+#include "weft/runtime_options.hpp"
 
 namespace weft::test {
 
 class local_job {
  public:
   explicit local_job(std::uint32_t ranks) noexcept : ranks_{ranks} {}
+  /// Each rank makes its runtime with `options`.
+  local_job(std::uint32_t ranks, runtime_options options)
+      : local_job{ranks, [given = std::move(options)](std::uint32_t) { return given; }} {}
+  /// Each rank makes its runtime with its own options.
+  local_job(std::uint32_t ranks, std::function<runtime_options(std::uint32_t rank)> options)
+      : ranks_{ranks}, options_{std::move(options)} {}
 
   /// Runs `body` once for each rank, each on a thread of its own with a runtime of its own, all over one mapping of
   /// each segment. The runtimes are destroyed when all bodies have returned.
@@ -24,6 +32,7 @@ class local_job {
 
  private:
   std::uint32_t ranks_;
+  std::function<runtime_options(std::uint32_t rank)> options_;
 };
 
 }  // namespace weft::test

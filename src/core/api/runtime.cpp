@@ -13,7 +13,7 @@ runtime::runtime(const runtime_options& options) : runtime{boot::process_bootstr
 
 runtime::runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options)
     : state_{std::make_unique<core::runtime_state>(*this, std::move(bootstrap), options)} {
-  state_->start(*this);
+  state_->start(*this, options.default_device);
 }
 
 runtime::~runtime() {

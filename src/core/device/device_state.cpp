@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/assertion.hpp"
-#include "base/config.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
 
@@ -25,7 +24,7 @@ device_state::device_state(runtime_state& runtime, device& interface, std::uint3
       counts_{shared},
       others_{*this, runtime.devices().shared(), policy},
       own_receives_{runtime.operations().receives(),
-                    shared ? 0 : spare_receives_of(base::process_settings().receives_max)} {
+                    shared ? 0 : spare_receives_of(runtime.attributes().receives_max)} {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // its base has fields, too: both compilers lay that out alike
   static_assert(offsetof(device_state, runtime_) / detail::cache_line_bytes ==

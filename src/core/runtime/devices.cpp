@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/assertion.hpp"
-#include "base/config.hpp"
 #include "base/log.hpp"
 #include "core/protocol/end_backlog.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -41,7 +40,7 @@ void devices::open(runtime_state& owner, device& interface, const device_options
     throw error{errc::invalid_state,
                 "a device is made inside a handler or hook of the default device: make it outside"};
   }
-  const progress_policy policy = options.policy.value_or(base::process_settings().policy);
+  const progress_policy policy = options.policy.value_or(owner.attributes().progress_policy);
   for (bool is_adopted = false;;) {
     // Before the lock: a handler of device 0 may be waiting for the lock.
     poll_gate::scoped_entry entry;

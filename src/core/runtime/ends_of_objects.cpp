@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/assertion.hpp"
-#include "base/config.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/log.hpp"
 #include "base/long_wait.hpp"
@@ -21,10 +20,10 @@ constexpr const char* destroyed_with_sends =
     "a receiver-first matching engine is destroyed while sends wait in it for their receives";
 
 // Writes the counters of a device that is being destroyed to the log, if the settings ask for it.
-void log_counters(std::uint32_t rank, device_state& gone) noexcept {
-  if (!base::process_settings().print_counters) return;
+void log_counters(runtime_state& of, device_state& gone) noexcept {
+  if (!of.job().settings().print_counters) return;
   try {
-    base::write_log_line(base::log_level::info, counters_text(rank, gone.index(), gone.counts().read()));
+    base::write_log_line(base::log_level::info, counters_text(of.rank(), gone.index(), gone.counts().read()));
   } catch (...) {  // no memory for a report: it is left out
   }
 }
@@ -166,7 +165,7 @@ bool end_of_device::close(bool may_block) noexcept {
   } else if (index != 0 && !entry.try_take(of_->devices().standard().gate())) {
     return false;
   }
-  log_counters(of_->rank(), gone);
+  log_counters(*of_, gone);
   of_->devices().close(gone, entry, of_->transports().all());
   *handle_ = nullptr;
   if (index != 0) of_->parking().wake_everybody();  // threads that sleep at device 0 have to poll its slot now

@@ -59,9 +59,10 @@ std::string reasons(message_protocol chosen, std::size_t bytes, const runtime_at
 }
 
 // Transports that are listed and were not made, for the reasons of `make_transports`.
-std::string not_made(const std::vector<std::unique_ptr<net::transport>>& made, std::uint32_t ranks) {
+std::string not_made(const base::settings& settings, const std::vector<std::unique_ptr<net::transport>>& made,
+                     std::uint32_t ranks) {
   std::string out;
-  for (const net::listed_transport& listed : net::listed_transports(base::process_settings())) {
+  for (const net::listed_transport& listed : net::listed_transports(settings)) {
     const std::string name = (listed.simulated ? "sim:" : "") + listed.name;
     // Only the first word of a transport's name is compared; the rest are details.
     const auto is_it = [&](const auto& each) {
@@ -106,11 +107,12 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   }
   if (through == nullptr) return fmt::format("rank {} reaches rank {} by no transport\n", rank(), peer);
   const runtime_attributes& sizes = attributes();
+  const base::settings& settings = state_->job().settings();
   const net::direct_copies copies = through->copies(peer);
   const message_protocol chosen = core::choose_protocol(bytes, sizes.packet_bytes);
   return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
                      peer, description_of(chosen, copies.possible), reasons(chosen, bytes, sizes, copies),
-                     through->name(), base::process_settings().transport, others + not_made(transports, size()),
+                     through->name(), settings.transport, others + not_made(settings, transports, size()),
                      meeting_of(state_->transports().neighbours(), rank(), peer));
 }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/assertion.hpp"
-#include "base/config.hpp"
 #include "base/random.hpp"
 #include "weft/error.hpp"
 
@@ -23,7 +22,7 @@ struct job_proposal {
 void job::propose(const std::string& name, const std::vector<std::unique_ptr<net::transport>>& transports) {
   key_ = name + ".job";
   number_ = base::random_word();
-  const job_proposal mine{number_, base::process_settings().regions_max};
+  const job_proposal mine{number_, settings_.regions_max};
   if (rank_ == 0 && size_ > 1) bootstrap_->put(key_, {reinterpret_cast<const char*>(&mine), sizeof mine});
   nodes_.publish(*bootstrap_, name, transports);
 }
@@ -40,7 +39,7 @@ void job::join() {
   }
   std::memcpy(&theirs, agreed.data(), sizeof theirs);
   number_ = theirs.number;
-  const std::uint32_t mine = base::process_settings().regions_max;
+  const std::uint32_t mine = settings_.regions_max;
   if (theirs.regions_max != mine) {  // a peer finds a region by its place in a table of that size
     throw error{errc::configuration,
                 fmt::format("rank {} has WEFT_REGIONS_MAX={} and rank 0 has {}: give all ranks the same", rank_, mine,

@@ -1,11 +1,14 @@
-// The job that a runtime belongs to: its rank, and a number that all ranks agree on, which remote handles carry.
+// The job that a runtime belongs to: its rank, the settings, some of which all ranks have alike, and a number that all
+// ranks agree on, which remote handles carry.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/config.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/runtime/nodes.hpp"
 #include "net/transport.hpp"
@@ -14,14 +17,18 @@ namespace weft::core {
 
 class job {
  public:
-  explicit job(std::shared_ptr<boot::bootstrap> bootstrap)
-      : bootstrap_{std::move(bootstrap)}, rank_{bootstrap_->rank()}, size_{bootstrap_->size()} {}
+  job(std::shared_ptr<boot::bootstrap> bootstrap, base::settings settings)
+      : bootstrap_{std::move(bootstrap)},
+        settings_{std::move(settings)},
+        rank_{bootstrap_->rank()},
+        size_{bootstrap_->size()} {}
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   /// Tells this job from all others, once `join` has returned.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] boot::bootstrap& bootstrap() noexcept { return *bootstrap_; }
+  [[nodiscard]] const base::settings& settings() const noexcept { return settings_; }
 
   /// Which ranks share memory, once `join` has returned.
   [[nodiscard]] const core::nodes& nodes() const noexcept { return nodes_; }
@@ -35,6 +42,7 @@ class job {
 
  private:
   std::shared_ptr<boot::bootstrap> bootstrap_;
+  base::settings settings_;
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint64_t number_ = 0;

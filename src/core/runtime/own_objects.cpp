@@ -6,11 +6,11 @@
 
 namespace weft::core {
 
-void own_objects::make(runtime& interface, const runtime_attributes& attributes) {
+void own_objects::make(runtime& interface, const device_options& options, const base::settings& settings) {
   WEFT_ASSERT(default_device_ == nullptr);
-  default_device_ = std::make_unique<device>(interface);
+  default_device_ = std::make_unique<device>(interface, options);
   barrier_ = std::make_unique<core::barrier>(interface);
-  replies_ = std::make_unique<core::replies>(interface, attributes);
+  replies_ = std::make_unique<core::replies>(interface, settings);
 }
 
 void own_objects::watch(runtime_state& of) {

@@ -17,8 +17,8 @@ class own_objects {
  public:
   explicit own_objects(core::parking& lot) noexcept : parking_{&lot} {}
 
-  /// Makes the default device, the barrier and the replies. Called once.
-  void make(runtime& interface, const runtime_attributes& attributes);
+  /// Makes the default device with `options`, the barrier and the replies. Called once.
+  void make(runtime& interface, const device_options& options, const base::settings& settings);
   /// From here on the process reports of the runtime if nothing moves in it. Called after `make`.
   void watch(runtime_state& of);
   /// Destroys them. `is_copy`: in a child of fork(). Ends the process if a peer has yet to fetch a long reply.

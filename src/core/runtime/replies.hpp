@@ -24,10 +24,10 @@ namespace weft::core {
 
 class replies final : public completion {
  public:
-  replies(weft::runtime& owner, const runtime_attributes& attributes) noexcept
+  replies(weft::runtime& owner, const base::settings& settings) noexcept
       : completion{owner},
-        kept_max_{std::max(base::process_settings().operations_max.value_or(kept_at_least), attributes.ring_cells)},
-        batch_{attributes.ring_cells / 4} {}
+        kept_max_{std::max(settings.operations_max.value_or(kept_at_least), settings.ring_cells)},
+        batch_{settings.ring_cells / 4} {}
 
   /// Whether one more may be kept; false counts as a refusal. Several threads may be told so at once, each for one.
   [[nodiscard]] bool has_room() noexcept {

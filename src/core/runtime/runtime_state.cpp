@@ -44,22 +44,21 @@ bool has_payloads_out(runtime_state& of) noexcept {
 
 runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap,
                              const runtime_options& options)
-    : job_{std::move(bootstrap)},
-      bounds_{state_bounds_of(base::process_settings())},
+    : job_{std::move(bootstrap), base::settings_of_runtime(base::process_settings(), options)},
+      bounds_{state_bounds_of(job_.settings(), options.default_device.shared)},
       state_{bounds_.bytes_max},
       operations_{bounds_.posts, bounds_.receives, state_},
       peers_{job_.size()},
-      matching_{base::process_settings(), bounds_.unexpected, state_, job_.size()},
+      matching_{job_.settings(), bounds_.unexpected, state_, job_.size()},
       objects_{interface} {
-  const base::settings& settings = base::process_settings();
+  const base::settings& settings = job_.settings();
   prepare_fences();
   const net::transport_context context{job_.bootstrap(), settings,
                                        fmt::format("runtime{}", job_.bootstrap().next_runtime())};
   transports_.make(context);
   peer_ends_.expect(job_.size());
   transports_.use_sleep_words_in(parking_);
-  transports_.find_neighbours(job_.rank(), job_.size(),
-                              options.bind.value_or(settings.bind == base::bind_kind::automatic));
+  transports_.find_neighbours(job_.rank(), job_.size(), settings.bind == base::bind_kind::automatic);
   parking_.expect_company(transports_.neighbours().has_company());
   memory_ = std::make_unique<rank_memory>(transports_, job_, settings);
   job_.propose(context.name, transports_.all());
@@ -67,8 +66,8 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   devices_.set_room(attributes_.devices_max);
 }
 
-void runtime_state::start(runtime& interface) {
-  own_.make(interface, attributes_);
+void runtime_state::start(runtime& interface, const device_options& options) {
+  own_.make(interface, options, job_.settings());
   registrations_.add_internal(own_.barrier(), barrier::id);
   matching_.kept().registered(barrier::id);
   job_.join();  // every rank's device 0 takes messages from here on

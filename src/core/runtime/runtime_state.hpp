@@ -34,9 +34,9 @@ class runtime_state {
   runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options);
   ~runtime_state();
 
-  /// Makes the objects that need `interface`, which refers to this state by now, and joins the job. Collective; called
-  /// once.
-  void start(runtime& interface);
+  /// Makes the objects that need `interface`, which refers to this state by now, the default device with `options`, and
+  /// joins the job. Collective; called once.
+  void start(runtime& interface, const device_options& options);
 
   /// Whether this is the copy in a child of fork(), whose parent has the runtime still. Destructors of what was made
   /// from it do nothing in the child (docs/decisions/forks.md).

@@ -57,9 +57,11 @@ class self_endpoint final : public endpoint<Sink> {
   post_result push(std::uint32_t device, const net::header& header, const void* payload, std::uint32_t bytes,
                    bool carries_packet) noexcept {
     self_transport::loop& ring = owner_->ring_to(device, slot_);
-    if (!ring.sending.try_enter()) return post_result::busy;
+    // Any device of the rank may send into any ring, so what counts is whether the runtime is of one thread.
+    const bool locks = !owner_->is_of_one_thread();
+    if (locks && !ring.sending.try_enter()) return post_result::busy;
     const bool pushed = ring.sender.try_push(header, payload, bytes, carries_packet);
-    ring.sending.leave();
+    if (locks) ring.sending.leave();
     sleep_word& receiver = owner_->sleep_word_of(ring);
     if (receiver.is_left_asleep()) [[unlikely]]
       wake_sleepers(receiver);
@@ -106,7 +108,8 @@ class self_endpoint final : public endpoint<Sink> {
 };
 
 template <class Sink>
-std::unique_ptr<endpoint<Sink>> self_transport::open(std::uint32_t slot, bool /*shared*/) {
+std::unique_ptr<endpoint<Sink>> self_transport::open(std::uint32_t slot, bool shared) {
+  if (slot == 0) is_of_one_thread_ = !shared;
   begin(slot);
   return std::make_unique<self_endpoint<Sink>>(*this, slot);
 }

@@ -1,6 +1,6 @@
 // A rank's messages to itself. They go through a ring, so that no handler ever runs inside a post.
 //
-// Cost of a post: one exchange for the sending side's lock and one cache line.
+// Cost of a post: one exchange for the sending side's lock, unless the runtime is of one thread, and one cache line.
 #pragma once
 
 #include <array>
@@ -53,6 +53,8 @@ class self_transport final : public transport {
   };
 
   // For endpoints.
+  /// Whether one thread at a time uses the runtime, as its default device is not shared.
+  [[nodiscard]] bool is_of_one_thread() const noexcept { return is_of_one_thread_; }
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
   [[nodiscard]] loop& loop_at(std::uint32_t slot) noexcept { return *slots_[slot].ring; }
@@ -70,6 +72,7 @@ class self_transport final : public transport {
 
   std::uint32_t rank_;
   bool is_alone_;
+  bool is_of_one_thread_ = false;  // written before any other device is made
   std::uint32_t ring_cells_;
   packet_store* packets_ = nullptr;
   sleep_words own_sleepers_;

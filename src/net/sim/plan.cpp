@@ -23,13 +23,12 @@ std::uint64_t drawn_seed() {
 
 }  // namespace
 
-chosen_failure parse_failure(std::string_view text) {
+chosen_failure parse_failure(std::string_view text, std::string_view origin) {
   const auto refuse = [&] {
     throw error{errc::configuration,
-                fmt::format("environment variable WEFT_SIM_FAIL='{}' chooses no operation; allowed: read or write, a "
-                            "colon and which one counted from 1, as in read:17, and :gone behind that for a peer that "
-                            "is no longer there",
-                            text)};
+                fmt::format("{}='{}' chooses no operation; allowed: read or write, a colon and which one counted from "
+                            "1, as in read:17, and :gone behind that for a peer that is no longer there",
+                            origin, text)};
   };
   chosen_failure out;
   std::string_view rest = text;
@@ -50,10 +49,14 @@ chosen_failure parse_failure(std::string_view text) {
   return out;
 }
 
+std::optional<chosen_failure> failure_of(const base::settings& settings) {
+  if (settings.sim_fail.empty()) return std::nullopt;
+  return parse_failure(settings.sim_fail, base::origin_of(settings, "WEFT_SIM_FAIL"));
+}
+
 plan agree_on_plan(const transport_context& context, std::string_view key) {
   const base::settings& settings = context.settings;
-  plan out{0, settings.sim_delay_percent, settings.sim_refuse_percent, settings.sim_deny_percent, std::nullopt};
-  if (!settings.sim_fail.empty()) out.failure = parse_failure(settings.sim_fail);
+  plan out{0, settings.sim_delay_percent, settings.sim_refuse_percent, settings.sim_deny_percent, failure_of(settings)};
   const std::uint64_t mine = settings.sim_seed != 0 ? settings.sim_seed : drawn_seed();
   const std::string full_key = fmt::format("{}.{}", context.name, key);
   context.boot.put(full_key, std::string{reinterpret_cast<const char*>(&mine), sizeof mine});

@@ -17,8 +17,12 @@ struct chosen_failure {
   copy_result answer = copy_result::bad_address;
 };
 
-/// Reads `read:17`, `write:3` or `read:17:gone`. **Errors**: `configuration`.
-[[nodiscard]] chosen_failure parse_failure(std::string_view text);
+/// Reads `read:17`, `write:3` or `read:17:gone`. `origin` says in messages where the text is from. **Errors**:
+/// `configuration`.
+[[nodiscard]] chosen_failure parse_failure(std::string_view text, std::string_view origin);
+
+/// The failure that the settings choose; empty if they choose none. **Errors**: those of `parse_failure`.
+[[nodiscard]] std::optional<chosen_failure> failure_of(const base::settings& settings);
 
 struct plan {
   std::uint64_t seed = 1;

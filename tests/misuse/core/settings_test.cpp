@@ -1,0 +1,57 @@
+// Options of runtimes and devices that are wrong, or contradict each other. Ranges and texts:
+// tests/base/config_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+
+using testing::HasSubstr;
+using weft::errc;
+
+void expect_refused(std::uint32_t ranks, const weft::runtime_options& options, errc expected, const char* words) {
+  try {
+    weft::test::local_job{ranks, options}.run([](weft::runtime&) {});
+    ADD_FAILURE() << "nothing was thrown where '" << words << "' was expected";
+  } catch (const weft::error& thrown) {
+    EXPECT_STREQ(weft::name_of(thrown.code()), weft::name_of(expected)) << thrown.what();
+    EXPECT_THAT(thrown.what(), HasSubstr(words));
+  }
+}
+
+TEST(wrong_settings, out_of_range_name_the_member) {
+  expect_refused(1, {.packet_bytes = 100}, errc::configuration,
+                 "runtime_options::packet_bytes='100' is out of range; allowed: a whole number from 512 to 16777216");
+}
+
+TEST(wrong_settings, of_more_regions_than_the_shared_memory_has_room_for) {
+  expect_refused(2, {.shared_bytes = std::size_t{4} << 20, .regions_max = std::size_t{1} << 20, .transport = "shm"},
+                 errc::configuration, "WEFT_REGIONS_MAX=1048576 takes");
+}
+
+TEST(wrong_settings, that_choose_a_fault_of_a_network_that_is_not_simulated) {
+  expect_refused(2, {.transport = "shm", .sim_fail = "read:1"}, errc::configuration,
+                 "runtime_options::sim_fail=read:1 contradicts runtime_options::transport=shm");
+}
+
+TEST(wrong_settings, that_choose_a_provider_without_libfabric) {
+  expect_refused(2, {.transport = "shm", .ofi_provider = "tcp"}, errc::configuration,
+                 "runtime_options::ofi_provider=tcp contradicts runtime_options::transport=shm");
+}
+
+TEST(wrong_settings, without_a_transport_to_the_other_rank) {
+  expect_refused(2, {.transport = "self"}, errc::transport_failed, "has no way to rank");
+}
+
+TEST(wrong_settings, of_a_progress_thread_for_a_runtime_of_one_thread) {
+  weft::test::local_job{1, {.default_device = {.shared = false}}}.run(
+      [](weft::runtime& rt) { EXPECT_THROW(weft::progress_thread{rt.default_device()}, weft::error); });
+}
+
+}  // namespace
