@@ -178,7 +178,8 @@ class ExitCodes(unittest.TestCase):
     def test_ranks_that_disagree_on_the_number_of_regions_say_so(self):
         result = run_ranks(*(f"WEFT_REGIONS_MAX={many} exec {BUILD}/tests/process/fabric" for many in (64, 128)))
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("rank 1 has WEFT_REGIONS_MAX=128 and rank 0 has 64: give all ranks the same", result.stderr)
+        self.assertIn("WEFT_REGIONS_MAX (runtime_options::regions_max) is 64 at rank 0, 128 at rank 1; give all ranks the "
+                      "same", result.stderr)
 
     def test_a_simulated_network_has_every_transport_and_a_seed_that_is_told(self):
         show = ["sh", "-c", 'echo "$WEFT_TRANSPORT $WEFT_SIM_SEED"']

@@ -2,49 +2,64 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/assertion.hpp"
 #include "base/random.hpp"
+#include "core/runtime/agreed_settings.hpp"
 #include "weft/error.hpp"
 
 namespace weft::core {
 namespace {
 
-// Rank 0 publishes it; all ranks take or compare it.
-struct job_proposal {
-  std::uint64_t number;
-  std::uint64_t regions_max;
-};
+// What each rank publishes, and what rank 0 answers: a number, and behind it which settings differ.
+constexpr const char* settings_key = ".settings";
+constexpr const char* answer_key = ".job";
 
 }  // namespace
 
-void job::propose(const std::string& name, const std::vector<std::unique_ptr<net::transport>>& transports) {
-  key_ = name + ".job";
-  number_ = base::random_word();
-  const job_proposal mine{number_, settings_.regions_max};
-  if (rank_ == 0 && size_ > 1) bootstrap_->put(key_, {reinterpret_cast<const char*>(&mine), sizeof mine});
+// Rank 0 compares for all ranks, so that each rank reads one value, and all ranks end with one text.
+void job::agree(const std::string& name) {
+  WEFT_ASSERT(number_ == 0);
+  do {
+    number_ = base::random_word();
+  } while (number_ == 0);
+  if (size_ == 1) return;
+  bootstrap_->put(name + settings_key, published_settings(settings_));
+  bootstrap_->fence();
+  if (rank_ == 0) bootstrap_->put(name + answer_key, answer(name));
+  bootstrap_->fence();
+  const std::string agreed = bootstrap_->get(0, name + answer_key);
+  if (agreed.size() < sizeof number_) {
+    throw error{errc::boot_failed, "rank 0 published no number of the job: do all ranks use the same version of Weft?"};
+  }
+  std::memcpy(&number_, agreed.data(), sizeof number_);
+  if (agreed.size() == sizeof number_) return;
+  throw error{errc::configuration,
+              fmt::format("the ranks of the job have different settings: {}; give all ranks the same",
+                          agreed.substr(sizeof number_))};
+}
+
+std::string job::answer(const std::string& name) {
+  std::vector<std::string> published;
+  for (std::uint32_t rank = 0; rank < size_; ++rank) published.push_back(bootstrap_->get(rank, name + settings_key));
+  std::string out(sizeof number_, '\0');
+  std::memcpy(out.data(), &number_, sizeof number_);
+  out += differences(published);
+  out.resize(std::min(out.size(), boot::value_bytes_max));
+  return out;
+}
+
+void job::publish_node(const std::string& name, const std::vector<std::unique_ptr<net::transport>>& transports) {
   nodes_.publish(*bootstrap_, name, transports);
 }
 
 void job::join() {
-  WEFT_ASSERT(!key_.empty());
+  WEFT_ASSERT(number_ != 0);
   bootstrap_->fence();
   nodes_.learn(*bootstrap_);
-  if (size_ == 1) return;
-  const std::string agreed = bootstrap_->get(0, key_);
-  job_proposal theirs{};
-  if (agreed.size() != sizeof theirs) {
-    throw error{errc::boot_failed, "rank 0 published no name of the job: do all ranks use the same version of Weft?"};
-  }
-  std::memcpy(&theirs, agreed.data(), sizeof theirs);
-  number_ = theirs.number;
-  const std::uint32_t mine = settings_.regions_max;
-  if (theirs.regions_max != mine) {  // a peer finds a region by its place in a table of that size
-    throw error{errc::configuration,
-                fmt::format("rank {} has WEFT_REGIONS_MAX={} and rank 0 has {}: give all ranks the same", rank_, mine,
-                            theirs.regions_max)};
-  }
 }
 
 }  // namespace weft::core

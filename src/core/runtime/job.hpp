@@ -25,7 +25,7 @@ class job {
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  /// Tells this job from all others, once `join` has returned.
+  /// Tells this job from all others, once `agree` has returned.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] boot::bootstrap& bootstrap() noexcept { return *bootstrap_; }
   [[nodiscard]] const base::settings& settings() const noexcept { return settings_; }
@@ -33,20 +33,23 @@ class job {
   /// Which ranks share memory, once `join` has returned.
   [[nodiscard]] const core::nodes& nodes() const noexcept { return nodes_; }
 
-  /// Rank 0 publishes a number under a key of `name`, and settings that all ranks must have; each rank publishes its
-  /// node. **Errors**: boot_failed.
-  void propose(const std::string& name, const std::vector<std::unique_ptr<net::transport>>& transports);
-  /// Waits for all ranks, and takes the number of rank 0. Called once, after `propose`. **Errors**: boot_failed,
-  /// configuration.
+  /// Compares the settings that all ranks must give alike, and takes the number of rank 0, by keys of `name`.
+  /// Collective; called once, before any transport is made. **Errors**: boot_failed; configuration, at every rank,
+  /// which names the settings that differ, with ranks and values.
+  void agree(const std::string& name);
+  /// Publishes this rank's node under a key of `name`. Called once, after `agree`. **Errors**: boot_failed.
+  void publish_node(const std::string& name, const std::vector<std::unique_ptr<net::transport>>& transports);
+  /// Waits for all ranks, and learns their nodes. Called once, after `publish_node`. **Errors**: boot_failed.
   void join();
 
  private:
+  [[nodiscard]] std::string answer(const std::string& name);
+
   std::shared_ptr<boot::bootstrap> bootstrap_;
   base::settings settings_;
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint64_t number_ = 0;
-  std::string key_;
   core::nodes nodes_;
 };
 

@@ -55,13 +55,14 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   prepare_fences();
   const net::transport_context context{job_.bootstrap(), settings,
                                        fmt::format("runtime{}", job_.bootstrap().next_runtime())};
+  job_.agree(context.name);
   transports_.make(context);
   peer_ends_.expect(job_.size());
   transports_.use_sleep_words_in(parking_);
   transports_.find_neighbours(job_.rank(), job_.size(), settings.bind == base::bind_kind::automatic);
   parking_.expect_company(transports_.neighbours().has_company());
   memory_ = std::make_unique<rank_memory>(transports_, job_, settings);
-  job_.propose(context.name, transports_.all());
+  job_.publish_node(context.name, transports_.all());
   attributes_ = attributes_of(settings, bounds_, transports_.devices_max(settings.devices_max));
   devices_.set_room(attributes_.devices_max);
 }
