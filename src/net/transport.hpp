@@ -57,7 +57,10 @@ class memory_sharing {
 };
 
 /// One runtime's part of a transport: knows the peers it reaches, takes packets back, and makes endpoints by
-///   template <class Sink> std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+///   template <class Sink> std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared, std::uint32_t cells =
+///   0);
+/// `cells`: of the rings that the first endpoint of a slot sends into, and all after it, where there are rings: a power
+/// of two, at most the setting `ring_cells`, which it is if 0.
 /// For the table it also has
 ///   static constexpr std::string_view listed_name = ...;  // what WEFT_TRANSPORT calls it
 ///   static constexpr std::uint32_t ranks_min = ...;       // a job of fewer ranks has no use for it

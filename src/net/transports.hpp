@@ -37,10 +37,11 @@ using transport_table = std::tuple<self_transport, shm::shm_transport
 
 /// An endpoint of `of`, a transport of the table, for device `slot`. Its arrivals go to a `Sink`.
 template <class Sink>
-[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_listed(transport& of, std::uint32_t slot, bool shared) {
+[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_listed(transport& of, std::uint32_t slot, bool shared,
+                                                          std::uint32_t cells) {
   std::unique_ptr<endpoint<Sink>> out;
   const auto open_if = [&]<class Transport>(Transport* mine) {
-    if (mine != nullptr) out = mine->template open<Sink>(slot, shared);
+    if (mine != nullptr) out = mine->template open<Sink>(slot, shared, cells);
   };
   [&]<class... Transports>(std::tuple<Transports...>*) {
     (open_if(dynamic_cast<Transports*>(&of)), ...);
@@ -50,11 +51,12 @@ template <class Sink>
 
 /// The same; `of` may also be the simulation of a transport of the table.
 template <class Sink>
-[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& of, std::uint32_t slot, bool shared) {
+[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& of, std::uint32_t slot, bool shared,
+                                                            std::uint32_t cells = 0) {
   auto* const simulated = dynamic_cast<sim::sim_transport*>(&of);
-  if (simulated == nullptr) return open_listed<Sink>(of, slot, shared);
+  if (simulated == nullptr) return open_listed<Sink>(of, slot, shared, cells);
   return std::make_unique<sim::sim_endpoint<Sink>>(*simulated, slot,
-                                                   open_listed<sim::inbox>(simulated->wrapped(), slot, shared));
+                                                   open_listed<sim::inbox>(simulated->wrapped(), slot, shared, cells));
 }
 
 }  // namespace weft::net

@@ -221,6 +221,38 @@ TEST_P(hostile_peer, claims_to_have_opened_rings_that_can_not_be) {
   EXPECT_EQ(poll(), 1U);
 }
 
+// A ring says how many of its cells are in use. The peer says a number that can't be, or one that it does not keep to.
+TEST(ring_depth, that_can_not_be_stands_for_all_cells) {
+  base::settings settings = small_settings();
+  settings.ring_cells = 32;
+  settings.devices_max = 32;
+  test_job job{over_shm(), settings};
+  const auto out = job.from().open(0), in = job.to().open(0);
+  auto& victim = dynamic_cast<net::shm::shm_transport&>(job.from().transport).peer_at(1);
+  sink inbox;
+  std::uint32_t device = 1;
+  for (const std::uint32_t said : {0U, 1U, 2U, 4U, 7U, 8U, 9U, 16U, 31U, 32U, 33U, 64U, 1U << 20, 1U << 31, ~0U}) {
+    ring_control& control = victim.ring_control_at(0, device);
+    control.count.store(said, std::memory_order_relaxed);  // relaxed: `connect` publishes it
+    victim.connect(0, device++);
+    const std::uint32_t used = said == 8 || said == 16 ? said : 32;
+    auto* const cells = reinterpret_cast<cell*>(&control + 1);
+    for (std::uint32_t position = 0; position < 100; ++position) {
+      cells[position % 32].id_and_order = 0;
+      cells[position % 32].tag = position;
+      const std::uint64_t head = net::cell_info{1, 8, false}.head(position + 1);
+      cells[position % 32].head.store(head, std::memory_order_relaxed);  // relaxed: the victim reads it in this thread
+      for (int i = 0; i < 2; ++i) in->poll(inbox, 64);
+    }
+    EXPECT_EQ(inbox.messages.size(), used == 32 ? 100U : used) << said;
+    for (std::uint32_t i = 0; i < inbox.messages.size(); ++i) EXPECT_EQ(inbox.messages[i].header.tag, i) << said;
+    inbox.messages.clear();
+  }
+  const std::uint64_t word = 7;
+  EXPECT_EQ(out->try_send_inline(1, net::any_device, {.kind = 1}, &word, sizeof word), post_result::ok);
+  EXPECT_EQ(in->poll(inbox, 64), 1U);
+}
+
 // A quota of none: everything is copied, and the peer has its packets back immediately.
 TEST(foreign_packets, beyond_their_quota_are_copied_and_go_back_at_once) {
   base::settings settings = small_settings();

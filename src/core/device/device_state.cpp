@@ -11,7 +11,7 @@
 namespace weft::core {
 
 device_state::device_state(runtime_state& runtime, device& interface, std::uint32_t index, bool shared,
-                           progress_policy policy)
+                           progress_policy policy, std::uint32_t ring_cells)
     : runtime_{&runtime},
       index_{index},
       shared_{shared},
@@ -31,7 +31,7 @@ device_state::device_state(runtime_state& runtime, device& interface, std::uint3
                     (offsetof(device_state, routes_) + routes::hot_bytes - 1) / detail::cache_line_bytes,
                 "a post reads one line of the device");
 #pragma GCC diagnostic pop
-  open_endpoints(*this);
+  open_endpoints(*this, ring_cells);
   for (std::uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (!routes_.has(rank)) {
       throw error{

@@ -34,7 +34,7 @@ struct remote_entry;
 struct unexpected_message;
 
 /// Opens an endpoint of each transport of the runtime for a device that is being made (protocol/dispatch.cpp).
-void open_endpoints(device_state& made);
+void open_endpoints(device_state& made, std::uint32_t ring_cells);
 
 /// Whether a thread may sleep at a device, from no to yes.
 enum class stillness : std::uint8_t {
@@ -51,7 +51,9 @@ class device_state final : public message_sink {
  public:
   using endpoint = net::endpoint<message_sink>;
 
-  device_state(runtime_state& runtime, device& interface, std::uint32_t index, bool shared, progress_policy policy);
+  /// `ring_cells`: of the rings that it sends into, if it is the first device of its index.
+  device_state(runtime_state& runtime, device& interface, std::uint32_t index, bool shared, progress_policy policy,
+               std::uint32_t ring_cells);
   ~device_state();
 
   [[nodiscard]] runtime_state& runtime() noexcept { return *runtime_; }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/assertion.hpp"
 #include "base/log.hpp"
 #include "core/protocol/end_backlog.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "net/ring/cell_ring.hpp"
 #include "weft/error.hpp"
 
 namespace weft::core {
@@ -22,11 +24,25 @@ void end_backlog_of(device_state& standard) noexcept {
       unsent);
 }
 
+std::uint32_t checked_cells(const runtime_state& owner, const device_options& options) {
+  const std::uint32_t most = owner.attributes().ring_cells;
+  const std::size_t wanted = options.ring_cells.value_or(most);
+  if (wanted < net::ring_cells_min || wanted > most || !std::has_single_bit(wanted)) {
+    throw error{
+        errc::invalid_argument,
+        fmt::format("device_options::ring_cells={}: allowed is a power of two from {} to {}, as many as the rings "
+                    "of the runtime have (WEFT_RING_CELLS, runtime_options::ring_cells)",
+                    wanted, net::ring_cells_min, most)};
+  }
+  return static_cast<std::uint32_t>(wanted);
+}
+
 }  // namespace
 
 void devices::set_room(std::uint32_t count) {
   all_.resize(count);
   adopted_.resize(count);
+  cells_.resize(count);
 }
 
 bool devices::is_empty() const noexcept {
@@ -40,6 +56,7 @@ void devices::open(runtime_state& owner, device& interface, const device_options
     throw error{errc::invalid_state,
                 "a device is made inside a handler or hook of the default device: make it outside"};
   }
+  const std::uint32_t cells = checked_cells(owner, options);
   const progress_policy policy = options.policy.value_or(owner.attributes().progress_policy);
   for (bool is_adopted = false;;) {
     // Before the lock: a handler of device 0 may be waiting for the lock.
@@ -47,26 +64,38 @@ void devices::open(runtime_state& owner, device& interface, const device_options
     if (is_adopted) entry.take(standard().gate());
     const bool may_release = is_adopted;
     const std::scoped_lock lock{mutex_};
-    const auto room = std::ranges::find_if(all_, [](const auto& each) { return each == nullptr; });
-    if (room == all_.end()) break;
-    const auto index = static_cast<std::uint32_t>(room - all_.begin());
+    const std::uint32_t index = free_index(cells);
+    if (index == all_.size()) break;
     is_adopted = adopted_[index];
     if (is_adopted && !may_release) continue;
-    auto made = std::make_unique<device_state>(owner, interface, index, options.shared, policy);
+    if (cells_[index] == 0) cells_[index] = cells;
+    auto made = std::make_unique<device_state>(owner, interface, index, options.shared, policy, cells);
     // Nothing throws from here on: until then no peer sends to it, and device 0 keeps what it has adopted.
     if (is_adopted) standard().endpoints().release(index);
     entry.reset();
     adopted_[index] = false;
     for (const auto& transport : owner.transports()) transport->go_live(index);
-    *room = std::move(made);
+    device_state& opened = *made;
+    all_[index] = std::move(made);
     // First: from then on a thread of another device may poll it, and run handlers that use `interface`.
-    handle = room->get();
-    if (options.shared) shared_.add(index, **room);
+    handle = &opened;
+    if (options.shared) shared_.add(index, opened);
     return;
   }
   throw error{errc::invalid_state,
               fmt::format("rank {} has {} devices already, as many as WEFT_DEVICES_MAX and the number of ranks allow",
                           owner.rank(), all_.size())};
+}
+
+std::uint32_t devices::free_index(std::uint32_t cells) const noexcept {
+  const auto count = static_cast<std::uint32_t>(all_.size());
+  std::uint32_t other = count;
+  for (std::uint32_t index = 0; index < count; ++index) {
+    if (all_[index] != nullptr) continue;
+    if (cells_[index] == cells || cells_[index] == 0) return index;
+    if (other == count) other = index;
+  }
+  return other;
 }
 
 void devices::hide(device_state& shared) noexcept {

@@ -22,8 +22,9 @@ class devices {
   /// Sets how many devices may exist at a time. Called before any is opened.
   void set_room(std::uint32_t count);
 
-  /// Sets `handle`, the one in `interface`, before other threads can find the device. **Errors**: invalid_state inside
-  /// a handler or hook of the default device, and if no more devices may exist.
+  /// Sets `handle`, the one in `interface`, before other threads can find the device. **Errors**: invalid_argument for
+  /// a depth of rings that can't be; invalid_state inside a handler or hook of the default device, and if no more
+  /// devices may exist.
   void open(runtime_state& owner, device& interface, const device_options& options, device_state*& handle);
   /// From here on no thread of another device begins to poll a shared device.
   void hide(device_state& shared) noexcept;
@@ -58,9 +59,14 @@ class devices {
   }
 
  private:
+  // Under the lock. A free index for a device with so many cells in its rings: one that has had a device with as many,
+  // or none yet, if there is any; the number of indices if all are taken.
+  [[nodiscard]] std::uint32_t free_index(std::uint32_t cells) const noexcept;
+
   std::mutex mutex_;
   std::vector<std::unique_ptr<device_state>> all_;  // null where there is none
   std::vector<bool> adopted_;                       // polled by device 0
+  std::vector<std::uint32_t> cells_;                // of the rings of each index; 0: it has had no device yet
   shared_devices shared_;
 };
 

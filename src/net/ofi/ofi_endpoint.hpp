@@ -135,7 +135,7 @@ class ofi_endpoint final : public endpoint<Sink> {
 };
 
 template <class Sink>
-std::unique_ptr<endpoint<Sink>> ofi_transport::open(std::uint32_t slot, bool /*shared*/) {
+std::unique_ptr<endpoint<Sink>> ofi_transport::open(std::uint32_t slot, bool /*shared*/, std::uint32_t /*cells*/) {
   begin(slot);
   return std::make_unique<ofi_endpoint<Sink>>(*this, slot);
 }

@@ -57,7 +57,7 @@ class ofi_transport final : public transport {
   [[nodiscard]] std::size_t find_ended(std::span<ended_peer> /*out*/) noexcept override { return 0; }
   [[nodiscard]] transport_counts counted() const noexcept override;
   template <class Sink>
-  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared, std::uint32_t cells = 0);
   void go_live(std::uint32_t slot) noexcept override;
   void close(std::uint32_t slot) noexcept override;
 

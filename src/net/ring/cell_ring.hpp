@@ -57,6 +57,9 @@ struct packet_reference {
   std::uint32_t bytes;
 };
 
+/// A ring has at least so many cells.
+inline constexpr std::uint32_t ring_cells_min = 8;
+
 template <class Atomics = detail::std_atomics>
 struct alignas(detail::cache_line_bytes) basic_cell {
   typename Atomics::template atomic<std::uint64_t> head{0};  // sequence number and cell_info
@@ -68,6 +71,19 @@ struct alignas(detail::cache_line_bytes) basic_cell {
 template <class Atomics = detail::std_atomics>
 struct basic_ring_control {
   alignas(detail::cache_line_bytes) typename Atomics::template atomic<std::uint32_t> consumed{0};  // receiver's line
+  typename Atomics::template atomic<std::uint32_t> count{0};  // the sender's, of cells that it uses; 0: all
+
+  /// Says how many cells the sender uses. Called before the receiver hears of the ring.
+  void set_cells(std::uint32_t cells) noexcept {
+    // [ring.depth] relaxed -> [ring.depth_read]: what tells the receiver of the ring publishes it.
+    count.store(cells, std::memory_order_relaxed);
+  }
+  /// How many of the `room` cells the sender uses; all, if it says a number that can't be.
+  [[nodiscard]] std::uint32_t cells(std::uint32_t room) const noexcept {
+    // [ring.depth_read] relaxed <- [ring.depth]: a copy, as a faulty peer may change it.
+    const std::uint32_t said = count.load(std::memory_order_relaxed);
+    return said >= ring_cells_min && said <= room && (said & (said - 1)) == 0 ? said : room;
+  }
 };
 
 using cell = basic_cell<>;

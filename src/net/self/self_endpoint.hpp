@@ -108,9 +108,9 @@ class self_endpoint final : public endpoint<Sink> {
 };
 
 template <class Sink>
-std::unique_ptr<endpoint<Sink>> self_transport::open(std::uint32_t slot, bool shared) {
+std::unique_ptr<endpoint<Sink>> self_transport::open(std::uint32_t slot, bool shared, std::uint32_t cells) {
   if (slot == 0) is_of_one_thread_ = !shared;
-  begin(slot);
+  begin(slot, cells);
   return std::make_unique<self_endpoint<Sink>>(*this, slot);
 }
 

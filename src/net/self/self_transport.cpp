@@ -27,8 +27,8 @@ self_transport::loop& self_transport::ring_to(std::uint32_t device, std::uint32_
   return *slots_[slots_[named].live.load(std::memory_order_acquire) ? named : 0].ring;
 }
 
-void self_transport::begin(std::uint32_t slot) {
-  if (!slots_[slot].ring) slots_[slot].ring = std::make_unique<loop>(slot, ring_cells_);
+void self_transport::begin(std::uint32_t slot, std::uint32_t cells) {
+  if (!slots_[slot].ring) slots_[slot].ring = std::make_unique<loop>(slot, cells != 0 ? cells : ring_cells_);
 }
 
 void self_transport::go_live(std::uint32_t slot) noexcept {

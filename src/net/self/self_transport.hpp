@@ -37,7 +37,7 @@ class self_transport final : public transport {
   [[nodiscard]] std::size_t find_ended(std::span<ended_peer> /*out*/) noexcept override { return 0; }
   [[nodiscard]] transport_counts counted() const noexcept override { return {}; }
   template <class Sink>
-  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared);
+  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared, std::uint32_t cells = 0);
   void go_live(std::uint32_t slot) noexcept override;
   void close(std::uint32_t slot) noexcept override;
 
@@ -61,8 +61,8 @@ class self_transport final : public transport {
   /// The ring for a message that names `device`, sent from the device in slot `own`.
   [[nodiscard]] loop& ring_to(std::uint32_t device, std::uint32_t own) noexcept;
   [[nodiscard]] sleep_word& sleep_word_of(const loop& ring) noexcept { return (*sleepers_)[ring.slot % slots_max]; }
-  /// Makes the ring of a slot if it has none yet.
-  void begin(std::uint32_t slot);
+  /// Makes the ring of a slot if it has none yet, with `cells` cells; 0: as many as the setting says.
+  void begin(std::uint32_t slot, std::uint32_t cells);
 
  private:
   struct device_ring {

@@ -27,7 +27,7 @@ struct shape {
   friend bool operator==(const shape&, const shape&) = default;
 };
 
-// "WEFTSEG3": the digit is incremented with each change of the layout.
+// "WEFTSEG4": the digit is incremented with each change of the layout.
 inline constexpr std::uint64_t segment_magic = 0x3447'4553'5446'4557;
 inline constexpr std::size_t page_bytes = 4096;
 

@@ -239,8 +239,8 @@ template <class Sink>
 }
 
 template <class Sink>
-std::unique_ptr<endpoint<Sink>> shm_transport::open(std::uint32_t index, bool shared) {
-  return std::make_unique<shm_endpoint<Sink>>(*this, begin(index), shared);
+std::unique_ptr<endpoint<Sink>> shm_transport::open(std::uint32_t index, bool shared, std::uint32_t cells) {
+  return std::make_unique<shm_endpoint<Sink>>(*this, begin(index, cells), shared);
 }
 
 }  // namespace weft::net::shm

@@ -80,8 +80,8 @@ std::size_t shm_transport::find_ended(std::span<ended_peer> out) noexcept {
 
 shm_transport::~shm_transport() { forget_segment(base()); }
 
-slot& shm_transport::begin(std::uint32_t index) {
-  if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index);
+slot& shm_transport::begin(std::uint32_t index, std::uint32_t cells) {
+  if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index, cells);
   return *slots_[index];
 }
 

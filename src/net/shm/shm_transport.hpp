@@ -51,7 +51,7 @@ class shm_transport final : public transport, public memory_sharing {
   }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }
   template <class Sink>
-  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared);
+  [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t index, bool shared, std::uint32_t cells = 0);
   [[nodiscard]] std::size_t find_ended(std::span<ended_peer> out) noexcept override;
   [[nodiscard]] transport_counts counted() const noexcept override {
     transport_counts out{.refused = refused_.load(std::memory_order_relaxed)};  // [stat]
@@ -62,8 +62,8 @@ class shm_transport final : public transport, public memory_sharing {
   void close(std::uint32_t index) noexcept override;
 
   // For endpoints.
-  /// Makes the slot if there is none yet; messages may come for it from now on.
-  [[nodiscard]] slot& begin(std::uint32_t index);
+  /// Makes the slot if there is none yet, with rings of `cells` cells; messages may come for it from now on.
+  [[nodiscard]] slot& begin(std::uint32_t index, std::uint32_t cells);
   [[nodiscard]] slot& slot_at(std::uint32_t index) noexcept { return *slots_[index]; }
   [[nodiscard]] peer& peer_at(std::uint32_t rank) noexcept { return *peers_[rank]; }
   /// How often peers have opened a ring to a device of this rank.

@@ -14,11 +14,13 @@ std::uint32_t nth_live(std::uint64_t live, std::uint32_t wanted) noexcept {
 
 }  // namespace
 
-slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index)
+slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index,
+           std::uint32_t cells)
     : peers_{&peers},
       base_{base},
       layout_{&where},
       index_{index},
+      cells_{cells != 0 ? cells : where.shape.ring_cells},
       routes_(peers.size()),
       endpoint_of_(peers.size()),
       connects_{reinterpret_cast<const std::atomic<std::uint64_t>*>(base + where.connect(index, 0))},
@@ -60,12 +62,13 @@ outgoing* slot::make_ring(std::uint32_t to, std::uint32_t device) noexcept {
   std::atomic<outgoing*>& known = endpoint_of_[to][device];
   if (outgoing* const here = known.load(std::memory_order_relaxed); here != nullptr) return here;  // [locked]
   const peer& target = *(*peers_)[to];
+  ring_control& control = target.ring_control_at(device, index_);
   try {
-    made_.push_back(std::make_unique<outgoing>(target.ring_control_at(device, index_), layout_->shape.ring_cells,
-                                               target.sleep_word_at(device)));
+    made_.push_back(std::make_unique<outgoing>(control, cells_, target.sleep_word_at(device)));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
+  control.set_cells(cells_);
   target.connect(device, index_);
   // [shm.make_ring] release -> [shm.device_ring]: the ring is made.
   known.store(made_.back().get(), std::memory_order_release);
@@ -90,7 +93,7 @@ void slot::add_sources(std::uint32_t source, std::uint64_t devices) {
     if (device < layout_->shape.devices_max && from.is_attached()) {
       auto& control = *reinterpret_cast<ring_control*>(base_ + layout_->ring(index_, source, device));
       try {
-        sources_.emplace_back(from, control, layout_->shape.ring_cells);
+        sources_.emplace_back(from, control, control.cells(layout_->shape.ring_cells));
       } catch (const std::bad_alloc&) {
         missed_ = true;
         return;

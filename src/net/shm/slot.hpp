@@ -29,7 +29,9 @@ struct incoming {
 
 class slot {
  public:
-  slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index);
+  /// `cells`: of the rings that it sends into, a power of two; 0: as many as the layout has room for.
+  slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index,
+       std::uint32_t cells);
 
   /// The known routes, by rank.
   [[nodiscard]] route* routes() noexcept { return routes_.data(); }
@@ -57,6 +59,7 @@ class slot {
   std::byte* base_;  // of our own segment
   const layout* layout_;
   std::uint32_t index_;
+  std::uint32_t cells_;
   std::vector<route> routes_;
   std::vector<std::array<std::atomic<outgoing*>, slots_max>> endpoint_of_;  // by peer and its device
   std::mutex making_;                                                       // rings, and their entries in `routes_`

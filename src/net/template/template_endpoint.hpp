@@ -59,7 +59,7 @@ class template_endpoint final : public endpoint<Sink> {
 };
 
 template <class Sink>
-std::unique_ptr<endpoint<Sink>> template_transport::open(std::uint32_t slot, bool /*shared*/) {
+std::unique_ptr<endpoint<Sink>> template_transport::open(std::uint32_t slot, bool /*shared*/, std::uint32_t /*cells*/) {
   return std::make_unique<template_endpoint<Sink>>(*this, slot);
 }
 

@@ -49,6 +49,18 @@ TEST(wrong_settings, without_a_transport_to_the_other_rank) {
   expect_refused(2, {.transport = "self"}, errc::transport_failed, "has no way to rank");
 }
 
+TEST(wrong_settings, of_a_device_whose_rings_are_longer_than_the_runtimes) {
+  expect_refused(1, {.default_device = {.ring_cells = 128}, .ring_cells = 64}, errc::invalid_argument,
+                 "device_options::ring_cells=128: allowed is a power of two from 8 to 64");
+  weft::test::local_job{1, {.ring_cells = 64}}.run([](weft::runtime& rt) {
+    for (const std::size_t wrong : {std::size_t{0}, std::size_t{4}, std::size_t{12}, std::size_t{65}, ~std::size_t{0},
+                                    (std::size_t{1} << 32) + 8}) {
+      EXPECT_THROW((weft::device{rt, {.ring_cells = wrong}}), weft::error) << wrong;
+    }
+    const weft::device right{rt, {.ring_cells = 8}};
+  });
+}
+
 TEST(wrong_settings, of_a_progress_thread_for_a_runtime_of_one_thread) {
   weft::test::local_job{1, {.default_device = {.shared = false}}}.run(
       [](weft::runtime& rt) { EXPECT_THROW(weft::progress_thread{rt.default_device()}, weft::error); });
