@@ -157,7 +157,7 @@ void check_in_order(const pair_list (&by_thread)[Count], const message* messages
 
 // Two of one source arrive concurrently, and the third, while one posts for any tag of it.
 void early_ones_wait_for_their_turn() {
-  shared_engine shared(1u, 4u, 0xffff'ffffu);
+  shared_engine shared(1u, 0xffff'ffffu);
   message sent[3];
   receive posted[3];
   pair_list pairs[3];
@@ -180,7 +180,7 @@ void early_ones_wait_for_their_turn() {
 
 // Receives of every policy fit both messages; the older message takes the older receive, whatever they leave open.
 void wildcards_keep_the_order() {
-  shared_engine shared(2u, 1u, 0u);
+  shared_engine shared(2u, 0u);
   message sent[2];
   receive posted[2];
   pair_list pairs[2];
@@ -203,7 +203,7 @@ void wildcards_keep_the_order() {
 
 // Two sources with one tag, two receives that leave open which: each message has a receive of its own.
 void messages_of_two_sources_meet_two_receives() {
-  shared_engine shared(2u, 1u, 0u);
+  shared_engine shared(2u, 0u);
   message sent[2];
   receive posted[2];
   pair_list pairs[3];
@@ -230,7 +230,7 @@ std::uint32_t number_of_engine = 0;  // for the check that is dropped
 
 // One cancels the first of two receives, twice as a loser would; a message takes whichever is the oldest then.
 void matched_or_cancelled() {
-  shared_engine shared(1u, 1u, 0u);
+  shared_engine shared(1u, 0u);
   message sent;
   receive posted[2];
   pair_list pairs[2];
@@ -262,7 +262,7 @@ void matched_or_cancelled() {
 
 // A thread matches the receive and posts it for something else, while another one cancels the first.
 void only_what_is_meant_is_cancelled() {
-  shared_engine shared(1u, 1u, 0u);
+  shared_engine shared(1u, 0u);
   message sent;
   receive posted;
   pair_list pairs;
@@ -292,7 +292,7 @@ void only_what_is_meant_is_cancelled() {
 
 // The engine is withdrawn while a message and a matching receive come to it: each is given to one thread, once.
 void withdrawn_while_in_use() {
-  shared_engine shared(1u, 2u, 0u);
+  shared_engine shared(1u, 0u);
   message sent[2];
   receive posted;
   pair_list pairs[2];
@@ -328,7 +328,7 @@ void withdrawn_while_in_use() {
 // the order of their numbers. `used_in_vain`: the bug that a number is used up though nothing was posted.
 void numbered_and_matched(bool used_in_vain) {
   constexpr std::uint32_t first = 0xffff'ffff;
-  shared_engine shared(1u, 2u, first);
+  shared_engine shared(1u, first);
   kept_until_the_end<numbers> next(1u, first);
   message sent[3];
   receive posted[3];
@@ -405,7 +405,7 @@ TEST_F(model_ordered_matching, a_number_that_is_used_in_vain_is_noticed) {
 // The thread that cancels must name the receive: the program would cancel the second one otherwise.
 TEST_F(model_ordered_matching, cancelling_breaks_where_nobody_asks_what_is_meant) {
   const outcome result = explore(brief, [] {
-    shared_engine shared(1u, 1u, 0u);
+    shared_engine shared(1u, 0u);
     message sent;
     receive posted;
     pair_list pairs;
@@ -428,7 +428,7 @@ TEST_F(model_ordered_matching, cancelling_breaks_where_nobody_asks_what_is_meant
 // Two senders that do not lock the next number may both have it: a message is refused, or received twice.
 TEST_F(model_ordered_matching, numbers_that_are_taken_without_the_lock_are_given_twice) {
   const outcome result = explore(brief, [] {
-    shared_engine shared(1u, 2u, 0u);
+    shared_engine shared(1u, 0u);
     message sent[2];
     receive posted[2];
     pair_list pairs[3];

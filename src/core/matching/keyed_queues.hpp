@@ -1,14 +1,15 @@
 // First-in-first-out queues, one for each key that has waiting nodes: a hash table from keys to the oldest node of
 // each, with the younger ones chained behind it. Intrusive. **Threads**: one at a time.
 //
-// Cost: constant as long as there are not many more keys than buckets. Nothing is ever allocated.
+// Cost: constant. The table grows with the number of keys (growing_buckets.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "base/assertion.hpp"
+#include "core/matching/growing_buckets.hpp"
 #include "core/matching/match_node.hpp"
 
 namespace weft::core {
@@ -17,78 +18,106 @@ namespace weft::core {
 template <class Node>
 class keyed_queues {
  public:
-  /// Nodes whose keys agree in what policy `by` compares are in one queue. `bucket_count`: a power of two.
-  keyed_queues(match_policy by, std::uint32_t bucket_count)
-      : by_{by}, mask_{bucket_count - 1}, buckets_{std::make_unique<Node*[]>(bucket_count)} {}
+  /// Nodes whose keys agree in what policy `by` compares are in one queue.
+  explicit keyed_queues(match_policy by) noexcept : by_{by} {}
 
   /// The oldest node whose key agrees with `key` in what the policy compares, or null.
   [[nodiscard]] Node* oldest(const match_key& key) const noexcept {
-    return size_ == 0 ? nullptr : find(reduced(key)).head;
+    if (size_ == 0) return nullptr;
+    const match_key by_policy = reduced(key);
+    return find(bucket_of(by_policy), by_policy).head;
   }
 
   void append(Node& mine) noexcept {
     const match_key key = reduced(mine.key);
-    Node* head = find(key).head;
+    Node*& bucket = bucket_of(key);
+    Node* head = find(bucket, key).head;
     auto& own = links_of(mine, by_);
     own.behind.set(nullptr);
-    if (head == nullptr) {
-      Node*& bucket = bucket_of(key);
-      own.before.set(&mine);
-      own.next_key.set(bucket);
-      bucket = &mine;
-    } else {
+    ++size_;
+    if (head != nullptr) {
       auto& first = links_of(*head, by_);
       own.before.set(first.before.get());
       links_of(*static_cast<Node*>(first.before.get()), by_).behind.set(&mine);
       first.before.set(&mine);
+      return;
     }
-    ++size_;
+    own.before.set(&mine);
+    own.next_key.set(bucket);
+    bucket = &mine;
+    buckets_.fit(++keys_, [this](Node* first) { relink(first); });
   }
 
   /// `which` must be in one of the queues.
   void remove(Node& which) noexcept {
     const match_key key = reduced(which.key);
-    const position at = find(key);
+    Node*& bucket = bucket_of(key);
+    const position at = find(bucket, key);
     WEFT_ASSERT_CHECKED(size_ != 0 && at.head != nullptr);
     auto& own = links_of(which, by_);
     auto* behind = static_cast<Node*>(own.behind.get());
     auto* before = static_cast<Node*>(own.before.get());
+    --size_;
     if (&which != at.head) {
       links_of(*before, by_).behind.set(behind);
       links_of(behind != nullptr ? *behind : *at.head, by_).before.set(before);
-    } else {
-      auto* next_key = static_cast<Node*>(own.next_key.get());
-      if (behind != nullptr) {
-        links_of(*behind, by_).before.set(before);
-        links_of(*behind, by_).next_key.set(next_key);
-        next_key = behind;
-      }
-      if (at.previous_key != nullptr) {
-        links_of(*at.previous_key, by_).next_key.set(next_key);
-      } else {
-        bucket_of(key) = next_key;
-      }
+      return;
     }
-    --size_;
+    auto* next_key = static_cast<Node*>(own.next_key.get());
+    if (behind != nullptr) {
+      links_of(*behind, by_).before.set(before);
+      links_of(*behind, by_).next_key.set(next_key);
+      next_key = behind;
+    } else {
+      --keys_;
+    }
+    if (at.previous_key != nullptr) {
+      links_of(*at.previous_key, by_).next_key.set(next_key);
+    } else {
+      bucket = next_key;
+    }
   }
 
-  /// The oldest node of some key, or null if there are no nodes.
-  [[nodiscard]] Node* any() const noexcept {
-    if (size_ == 0) return nullptr;
-    std::uint32_t bucket = 0;
-    while (buckets_[bucket] == nullptr) ++bucket;
-    return buckets_[bucket];
+  /// Takes all nodes out and calls `visit(Node&)` for each of them: of one key the oldest first.
+  template <class Visit>
+  void take_all(const Visit& visit) {
+    if (size_ == 0) return;
+    size_ = keys_ = 0;
+    buckets_.each([&](Node*& first) {
+      Node* head = first;
+      first = nullptr;
+      while (head != nullptr) {
+        Node* node = head;
+        head = of_link(links_of(*head, by_).next_key);
+        while (node != nullptr) {
+          Node* const behind = of_link(links_of(*node, by_).behind);
+          visit(*node);
+          node = behind;
+        }
+      }
+    });
   }
 
   /// Calls `visit(const Node&)` for each node.
   template <class Visit>
   void each(const Visit& visit) const {
     if (size_ == 0) return;
-    for (std::uint32_t bucket = 0; bucket <= mask_; ++bucket) {
-      for (Node* head = buckets_[bucket]; head != nullptr; head = of_link(links_of(*head, by_).next_key)) {
+    buckets_.each([&](Node* const& first) {
+      for (Node* head = first; head != nullptr; head = of_link(links_of(*head, by_).next_key)) {
         for (Node* node = head; node != nullptr; node = of_link(links_of(*node, by_).behind)) visit(*node);
       }
-    }
+    });
+  }
+
+  /// The most keys that a look passes. Visits all keys.
+  [[nodiscard]] std::size_t longest_chain() const noexcept {
+    std::size_t out = 0;
+    buckets_.each([&](Node* const& first) {
+      std::size_t keys = 0;
+      for (Node* head = first; head != nullptr; head = of_link(links_of(*head, by_).next_key)) ++keys;
+      out = std::max(out, keys);
+    });
+    return out;
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -107,20 +136,34 @@ class keyed_queues {
   match_key reduced(const match_key& key) const noexcept {
     return make_match_key(key.engine(), by_, key.rank(), key.tag);
   }
-  Node*& bucket_of(const match_key& key) const noexcept { return buckets_[fingerprint(key) & mask_]; }
+  Node*& bucket_of(const match_key& key) const noexcept {
+    return buckets_.of(static_cast<std::uint32_t>(fingerprint(key)));
+  }
 
-  position find(const match_key& key) const noexcept {
-    position at{nullptr, bucket_of(key)};
+  position find(Node* bucket, const match_key& key) const noexcept {
+    position at{nullptr, bucket};
     while (at.head != nullptr && !(reduced(at.head->key) == key)) {
-      at = {at.head, static_cast<Node*>(links_of(*at.head, by_).next_key.get())};
+      at = {at.head, of_link(links_of(*at.head, by_).next_key)};
     }
     return at;
   }
 
-  match_policy by_;
-  std::uint32_t mask_;
+  // The keys of a chain, into the buckets that they have now.
+  void relink(Node* first) noexcept {
+    while (first != nullptr) {
+      auto& own = links_of(*first, by_);
+      Node*& bucket = bucket_of(reduced(first->key));
+      Node* const next = of_link(own.next_key);
+      own.next_key.set(bucket);
+      bucket = first;
+      first = next;
+    }
+  }
+
+  growing_buckets<Node> buckets_;
   std::size_t size_ = 0;
-  std::unique_ptr<Node*[]> buckets_;
+  std::uint32_t keys_ = 0;
+  match_policy by_;
 };
 
 }  // namespace weft::core

@@ -8,20 +8,24 @@
 // Cost: constant. A receive waits in one queue, which its policy and key select. A message waits in four, one for each
 // policy, so that a receive of any policy finds its oldest message at the head of one queue. A message looks at the
 // heads of up to four queues of receives (of one while no wildcard is posted) and takes the oldest receive by its
-// stamp. Nothing is allocated after construction: nodes belong to the caller, and any number may wait. Progress: one
-// try-lock around every call; if another thread holds it, the answer is busy. Who calls what: any thread may call any
+// stamp. Nodes belong to the caller, and any number may wait: the hash tables grow with their keys, by a few buckets in
+// each call (growing_buckets.hpp). Memory of an engine without traffic: 1 KiB, and 8 bytes for each source. Progress:
+// one try-lock around every call; if another thread holds it, the answer is busy. Callers: any thread may call any
 // function; construction and destruction are alone. Linearization: under the lock. Model test:
 // tests/model/ordered_matching_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "base/assertion.hpp"
 #include "base/try_lock.hpp"
+#include "core/matching/growing_buckets.hpp"
 #include "core/matching/keyed_queues.hpp"
 #include "core/matching/match_node.hpp"
 
@@ -97,17 +101,14 @@ class basic_ordered_matching {
   using message_node = basic_ordered_message<Atomics>;
   using message_list = basic_matched_messages<Atomics>;
 
-  /// Messages come from ranks below `source_count`. `bucket_count`: a power of two, about as many as keys with waiting
-  /// nodes at a time. `first_sequence`: the number of each source's first message. Throws std::bad_alloc.
-  explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t bucket_count = 256,
-                                  std::uint32_t first_sequence = 0)
+  /// Messages come from ranks below `source_count`. `first_sequence`: the number of each source's first message. Throws
+  /// std::bad_alloc.
+  explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t first_sequence = 0)
       : location_{new_ordered_location()},
         source_count_{source_count},
-        mask_{bucket_count - 1},
         sources_{std::make_unique<source[]>(source_count)},
-        early_{std::make_unique<message_node*[]>(bucket_count)},
-        receives_{make_queues<node>(bucket_count)},
-        messages_{make_queues<message_node>(bucket_count)} {
+        receives_(make_queues<node>()),
+        messages_(make_queues<message_node>()) {
     for (std::uint32_t rank = 0; rank < source_count; ++rank) sources_[rank].next_sequence = first_sequence;
   }
   basic_ordered_matching(const basic_ordered_matching&) = delete;
@@ -249,25 +250,25 @@ class basic_ordered_matching {
   [[nodiscard]] match_result take_all(message_list& messages, node*& receives) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
-    auto& all = messages_[index_of(match_policy::none)];
-    while (message_node* message = all.any()) {
-      take_out(*message);
-      messages.add(*message);
-    }
-    for (std::uint32_t bucket = 0; bucket <= mask_ && early_count_ != 0; ++bucket) {
-      while (message_node* message = early_[bucket]) {
-        early_[bucket] = message->next;
-        --sources_[message->key.rank()].early_count;
-        --early_count_;
-        messages.add(*message);
+    messages_[index_of(match_policy::none)].take_all([&](message_node& message) {
+      for (std::size_t policy = 0; policy < index_of(match_policy::none); ++policy) messages_[policy].remove(message);
+      messages.add(message);
+    });
+    early_.each([&](message_node*& first) {
+      for (message_node* each = std::exchange(first, nullptr); each != nullptr;) {
+        message_node* const next = each->next;
+        --sources_[each->key.rank()].early_count;
+        messages.add(*each);
+        each = next;
       }
-    }
+    });
+    early_count_ = 0;
     for (auto& each : receives_) {
-      while (node* receive = each.any()) {
-        take_out(*receive);
-        receive->behind.set(receives);
-        receives = receive;
-      }
+      each.take_all([&](node& receive) {
+        note_gone(receive);
+        receive.behind.set(receives);
+        receives = &receive;
+      });
     }
     return match_result::removed;
   }
@@ -280,6 +281,21 @@ class basic_ordered_matching {
     if (!inside) return false;
     for (const auto& by_policy : receives_) by_policy.each(receive);
     messages_[index_of(match_policy::none)].each(message);
+    return true;
+  }
+
+  /// The most keys that a look passes in one of the tables. Visits all of them, under the lock. False: busy.
+  [[nodiscard]] bool try_measure(std::size_t& longest_chain) noexcept {
+    const entered inside{lock_};
+    if (!inside) return false;
+    longest_chain = 0;
+    for (const auto& each : receives_) longest_chain = std::max(longest_chain, each.longest_chain());
+    for (const auto& each : messages_) longest_chain = std::max(longest_chain, each.longest_chain());
+    early_.each([&](const message_node* first) {
+      std::size_t length = 0;
+      for (; first != nullptr; first = first->next) ++length;
+      longest_chain = std::max(longest_chain, length);
+    });
     return true;
   }
 
@@ -318,10 +334,9 @@ class basic_ordered_matching {
   static std::size_t index_of(match_policy policy) noexcept { return static_cast<std::size_t>(policy); }
 
   template <class Node>
-  static std::array<keyed_queues<Node>, ordered_policy_count> make_queues(std::uint32_t bucket_count) {
-    return {keyed_queues<Node>{match_policy::rank_tag, bucket_count},
-            keyed_queues<Node>{match_policy::rank_only, bucket_count},
-            keyed_queues<Node>{match_policy::tag_only, bucket_count}, keyed_queues<Node>{match_policy::none, 1}};
+  static std::array<keyed_queues<Node>, ordered_policy_count> make_queues() noexcept {
+    return {keyed_queues<Node>{match_policy::rank_tag}, keyed_queues<Node>{match_policy::rank_only},
+            keyed_queues<Node>{match_policy::tag_only}, keyed_queues<Node>{match_policy::none}};
   }
 
   // Numbers wrap around: a number is early if it is ahead by less than half of all numbers.
@@ -342,6 +357,9 @@ class basic_ordered_matching {
 
   void take_out(node& receive) noexcept {
     receives_[index_of(receive.key.policy())].remove(receive);
+    note_gone(receive);
+  }
+  void note_gone(node& receive) noexcept {
     // [ordered.gone] relaxed -> [ordered.still]: under the lock.
     receive.location.store(0, std::memory_order_relaxed);
   }
@@ -392,19 +410,25 @@ class basic_ordered_matching {
   // Successive numbers of a source use successive buckets.
   message_node*& early_bucket(std::uint32_t rank, std::uint32_t sequence) const noexcept {
     constexpr std::uint32_t stride = 0x9e3779b1;
-    return early_[(rank * stride + sequence) & mask_];
+    return early_.of(rank * stride + sequence);
+  }
+  void link_early(message_node& message) noexcept {
+    message_node*& bucket = early_bucket(message.key.rank(), message.sequence);
+    message.next = bucket;
+    bucket = &message;
   }
 
   // False: a message with this number already waits.
   bool keep_early(message_node& message) noexcept {
-    message_node*& bucket = early_bucket(message.key.rank(), message.sequence);
-    for (const message_node* each = bucket; each != nullptr; each = each->next) {
+    const message_node* each = early_bucket(message.key.rank(), message.sequence);
+    for (; each != nullptr; each = each->next) {
       if (each->key.rank() == message.key.rank() && each->sequence == message.sequence) return false;
     }
-    message.next = bucket;
-    bucket = &message;
+    link_early(message);
     ++sources_[message.key.rank()].early_count;
-    ++early_count_;
+    early_.fit(++early_count_, [this](message_node* first) {
+      while (first != nullptr) link_early(*std::exchange(first, first->next));
+    });
     return true;
   }
 
@@ -422,11 +446,10 @@ class basic_ordered_matching {
   base::basic_try_lock<Atomics> lock_;
   std::uint32_t location_;  // of receives that wait here; no two objects have the same one
   std::uint32_t source_count_;
-  std::uint32_t mask_;
+  std::uint32_t early_count_ = 0;
   std::uint64_t posted_ = 0;
-  std::size_t early_count_ = 0;
   std::unique_ptr<source[]> sources_;
-  std::unique_ptr<message_node*[]> early_;  // by source and number
+  growing_buckets<message_node> early_;  // by source and number
   std::array<keyed_queues<node>, ordered_policy_count> receives_;
   std::array<keyed_queues<message_node>, ordered_policy_count> messages_;
 };

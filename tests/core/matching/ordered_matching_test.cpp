@@ -70,7 +70,7 @@ class ordered_matching_test : public ::testing::Test {
     return out;
   }
 
-  ordered_matching engine_{4, 8};
+  ordered_matching engine_{4};
   std::deque<ordered_message> messages_;
 };
 
@@ -382,11 +382,11 @@ class comparison {
   explicit comparison(std::uint64_t seed)
       : random_{seed},
         first_sequence_{(random_() & 1) != 0 ? 0 : 0u - 500u},
-        engine_{sources, 1u << random_() % 6, first_sequence_},
+        engine_{sources, first_sequence_},
         reference_{sources, first_sequence_},
         sent_(sources, first_sequence_),
-        tags_{1 + random_() % 4},
-        window_{1 + random_() % 20},
+        tags_{1 + random_() % 24},
+        window_{1 + random_() % 40},
         wildcards_{random_() % 3} {
     for (ordered_message& each : messages_) free_messages_.push_back(&each);
     for (match_node& each : receives_) free_receives_.push_back(&each);
@@ -507,8 +507,8 @@ class comparison {
   std::uint64_t tags_;
   std::size_t window_;
   std::uint64_t wildcards_;  // none, some, most
-  std::deque<ordered_message> messages_{48};
-  std::deque<match_node> receives_{24};
+  std::deque<ordered_message> messages_{96};
+  std::deque<match_node> receives_{96};
   std::vector<ordered_message*> free_messages_;
   std::vector<match_node*> free_receives_;
   std::vector<ordered_message*> in_flight_;

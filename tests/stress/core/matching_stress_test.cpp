@@ -177,7 +177,7 @@ TEST(matching_stress, an_ordered_engine_keeps_the_order_of_each_source) {
   constexpr std::uint32_t first = 0u - count / 2;
   const std::uint64_t seed = weft::test::random_seed();
   SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
-  ordered_matching engine{sources, 32, first};
+  ordered_matching engine{sources, first};
   ordered_numbers numbers{sources, first};
   network between{seed};
   std::vector<std::vector<ordered_message>> messages;
