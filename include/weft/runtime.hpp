@@ -70,8 +70,9 @@ class [[nodiscard]] registration {
 };
 
 /// Sizes and bounds of a runtime, fixed when it is made. Each is the member of `runtime_options` of its name, or else
-/// the variable `WEFT_…` (docs/configuration.md), unless its line says otherwise. Where a number of operations, receives
-/// or unexpected messages is not set, the number is the most that `state_bytes_max` allows, if there is nothing else.
+/// the variable `WEFT_…` (docs/configuration.md), unless its line says otherwise. Where a number of operations,
+/// receives or unexpected messages is not set, the number is the most that `state_bytes_max` allows, if there is
+/// nothing else.
 struct runtime_attributes {
   std::uint32_t packet_count;             ///< packets in the pool
   std::uint32_t packet_bytes;             ///< payload of a packet; longer messages go by rendezvous

@@ -28,14 +28,14 @@ struct runtime_options {
   std::optional<std::size_t> regions_max{};   ///< memory regions
 
   // Bounds that are this rank's own.
-  std::optional<std::size_t> state_bytes_max{};  ///< memory for operations, receives and waiting messages together
-  std::optional<std::size_t> operations_max{};          ///< long operations under way
-  std::optional<std::size_t> receives_max{};            ///< receives that are posted
-  std::optional<std::size_t> matching_buckets{};        ///< buckets of the table in which sends and receives match
-  std::optional<std::size_t> queue_capacity{};          ///< records in a lane of a queue that is given no capacity
-  std::optional<std::size_t> foreign_packets_max{};     ///< packets of a peer in records; beyond it delivery copies
-  std::optional<std::size_t> unexpected_bytes_max{};    ///< memory for messages whose id is not registered yet
-  std::optional<std::size_t> unexpected_sends_max{};    ///< messages that wait for their receives
+  std::optional<std::size_t> state_bytes_max{};       ///< memory for operations, receives and waiting messages together
+  std::optional<std::size_t> operations_max{};        ///< long operations under way
+  std::optional<std::size_t> receives_max{};          ///< receives that are posted
+  std::optional<std::size_t> matching_buckets{};      ///< buckets of the table in which sends and receives match
+  std::optional<std::size_t> queue_capacity{};        ///< records in a lane of a queue that is given no capacity
+  std::optional<std::size_t> foreign_packets_max{};   ///< packets of a peer in records; beyond it delivery copies
+  std::optional<std::size_t> unexpected_bytes_max{};  ///< memory for messages whose id is not registered yet
+  std::optional<std::size_t> unexpected_sends_max{};  ///< messages that wait for their receives
   std::optional<std::size_t> unexpected_packets_max{};  ///< packets of these; beyond it senders send RTS instead
 
   /// Of devices that name no policy.

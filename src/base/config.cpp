@@ -236,10 +236,10 @@ constexpr std::array table{
         "libfabric: the provider to use, as in tcp;ofi_rxm; rank 0 takes the fastest unless said")),
     of_rank<&o::unexpected_bytes_max>(number<&s::unexpected_bytes_max>(
         "WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB, "memory for messages that nobody has asked for yet")),
-    of_rank<&o::state_bytes_max>(number<&s::state_bytes_max>(
-        "WEFT_STATE_BYTES_MAX", "bytes", 1, 1024 * GiB,
-        "memory for all operations, receives and waiting messages of a rank together; unless set, a quarter of what the "
-        "process may have")),
+    of_rank<&o::state_bytes_max>(number<&s::state_bytes_max>("WEFT_STATE_BYTES_MAX", "bytes", 1, 1024 * GiB,
+                                                             "memory for all operations, receives and waiting messages "
+                                                             "of a rank together; unless set, a quarter of what the "
+                                                             "process may have")),
     of_rank<&o::operations_max>(number<&s::operations_max>(
         "WEFT_OPERATIONS_MAX", "count", 1, 1U << 24,
         "long operations of a rank that may be under way at a time; unless set, as many as `WEFT_STATE_BYTES_MAX` "

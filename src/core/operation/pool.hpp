@@ -97,7 +97,7 @@ class operation_pool {
     return found->next.load(std::memory_order_acquire) == expected ? found : nullptr;
   }
 
-  /// Visits the operations under way. Those that begin or end meanwhile may be missed.
+  /// Visits the operations under way; may miss operations that begin or end meanwhile.
   template <class Visit>
   void each(const Visit& visit) {
     elements_.each([&](operation_state& each) {

@@ -45,11 +45,9 @@ bool has_payloads_out(runtime_state& of) noexcept {
 runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap> bootstrap,
                              const runtime_options& options)
     : job_{std::move(bootstrap), base::settings_of_runtime(base::process_settings(), options)},
-      bounds_{state_bounds_of(job_.settings(), options.default_device.shared)},
-      state_{bounds_.bytes_max},
-      operations_{bounds_.posts, bounds_.receives, state_},
+      store_{job_.settings(), options.default_device.shared},
       peers_{job_.size()},
-      matching_{job_.settings(), bounds_.unexpected, state_, job_.size()},
+      matching_{job_.settings(), store_.bounds().unexpected, store_.budget(), job_.size()},
       objects_{interface} {
   const base::settings& settings = job_.settings();
   prepare_fences();
@@ -63,7 +61,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   parking_.expect_company(transports_.neighbours().has_company());
   memory_ = std::make_unique<rank_memory>(transports_, job_, settings);
   job_.publish_node(context.name, transports_.all());
-  attributes_ = attributes_of(settings, bounds_, transports_.devices_max(settings.devices_max));
+  attributes_ = attributes_of(settings, store_.bounds(), transports_.devices_max(settings.devices_max));
   devices_.set_room(attributes_.devices_max);
 }
 
@@ -90,7 +88,7 @@ runtime_state::~runtime_state() {
   // What holds at the end, whatever the user and the peers have done.
   WEFT_ASSERT(parking_.is_empty());
   matching_.assert_consistent();
-  WEFT_ASSERT_CHECKED(operations_.are_consistent());
+  WEFT_ASSERT_CHECKED(store_.operations().are_consistent());
   WEFT_ASSERT_CHECKED(memory_->packets().is_consistent());
 }
 

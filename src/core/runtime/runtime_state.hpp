@@ -7,20 +7,18 @@
 #include "base/misuse.hpp"
 #include "boot/bootstrap.hpp"
 #include "core/device/device_state.hpp"
-#include "core/memory/state_budget.hpp"
 #include "core/operation/operation_state.hpp"
-#include "core/operation/operations.hpp"
 #include "core/runtime/completion_objects.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/job.hpp"
 #include "core/runtime/matching_store.hpp"
 #include "core/runtime/message_counts.hpp"
+#include "core/runtime/operation_store.hpp"
 #include "core/runtime/own_objects.hpp"
 #include "core/runtime/peer_ends.hpp"
 #include "core/runtime/peers.hpp"
 #include "core/runtime/rank_memory.hpp"
 #include "core/runtime/registrations.hpp"
-#include "core/runtime/state_bounds.hpp"
 #include "core/runtime/transport_set.hpp"
 #include "core/wait/parking.hpp"
 #include "weft/completion.hpp"
@@ -57,7 +55,7 @@ class runtime_state {
   [[nodiscard]] core::registrations& registrations() noexcept { return registrations_; }
   [[nodiscard]] core::peers& peers() noexcept { return peers_; }
   [[nodiscard]] core::peer_ends& peer_ends() noexcept { return peer_ends_; }
-  [[nodiscard]] core::operations& operations() noexcept { return operations_; }
+  [[nodiscard]] core::operations& operations() noexcept { return store_.operations(); }
   [[nodiscard]] matching_store& matching() noexcept { return matching_; }
   [[nodiscard]] rank_memory& memory() noexcept { return *memory_; }
   [[nodiscard]] const transport_set& transports() const noexcept { return transports_; }
@@ -81,9 +79,7 @@ class runtime_state {
   core::parking parking_;
   transport_set transports_;
   std::unique_ptr<rank_memory> memory_;  // made after the transports
-  state_bounds bounds_;
-  state_budget state_;
-  core::operations operations_;
+  operation_store store_;
   core::peers peers_;
   core::peer_ends peer_ends_{*this};
   matching_store matching_;

@@ -15,15 +15,15 @@ namespace weft::core {
 namespace {
 
 // The receives that may be posted, plus the receives that devices of one thread's own keep.
-std::optional<std::uint32_t> receives_in_all(const base::settings& settings, bool shares_default) noexcept {
+std::optional<std::uint32_t> receives_in_all(const base::settings& settings, bool is_default_shared) noexcept {
   if (!settings.receives_max) return {};
-  const std::uint32_t keepers = settings.devices_max - (shares_default ? 1 : 0);
+  const std::uint32_t keepers = settings.devices_max - (is_default_shared ? 1 : 0);
   return *settings.receives_max + keepers * spare_receives_of(settings.receives_max);
 }
 
-state_bounds within(const base::settings& settings, bool shares_default, std::uint64_t bytes_max) noexcept {
+state_bounds within(const base::settings& settings, bool is_default_shared, std::uint64_t bytes_max) noexcept {
   return {bytes_max, bounds_of(settings.operations_max, sizeof(operation_state), bytes_max),
-          bounds_of(receives_in_all(settings, shares_default), sizeof(operation_state), bytes_max),
+          bounds_of(receives_in_all(settings, is_default_shared), sizeof(operation_state), bytes_max),
           bounds_of(settings.unexpected_sends_max, sizeof(unexpected_message), bytes_max)};
 }
 
@@ -34,8 +34,8 @@ std::uint64_t bytes_at_first(const state_bounds& of) noexcept {
 
 }  // namespace
 
-state_bounds state_bounds_of(const base::settings& settings, bool shares_default) {
-  const auto bounded_by = [&](std::uint64_t bytes_max) { return within(settings, shares_default, bytes_max); };
+state_bounds state_bounds_of(const base::settings& settings, bool is_default_shared) {
+  const auto bounded_by = [&](std::uint64_t bytes_max) { return within(settings, is_default_shared, bytes_max); };
   const std::uint64_t needed = bytes_at_first(bounded_by(0));
   if (!settings.state_bytes_max) return bounded_by(std::max(base::memory_limit() / 4, needed));
   if (*settings.state_bytes_max >= needed) return bounded_by(*settings.state_bytes_max);

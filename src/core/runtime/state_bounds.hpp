@@ -16,8 +16,8 @@ struct state_bounds {
   pool_bounds unexpected;
 };
 
-/// `shares_default`: whether the default device is shared; one that is not keeps some receives.
+/// `is_default_shared`: whether the default device is shared; one that is not keeps some receives.
 /// **Errors**: configuration, if a set number of bytes is less than what a rank needs at the beginning.
-[[nodiscard]] state_bounds state_bounds_of(const base::settings& settings, bool shares_default = true);
+[[nodiscard]] state_bounds state_bounds_of(const base::settings& settings, bool is_default_shared = true);
 
 }  // namespace weft::core
