@@ -81,7 +81,7 @@ struct runtime_attributes {
   std::uint32_t operations_max;           ///< long operations under way at once
   std::uint32_t receives_max;             ///< receives posted at once
   std::uint32_t devices_max;              ///< devices at once; fewer than the variable if the job has many ranks
-  std::uint32_t matching_buckets;         ///< buckets of the table in which sends and receives match
+  std::uint32_t matching_buckets;         ///< buckets, at most, of the table in which sends and receives match
   std::uint32_t queue_capacity;           ///< records in a lane of a completion queue that is given no capacity
   std::uint32_t unexpected_sends_max;     ///< unexpected messages at once: they wait for their receives
   std::uint32_t unexpected_packets_max;   ///< packets of unexpected messages; beyond it senders send RTS instead

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <limits>
 #include <numeric>
@@ -255,10 +254,10 @@ constexpr std::array table{
         "WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
         "packets of theirs, all ranks' together; who has more than its share here keeps "
         "the bytes until they are wanted")),
-    of_rank<&o::matching_buckets>(
-        power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
-                                                  "buckets of the table in which sends and receives meet; unless set, "
-                                                  "enough for half of `WEFT_RECEIVES_MAX`, from 4096 to 1048576"))),
+    of_rank<&o::matching_buckets>(power_of_two(number<&s::matching_buckets>(
+        "WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
+        "buckets that the table in which sends and receives meet has at most; it begins with 1024 and doubles when much "
+        "waits"))),
     of_rank<&o::foreign_packets_max>(number<&s::foreign_packets_max>(
         "WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24, "packets of peers that a rank keeps before delivery copies")),
     of_rank<&o::queue_capacity>(
@@ -345,9 +344,8 @@ void take_foreign(std::string_view name, settings& into) {
 std::span<const setting> setting_table() noexcept { return table; }
 
 std::uint32_t matching_bucket_count(const settings& from) noexcept {
-  constexpr std::uint32_t least = 4096, most = 1U << 20;
-  if (from.matching_buckets) return *from.matching_buckets;
-  return std::bit_ceil(std::clamp(from.receives_max.value_or(0) / 2, least, most));
+  constexpr std::uint32_t most = 1U << 24;
+  return from.matching_buckets.value_or(most);
 }
 
 std::string member_name(const setting& row) {

@@ -118,8 +118,7 @@ struct setting {
 
 [[nodiscard]] std::span<const setting> setting_table() noexcept;
 
-/// How many buckets the matching table has: as many as were asked for, or else half as many as receives, if their
-/// number is set, within bounds.
+/// How many buckets the matching table may have: as many as were asked for, or else as many as it can have.
 [[nodiscard]] std::uint32_t matching_bucket_count(const settings& from) noexcept;
 
 /// The member of `runtime_options` that a row of a runtime's is named by: `packet_bytes` for WEFT_PACKET_BYTES.

@@ -83,18 +83,10 @@ TEST(config, sizes_may_carry_a_unit) {
   EXPECT_EQ(parse({"WEFT_UNEXPECTED_BYTES_MAX=2GiB"}).unexpected_bytes_max, std::size_t{2} << 30);
 }
 
-TEST(config, buckets_follow_receives_unless_they_are_set) {
-  const auto buckets = [](std::vector<const char*> entries) {
-    return matching_bucket_count(parse(std::move(entries)));
-  };
-  EXPECT_EQ(buckets({}), 4096U);
-  EXPECT_EQ(buckets({"WEFT_RECEIVES_MAX=1"}), 4096U);
-  EXPECT_EQ(buckets({"WEFT_RECEIVES_MAX=8192"}), 4096U);
-  EXPECT_EQ(buckets({"WEFT_RECEIVES_MAX=8194"}), 8192U);
-  EXPECT_EQ(buckets({"WEFT_RECEIVES_MAX=1000000"}), 1U << 19);
-  EXPECT_EQ(buckets({"WEFT_RECEIVES_MAX=1048576"}), 1U << 19);
-  EXPECT_EQ(buckets({"WEFT_RECEIVES_MAX=16777216"}), 1U << 20);
-  EXPECT_EQ(buckets({"WEFT_RECEIVES_MAX=16777216", "WEFT_MATCHING_BUCKETS=16"}), 16U);
+TEST(config, buckets_are_as_many_as_are_needed_unless_they_are_set) {
+  EXPECT_EQ(matching_bucket_count(parse({})), 1U << 24);
+  EXPECT_EQ(matching_bucket_count(parse({"WEFT_RECEIVES_MAX=1"})), 1U << 24);
+  EXPECT_EQ(matching_bucket_count(parse({"WEFT_RECEIVES_MAX=16777216", "WEFT_MATCHING_BUCKETS=16"})), 16U);
 }
 
 TEST(config, an_unknown_variable_is_named_with_the_nearest_one) {

@@ -4,6 +4,7 @@
 // Each part guards itself; a message moves from one to the next under the lock of the part that it enters.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/config.hpp"
@@ -17,12 +18,16 @@
 
 namespace weft::core {
 
+/// How many buckets the matching table begins with.
+inline constexpr std::uint32_t matching_buckets_first = 1024;
+
 /// **Threads**: any.
 class matching_store {
  public:
   matching_store(const base::settings& settings, const pool_bounds& unexpected, state_budget& budget,
                  std::uint32_t rank_count)
-      : table_{base::matching_bucket_count(settings)},
+      : table_{std::min(matching_buckets_first, base::matching_bucket_count(settings)),
+               base::matching_bucket_count(settings)},
         unexpected_{unexpected, budget, settings.unexpected_packets_max, rank_count},
         engines_{rank_count},
         kept_{settings.unexpected_bytes_max} {}

@@ -113,10 +113,10 @@ TEST(matching_table, fingerprints_of_near_keys_spread_over_the_buckets) {
   EXPECT_LE(*std::max_element(load.begin(), load.end()), 9u);
 }
 
-// More keys than entries, than overflow buckets: the table of one bucket is a list then, and still right.
+// More keys than entries: a table that stays at one bucket is a list then, and still right.
 TEST(matching_table, keys_beyond_all_buckets_are_still_matched) {
-  for (const std::uint32_t overflow : {0u, 1u, 3u}) {
-    matching_table table{1, overflow, 1};
+  for (const std::uint32_t most : {1u, 2u, 64u}) {
+    matching_table table{1, most, 1};
     std::deque<item> sends;
     for (std::uint64_t tag = 0; tag < 40; ++tag) {
       for (int twice = 0; twice < 2; ++twice) {
@@ -135,36 +135,18 @@ TEST(matching_table, keys_beyond_all_buckets_are_still_matched) {
   }
 }
 
-TEST(matching_table, overflow_buckets_come_back) {
-  matching_table table{1, 2, 1};
-  for (int round = 0; round < 10; ++round) {
+TEST(matching_table, spilled_keys_fill_the_gaps_in_any_order) {
+  for (std::size_t first = 0; first < 9; ++first) {
+    matching_table table{1, 1, 1};
     std::deque<item> sends;
     for (std::uint64_t tag = 0; tag < 9; ++tag) {
       EXPECT_EQ(inserted_or_matched(table, sends.emplace_back(match_side::send, tag)), nullptr);
     }
-    EXPECT_EQ(table.count().overflow_buckets, 2u);
-    for (item& each : sends) EXPECT_EQ(table.remove(each), match_result::removed);
-    EXPECT_EQ(table.count().overflow_buckets, 0u);
-  }
-}
-
-// Of two buckets one takes the only overflow bucket, so the other chains; then the first gives it back.
-TEST(matching_table, keys_chained_through_their_nodes_are_found_when_their_bucket_gets_an_overflow_bucket) {
-  matching_table table{2, 1, 1};
-  std::deque<item> sends[2];
-  for (std::uint64_t tag = 0; sends[0].size() < 4 || sends[1].size() < 6; ++tag) {
-    const std::uint64_t bucket = fingerprint(make_match_key(1, match_policy::tag_only, 0, tag)) % 2;
-    if (sends[bucket].size() < (bucket == 0 ? 4u : 6u)) sends[bucket].emplace_back(match_side::send, tag);
-  }
-  for (item& each : sends[0]) EXPECT_EQ(inserted_or_matched(table, each), nullptr);
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(inserted_or_matched(table, sends[1][i]), nullptr);
-  EXPECT_EQ(table.remove(sends[0][3]), match_result::removed);
-  EXPECT_EQ(table.count().overflow_buckets, 0u);
-  EXPECT_EQ(inserted_or_matched(table, sends[1][5]), nullptr);
-  EXPECT_EQ(table.count().overflow_buckets, 1u);
-  for (const std::size_t i : {4u, 3u, 5u, 2u, 1u, 0u}) {
-    item receive{match_side::receive, sends[1][i].key.tag};
-    EXPECT_EQ(inserted_or_matched(table, receive), &sends[1][i]);
+    EXPECT_EQ(table.count().spilled_keys, 6u);
+    for (std::size_t i = 0; i < 9; ++i) {
+      EXPECT_EQ(table.remove(sends[(first + i * 4) % 9]), match_result::removed);
+      EXPECT_EQ(table.count().spilled_keys, i < 6 ? 5 - i : 0);
+    }
   }
 }
 
@@ -313,14 +295,14 @@ class reference_matcher {
   std::deque<item*> waiting_;
 };
 
-void compare_with_a_plain_matcher(std::uint64_t seed, std::uint32_t buckets, std::uint32_t overflow, unsigned steps) {
+void compare_with_a_plain_matcher(std::uint64_t seed, std::uint32_t buckets, std::uint32_t most, unsigned steps) {
   std::mt19937_64 random{seed};
-  matching_table table{buckets, overflow, 1};
+  matching_table table{buckets, most, 1};
   reference_matcher reference;
-  std::vector<item> items(64);
+  std::vector<item> items(128);
   std::vector<item*> free;
   for (item& each : items) free.push_back(&each);
-  const std::uint64_t keys = 1 + random() % 24;
+  const std::uint64_t keys = 1 + random() % 64;
   const auto any_key = [&] {
     const std::uint64_t chosen = random() % keys;
     return make_match_key(chosen & 1, static_cast<match_policy>(chosen % 5), chosen >> 2 & 1, chosen >> 3);
@@ -360,8 +342,8 @@ TEST(matching_table, does_what_a_plain_sequential_matcher_does) {
   SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
   constexpr unsigned rounds = weft::test::under_sanitizer ? 6 : 30;
   for (unsigned round = 0; round < rounds && !HasFatalFailure(); ++round) {
-    for (const auto& [buckets, overflow] : {std::pair{1u, 0u}, {1u, 2u}, {2u, 1u}, {2u, 20u}, {4u, 2u}, {64u, 9u}}) {
-      compare_with_a_plain_matcher(seed + round, buckets, overflow, 20'000);
+    for (const auto& [buckets, most] : {std::pair{1u, 1u}, {1u, 2u}, {1u, 64u}, {2u, 2u}, {2u, 8u}, {64u, 64u}}) {
+      compare_with_a_plain_matcher(seed + round, buckets, most, 20'000);
     }
   }
 }
