@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "number_option.hpp"
+#include "program_version.hpp"
 
 namespace weft_dt {
 
@@ -65,6 +66,7 @@ command_line read_command_line(int argc, const char* const* argv) {
   alone->excludes(expects);
   app.add_flag("--json", out.json, "one JSON object instead of text");
   app.add_flag("--no-progress", quiet, "no progress line, even on a terminal");
+  app.set_version_flag("--version", weft::version_of("weft-dt"));
   try {
     app.parse(argc, argv);
     out.run.kind = static_cast<graph_kind>(kind);
