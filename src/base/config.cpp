@@ -254,10 +254,11 @@ constexpr std::array table{
         "WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
         "packets of theirs, all ranks' together; who has more than its share here keeps "
         "the bytes until they are wanted")),
-    of_rank<&o::matching_buckets>(power_of_two(number<&s::matching_buckets>(
-        "WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
-        "buckets that the table in which sends and receives meet has at most; it begins with 1024 and doubles when much "
-        "waits"))),
+    of_rank<&o::matching_buckets>(
+        power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
+                                                  "buckets that the table in which sends and receives meet has at "
+                                                  "most; it begins with 1024 and doubles when much "
+                                                  "waits"))),
     of_rank<&o::foreign_packets_max>(number<&s::foreign_packets_max>(
         "WEFT_FOREIGN_PACKETS_MAX", "count", 0, 1U << 24, "packets of peers that a rank keeps before delivery copies")),
     of_rank<&o::queue_capacity>(
