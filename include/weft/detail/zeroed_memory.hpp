@@ -12,6 +12,9 @@ namespace weft::detail {
 /// Zero bytes, aligned to a cache line; nullptr if there is no memory left. Defined in src/base/zeroed_memory.cpp.
 [[nodiscard]] void* allocate_zeroed(std::size_t bytes) noexcept;
 
+/// Larger memory may be given back in parts that begin and end at multiples of this.
+inline constexpr std::size_t released_piece_bytes = std::size_t{64} << 10;
+
 /// Gives memory of `allocate_zeroed` back, with its size; nullptr is ignored.
 void release_zeroed(void* memory, std::size_t bytes) noexcept;
 

@@ -1,8 +1,9 @@
 // Buckets of a hash table that grows with its keys: the first nodes of chains, by hash.
 //
 // When there are more keys than buckets, an array of twice as many is allocated. It is empty at first: each key that is
-// added then moves the chains of four buckets into it, so no call takes long. If there is no memory for a larger array,
-// chains get longer, and all stays right. The first eight buckets lie in the object: fewer keys allocate nothing.
+// added then moves the chains of four buckets into it, and a large old array is released by pieces, so no call takes
+// long. While no keys are added, both arrays stay. If there is no memory for a larger array, chains get longer, and all
+// stays right. The first eight buckets lie in the object: fewer keys allocate nothing.
 // **Threads**: one at a time.
 //
 // Cost: of a look, a compare and the bucket's line; chains have one key on average, or fewer.
@@ -23,8 +24,8 @@ class growing_buckets {
   growing_buckets(const growing_buckets&) = delete;
   growing_buckets& operator=(const growing_buckets&) = delete;
   ~growing_buckets() {
-    if (is_moving()) release(old_, mask_ / 2);
-    release(buckets_, mask_);
+    if (is_moving()) release_old(moved_);
+    release(buckets_, count());
   }
 
   /// The bucket of keys with this hash. Valid until `fit` is called.
@@ -47,11 +48,8 @@ class growing_buckets {
     for (std::uint32_t i = 0; i < step; ++i) {
       Node* const first = old_[moved_++];
       relink(first);
-      if (moved_ < old_count) continue;
-      release(old_, mask_ / 2);
-      moved_ = not_moving;
-      keys_max_ = mask_ + 1;
-      return;
+      if (moved_ == old_count) return end_move();
+      if (moved_ % piece_count == 0) release(old_ + moved_ - piece_count, piece_count);
     }
   }
 
@@ -71,6 +69,7 @@ class growing_buckets {
   static constexpr std::uint32_t first_count = 8;
   static constexpr std::uint32_t count_max = std::uint32_t{1} << 31;
   static constexpr std::uint32_t not_moving = ~std::uint32_t{0};
+  static constexpr std::uint32_t piece_count = detail::released_piece_bytes / sizeof(Node*);
 
   [[nodiscard]] bool is_moving() const noexcept { return moved_ != not_moving; }
 
@@ -88,8 +87,19 @@ class growing_buckets {
     return true;
   }
 
-  void release(Node** buckets, std::uint32_t mask) noexcept {
-    if (buckets != first_) detail::release_zeroed(buckets, (std::size_t{mask} + 1) * sizeof(Node*));
+  void end_move() noexcept {
+    release_old(moved_ - 1);
+    moved_ = not_moving;
+    keys_max_ = mask_ + 1;
+  }
+
+  // The piece of the old array in which bucket `first` lies, and all behind it.
+  void release_old(std::uint32_t first) noexcept {
+    const std::uint32_t released = first / piece_count * piece_count;
+    release(old_ + released, mask_ / 2 + 1 - released);
+  }
+  void release(Node** buckets, std::size_t buckets_count) noexcept {
+    if (buckets != first_) detail::release_zeroed(buckets, buckets_count * sizeof(Node*));
   }
 
   Node** buckets_ = first_;

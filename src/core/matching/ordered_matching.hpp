@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "base/assertion.hpp"
+#include "base/random.hpp"
 #include "base/try_lock.hpp"
 #include "core/matching/growing_buckets.hpp"
 #include "core/matching/keyed_queues.hpp"
@@ -106,6 +107,7 @@ class basic_ordered_matching {
   explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t first_sequence = 0)
       : location_{new_ordered_location()},
         source_count_{source_count},
+        early_factor_{base::random_word() | 1},
         sources_{std::make_unique<source[]>(source_count)},
         receives_(make_queues<node>()),
         messages_(make_queues<message_node>()) {
@@ -407,10 +409,12 @@ class basic_ordered_matching {
     }
   }
 
-  // Successive numbers of a source use successive buckets.
+  // Peers choose the numbers. They do not know the factor, so they cannot choose numbers of one bucket.
   message_node*& early_bucket(std::uint32_t rank, std::uint32_t sequence) const noexcept {
-    constexpr std::uint32_t stride = 0x9e3779b1;
-    return early_.of(rank * stride + sequence);
+    constexpr std::uint64_t second_factor = 0x9e37'79b9'7f4a'7c15;
+    std::uint64_t mixed = (std::uint64_t{rank} << 32 | sequence) * early_factor_;
+    mixed = (mixed ^ mixed >> 32) * second_factor;
+    return early_.of(static_cast<std::uint32_t>(mixed >> 32));
   }
   void link_early(message_node& message) noexcept {
     message_node*& bucket = early_bucket(message.key.rank(), message.sequence);
@@ -448,6 +452,7 @@ class basic_ordered_matching {
   std::uint32_t source_count_;
   std::uint32_t early_count_ = 0;
   std::uint64_t posted_ = 0;
+  std::uint64_t early_factor_;  // odd
   std::unique_ptr<source[]> sources_;
   growing_buckets<message_node> early_;  // by source and number
   std::array<keyed_queues<node>, ordered_policy_count> receives_;
