@@ -29,6 +29,7 @@ namespace weft {
 
 class completion_queue;
 class counter;
+class device;
 class blocking_device;
 class progress_thread;
 class synchronizer;
@@ -57,6 +58,10 @@ status fast_post_recv(core::device_state& through, message_source from, buffer_r
                             const remote_buffer& to);
 [[nodiscard]] bool fast_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
                             const remote_buffer& from);
+
+/// Of `device::until_accepted`: refuses calls inside callbacks; and what it does after a post that answered *retry*.
+void begin_posting();
+void make_room(device& through);
 
 }  // namespace detail
 
@@ -313,17 +318,32 @@ class device {
   status post_comm(direction data_direction, std::uint32_t peer, buffer_ref buffer, completion& local,
                    const post_comm_options& options = {});
 
-  /// Returns once the target has all puts and atomics, and all messages with `.complete_at = delivered`, that this rank
-  /// has posted to rank `peer`, also operations that other threads post meanwhile.
+  /// Returns once the target has all puts, atomics and replies, and all messages with `.complete_at = delivered`, that
+  /// this rank has posted to rank `peer` before, on any device and in any thread. Operations that are posted meanwhile
+  /// are not waited for. Options choose puts and atomics alone, or one region.
   ///
-  /// **Blocking**: until then. It makes progress on this device only; operations that were posted on another device
-  /// need progress there. **Threads**: as for posting. **Errors**: `region_refused` if the target has refused a put or
-  /// atomic that had answered *done*, since the last flush to that rank; `invalid_argument` for an unknown rank;
-  /// `invalid_state` inside a handler, a hook or a node of a graph; `transport_failed` and `peer_failed` as for
-  /// posting, but for a rank that has destroyed its runtime and to which no operation is under way.
-  void flush(std::uint32_t peer);
-  /// Flushes to each rank, one after the other. **Blocking**, **Threads** and **Errors**: as for one rank.
-  void flush();
+  /// **Blocking**: until then, or until a limit of `options`. It makes progress on this device only; operations that
+  /// were posted on another device need progress there. **Threads**: as for posting. **Returns**: true; false at a
+  /// limit (`.timeout`, `.stop`), and then nothing is known of the operations. **Errors**: `region_refused` if the
+  /// target has refused a put or atomic that had answered *done*, since the last flush to that rank (whatever the
+  /// options), and for a `.region` of another job or rank, or one that this rank knows to be withdrawn;
+  /// `invalid_argument` for an unknown rank or scope; `invalid_state` inside a handler, a hook or a node of a graph;
+  /// `transport_failed` and `peer_failed` as for posting, but for a rank that has destroyed its runtime and to which no
+  /// operation is under way.
+  bool flush(std::uint32_t peer, const flush_options& options = {});
+  /// Flushes to each rank, one after the other, within the limits of `options` together; to one rank if `.region` is
+  /// given. **Blocking**, **Threads**, **Returns** and **Errors**: as for one rank.
+  bool flush(const flush_options& options = {});
+
+  /// Begins a flush and signals `local` when it is complete; calls of `progress()` on this device look for that.
+  ///
+  /// **Blocking**: never; allocates. **Threads**: as for posting; also inside handlers and hooks. **Returns**: *done*
+  /// if nothing is under way that it would wait for; else *posted*, and the record's `operation()` is `flush`, its
+  /// `peer()` the rank, and its `error()` the one that `flush` would have thrown. It can't be cancelled. **Errors**:
+  /// those of `flush` that are known now; `invalid_argument` for a `local` of another runtime; `std::bad_alloc`.
+  status post_flush(std::uint32_t peer, completion& local, const post_flush_options& options = {});
+  /// The same for each rank, one after the other; the record's `peer()` is the rank with an error, or the last one.
+  status post_flush(completion& local, const post_flush_options& options = {});
 
   /// Makes progress: polls the rings and delivers arrived messages, continues long messages, and posts operations from
   /// the backlog. A call that finds nothing on this device polls other devices by this device's policy. Under every
@@ -401,10 +421,10 @@ class device {
     static_assert(
         std::is_same_v<std::invoke_result_t<Post&>, status>,
         "until_accepted takes a function that returns the status of a post: [&] { return dev.post_am(...); }");
-    begin_posting();
+    detail::begin_posting();
     status answer = post();
     while (answer.is_retry()) {
-      make_room();
+      detail::make_room(*this);
       answer = post();
     }
     return accepted_status{answer};
@@ -445,9 +465,6 @@ class device {
                   const reply_options& options);
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
                           completion& local, const detail::post_atomic_word_options& options);
-
-  static void begin_posting();
-  void make_room();
 
   hook add_hook_node(std::unique_ptr<detail::hook_node> made);
   bool wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,

@@ -2,8 +2,10 @@
 // here.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
@@ -166,6 +168,32 @@ struct post_comm_options {
   void* context = nullptr;                                 ///< as in `post_am_options`
   bool allow_done = true;                                  ///< as in `post_am_options`
   bool allow_retry = true;                                 ///< as in `post_am_options`
+};
+
+/// Which operations a flush waits for.
+enum class flush_scope : std::uint8_t {
+  all,        ///< puts, atomics, replies, and messages with `.complete_at = delivered`
+  one_sided,  ///< puts and atomics alone: a message that no receive has matched holds it up no longer
+};
+
+/// Options of `device::flush`.
+struct flush_options {
+  flush_scope scope = flush_scope::all;  ///< which operations it waits for
+  /// Puts into this region alone, and atomics on it: of the rank that owns it. A few other regions may be counted with
+  /// it.
+  std::optional<remote_region> region = std::nullopt;
+  /// The longest time to wait. Zero or less: the call does not wait.
+  std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
+  /// A request to stop ends the wait, as the timeout does.
+  std::stop_token stop = {};
+};
+
+/// Options of `device::post_flush`.
+struct post_flush_options {
+  flush_scope scope = flush_scope::all;                ///< as in `flush_options`
+  std::optional<remote_region> region = std::nullopt;  ///< as in `flush_options`
+  void* context = nullptr;                             ///< copied into the completion record
+  bool allow_done = true;  ///< false: never `done`; `local` is signalled even if nothing is under way
 };
 
 /// The answer of `device::cancel`.

@@ -198,7 +198,8 @@ class run_loop {
   /// Awaits a flush to all ranks.
   [[nodiscard]] detail::flush_awaiter flush();
   /// Awaits `runtime::barrier`: goes on when every rank has entered the barrier, by either function. If the task is
-  /// destroyed meanwhile, the other ranks wait for ever. **Threads**: one coroutine or thread of a rank at a time.
+  /// destroyed meanwhile, the next barrier of this rank is the rest of this one. **Threads**: one coroutine or thread
+  /// of a rank at a time.
   /// **Errors**: `invalid_argument` if the loop's device is not the default device; the await throws those of a
   /// barrier.
   [[nodiscard]] detail::barrier_awaiter barrier();

@@ -2,11 +2,13 @@
 // 4.2.2).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "weft/completion.hpp"
@@ -24,6 +26,20 @@ class bootstrap;
 namespace test {
 class local_job;
 }
+
+/// Options of `runtime::barrier`.
+struct barrier_options {
+  /// The longest time to wait. Zero or less: the call does not wait.
+  std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
+  /// A request to stop ends the wait, as the timeout does.
+  std::stop_token stop = {};
+};
+
+/// Options of `runtime::post_barrier`.
+struct post_barrier_options {
+  void* context = nullptr;  ///< copied into the completion record
+  bool allow_done = true;   ///< false: never `done`; `local` is signalled even if all ranks are there
+};
 
 /// Options of `runtime::register_completion`.
 struct register_completion_options {
@@ -170,13 +186,25 @@ class runtime {
   /// before, and for an object of another runtime; `std::bad_alloc`. **Source**: yan2025-lci, 4.2.3.
   [[nodiscard]] registration register_completion(completion& target, const register_completion_options& options);
 
-  /// Returns once every rank has called it.
+  /// Returns once every rank has called it, or has posted a barrier.
   ///
-  /// **Blocking**: until then; makes progress on the default device. **Threads**: one thread of a rank at a time.
-  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph; `peer_failed`, at every rank, if a rank
-  /// has died, and at ranks to which it had to send if a rank has destroyed its runtime; `transport_failed` if nothing
-  /// can be sent to a rank to which the barrier sends, or for whose message it waits.
-  void barrier();
+  /// **Blocking**: until then, or until a limit of `options`; makes progress on the default device. **Threads**: one
+  /// thread of a rank at a time. **Returns**: true; false at a limit: then this rank is in the barrier, and its next
+  /// barrier, by any function, continues this one. Other ranks may have to wait until then.
+  /// **Errors**: `invalid_state` inside a handler, a hook or a node of a graph, and if another call of this rank is in
+  /// the barrier or a posted one is under way; `peer_failed`, at every rank, if a rank has died, and at ranks to which
+  /// it had to send if a rank has destroyed its runtime; `transport_failed` if nothing can be sent to a rank to which
+  /// the barrier sends, or for whose message it waits.
+  bool barrier(const barrier_options& options = {});
+
+  /// Enters the barrier, and signals `local` once every rank has called `barrier` or this. Calls of `progress()` on the
+  /// default device continue it: every rank has to make them until it is signalled.
+  ///
+  /// **Blocking**: never; allocates. **Threads**: one barrier of a rank at a time; also inside handlers and hooks.
+  /// **Returns**: *posted*, and the record's `operation()` is `barrier`, its `peer()` this rank, and its `error()` the
+  /// one that `barrier` would have thrown; or *done*. It can't be cancelled. **Errors**: those of `barrier`, but for
+  /// the first; `invalid_argument` for a `local` of another runtime; `std::bad_alloc`.
+  status post_barrier(completion& local, const post_barrier_options& options = {});
 
   /// The sizes and bounds of this runtime.
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;

@@ -248,18 +248,11 @@ bool runtime_wait::is_met() noexcept {
 }
 
 bool flush_awaiter::go_on() {
-  while (next_ < end_ && core::door::try_flush(of_, next_)) ++next_;
+  while (next_ < end_ && core::door::try_flush(of_, next_, since_)) ++next_;
   return next_ == end_;
 }
 
-bool barrier_awaiter::go_on() {
-  core::barrier::passage at{round_, is_posted_, looks_in_vain_};
-  const bool is_over = core::door::pass_barrier(of_, at);
-  round_ = at.round;
-  is_posted_ = at.is_posted;
-  looks_in_vain_ = at.looks_in_vain;
-  return is_over;
-}
+bool barrier_awaiter::go_on() { return core::door::pass_barrier(of_); }
 
 end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::awaited_end> of) noexcept
     : watching{loop, nullptr, false, {}}, of_{std::move(of)} {}

@@ -132,7 +132,8 @@ TEST(fiber_watch, sees_fibers_in_a_barrier_and_in_a_wait_on_a_device_that_a_work
   test::local_job{2}.run([&](runtime& rt) {
     if (rt.rank() == 1) {
       EXPECT_TRUE(test::eventually([&] { return is_told.is_raised(); }));
-      return rt.barrier();
+      rt.barrier();
+      return;
     }
     synchronizer never{rt};
     const std::array<device*, 1> served{&rt.default_device()};

@@ -20,6 +20,7 @@
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
+#include "weft/detail/flush_mark.hpp"
 #include "weft/detail/suspension.hpp"
 #include "weft/device.hpp"
 #include "weft/status.hpp"
@@ -323,6 +324,7 @@ class flush_awaiter final : public runtime_wait {
   [[nodiscard]] bool go_on() override;
   std::uint32_t next_;
   std::uint32_t end_;
+  flush_mark since_;  // of the flush to `next_`
 };
 
 class barrier_awaiter final : public runtime_wait {
@@ -331,9 +333,6 @@ class barrier_awaiter final : public runtime_wait {
 
  private:
   [[nodiscard]] bool go_on() override;
-  std::uint32_t round_ = 0;
-  bool is_posted_ = false;
-  unsigned looks_in_vain_ = 0;  // since a rank of this round is cut off
 };
 
 /// The end of a hook, a registration, an engine or a device.

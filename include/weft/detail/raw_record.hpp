@@ -23,6 +23,8 @@ enum class operation : std::uint8_t {
   put_signal,      ///< a peer has put data into a region of this rank
   get_signal,      ///< a peer has got data from a region of this rank
   graph,           ///< a graph that was started here has ended
+  flush,           ///< a flush posted here is complete
+  barrier,         ///< a barrier posted here is complete
 };
 
 /// The name of an operation, as in `put_signal`. **Blocking**: never. **Threads**: any. **Errors**: none.
@@ -39,6 +41,8 @@ enum class operation : std::uint8_t {
     case operation::put_signal: return "put_signal";
     case operation::get_signal: return "get_signal";
     case operation::graph: return "graph";
+    case operation::flush: return "flush";
+    case operation::barrier: return "barrier";
   }
   return "unknown";
 }

@@ -54,10 +54,16 @@ registration runtime::register_completion(completion& target, const register_com
   return registration{state_.get(), &target, options.id};
 }
 
-void runtime::barrier() {
+bool runtime::barrier(const barrier_options& options) {
   base::refuse_in_callback("barrier");
   state_->refuse_copies();
-  state_->own().barrier().wait(state_->devices().standard(), rank(), size());
+  const auto limits = core::parking::limits::within(options.timeout, options.stop);
+  return state_->own().barrier().wait(state_->devices().standard(), limits);
+}
+
+status runtime::post_barrier(completion& local, const post_barrier_options& options) {
+  state_->refuse_copies();
+  return state_->own().barrier().post(state_->devices().standard(), local, options);
 }
 
 registration::registration(registration&& other) noexcept

@@ -75,12 +75,11 @@ bool device::wait_all(std::initializer_list<const completion*> on, const wait_op
       options);
 }
 
-void device::begin_posting() { base::refuse_in_callback("device::until_accepted"); }
+void detail::begin_posting() { base::refuse_in_callback("device::until_accepted"); }
 
-// After a post that was answered *retry*.
-void device::make_room() {
+void detail::make_room(device& through) {
   base::waiter here;
-  const bool has_moved = progress();
+  const bool has_moved = through.progress();
   if (here.is_fiber()) {
     here.yield("what it lacks to post (it is answered retry)");
   } else if (!has_moved) {

@@ -21,10 +21,10 @@ service::service(device_state& of) noexcept : of_{of} { of_.runtime().parking().
 service::~service() { of_.runtime().parking().end_service(of_.index()); }
 
 const completion& own_object_of(runtime_state& of) noexcept { return of.own().barrier(); }
-bool try_flush(runtime_state& of, std::uint32_t peer) { return of.peers().try_flush(peer); }
-bool pass_barrier(runtime_state& of, barrier::passage& at) {
-  return of.own().barrier().go_on(at, of.devices().standard(), of.rank(), of.size());
+bool try_flush(runtime_state& of, std::uint32_t peer, detail::flush_mark& since) {
+  return of.peers().try_flush({.peer = peer}, since);
 }
+bool pass_barrier(runtime_state& of) { return of.own().barrier().try_pass(of.devices().standard()); }
 
 std::unique_ptr<awaited_end> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in) {
   return std::make_unique<end_of_hook>(hook, in);

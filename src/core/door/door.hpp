@@ -14,8 +14,8 @@
 #include "core/operation/promise.hpp"
 #include "core/operation/running_callback.hpp"
 #include "core/protocol/cancel.hpp"
-#include "core/runtime/barrier.hpp"
 #include "core/runtime/unwinding.hpp"
+#include "weft/detail/flush_mark.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
 #include "weft/wait.hpp"
@@ -51,12 +51,12 @@ class service {
 
 /// The object whose signals end a barrier or a flush.
 [[nodiscard]] const completion& own_object_of(runtime_state& of) noexcept;
-/// Whether all that was put to or combined at `peer` before is there. **Blocking**: never. **Errors**: those of
-/// `device::flush`.
-[[nodiscard]] bool try_flush(runtime_state& of, std::uint32_t peer);
+/// Whether all that was posted to `peer` is there, before the first call with `since`, which is not set then.
+/// **Blocking**: never. **Errors**: those of `device::flush`.
+[[nodiscard]] bool try_flush(runtime_state& of, std::uint32_t peer, detail::flush_mark& since);
 /// Does as many rounds of the barrier as it can without waiting. **Returns** whether all ranks have entered it.
 /// **Errors**: those of `runtime::barrier`.
-[[nodiscard]] bool pass_barrier(runtime_state& of, barrier::passage& at);
+[[nodiscard]] bool pass_barrier(runtime_state& of);
 
 /// The ends of objects: each withdraws its object now, and is complete once no call of progress can be using it.
 [[nodiscard]] std::unique_ptr<awaited_end> end_of(std::shared_ptr<detail::hook_control>& hook, hook_list& in);

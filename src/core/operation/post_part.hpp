@@ -16,6 +16,7 @@ struct post_part {
   std::uint32_t sequence = 0;        // in an ordered engine
   bool is_awaited = false;           // a flush waits for it
   bool done_when_sent = false;       // answers done once its first message is sent
+  std::uint8_t awaited_in = 0;       // where the flushes count it (runtime/flush_counts.hpp)
   // The last use of this operation whose peer was asked to give it up, as `operation_pool::request_of` has it.
   std::atomic<std::uint64_t> asked_back{0};
 };

@@ -5,14 +5,18 @@
 
 namespace weft::core::awaited {
 
-void add_to(device_state& dev, std::uint32_t peer) noexcept {
-  WEFT_ASSERT_CHECKED(peer < dev.rank_count());
-  dev.runtime().peers().await(peer);
+void count(device_state& dev, operation_state& operation) noexcept {
+  WEFT_ASSERT_CHECKED(operation.peer < dev.rank_count());
+  const bool is_transfer = operation.opcode == operation::put || operation.opcode == operation::atomic;
+  operation.sending.awaited_in =
+      dev.runtime().peers().flushes().begin(operation.peer, is_transfer, operation.transfer.region).bits();
 }
 
-void take_from(device_state& dev, std::uint32_t peer) noexcept {
-  WEFT_ASSERT_CHECKED(peer < dev.rank_count());
-  if (dev.runtime().peers().forget(peer)) dev.runtime().own().wake_flushes();
+void uncount(device_state& dev, const operation_state& operation) noexcept {
+  WEFT_ASSERT_CHECKED(operation.peer < dev.rank_count());
+  const flush_count in = flush_count::from(operation.sending.awaited_in);
+  if (dev.runtime().peers().flushes().end(operation.peer, in, operation.transfer.region))
+    dev.runtime().own().wake_flushes();
 }
 
 }  // namespace weft::core::awaited

@@ -9,17 +9,17 @@
 
 namespace weft::core::awaited {
 
-void add_to(device_state& dev, std::uint32_t peer) noexcept;
-/// Wakes flushes if it was the last one.
-void take_from(device_state& dev, std::uint32_t peer) noexcept;
+void count(device_state& dev, operation_state& operation) noexcept;
+/// Wakes flushes if it was the last one that they wait for.
+void uncount(device_state& dev, const operation_state& operation) noexcept;
 
-/// From here on a flush waits for `operation`. Its peer is set.
+/// A flush that begins from here on waits for `operation`. Its opcode, peer and region are set.
 inline void begin(device_state& dev, operation_state& operation) noexcept {
-  if (!std::exchange(operation.sending.is_awaited, true)) add_to(dev, operation.peer);
+  if (!std::exchange(operation.sending.is_awaited, true)) count(dev, operation);
 }
 /// The operation is complete, or it was not posted.
 inline void end(device_state& dev, operation_state& operation) noexcept {
-  if (std::exchange(operation.sending.is_awaited, false)) take_from(dev, operation.peer);
+  if (std::exchange(operation.sending.is_awaited, false)) uncount(dev, operation);
 }
 
 }  // namespace weft::core::awaited

@@ -153,7 +153,7 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   message_.bytes = const_buffer_ref{memory(), static_cast<std::size_t>(message.bytes.bytes())};
   is_long_ = !is_eager(message.bytes.bytes(), runtime.memory().packets().packet_bytes());
   if (message.local != nullptr) promise::make(*message.local);
-  runtime.peers().await(message.peer);
+  awaited_in_ = runtime.peers().flushes().begin(message.peer, false, 0).bits();
   runtime.own().replies().keep(is_long_);
   at.routes().hold_posts_back(message.peer);
   if (is_long_) {
@@ -201,7 +201,7 @@ void kept_reply::adopted_by(device_state& other) noexcept {
 
 bool kept_reply::end(device_state& at, errc error) noexcept {
   runtime_state& runtime = at.runtime();
-  if (runtime.peers().forget(message_.peer)) runtime.own().wake_flushes();
+  if (runtime.peers().flushes().end(message_.peer, flush_count::from(awaited_in_), 0)) runtime.own().wake_flushes();
   is_over_ = true;
   error_ = error;
   at_ = &at;

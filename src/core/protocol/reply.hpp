@@ -65,7 +65,8 @@ class kept_reply final : public retry_entry {
   reply_request message_{};
   errc error_ = errc::none;
   bool is_long_ = false;
-  bool is_over_ = false;  // the signal alone is left
+  bool is_over_ = false;         // the signal alone is left
+  std::uint8_t awaited_in_ = 0;  // where flushes count it
 };
 
 namespace reply {

@@ -7,16 +7,17 @@
 namespace weft::core {
 
 peers::peers(std::uint32_t rank_count)
-    : awaited_{std::make_unique<std::atomic<std::uint32_t>[]>(rank_count)},
+    : flushes_{rank_count},
       failed_{std::make_unique<std::atomic<std::uint32_t>[]>(rank_count)},
       cut_off_{std::make_unique<std::atomic<const char*>[]>(rank_count)},
       ends_{std::make_unique<std::atomic<end>[]>(rank_count)},
       closed_{std::make_unique<std::atomic<bool>[]>(rank_count)},
       settled_{std::make_unique<std::atomic<bool>[]>(rank_count)} {}
 
-bool peers::try_flush(std::uint32_t peer) {
-  // [flush.wait] acquire <- [flush.through]: all awaited operations are complete.
-  const bool is_through = awaited_[peer].load(std::memory_order_acquire) == 0;
+bool peers::try_flush(const flush_request& request, detail::flush_mark& since) {
+  const std::uint32_t peer = request.peer;
+  if (!since.is_set) since = flushes_.mark(request);
+  const bool is_through = flushes_.is_through(request, since);
   // A rank that has ended in order may have taken everything before.
   const bool ended_in_order = end_of(peer) == end::in_order;
   if (!is_through || !ended_in_order) refuse_if_cut_off("flush", peer);
@@ -29,6 +30,7 @@ bool peers::try_flush(std::uint32_t peer) {
                             "withdrawn, or did not reach that far",
                             peer, failures)};
   }
+  since = {};
   return true;
 }
 

@@ -1,7 +1,5 @@
-// For each rank: how many operations a flush waits for, how many failed after they had answered done, why the rank is
+// For each rank: the operations that flushes wait for, how many failed after they had answered done, why the rank is
 // cut off, and whether it has ended.
-//
-// Cost to an operation that a flush waits for: one addition to a word of its rank's, and one subtraction.
 #pragma once
 
 #include <atomic>
@@ -10,6 +8,7 @@
 #include <string_view>
 
 #include "base/log.hpp"
+#include "core/runtime/flush_counts.hpp"
 #include "weft/error.hpp"
 
 namespace weft::core {
@@ -18,17 +17,11 @@ class peers {
  public:
   explicit peers(std::uint32_t rank_count);
 
-  void await(std::uint32_t peer) noexcept {
-    // [flush.await] relaxed: a flush follows the post in this thread, or in one that this thread synchronized with.
-    awaited_[peer].fetch_add(1, std::memory_order_relaxed);
-  }
-  /// An awaited operation is complete; whether it was the last.
-  [[nodiscard]] bool forget(std::uint32_t peer) noexcept {
-    // [flush.through] release -> [flush.wait]: the bytes of the answer to the operation.
-    return awaited_[peer].fetch_sub(1, std::memory_order_release) == 1;
-  }
-  /// Whether all operations that a flush of `peer` waits for are complete. **Errors**: those of `device::flush`.
-  [[nodiscard]] bool try_flush(std::uint32_t peer);
+  /// The operations that flushes wait for.
+  [[nodiscard]] flush_counts& flushes() noexcept { return flushes_; }
+  /// Whether all operations are complete that had begun when this was first called with `since`, which is not set then.
+  /// **Errors**: those of `device::flush`.
+  [[nodiscard]] bool try_flush(const flush_request& request, detail::flush_mark& since);
 
   /// An operation failed after it had answered done: the next flush says so.
   void note_failure(std::uint32_t peer) noexcept {
@@ -90,8 +83,8 @@ class peers {
     return ends_[peer].load(std::memory_order_relaxed);
   }
 
+  flush_counts flushes_;
   // By rank.
-  std::unique_ptr<std::atomic<std::uint32_t>[]> awaited_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> failed_;
   std::unique_ptr<std::atomic<const char*>[]> cut_off_;  // the cause; null: not cut off
   std::unique_ptr<std::atomic<end>[]> ends_;

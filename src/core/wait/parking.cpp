@@ -31,6 +31,11 @@ clock::time_point end_of(clock::time_point now, std::chrono::nanoseconds timeout
 
 }  // namespace
 
+parking::limits parking::limits::within(std::chrono::nanoseconds timeout, std::stop_token stop) noexcept {
+  const bool has_end = timeout != std::chrono::nanoseconds::max();
+  return {has_end ? end_of(clock::now(), timeout) : time_point::max(), std::move(stop)};
+}
+
 bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
                    void* condition, const wait_options& options, const base::wait_details& details) {
   WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);

@@ -90,6 +90,19 @@ class parking {
   /// The objects that a thread waits for: a signal of any of them wakes it.
   using completions = std::span<const completion* const>;
 
+  /// What ends a wait but its event.
+  struct limits {
+    time_point until = time_point::max();
+    std::stop_token stop = {};
+
+    [[nodiscard]] static limits within(std::chrono::nanoseconds timeout, std::stop_token stop) noexcept;
+    [[nodiscard]] bool are_reached(time_point now) const noexcept { return now >= until || stop.stop_requested(); }
+    /// Reads the clock only if there is a time limit.
+    [[nodiscard]] bool are_reached() const noexcept {
+      return stop.stop_requested() || (until != time_point::max() && base::clock::now() >= until);
+    }
+  };
+
   class sleep_scope;
   /// The result of the last look before a sleep, and the words to sleep on.
   struct last_look {
@@ -109,15 +122,15 @@ class parking {
             const wait_options& options, const base::wait_details& details = {});
 
   /// Where the caller is a fiber and another thread serves the device: suspends it until a
-  /// signal of `on`, but not beyond `sleep_max`. **Returns** false if it has done nothing of that: the caller looks
-  /// again and yields.
+  /// signal of `on`, but not beyond `sleep_max` and `until`. **Returns** false if it has done nothing of that: the
+  /// caller looks again and yields.
   template <class Condition>
   [[nodiscard]] bool suspend_fiber(base::wait_note& note, device_state& through, const completion& on,
-                                   Condition is_done) {
+                                   Condition is_done, const limits& until) {
     if (!is_served(through.index())) return false;
     const completion* const each = &on;
     const auto ask = [](void* condition) { return bool{(*static_cast<Condition*>(condition))()}; };
-    return suspend(note, through, {&each, 1}, ask, &is_done, {}) != suspension::none;
+    return suspend(note, through, {&each, 1}, ask, &is_done, until) != suspension::none;
   }
 
   /// Whether no thread sleeps or is about to. For the end.
@@ -136,12 +149,6 @@ class parking {
     base::waiter* fiber = nullptr;  // null: a thread
     bool is_woken = false;          // of a fiber: its event has come, or will
     sleeper* woken_behind = nullptr;
-  };
-  // What ends a wait but its event.
-  struct limits {
-    time_point until = time_point::max();
-    std::stop_token stop = {};
-    [[nodiscard]] bool are_reached(time_point now) const noexcept { return now >= until || stop.stop_requested(); }
   };
   class fiber_scope;
   struct wake_up;

@@ -110,6 +110,32 @@ TEST(peer_ends, end_what_waits_for_the_rank_and_nothing_else) {
   });
 }
 
+TEST(peer_ends, end_flushes_and_barriers_that_are_posted) {
+  beside_a_rank_that_polls([](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue over{rt};
+    counter sent{rt};
+    std::uint64_t word = 0;
+    EXPECT_TRUE(
+        test::post(dev, [&] {
+          return dev.post_send(1, {&word, sizeof word}, sent, {.tag = 1, .complete_at = completion_level::delivered});
+        }).is_posted());
+    EXPECT_TRUE(dev.post_flush(1, over).is_posted());
+    EXPECT_TRUE(dev.post_flush(over).is_posted());
+    EXPECT_TRUE(rt.post_barrier(over).is_posted());
+    declare_ended(rt, false);
+    for (int i = 0; i < 3; ++i) {
+      std::optional<completion_record> got;
+      ASSERT_TRUE(test::eventually(dev, [&] { return (got = over.pop()).has_value(); }));
+      EXPECT_EQ(got->error(), errc::peer_failed) << name_of(got->operation());
+      EXPECT_EQ(got->peer(), got->operation() == operation::flush ? 1U : 0U);
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] { return sent.failed() == 1; }));
+    EXPECT_NE(refusal_of([&] { static_cast<void>(rt.post_barrier(over)); }), "");
+    EXPECT_EQ(over.outstanding(), 0U);
+  });
+}
+
 TEST(peer_ends, in_order_are_no_failure_for_a_flush_to_which_nothing_is_owed) {
   beside_a_rank_that_polls([](runtime& rt) {
     device& dev = rt.default_device();

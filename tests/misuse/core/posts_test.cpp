@@ -140,9 +140,57 @@ TEST(wrong_map, is_of_a_region_after_its_end) {
     if (was_mapped) {
       expect_refused([&] { return rt.mapped({theirs, 0}, 64).size(); }, errc::region_refused, "has been withdrawn");
     }
+    const auto flush = [&](const weft::remote_region& of) { return dev.flush({.region = of}); };
+    const auto post_flush = [&](const weft::remote_region& of) { return dev.post_flush(done, {.region = of}); };
+    expect_refused([&] { return flush(mine); }, errc::region_refused, "flush: the region of rank");
+    expect_refused([&] { return post_flush(mine); }, errc::region_refused, "has been withdrawn");
+    if (was_mapped) {
+      expect_refused([&] { return flush(theirs); }, errc::region_refused, "has been withdrawn");
+      expect_refused([&] { return post_flush(theirs); }, errc::region_refused, "has been withdrawn");
+    }
+    EXPECT_EQ(done.outstanding(), 0U);
     // Its memory is another region's now: the old handle does not name that one.
     const weft::memory_region next{rt, std::size_t{64}};
     expect_refused([&] { return rt.mapped({mine, 0}, 64).size(); }, errc::region_refused, "has been withdrawn");
+    rt.barrier();
+  });
+}
+
+TEST(wrong_flush, names_a_rank_a_scope_a_region_or_an_object_that_is_not_there) {
+  weft::test::local_job{2}.run([](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::counter done{rt};
+    const weft::memory_region region{rt, std::size_t{64}};
+    const auto wrong = errc::invalid_argument;
+    const auto scope = static_cast<weft::flush_scope>(2);
+    expect_refused([&] { return dev.flush(2, {.timeout = {}}); }, wrong, "no rank 2");
+    expect_refused([&] { return dev.post_flush(weft::any_rank, done); }, wrong, "no rank");
+    expect_refused([&] { return dev.flush(0, {.scope = scope}); }, wrong, "no flush scope 2");
+    expect_refused([&] { return dev.post_flush(done, {.scope = scope}); }, wrong, "no flush scope 2");
+    expect_refused([&] { return dev.flush(1 - rt.rank(), {.region = region.handle()}); }, errc::region_refused,
+                   "the region belongs to rank");
+    expect_refused([&] { return dev.flush({.region = weft::remote_region{}}); }, errc::region_refused, "it is empty");
+    weft::remote_region foreign = region.handle();
+    ++foreign.job;
+    expect_refused([&] { return dev.post_flush(done, {.region = foreign}); }, errc::region_refused, "of this job");
+    foreign = region.handle();
+    foreign.rank = weft::any_rank;
+    expect_refused([&] { return dev.flush({.region = foreign}); }, wrong, "no rank");
+    weft::test::local_job{1}.run([&](weft::runtime& other) {
+      weft::counter others{other};
+      expect_refused([&] { return dev.post_flush(others, {.allow_done = false}); }, wrong, "post_flush");
+      expect_refused([&] { return rt.post_barrier(others); }, wrong, "post_barrier");
+    });
+    bool has_asked = false;
+    const weft::hook asks = dev.add_hook([&] {
+      expect_refused([&] { return dev.flush(0, {.timeout = {}}); }, errc::invalid_state, "flush");
+      expect_refused([&] { return rt.barrier({.timeout = {}}); }, errc::invalid_state, "barrier");
+      EXPECT_TRUE(dev.post_flush(done).is_done());
+      has_asked = true;
+      return weft::hook_answer::done;
+    });
+    EXPECT_TRUE(weft::test::eventually(dev, [&] { return has_asked; }));
+    EXPECT_EQ(done.outstanding(), 0U);
     rt.barrier();
   });
 }
