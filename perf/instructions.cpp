@@ -1,6 +1,7 @@
 // One 8-byte message after another from a device of one rank to a device of another, through a shared-memory ring: as
 // an active message (post, progress at the receiver, completion), then as a send that finds its receive posted
-// (receive, post, progress, completion). Run under callgrind by scripts/instructions, which adds up what the functions
+// (receive, post, progress, completion) in the default engine, in an unordered one of the program's own, and in an
+// ordered one. Run under callgrind by scripts/instructions, which adds up what the functions
 // below cost. Never `self`, never an empty poll: each step happens exactly once a message.
 #include <cstdint>
 #include <cstdio>
@@ -39,34 +40,80 @@ void expect(bool true_here, const char* problem) {
   return got && got->tag() == word && got->bytes() == sizeof word;
 }
 
-[[gnu::noinline]] bool counted_receive(weft::device& dev, std::uint64_t& into, weft::completion& received) {
-  return dev.post_recv(0, std::span{&into, 1}, received, {.tag = 7}).is_posted();
+// `Kind` gives each engine functions of its own.
+enum class engine_of { everybody, its_own, order };
+template <engine_of Kind>
+[[gnu::noinline]] bool counted_receive(weft::device& dev, std::uint64_t& into, weft::completion& received,
+                                       const weft::matching_engine* in) {
+  if constexpr (Kind == engine_of::everybody)
+    return dev.post_recv(0, std::span{&into, 1}, received, {.tag = 7}).is_posted();
+  else
+    return dev.post_recv(0, std::span{&into, 1}, received, {.tag = 7, .engine = *in}).is_posted();
 }
-[[gnu::noinline]] bool counted_send(weft::device& dev, std::uint64_t word, weft::completion& sent) {
-  return dev.post_send(1, std::span{&word, 1}, sent, {.tag = 7}).is_done();
+template <engine_of Kind>
+[[gnu::noinline]] bool counted_send(weft::device& dev, std::uint64_t word, weft::completion& sent,
+                                    const weft::matching_engine* in) {
+  if constexpr (Kind == engine_of::everybody)
+    return dev.post_send(1, std::span{&word, 1}, sent, {.tag = 7}).is_done();
+  else
+    return dev.post_send(1, std::span{&word, 1}, sent, {.tag = 7, .engine = *in}).is_done();
 }
-[[gnu::noinline]] bool counted_match(weft::device& dev) { return dev.progress(); }
+template <engine_of Kind>
+[[gnu::noinline]] bool counted_match(weft::device& dev) {
+  return dev.progress();
+}
+template <engine_of Kind>
 [[gnu::noinline]] std::optional<weft::completion_record> counted_pop_received(weft::completion_queue& inbox) {
   return inbox.pop();
 }
+template <engine_of Kind>
 [[gnu::noinline]] bool counted_received(weft::completion_queue& inbox) {
-  const auto got = counted_pop_received(inbox);
+  const auto got = counted_pop_received<Kind>(inbox);
   return got && got->bytes() == sizeof(std::uint64_t) && got->error() == weft::errc::none;
 }
 
 namespace {
 
-[[gnu::noinline]] bool warm_receive(weft::device& dev, std::uint64_t& into, weft::completion& received) {
-  return dev.post_recv(0, std::span{&into, 1}, received, {.tag = 7}).is_posted();
-}
-[[gnu::noinline]] bool warm_send(weft::device& dev, std::uint64_t word, weft::completion& sent) {
-  return dev.post_send(1, std::span{&word, 1}, sent, {.tag = 7}).is_done();
-}
-
 [[gnu::noinline]] bool warm_post(weft::device& dev, std::uint64_t word, weft::completion& sent) {
   return dev.post_am(1, {1}, std::span{&word, 1}, sent, {.tag = word}).is_done();
 }
 [[gnu::noinline]] bool warm_completion(weft::completion_queue& inbox) { return inbox.pop().has_value(); }
+
+// What both ranks have; all of it is used by the thread of rank 0.
+struct side {
+  weft::device* dev;
+  weft::completion_queue* inbox;
+  const weft::matching_engine* own;
+  const weft::matching_engine* ordered;
+};
+
+[[nodiscard]] const weft::matching_engine* engine_at(const side& at, engine_of kind) {
+  return kind == engine_of::its_own ? at.own : at.ordered;
+}
+
+// Not inlined here, so that the functions above are called from it alone.
+template <engine_of Kind>
+[[gnu::noinline]] void exchange(const side (&at)[2], weft::counter& sent) {
+  std::uint64_t into = 0;
+  const weft::matching_engine* const from = engine_at(at[0], Kind);
+  const weft::matching_engine* const to = engine_at(at[1], Kind);
+  for (int i = 0; i < warm_up; ++i) {
+    // By ids: other functions, so that the first messages are not counted.
+    const weft::engine_ref engine =
+        Kind == engine_of::everybody ? weft::engine_ref{} : weft::engine_ref{engine_at(at[0], Kind)->id()};
+    expect(at[1].dev->post_recv(0, std::span{&into, 1}, *at[1].inbox, {.tag = 7, .engine = engine}).is_posted(),
+           "a receive was not posted");
+    expect(at[0].dev->post_send(1, std::span{&into, 1}, sent, {.tag = 7, .engine = engine}).is_done(),
+           "a send was not done");
+    while (!warm_completion(*at[1].inbox)) at[1].dev->progress();
+  }
+  for (std::uint64_t i = 0; i < counted; ++i) {
+    expect(counted_receive<Kind>(*at[1].dev, into, *at[1].inbox, to), "a receive was not posted");
+    expect(counted_send<Kind>(*at[0].dev, i, sent, from), "a send was not done");
+    expect(counted_match<Kind>(*at[1].dev), "a poll was empty");
+    expect(counted_received<Kind>(*at[1].inbox) && into == i, "a message was not received");
+  }
+}
 
 }  // namespace
 
@@ -76,34 +123,26 @@ int main() {
     weft::counter sent{rt};
     const auto arrivals = rt.register_completion(inbox, {.id = 1});
     weft::device dev{rt, {.shared = false}};
-    static weft::device* devices[2];
-    static weft::completion_queue* inboxes[2];
-    devices[rt.rank()] = &dev;
-    inboxes[rt.rank()] = &inbox;
+    const weft::matching_engine own{rt, {.id = 1}};
+    const weft::matching_engine ordered{rt, {.id = 2, .ordered = true}};
+    static side sides[2];
+    sides[rt.rank()] = {&dev, &inbox, &own, &ordered};
     rt.barrier();
     if (rt.rank() == 0) {
       // Both devices are this thread's now: the other rank waits in the barrier, on its default device.
+      weft::device& target = *sides[1].dev;
       for (int i = 0; i < warm_up; ++i) {
         expect(warm_post(dev, 1, sent), "a post was not done");
-        while (!warm_completion(*inboxes[1])) devices[1]->progress();
+        while (!warm_completion(*sides[1].inbox)) target.progress();
       }
       for (std::uint64_t i = 0; i < counted; ++i) {
         expect(counted_post(dev, i, sent), "a post was not done");
-        expect(counted_progress(*devices[1]), "a poll was empty");
-        expect(counted_completion(*inboxes[1], i), "a message was not there");
+        expect(counted_progress(target), "a poll was empty");
+        expect(counted_completion(*sides[1].inbox, i), "a message was not there");
       }
-      std::uint64_t into = 0;
-      for (int i = 0; i < warm_up; ++i) {
-        expect(warm_receive(*devices[1], into, *inboxes[1]), "a receive was not posted");
-        expect(warm_send(dev, 1, sent), "a send was not done");
-        while (!warm_completion(*inboxes[1])) devices[1]->progress();
-      }
-      for (std::uint64_t i = 0; i < counted; ++i) {
-        expect(counted_receive(*devices[1], into, *inboxes[1]), "a receive was not posted");
-        expect(counted_send(dev, i, sent), "a send was not done");
-        expect(counted_match(*devices[1]), "a poll was empty");
-        expect(counted_received(*inboxes[1]) && into == i, "a message was not received");
-      }
+      exchange<engine_of::everybody>(sides, sent);
+      exchange<engine_of::its_own>(sides, sent);
+      exchange<engine_of::order>(sides, sent);
       std::printf("%d\n", counted);
     }
     rt.barrier();

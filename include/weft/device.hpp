@@ -50,9 +50,15 @@ status fast_post_am(core::device_state& through, message_target to, remote_compl
                     std::uint64_t tag);
 status fast_post_send(core::device_state& through, message_target to, match_policy policy, const_buffer_ref bytes,
                       std::uint64_t tag);
+/// The same for an engine named by its object, matched by rank and tag.
+status fast_send_in(core::device_state& through, message_target to, core::engine_state& engine, const_buffer_ref bytes,
+                    const rest_of_send& rest);
 /// The fast path of `device::post_recv`, for receives from the default engine that may answer *retry*.
 status fast_post_recv(core::device_state& through, message_source from, buffer_ref buffer, completion& local,
                       std::uint64_t tag, void* context);
+/// The same for an engine named by its object.
+status fast_recv_in(core::device_state& through, message_source from, buffer_ref buffer, completion& local,
+                    std::uint64_t tag, void* context, core::engine_state& engine);
 /// Puts and gets that are one copy, as the peer's memory is mapped here. False: nothing has happened.
 [[nodiscard]] bool fast_put(core::device_state& through, std::uint32_t peer, const_buffer_ref bytes,
                             const remote_buffer& to);
@@ -172,9 +178,10 @@ class device {
   /// Send and receive may come in either order.
   ///
   /// The size decides the protocol, as for an active message. If too many of this rank's messages wait unexpected at
-  /// `peer`, a message of more than 40 bytes goes by rendezvous instead of in a packet (*posted*). In a receiver-first
-  /// engine a send waits here until the RTR of its receive has come (*posted*); if that has come already, a send that
-  /// fits into a packet is *done*.
+  /// `peer`, a message of more than 40 bytes goes by rendezvous instead of in a packet (*posted*). In an ordered engine
+  /// a message of any size may be *posted*: one that found no room after another thread had taken the number behind its
+  /// own. In a receiver-first engine a send waits here until the RTR of its receive has come (*posted*); if that has
+  /// come already, a send that fits into a packet is *done*.
   ///
   /// **Buffer**: the caller's again after *done*, or when `local` is signalled. Only with `.complete_at = delivered`
   /// that also means that the message has matched its receive.
@@ -186,9 +193,15 @@ class device {
   /// **Source**: dang2016, 2.3 and 3.1; yan2025-lci, 4.3.2.
   status post_send(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                    const post_send_options& options = {}) {
-    if (options.engine == default_matching_engine && options.policy <= match_policy::none &&
-        detail::goes_inline(bytes, options) && &local.runtime() == runtime_) [[likely]] {
-      return detail::fast_post_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
+    if (options.policy <= match_policy::none && detail::goes_inline(bytes, options) && &local.runtime() == runtime_)
+        [[likely]] {
+      if (options.engine.object() != nullptr) {
+        if (options.policy == match_policy::rank_tag)
+          return detail::fast_send_in(*state_, {peer, options.device}, *options.engine.object(), bytes,
+                                      {options.tag, &local, options.context});
+      } else if (options.engine.is_default()) {
+        return detail::fast_post_send(*state_, {peer, options.device}, options.policy, bytes, options.tag);
+      }
     }
     return post_send_slow(peer, bytes, local, detail::copy_of(options));
   }
@@ -213,9 +226,13 @@ class device {
   /// waited in the backlog may come later. In a receiver-first engine the order holds for those, too.
   /// **Source**: dang2016, 3.1; yan2025-lci, 4.3.2.
   status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {}) {
-    if (options.engine == default_matching_engine && options.policy <= match_policy::none && options.allow_retry &&
-        !options.any_tag && &local.runtime() == runtime_) [[likely]] {
-      return detail::fast_post_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
+    if (options.policy <= match_policy::none && options.allow_retry && !options.any_tag && &local.runtime() == runtime_)
+        [[likely]] {
+      if (options.engine.object() != nullptr)
+        return detail::fast_recv_in(*state_, {peer, options.policy}, buffer, local, options.tag, options.context,
+                                    *options.engine.object());
+      if (options.engine.is_default())
+        return detail::fast_post_recv(*state_, {peer, options.policy}, buffer, local, options.tag, options.context);
     }
     return post_recv_slow(peer, buffer, local, detail::copy_of(options));
   }

@@ -8,6 +8,7 @@
 
 namespace weft {
 
+class engine_ref;
 class runtime;
 namespace core {
 class runtime_state;
@@ -84,7 +85,7 @@ class matching_engine {
   matching_engine(const matching_engine&) = delete;
   matching_engine& operator=(const matching_engine&) = delete;
 
-  /// The id that posts name as `.engine`.
+  /// The id by which ranks name it. Posts name it as `.engine`, by this id or by the object.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
   /// Whether it was made with `.ordered = true`.
   [[nodiscard]] bool is_ordered() const noexcept;
@@ -94,10 +95,36 @@ class matching_engine {
   [[nodiscard]] match_key_function make_key() const noexcept;
 
  private:
+  friend class engine_ref;
   friend class run_loop;
   weft::runtime* runtime_;
   core::engine_state* state_;  // null once it has ended
   std::uint32_t id_;
+};
+
+/// The engine of a post: `{.engine = 4}` names the one of this rank with id 4, `{.engine = mine}` the object `mine`,
+/// for which the post needs no look-up. All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
+class engine_ref {
+ public:
+  /// The default engine.
+  constexpr engine_ref() noexcept = default;
+  /// The engine of the posting runtime with this id.
+  constexpr engine_ref(std::uint32_t id) noexcept : id_{id} {}
+  /// For the library: an engine by its state.
+  engine_ref(std::uint32_t id, core::engine_state& object) noexcept : id_{id}, object_{&object} {}
+  /// This engine, which must live as long as the post may use it.
+  engine_ref(const matching_engine& engine) noexcept : id_{engine.id_}, object_{engine.state_} {}
+  engine_ref(const matching_engine&& ended) = delete;
+
+  [[nodiscard]] constexpr std::uint32_t id() const noexcept { return id_; }
+  /// Whether it is the engine that every runtime has.
+  [[nodiscard]] constexpr bool is_default() const noexcept { return id_ == default_matching_engine; }
+  /// The engine's state; null where it is named by its id. Of use to the library only.
+  [[nodiscard]] constexpr core::engine_state* object() const noexcept { return object_; }
+
+ private:
+  std::uint32_t id_ = default_matching_engine;
+  core::engine_state* object_ = nullptr;
 };
 
 }  // namespace weft

@@ -73,8 +73,8 @@ struct reply_options {
 struct post_send_options {
   /// Compared with the receive's. Messages of one tag have no order, unless the engine is `.ordered`: number them.
   std::uint64_t tag = 0;
-  /// The id of an engine that both ranks have made.
-  std::uint32_t engine = default_matching_engine;
+  /// An engine that both ranks have made, named by its id or by the object.
+  engine_ref engine{};
   match_policy policy = match_policy::rank_tag;            ///< which of rank and tag are compared
   completion_level complete_at = completion_level::local;  ///< delivered: a receive has matched it
   std::uint32_t device = any_device;                       ///< as in `post_am_options`
@@ -87,8 +87,8 @@ struct post_send_options {
 struct post_recv_options {
   /// Compared with the message's. Messages of one tag have no order, unless the engine is `.ordered`: number them.
   std::uint64_t tag = 0;
-  std::uint32_t engine = default_matching_engine;  ///< the engine's id
-  match_policy policy = match_policy::rank_tag;    ///< which of rank and tag are compared
+  engine_ref engine{};                           ///< as in `post_send_options`
+  match_policy policy = match_policy::rank_tag;  ///< which of rank and tag are compared
   /// In an ordered engine: matches any tag, as `MPI_ANY_TAG` does.
   bool any_tag = false;
   void* context = nullptr;  ///< copied into the completion record
@@ -97,10 +97,10 @@ struct post_recv_options {
 
 /// Options of `device::probe` and `device::peek`: those of a receive that would match the message.
 struct probe_options {
-  std::uint64_t tag = 0;                           ///< as in `post_recv_options`
-  std::uint32_t engine = default_matching_engine;  ///< as in `post_recv_options`
-  match_policy policy = match_policy::rank_tag;    ///< as in `post_recv_options`
-  bool any_tag = false;                            ///< as in `post_recv_options`
+  std::uint64_t tag = 0;                         ///< as in `post_recv_options`
+  engine_ref engine{};                           ///< as in `post_send_options`
+  match_policy policy = match_policy::rank_tag;  ///< as in `post_recv_options`
+  bool any_tag = false;                          ///< as in `post_recv_options`
 };
 
 /// Options of `device::post_put`.
@@ -160,7 +160,7 @@ struct post_comm_options {
   std::optional<remote_buffer> remote = std::nullopt;      ///< makes it a put or get
   signal_target notify = std::nullopt;                     ///< makes it an active message, or adds a signal
   std::uint64_t tag = 0;                                   ///< of a message, or of a put's or get's signal
-  std::uint32_t engine = default_matching_engine;          ///< of a send or receive
+  engine_ref engine{};                                     ///< of a send or receive
   match_policy policy = match_policy::rank_tag;            ///< of a send or receive
   bool any_tag = false;                                    ///< of a receive
   completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
@@ -227,6 +227,13 @@ class message_source {
 
  private:
   std::uint64_t both_;
+};
+
+/// The rest of a send's arguments, in memory, so that all others lie in registers.
+struct rest_of_send {
+  std::uint64_t tag;
+  completion* local;
+  void* context;
 };
 
 /// A copy of the options: if an inlined call has two branches, only the branch that needs the options in memory writes

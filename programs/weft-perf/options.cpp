@@ -14,8 +14,10 @@ namespace {
 const std::map<std::string, mode> modes{{"processes", mode::processes},
                                         {"threads-dedicated", mode::threads_dedicated},
                                         {"threads-shared", mode::threads_shared}};
-const std::map<std::string, operation> operations{
-    {"am", operation::am}, {"sendrecv", operation::sendrecv}, {"receiver-first", operation::receiver_first}};
+const std::map<std::string, operation> operations{{"am", operation::am},
+                                                  {"sendrecv", operation::sendrecv},
+                                                  {"receiver-first", operation::receiver_first},
+                                                  {"ordered", operation::ordered}};
 const std::map<std::string, memory> memories{{"ordinary", memory::ordinary}, {"weft", memory::weft}};
 const std::map<std::string, bench_options::pinning> pinnings{{"core", bench_options::pinning::core},
                                                              {"none", bench_options::pinning::none}};
@@ -86,7 +88,7 @@ void add_measuring(CLI::App& to, options& out, texts& text) {
 
 void add_operation(CLI::App& to, options& out) {
   add_choice(to, "--operation", out.operation, operations,
-             "am, sendrecv or receiver-first; the first two unless given");
+             "am, sendrecv, receiver-first or ordered; the first two unless given");
 }
 
 void add_window(CLI::App& to, options& out) {

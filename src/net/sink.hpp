@@ -36,13 +36,15 @@ struct word_kind {
 /// A sink that takes messages of one word by such a loop for each of its kinds:
 ///   static constexpr std::array<word_kind, 2> word_kinds;
 ///   template <std::size_t Kind>  // an index into these
-///   const void* take_word(std::uint32_t source, std::uint32_t id, const std::byte* tag_and_payload) noexcept;
+///   const void* take_word(std::uint32_t source, std::uint64_t id_and_sequence,
+///                         const std::byte* tag_and_payload) noexcept;
 ///   bool must_follow_up(const void* mark) noexcept;
 ///   void follow_up(const void* mark) noexcept;
 ///   void count_words(unsigned count) noexcept;
-/// `take_word` answers a mark, whose meaning only the sink knows. Null: nothing has happened, and the message goes to
-/// the other functions. If `must_follow_up(mark)` is true, the loop ends with `follow_up(mark)`. `count_words` gets the
-/// number of messages taken.
+/// `id_and_sequence` has these two of the header, the id in the low half. `take_word` answers a mark, whose meaning
+/// only the sink knows. Null: nothing has happened, and the message goes to the other functions. If
+/// `must_follow_up(mark)` is true, the loop ends with `follow_up(mark)`. `count_words` gets the number of messages
+/// taken.
 template <class Sink>
 concept takes_words = has_fast_take<Sink> && requires(Sink& sink) {
   Sink::word_kinds;

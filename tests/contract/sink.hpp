@@ -29,8 +29,7 @@ struct received {
         header{other.header},
         bytes{std::move(other.bytes)},
         address{other.address},
-        owner{std::exchange(other.owner, nullptr)},
-        has_sequence{other.has_sequence} {}
+        owner{std::exchange(other.owner, nullptr)} {}
   received& operator=(received&&) = delete;
   ~received() {
     if (owner != nullptr) owner->release(const_cast<std::byte*>(address), bytes.size());
@@ -41,7 +40,6 @@ struct received {
   std::vector<std::byte> bytes;
   const std::byte* address;
   detail::payload_owner* owner;
-  bool has_sequence = true;  // a word arrives without its header's sequence number
 };
 
 /// Has all that a transport may call, as the core's sink does. It takes arrivals while `room` lasts, some words by
@@ -56,9 +54,9 @@ class sink {
   ~sink() { expect_settled(); }
 
   template <std::size_t Kind>
-  [[nodiscard]] const void* take_word(std::uint32_t source, std::uint32_t id,
+  [[nodiscard]] const void* take_word(std::uint32_t source, std::uint64_t id_and_sequence,
                                       const std::byte* tag_and_payload) noexcept {
-    return take_word_of(word_kinds[Kind].kind, source, id, tag_and_payload);
+    return take_word_of(word_kinds[Kind].kind, source, id_and_sequence, tag_and_payload);
   }
 
   [[nodiscard]] bool must_follow_up(const void* signalled) noexcept {
@@ -133,9 +131,11 @@ class sink {
     std::uint64_t tag;
   };
 
-  [[nodiscard]] const void* take_word_of(std::uint32_t kind, std::uint32_t source, std::uint32_t id,
+  [[nodiscard]] const void* take_word_of(std::uint32_t kind, std::uint32_t source, std::uint64_t id_and_sequence,
                                          const std::byte* tag_and_payload) noexcept {
-    net::header header{.kind = kind, .id = id};
+    net::header header{.kind = kind,
+                       .id = static_cast<std::uint32_t>(id_and_sequence),
+                       .sequence = static_cast<std::uint32_t>(id_and_sequence >> 32)};
     std::memcpy(&header.tag, tag_and_payload, sizeof header.tag);
     expect_passed_on(source, header);
     EXPECT_EQ(woken, awaited) << "another word came before the one who awaits the last was woken";
@@ -146,7 +146,6 @@ class sink {
     }
     --room;
     messages.emplace_back(net::arrival{source, header, tag_and_payload + sizeof header.tag, net::word_bytes, nullptr});
-    messages.back().has_sequence = false;
     ++words;
     ++words_of_kind[kind - word_kinds[0].kind];
     signalled_ = &objects_[words % objects_.size()];

@@ -324,8 +324,9 @@ void withdrawn_while_in_use() {
   check_empty(*shared.object);
 }
 
-// Senders take a number each; one first takes one and posts nothing. Messages arrive in any order and are received in
-// the order of their numbers. `used_in_vain`: the bug that a number is used up though nothing was posted.
+// Senders take a number each; one message finds no room at first, and its sender gives the number back if it can.
+// Messages arrive in any order and are received in the order of their numbers. `used_in_vain`: the bug that a number is
+// not given back, and used by no message.
 void numbered_and_matched(bool used_in_vain) {
   constexpr std::uint32_t first = 0xffff'ffff;
   shared_engine shared(1u, first);
@@ -333,39 +334,28 @@ void numbered_and_matched(bool used_in_vain) {
   message sent[3];
   receive posted[3];
   pair_list pairs[3];
-  std::uint32_t tried = 0;  // touched by the holder of the number
-  const auto send = [&](bool works, pair_list& out) {
+  const auto send = [&](bool is_refused, pair_list& out) {
     std::uint32_t number = 0;
-    while (!next->try_begin(0, number)) await_change();
-    std::uint32_t count = 0;
-    model_atomics::read_nonatomic(&count, &tried, sizeof count);
-    ++count;
-    model_atomics::write_nonatomic(&tried, &count, sizeof count);
-    const std::uint32_t index = number - first;
-    if (!works) {
-      next->end(0, number, used_in_vain);
-      return;
+    while (!next->try_take(0, number)) await_change();
+    if (is_refused && (used_in_vain || next->give_back(0, number))) {
+      while (!next->try_take(0, number)) await_change();
     }
+    const std::uint32_t index = number - first;
     check(index < 3, "a number is left out");
     sent[index].is(0, 1, number, index);
-    next->end(0, number, true);
     arrive_without_a_node(*shared.object, sent[index], out);
   };
-  threads(
-      [&] {
-        send(false, pairs[0]);
-        send(true, pairs[0]);
-      },
-      [&] {
-        send(true, pairs[1]);
-        send(true, pairs[1]);
-      },
-      [&] {
-        for (std::uint64_t i = 0; i < 3; ++i) {
-          posted[i].is(match_policy::rank_tag, 0, 1, i);
-          post(*shared.object, posted[i], pairs[2]);
-        }
-      });
+  threads([&] { send(true, pairs[0]); },
+          [&] {
+            send(false, pairs[1]);
+            send(false, pairs[1]);
+          },
+          [&] {
+            for (std::uint64_t i = 0; i < 3; ++i) {
+              posted[i].is(match_policy::rank_tag, 0, 1, i);
+              post(*shared.object, posted[i], pairs[2]);
+            }
+          });
   check_in_order(pairs, sent, posted, 3);
   check_empty(*shared.object);
 }

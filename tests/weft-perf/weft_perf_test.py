@@ -95,11 +95,12 @@ class Figures(unittest.TestCase):
             self.assertAlmostEqual(sum(each["paths"].values()), 1, delta=0.01)
             self.assertEqual(each["limit_name"], "two rings")
 
-    def test_receivers_that_begin(self):
-        for command in ("latency", "bandwidth"):
-            got = self.figures(command, *TINY, "--sizes", "8,64KiB", "--operation", "receiver-first", "--verify", ranks=2)
-            self.assertEqual([each["bytes"] for each in got], [8, 65536])
-            self.assertIn("receiver-first", got[0]["claim"] + got[0].get("what", ""))
+    def test_receivers_that_begin_and_engines_that_keep_order(self):
+        for operation in ("receiver-first", "ordered"):
+            for command in ("latency", "bandwidth"):
+                got = self.figures(command, *TINY, "--sizes", "8,64KiB", "--operation", operation, "--verify", ranks=2)
+                self.assertEqual([each["bytes"] for each in got], [8, 65536])
+                self.assertIn(operation, got[0]["claim"] + got[0].get("what", ""))
 
     def test_threads_on_devices_of_their_own_and_on_a_shared_one(self):
         for mode in ("threads-dedicated", "threads-shared"):

@@ -27,6 +27,7 @@ std::vector<point> one_thread(const options& chosen, double seconds) {
     for (const operation how : {operation::am, operation::sendrecv})
       add(kind::latency, how, bytes, 1, memory::ordinary);
   }
+  add(kind::latency, operation::ordered, 8, 1, memory::ordinary);
   add(kind::stream, operation::am, 8, 0, memory::ordinary);
   add(kind::rate, operation::sendrecv, 8, 64, memory::ordinary);
   for (const std::size_t bytes : {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib}) {

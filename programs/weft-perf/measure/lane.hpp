@@ -68,13 +68,13 @@ class lane {
                           {.tag = tag, .device = options_.partner_device});
     });
   }
-  void post_send(std::span<const std::byte> bytes, std::uint32_t engine = default_matching_engine) {
+  void post_send(std::span<const std::byte> bytes, engine_ref engine = {}) {
     post([&] {
       return dev_.post_send(options_.partner, bytes, sent_,
                             {.tag = options_.index, .engine = engine, .device = options_.partner_device});
     });
   }
-  void post_recv(std::span<std::byte> bytes, std::uint32_t engine = default_matching_engine) {
+  void post_recv(std::span<std::byte> bytes, engine_ref engine = {}) {
     for (;;) {
       const status answer =
           dev_.post_recv(options_.partner, bytes, received_, {.tag = options_.index, .engine = engine});

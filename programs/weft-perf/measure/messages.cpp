@@ -38,12 +38,18 @@ class am_messaging {
 // In an engine of its own the receiver begins.
 struct first_engine {
   explicit first_engine(lane& on) : made{on.device().runtime(), {.id = on.id(), .receiver_first = true}} {}
-  [[nodiscard]] std::uint32_t id() const noexcept { return made.id(); }
+  [[nodiscard]] engine_ref name() const noexcept { return made; }
+  matching_engine made;
+};
+// As an MPI communicator: messages are matched in the order of their posts.
+struct ordered_engine {
+  explicit ordered_engine(lane& on) : made{on.device().runtime(), {.id = on.id(), .ordered = true}} {}
+  [[nodiscard]] engine_ref name() const noexcept { return made; }
   matching_engine made;
 };
 struct common_engine {
   explicit common_engine(lane& /*on*/) noexcept {}
-  [[nodiscard]] static constexpr std::uint32_t id() noexcept { return default_matching_engine; }
+  [[nodiscard]] static constexpr engine_ref name() noexcept { return {}; }
 };
 
 template <class Engine>
@@ -56,9 +62,9 @@ class sendrecv_messaging {
         in_{on.device().runtime(), measured.memory, measured.bytes, slots},
         engine_{on} {}
 
-  void send(std::span<const std::byte> bytes) { lane_.post_send(bytes, engine_.id()); }
+  void send(std::span<const std::byte> bytes) { lane_.post_send(bytes, engine_.name()); }
   void prepare(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i % slots_], engine_.id());
+    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i % slots_], engine_.name());
     prepared_ = count;
   }
   std::byte take(std::size_t /*count*/) {
@@ -211,6 +217,9 @@ lane_result measure_messages(lane& on, const point& measured) {
   if (measured.operation == operation::am) return warm_and_run(conversation<am_messaging>{on, measured}, measured);
   if (measured.operation == operation::receiver_first) {
     return warm_and_run(conversation<sendrecv_messaging<first_engine>>{on, measured}, measured);
+  }
+  if (measured.operation == operation::ordered) {
+    return warm_and_run(conversation<sendrecv_messaging<ordered_engine>>{on, measured}, measured);
   }
   return warm_and_run(conversation<sendrecv_messaging<common_engine>>{on, measured}, measured);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kinds{kind::latency, kind::rate,        kind::stream,   kind::bandwidth,
                            kind::put,     kind::put_visible, kind::put_rate, kind::get};
-constexpr std::array operations{operation::am, operation::sendrecv, operation::receiver_first};
+constexpr std::array operations{operation::am, operation::sendrecv, operation::receiver_first, operation::ordered};
 constexpr std::array modes{mode::processes, mode::threads_dedicated, mode::threads_shared};
 constexpr std::array memories{memory::ordinary, memory::weft};
 
@@ -46,6 +46,7 @@ const char* name_of(operation how) noexcept {
     case operation::am: return "am";
     case operation::sendrecv: return "sendrecv";
     case operation::receiver_first: return "receiver-first";
+    case operation::ordered: return "ordered";
   }
   return "unknown";
 }

@@ -18,7 +18,7 @@ enum class kind : std::uint8_t {
   put_rate,     ///< windows of puts, then a flush; bytes per second
   get,          ///< ns each
 };
-enum class operation : std::uint8_t { am, sendrecv, receiver_first };
+enum class operation : std::uint8_t { am, sendrecv, receiver_first, ordered };
 enum class mode : std::uint8_t { processes, threads_dedicated, threads_shared };
 enum class memory : std::uint8_t { ordinary, weft };
 

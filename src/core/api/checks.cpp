@@ -51,6 +51,13 @@ void refuse_engine(const char* call, std::uint32_t rank, std::uint32_t id) {
               fmt::format("{}: rank {} has no matching engine {}: all ranks that use one make it", call, rank, id)};
 }
 
+void refuse_foreign_engine(const char* call, std::uint32_t id) {
+  throw error{errc::invalid_argument,
+              fmt::format("{}: the matching engine object (id {}) belongs to another runtime: name one that was made "
+                          "from the runtime of the device that posts",
+                          call, id)};
+}
+
 void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& at,
                    std::uint64_t bytes) {
   const remote_region& region = at.region;

@@ -22,10 +22,15 @@ void check_buffer(const char* call, std::uint32_t peer, std::uint32_t size, cons
 }
 
 /// The engine that a call names.
-[[nodiscard]] inline engine_state& checked_engine(runtime_state& state, const char* call, std::uint32_t id) {
-  const base::id_entry found = state.matching().engines().find_outside(id);
+[[nodiscard]] inline engine_state& checked_engine(runtime_state& state, const char* call, engine_ref name) {
+  if (engine_state* const object = name.object(); object != nullptr) {
+    if (object->home != &state) [[unlikely]]
+      refuse_foreign_engine(call, name.id());
+    return *object;
+  }
+  const base::id_entry found = state.matching().engines().find_outside(name.id());
   if (found.state != base::presence::present) [[unlikely]]
-    refuse_engine(call, state.rank(), id);
+    refuse_engine(call, state.rank(), name.id());
   return *static_cast<engine_state*>(found.object);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fast_paths.hpp"
 #include "base/misuse.hpp"
 #include "core/api/checks.hpp"
 #include "core/protocol/cancel.hpp"
@@ -24,7 +25,7 @@ core::message_request request_of(std::uint32_t peer, const source_payload& bytes
           .rts = core::wire::send_rts,
           .opcode = operation::send,
           .peer = peer,
-          .id = options.engine,
+          .id = options.engine.id(),
           .tag = options.tag,
           .bytes = bytes,
           .local = &local,
@@ -47,7 +48,7 @@ core::receive_request request_of(core::runtime_state& state, const char* call, s
     throw error{errc::invalid_argument,
                 fmt::format("{}: engine {} is not ordered: rank and tag are left open by a policy there, which the "
                             "sender names too",
-                            call, options.engine)};
+                            call, engine.id)};
   }
   const bool by_rank = options.policy == match_policy::rank_tag || options.policy == match_policy::rank_only;
   if (peer >= state.size() && !wild && by_rank) core::refuse_rank(call, peer, state.size());
@@ -82,13 +83,21 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   request.local = &local;
   request.context = options.context;
   request.allow_retry = options.allow_retry;
+  // An engine named by its id has been found: the fast path of one named by its object.
+  if (base::has_fast_paths && request.engine->home != nullptr && options.engine.object() == nullptr &&
+      options.allow_retry && !options.any_tag && !into.is_list()) {
+    return detail::fast_recv_in(through, {peer, options.policy}, {into.address(), into.bytes()}, local, options.tag,
+                                options.context, *request.engine);
+  }
   return core::receive::post_receive(through, request);
 }
 
+}  // namespace
+
 // Uncommon and wrong cases: a function of their own, so that the common case saves no registers.
-[[gnu::noinline]] status post_send_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
-                                      const source_payload& bytes, completion& local,
-                                      const post_send_options& options) {
+[[gnu::noinline]] status core::post_send_checked(device_state& through, std::uint32_t peer, const source_payload& bytes,
+                                                 completion& local, const post_send_options& options) {
+  runtime_state& state = through.runtime();
   state.objects().check("post_send", local);
   core::check_buffer("post_send", peer, state.size(), bytes);
   core::engine_state& engine = core::checked_engine(state, "post_send", options.engine);
@@ -96,16 +105,14 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   return core::post_message::post_send(through, request_of(peer, bytes, local, options), engine);
 }
 
-}  // namespace
-
 status device::post_send_slow(std::uint32_t peer, const_buffer_ref bytes, completion& local,
                               const post_send_options& options) {
-  return post_send_of(*state_, *runtime_->state_, peer, bytes, local, options);
+  return core::post_send_checked(*state_, peer, bytes, local, options);
 }
 
 status device::post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                          const post_send_options& options) {
-  return post_send_of(*state_, *runtime_->state_, peer, source_payload{bytes}, local, options);
+  return core::post_send_checked(*state_, peer, source_payload{bytes}, local, options);
 }
 
 status core::post_receive_checked(device_state& dev, std::uint32_t peer, const target_payload& into, completion& local,

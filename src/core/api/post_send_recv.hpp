@@ -6,6 +6,9 @@
 
 namespace weft::core {
 
+/// Implements `device::post_send`.
+[[nodiscard]] status post_send_checked(device_state& dev, std::uint32_t peer, const source_payload& bytes,
+                                       completion& local, const post_send_options& options);
 /// Implements `device::post_recv`.
 [[nodiscard]] status post_receive_checked(device_state& dev, std::uint32_t peer, const target_payload& into,
                                           completion& local, const post_recv_options& options);

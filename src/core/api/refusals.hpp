@@ -22,6 +22,8 @@ struct engine_state;
 [[noreturn]] void refuse_policy(const char* call, const engine_state& engine, match_policy policy);
 /// **Errors**: invalid_argument, always: for an engine that this rank has not made.
 [[noreturn]] void refuse_engine(const char* call, std::uint32_t rank, std::uint32_t id);
+/// **Errors**: invalid_argument, always: for the engine object with this id, which another runtime has made.
+[[noreturn]] void refuse_foreign_engine(const char* call, std::uint32_t id);
 /// **Errors**: region_refused, always: for bytes that are not of a region of rank `peer`.
 [[noreturn]] void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& at,
                                 std::uint64_t bytes);

@@ -26,9 +26,10 @@ class message_sink {
       {{static_cast<std::uint32_t>(wire::active_message), false},
        {kind_word(wire::send, static_cast<std::uint32_t>(match_policy::rank_tag)), true}}};
   template <std::size_t Kind>
-  [[nodiscard]] [[gnu::always_inline]] const void* take_word(std::uint32_t source, std::uint32_t id,
+  [[nodiscard]] [[gnu::always_inline]] const void* take_word(std::uint32_t source, std::uint64_t id_and_sequence,
                                                              const std::byte* tag_and_payload) noexcept {
-    return Kind == 0 ? take_active_word(source, id, tag_and_payload) : take_sent_word(source, id, tag_and_payload);
+    return Kind == 0 ? take_active_word(source, static_cast<std::uint32_t>(id_and_sequence), tag_and_payload)
+                     : take_sent_word(source, id_and_sequence, tag_and_payload);
   }
   /// Whether a thread waits for the object that was signalled; then `follow_up` wakes it.
   [[nodiscard]] bool must_follow_up(const void* signalled) noexcept;
@@ -62,7 +63,7 @@ class message_sink {
   // An active message to a queue, and a send that matches a posted receive (core/fast/take_send.hpp).
   [[nodiscard]] const void* take_active_word(std::uint32_t source, std::uint32_t id,
                                              const std::byte* tag_and_payload) noexcept;
-  [[nodiscard]] const void* take_sent_word(std::uint32_t source, std::uint32_t id,
+  [[nodiscard]] const void* take_sent_word(std::uint32_t source, std::uint64_t id_and_sequence,
                                            const std::byte* tag_and_payload) noexcept;
 
   bool was_full_ = false;

@@ -1,5 +1,5 @@
-// Posting a short active message or send with default options. 8 bytes on a device of one thread's own have the
-// shortest path.
+// Posting a short active message or send with default options, or in an engine that is named by its object. 8 bytes on
+// a device of one thread's own have the shortest path.
 //
 // Cost of that path: a line of the device, the route to the peer, the ring's line, the cell, the peer's sleep word,
 // the line of the counters. No locked operation, no saved register, no access to the stack: all arguments come in
@@ -8,6 +8,7 @@
 #include "core/protocol/post_inline.hpp"
 #include "base/fast_paths.hpp"
 #include "core/api/checks.hpp"
+#include "core/api/post_send_recv.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/active_message.hpp"
 #include "core/protocol/post_message.hpp"
@@ -36,16 +37,18 @@ namespace {
 }
 
 // The ring that the message was sent through. Null: this is not the simple case, or an error, and nothing has happened.
-template <operation Opcode>
+// `begin()`: called once the ring has room; false: don't send.
+template <operation Opcode, class Begin>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
-                                                       const net::header& header, const_buffer_ref bytes) noexcept {
+                                                       const net::header& header, const_buffer_ref bytes,
+                                                       const Begin& begin) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
   if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;
   }
   net::outgoing* const ring = through.routes().known_ring(to);
-  if (ring == nullptr || !ring->sender.has_credit()) [[unlikely]]
+  if (ring == nullptr || !ring->sender.has_credit() || !begin()) [[unlikely]]
     return nullptr;
   base::goes_out();
   ring->sender.push(header, bytes.address(), net::word_bytes, false);
@@ -53,9 +56,12 @@ template <operation Opcode>
   return ring;
 }
 
-net::header send_under(match_policy policy, std::uint64_t tag) noexcept {
+constexpr auto at_once = [] { return true; };
+
+net::header send_under(match_policy policy, std::uint64_t tag,
+                       std::uint32_t engine = default_matching_engine) noexcept {
   return {.kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(policy)),
-          .id = default_matching_engine,
+          .id = engine,
           .sequence = 0,
           .tag = tag};
 }
@@ -76,13 +82,36 @@ net::header send_under(match_policy policy, std::uint64_t tag) noexcept {
   return core::post_inline::post(through, operation::send, to, send_under(policy, tag), bytes);
 }
 
+// A send in an engine named by its object that is no simple case, or is wrong.
+[[gnu::noinline]] status post_send_in_slow(core::device_state& through, detail::message_target to,
+                                           core::engine_state& engine, const_buffer_ref bytes,
+                                           const detail::rest_of_send& rest) {
+  return core::post_send_checked(
+      through, to.peer(), bytes, *rest.local,
+      {.tag = rest.tag, .engine = {engine.id, engine}, .device = to.device(), .context = rest.context});
+}
+
+// In an ordered engine: one compare-and-exchange more, for the number, which is taken once the ring has room.
+[[gnu::noinline]] status post_send_in_order(core::device_state& through, detail::message_target to,
+                                            core::engine_state& engine, const_buffer_ref bytes,
+                                            const detail::rest_of_send& rest) {
+  if (engine.home != &through.runtime() || engine.kind != core::engine_kind::ordered) [[unlikely]]
+    return post_send_in_slow(through, to, engine, bytes, rest);
+  net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
+  const auto begin = [&] { return engine.numbers.try_take_once(to.peer(), header.sequence); };
+  const net::outgoing* const ring = post_word<operation::send>(through, to, header, bytes, begin);
+  if (ring != nullptr) [[likely]]
+    return done_by(*ring);
+  return post_send_in_slow(through, to, engine, bytes, rest);
+}
+
 }  // namespace
 
 status detail::fast_post_am(core::device_state& through, message_target to, remote_completion at,
                             const_buffer_ref bytes, std::uint64_t tag) {
   if (at.id < remote_completion_ids_max) [[likely]] {
     const net::outgoing* const ring =
-        post_word<operation::active_message>(through, to, core::active_message_to(at.id, tag), bytes);
+        post_word<operation::active_message>(through, to, core::active_message_to(at.id, tag), bytes, at_once);
     if (ring != nullptr) [[likely]]
       return done_by(*ring);
   }
@@ -106,10 +135,20 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
 
 status detail::fast_post_send(core::device_state& through, message_target to, match_policy policy,
                               const_buffer_ref bytes, std::uint64_t tag) {
-  const net::outgoing* const ring = post_word<operation::send>(through, to, send_under(policy, tag), bytes);
+  const net::outgoing* const ring = post_word<operation::send>(through, to, send_under(policy, tag), bytes, at_once);
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
   return post_send_slow(through, to, policy, bytes, tag);
+}
+
+status detail::fast_send_in(core::device_state& through, message_target to, core::engine_state& engine,
+                            const_buffer_ref bytes, const rest_of_send& rest) {
+  if (engine.home_of_simple != &through.runtime()) return post_send_in_order(through, to, engine, bytes, rest);
+  const net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
+  const net::outgoing* const ring = post_word<operation::send>(through, to, header, bytes, at_once);
+  if (ring != nullptr) [[likely]]
+    return done_by(*ring);
+  return post_send_in_slow(through, to, engine, bytes, rest);
 }
 
 }  // namespace weft

@@ -1,7 +1,8 @@
-// Posting the common receive: into one buffer, from the default engine.
+// Posting the common receive: into one buffer, from the default engine, or from one named by its object.
 //
 // Cost on a device of one thread's own: one of its spare receives, the matching table's one cache line, and the line of
-// the counters. The general twin: protocol/receive.cpp.
+// the counters. In an ordered engine: its lock, and the queue of the receive's key. The general twin:
+// protocol/receive.cpp.
 #include "base/fast_paths.hpp"
 #include "core/api/post_send_recv.hpp"
 #include "core/message/peer_bounds.hpp"
@@ -12,10 +13,9 @@ namespace weft::core::fast {
 namespace {
 
 // Sets the operation of a common receive, except for the step that it has reached.
-[[gnu::always_inline]] inline match_key describe(device_state& dev, operation_state& receive,
+[[gnu::always_inline]] inline match_key describe(engine_state& engine, operation_state& receive,
                                                  detail::message_source from, buffer_ref into, std::uint64_t tag,
                                                  void* context) noexcept {
-  engine_state& engine = dev.matching().engines().standard();
   receive.opcode = operation::receive;
   receive.peer = from.peer();
   receive.device = net::any_device;
@@ -52,11 +52,12 @@ namespace {
 
 // For a device that keeps no receives, or has none now.
 [[gnu::noinline]] status post_receive_slow(device_state& dev, detail::message_source from, buffer_ref into,
-                                           completion& local, std::uint64_t tag, void* context) noexcept {
+                                           completion& local, std::uint64_t tag, void* context,
+                                           engine_state& engine) noexcept {
   operation_state* const receive = dev.own_receives().get();
   if (receive == nullptr) [[unlikely]]
     return dev.counts().answered(operation::receive, into.bytes(),
-                                 receive::receive_late(dev, {.engine = &dev.matching().engines().standard(),
+                                 receive::receive_late(dev, {.engine = &engine,
                                                              .peer = from.peer(),
                                                              .tag = tag,
                                                              .policy = from.policy(),
@@ -65,7 +66,7 @@ namespace {
                                                              .local = &local,
                                                              .context = context,
                                                              .allow_retry = true}));
-  static_cast<void>(describe(dev, *receive, from, into, tag, context));
+  static_cast<void>(describe(engine, *receive, from, into, tag, context));
   receive->will_signal(local);
   return match_or_insert(dev, *receive, {});
 }
@@ -76,15 +77,16 @@ namespace {
   return match_or_insert(dev, receive, rest);
 }
 
-// The common receive: into one buffer, from the default engine; it may answer retry. The caller has checked the
-// arguments.
+// The common receive: into one buffer, from an engine that uses the matching table; it may answer retry. The caller has
+// checked the arguments.
 [[gnu::always_inline]] inline status post_receive(device_state& dev, detail::message_source from, buffer_ref into,
-                                                  completion& local, std::uint64_t tag, void* context) noexcept {
+                                                  completion& local, std::uint64_t tag, void* context,
+                                                  engine_state& engine) noexcept {
   // Calls no function but in tail position: 130 instructions instead of 162.
   if (!dev.own_receives().has_some() || !promise::has_own_word(local)) [[unlikely]]
-    return post_receive_slow(dev, from, into, local, tag, context);
+    return post_receive_slow(dev, from, into, local, tag, context, engine);
   operation_state& receive = dev.own_receives().take();
-  const match_key key = describe(dev, receive, from, into, tag, context);
+  const match_key key = describe(engine, receive, from, into, tag, context);
   receive.will_signal_here(local);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive.reach(step::wait_for_match);
@@ -95,6 +97,63 @@ namespace {
   return status::posted(ticket);
 }
 
+[[gnu::noinline]] status post_checked_in(device_state& dev, detail::message_source from, buffer_ref buffer,
+                                         completion& local, std::uint64_t tag, void* context, engine_state& engine) {
+  return post_receive_checked(dev, from.peer(), target_payload{buffer}, local,
+                              {.tag = tag, .engine = {engine.id, engine}, .policy = from.policy(), .context = context});
+}
+
+// Posts a receive in its ordered engine by the general way. Before this returns, the operation may be complete.
+[[gnu::noinline]] status end_in_order(device_state& dev, operation_state& receive) noexcept {
+  completion& local = *receive.owed.target;
+  const std::uint64_t bytes = receive.receiving.into.bytes();
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);       // [own]
+  engine_state& engine = *receive.receiving.engine.load(std::memory_order_relaxed);  // [own]
+  ordered_message* found = nullptr;
+  switch (engine.ordered->post(receive, found)) {
+    case match_result::inserted: break;
+    case match_result::matched:
+      receive::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
+      break;
+    default:
+      promise::cancel(local);
+      dev.own_receives().put(receive);
+      return dev.counts().retried(status::retry(shortage::lock));
+  }
+  dev.counts().posted(operation::receive, bytes);
+  return status::posted(ticket);
+}
+
+// For a device that keeps no receives, or has none now.
+[[gnu::noinline]] status post_in_order_slow(device_state& dev, detail::message_source from, buffer_ref into,
+                                            completion& local, std::uint64_t tag, void* context,
+                                            engine_state& engine) noexcept {
+  operation_state* const receive = dev.own_receives().get();
+  if (receive == nullptr) [[unlikely]]
+    return post_checked_in(dev, from, into, local, tag, context, engine);
+  static_cast<void>(describe(engine, *receive, from, into, tag, context));
+  receive->will_signal(local);
+  receive->reach(step::wait_for_match);
+  return end_in_order(dev, *receive);
+}
+
+// The common receive in an ordered engine; it names rank and tag.
+[[gnu::noinline]] status post_in_order(device_state& dev, detail::message_source from, buffer_ref into,
+                                       completion& local, std::uint64_t tag, void* context,
+                                       engine_state& engine) noexcept {
+  if (!dev.own_receives().has_some() || !promise::has_own_word(local)) [[unlikely]]
+    return post_in_order_slow(dev, from, into, local, tag, context, engine);
+  operation_state& receive = dev.own_receives().take();
+  static_cast<void>(describe(engine, receive, from, into, tag, context));
+  receive.will_signal_here(local);
+  const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the engine
+  receive.reach(step::wait_for_match);
+  if (!engine.ordered->fast_post(receive)) [[unlikely]]
+    return end_in_order(dev, receive);
+  dev.counts().posted_alone(operation::receive, into.bytes());
+  return status::posted(ticket);
+}
+
 // Has the same arguments as its caller, so that they stay in their registers.
 [[gnu::noinline]] status post_checked(device_state& dev, detail::message_source from, buffer_ref buffer,
                                       completion& local, std::uint64_t tag, void* context) {
@@ -102,14 +161,32 @@ namespace {
                               {.tag = tag, .policy = from.policy(), .context = context});
 }
 
+bool is_good(const device_state& dev, detail::message_source from, buffer_ref buffer) noexcept {
+  return from.peer() < dev.rank_count() && buffer.address() != nullptr && buffer.bytes() <= buffer_bytes_max;
+}
+
 }  // namespace
 }  // namespace weft::core::fast
 
 weft::status weft::detail::fast_post_recv(core::device_state& through, message_source from, buffer_ref buffer,
                                           completion& local, std::uint64_t tag, void* context) {
-  if (base::has_fast_paths && from.peer() < through.rank_count() && buffer.address() != nullptr &&
-      buffer.bytes() <= core::buffer_bytes_max) [[likely]] {
-    return core::fast::post_receive(through, from, buffer, local, tag, context);
+  if (base::has_fast_paths && core::fast::is_good(through, from, buffer)) [[likely]] {
+    return core::fast::post_receive(through, from, buffer, local, tag, context,
+                                    through.matching().engines().standard());
   }
   return core::fast::post_checked(through, from, buffer, local, tag, context);
+}
+
+weft::status weft::detail::fast_recv_in(core::device_state& through, message_source from, buffer_ref buffer,
+                                        completion& local, std::uint64_t tag, void* context,
+                                        core::engine_state& engine) {
+  if (base::has_fast_paths && core::fast::is_good(through, from, buffer)) [[likely]] {
+    if (engine.home_of_simple == &through.runtime())
+      return core::fast::post_receive(through, from, buffer, local, tag, context, engine);
+    if (engine.home == &through.runtime() && engine.kind == core::engine_kind::ordered &&
+        from.policy() == match_policy::rank_tag) {
+      return core::fast::post_in_order(through, from, buffer, local, tag, context, engine);
+    }
+  }
+  return core::fast::post_checked_in(through, from, buffer, local, tag, context, engine);
 }

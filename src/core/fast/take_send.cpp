@@ -51,4 +51,67 @@ namespace weft::core::fast {
   return true;
 }
 
+namespace {
+
+// Takes the receive that a message to `engine` matches; `released` gets early messages that were matched after it.
+// Null: nothing has happened.
+[[gnu::always_inline]] inline operation_state* take_receive(device_state& dev, engine_state& engine,
+                                                            const match_key& key, std::uint32_t sequence,
+                                                            matched_messages& released) noexcept {
+  match_node* found = nullptr;
+  match_result result = match_result::none;
+  if (engine.kind == engine_kind::ordered) {
+    result = engine.ordered->try_match(key, sequence, found, released);
+  } else if (engine.kind == engine_kind::by_policy) {
+    result = dev.matching().table().take(key, match_side::receive, found);
+  }
+  return result == match_result::matched ? static_cast<operation_state*>(found) : nullptr;
+}
+
+}  // namespace
+
+[[gnu::noinline]] const void* take_word_in_order(device_state& dev, std::uint32_t source, std::uint64_t id_and_sequence,
+                                                 const std::byte* tag_and_payload, engine_state& engine) noexcept {
+  if (engine.kind != engine_kind::ordered) [[unlikely]]
+    return nullptr;
+  std::uint64_t tag;
+  std::memcpy(&tag, tag_and_payload, sizeof tag);
+  match_node* found = nullptr;
+  matched_messages released;
+  if (engine.ordered->try_match(make_match_key(engine.id, match_policy::rank_tag, source, tag),
+                                static_cast<std::uint32_t>(id_and_sequence >> 32), found,
+                                released) != match_result::matched) [[unlikely]] {
+    return nullptr;
+  }
+  auto& receive = static_cast<operation_state&>(*found);
+  const completion* const object = deliver_word(dev, receive, source, tag, tag_and_payload + sizeof tag);
+  if (released.first != nullptr) [[unlikely]]
+    arrive_send::deliver_all(dev, released);
+  return object != nullptr ? static_cast<const void*>(object) : &dev;  // not null: handled
+}
+
+[[gnu::noinline]] bool take_send_of_engine(device_state& dev, std::uint32_t source, const net::header& header,
+                                           const std::byte* payload, std::uint32_t bytes) noexcept {
+  const auto policy = static_cast<match_policy>(header.kind >> 8);
+  auto* const engine = static_cast<engine_state*>(dev.matching().engines().ids().try_find(header.id));
+  matched_messages released;
+  operation_state* receive = nullptr;
+  if (engine != nullptr && (engine->kind == engine_kind::by_policy || policy == match_policy::rank_tag)) [[likely]]
+    receive =
+        take_receive(dev, *engine, make_match_key(header.id, policy, source, header.tag), header.sequence, released);
+  if (receive == nullptr) return arrive_send::on_send(dev, {source, header, payload, bytes, nullptr});
+  const completion* object = nullptr;
+  if (bytes <= receive->receiving.into.bytes() && !receive->receiving.into.is_list()) [[likely]] {
+    detail::copy_inline(receive->receiving.into.address(), payload, bytes);
+    object = signal_receive(dev, *receive, source, header.tag, bytes);
+  }
+  if (object != nullptr) [[likely]]
+    dev.runtime().signalled(object);
+  else
+    arrive_send::deliver_slow(dev, *receive, source, header.tag, payload, bytes);
+  if (released.first != nullptr) [[unlikely]]
+    arrive_send::deliver_all(dev, released);
+  return true;
+}
+
 }  // namespace weft::core::fast

@@ -18,6 +18,14 @@ namespace fast {
 [[nodiscard]] bool take_send(device_state& dev, std::uint32_t source, match_policy policy, std::uint64_t tag,
                              const std::byte* payload, std::uint32_t bytes) noexcept;
 
+/// The same for any other engine, which it looks up.
+[[nodiscard]] bool take_send_of_engine(device_state& dev, std::uint32_t source, const net::header& header,
+                                       const std::byte* payload, std::uint32_t bytes) noexcept;
+
+/// Handles a send of one word to an engine that does not match by policy in the table. Null: nothing has happened.
+[[nodiscard]] const void* take_word_in_order(device_state& dev, std::uint32_t source, std::uint64_t id_and_sequence,
+                                             const std::byte* tag_and_payload, engine_state& engine) noexcept;
+
 /// Ends the call that waits for the receive, if the completion object is a blocking device's. **Returns** that object;
 /// null: nothing has happened.
 [[nodiscard]] const completion* end_call(device_state& dev, operation_state& receive, std::uint32_t source,
@@ -65,28 +73,45 @@ namespace fast {
   return &object;
 }
 
+/// Copies a word to the receive that it has matched, and signals. **Returns** the object that was signalled; null: its
+/// waiters were woken already.
+[[gnu::always_inline]] inline const completion* deliver_word(device_state& dev, operation_state& receive,
+                                                             std::uint32_t source, std::uint64_t tag,
+                                                             const std::byte* payload) noexcept {
+  if (net::word_bytes <= receive.receiving.into.bytes() && !receive.receiving.into.is_list()) [[likely]] {
+    std::memcpy(receive.receiving.into.address(), payload, net::word_bytes);
+    if (const completion* const object = signal_receive(dev, receive, source, tag, net::word_bytes)) [[likely]]
+      return object;
+  }
+  arrive_send::deliver_slow(dev, receive, source, tag, payload, net::word_bytes);
+  return nullptr;
+}
+
 }  // namespace fast
 
-// Handles a send of one word to the default engine, matched by rank and tag. Null: nothing has happened.
-[[gnu::always_inline]] inline const void* message_sink::take_sent_word(std::uint32_t source, std::uint32_t id,
+// Handles a send of one word, matched by rank and tag. Null: nothing has happened.
+[[gnu::always_inline]] inline const void* message_sink::take_sent_word(std::uint32_t source,
+                                                                       std::uint64_t id_and_sequence,
                                                                        const std::byte* tag_and_payload) noexcept {
-  if (id != default_matching_engine) [[unlikely]]
-    return nullptr;
+  const auto id = static_cast<std::uint32_t>(id_and_sequence);
+  matching_store& matching = dev().matching();
+  if (id != default_matching_engine) {
+    auto* const engine = static_cast<engine_state*>(matching.engines().ids().try_find(id));
+    if (engine == nullptr) [[unlikely]]
+      return nullptr;
+    if (engine->kind != engine_kind::by_policy)
+      return fast::take_word_in_order(dev(), source, id_and_sequence, tag_and_payload, *engine);
+  }
   std::uint64_t tag;
   std::memcpy(&tag, tag_and_payload, sizeof tag);
   const std::byte* const payload = tag_and_payload + sizeof tag;
-  const match_key key = make_match_key(default_matching_engine, match_policy::rank_tag, source, tag);
+  const match_key key = make_match_key(id, match_policy::rank_tag, source, tag);
   match_node* found = nullptr;
-  if (dev().matching().table().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
+  if (matching.table().take(key, match_side::receive, found) != match_result::matched) [[unlikely]]
     return nullptr;
-  auto& receive = static_cast<operation_state&>(*found);
-  if (net::word_bytes <= receive.receiving.into.bytes() && !receive.receiving.into.is_list()) [[likely]] {
-    std::memcpy(receive.receiving.into.address(), payload, net::word_bytes);
-    if (const completion* const object = fast::signal_receive(dev(), receive, source, tag, net::word_bytes)) [[likely]]
-      return object;
-  }
-  arrive_send::deliver_slow(dev(), receive, source, tag, payload, net::word_bytes);
-  return this;  // not null: handled; its waiters were woken already
+  const completion* const object =
+      fast::deliver_word(dev(), static_cast<operation_state&>(*found), source, tag, payload);
+  return object != nullptr ? static_cast<const void*>(object) : this;  // not null: handled
 }
 
 }  // namespace weft::core

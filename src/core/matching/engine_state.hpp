@@ -13,12 +13,34 @@
 
 namespace weft::core {
 
+class runtime_state;
+
+enum class engine_kind : std::uint8_t {
+  by_policy,  ///< unordered, and so is the next one
+  by_key,     ///< matches by the user's key
+  ordered,
+  receiver_first,
+};
+
+[[nodiscard]] constexpr engine_kind kind_of(const matching_engine_options& options) noexcept {
+  if (options.receiver_first) return engine_kind::receiver_first;
+  if (options.ordered) return engine_kind::ordered;
+  return options.make_key != nullptr ? engine_kind::by_key : engine_kind::by_policy;
+}
+
 struct engine_state {
-  engine_state(std::uint32_t name, const matching_engine_options& options, std::uint32_t rank_count)
-      : id{name}, receiver_first{options.receiver_first}, make_key{options.make_key} {
+  /// `of`: the runtime that has made it; for the default engine null, as no post names that by an object.
+  engine_state(std::uint32_t name, const matching_engine_options& options, std::uint32_t rank_count,
+               const runtime_state* of = nullptr)
+      : id{name},
+        kind{kind_of(options)},
+        receiver_first{options.receiver_first},
+        home{of},
+        home_of_simple{kind == engine_kind::by_policy ? of : nullptr},
+        make_key{options.make_key} {
     if (!options.ordered && !options.receiver_first) return;
     ordered = std::make_unique<ordered_matching>(rank_count);
-    numbers = std::make_unique<ordered_numbers>(rank_count);
+    numbers = ordered_numbers{rank_count};
   }
 
   /// Whether arriving messages are numbered: sends, or RTRs in a receiver-first engine.
@@ -32,11 +54,14 @@ struct engine_state {
   }
 
   std::uint32_t id;
+  engine_kind kind;
   bool receiver_first;
-  base::said_once told_of_kind;  // for the warning that a peer's engine of this id is of another kind
+  const runtime_state* home;
+  const runtime_state* home_of_simple;  // `home` where the kind is `by_policy`, else null: one comparison tells both
+  base::said_once told_of_kind;         // for the warning that a peer's engine of this id is of another kind
   match_key_function make_key;
   std::unique_ptr<ordered_matching> ordered;  // null: the engine uses the runtime's matching table
-  std::unique_ptr<ordered_numbers> numbers;   // of messages sent; in a receiver-first engine of receives posted
+  ordered_numbers numbers;                    // of messages sent; in a receiver-first engine of receives posted
 };
 
 }  // namespace weft::core

@@ -18,27 +18,28 @@ namespace weft::core {
 template <class Node>
 class keyed_queues {
  public:
-  /// Nodes whose keys agree in what policy `by` compares are in one queue.
+  /// Nodes whose keys agree for policy `by` are in one queue.
   explicit keyed_queues(match_policy by) noexcept : by_{by} {}
 
-  /// The oldest node whose key agrees with `key` in what the policy compares, or null.
+  /// The oldest node whose key agrees with `key` for the policy, or null.
   [[nodiscard]] Node* oldest(const match_key& key) const noexcept {
-    if (size_ == 0) return nullptr;
-    const match_key by_policy = reduced(key);
-    return find(bucket_of(by_policy), by_policy).head;
+    return size_ == 0 ? nullptr : find(reduced(key, by_), by_).head;
   }
 
-  void append(Node& mine) noexcept {
-    const match_key key = reduced(mine.key);
+  void append(Node& mine) noexcept { append(mine, by_); }
+  /// For a caller that knows the policy, which is a constant there.
+  [[gnu::always_inline]] void append(Node& mine, match_policy by) noexcept {
+    WEFT_ASSERT_CHECKED(by == by_);
+    const match_key key = reduced(mine.key, by);
     Node*& bucket = bucket_of(key);
-    Node* head = find(bucket, key).head;
-    auto& own = links_of(mine, by_);
+    Node* head = find(bucket, key, by).head;
+    auto& own = links_of(mine, by);
     own.behind.set(nullptr);
     ++size_;
     if (head != nullptr) {
-      auto& first = links_of(*head, by_);
+      auto& first = links_of(*head, by);
       own.before.set(first.before.get());
-      links_of(*static_cast<Node*>(first.before.get()), by_).behind.set(&mine);
+      links_of(*static_cast<Node*>(first.before.get()), by).behind.set(&mine);
       first.before.set(&mine);
       return;
     }
@@ -48,34 +49,32 @@ class keyed_queues {
     buckets_.fit(++keys_, [this](Node* first) { relink(first); });
   }
 
+  /// Takes out the oldest node whose key agrees with `key` for the policy `by`, or null.
+  [[nodiscard]] [[gnu::always_inline]] Node* take_oldest(const match_key& key, match_policy by) noexcept {
+    WEFT_ASSERT_CHECKED(by == by_);
+    if (size_ == 0) return nullptr;
+    const match_key by_policy = reduced(key, by);
+    Node*& bucket = bucket_of(by_policy);
+    const position at = find(bucket, by_policy, by);
+    if (at.head == nullptr) return nullptr;
+    take_head(at, bucket, by);
+    --size_;
+    return at.head;
+  }
+
   /// `which` must be in one of the queues.
   void remove(Node& which) noexcept {
-    const match_key key = reduced(which.key);
+    const match_key key = reduced(which.key, by_);
     Node*& bucket = bucket_of(key);
-    const position at = find(bucket, key);
+    const position at = find(bucket, key, by_);
     WEFT_ASSERT_CHECKED(size_ != 0 && at.head != nullptr);
+    --size_;
+    if (&which == at.head) return take_head(at, bucket, by_);
     auto& own = links_of(which, by_);
     auto* behind = static_cast<Node*>(own.behind.get());
     auto* before = static_cast<Node*>(own.before.get());
-    --size_;
-    if (&which != at.head) {
-      links_of(*before, by_).behind.set(behind);
-      links_of(behind != nullptr ? *behind : *at.head, by_).before.set(before);
-      return;
-    }
-    auto* next_key = static_cast<Node*>(own.next_key.get());
-    if (behind != nullptr) {
-      links_of(*behind, by_).before.set(before);
-      links_of(*behind, by_).next_key.set(next_key);
-      next_key = behind;
-    } else {
-      --keys_;
-    }
-    if (at.previous_key != nullptr) {
-      links_of(*at.previous_key, by_).next_key.set(next_key);
-    } else {
-      bucket = next_key;
-    }
+    links_of(*before, by_).behind.set(behind);
+    links_of(behind != nullptr ? *behind : *at.head, by_).before.set(before);
   }
 
   /// Takes all nodes out and calls `visit(Node&)` for each of them: of one key the oldest first.
@@ -133,17 +132,39 @@ class keyed_queues {
     return static_cast<Node*>(link.get());
   }
 
-  match_key reduced(const match_key& key) const noexcept {
-    return make_match_key(key.engine(), by_, key.rank(), key.tag);
+  // The next younger node, if any, is the oldest one of the key from now on.
+  [[gnu::always_inline]] void take_head(const position& at, Node*& bucket, match_policy by) noexcept {
+    auto& own = links_of(*at.head, by);
+    auto* behind = static_cast<Node*>(own.behind.get());
+    auto* next_key = static_cast<Node*>(own.next_key.get());
+    if (behind != nullptr) {
+      links_of(*behind, by).before.set(own.before.get());
+      links_of(*behind, by).next_key.set(next_key);
+      next_key = behind;
+    } else {
+      --keys_;
+    }
+    if (at.previous_key != nullptr) {
+      links_of(*at.previous_key, by).next_key.set(next_key);
+    } else {
+      bucket = next_key;
+    }
   }
-  Node*& bucket_of(const match_key& key) const noexcept {
+
+  [[gnu::always_inline]] static match_key reduced(const match_key& key, match_policy by) noexcept {
+    return make_match_key(key.engine(), by, key.rank(), key.tag);
+  }
+  [[gnu::always_inline]] Node*& bucket_of(const match_key& key) const noexcept {
     return buckets_.of(static_cast<std::uint32_t>(fingerprint(key)));
   }
 
-  position find(Node* bucket, const match_key& key) const noexcept {
+  [[gnu::always_inline]] position find(const match_key& key, match_policy by) const noexcept {
+    return find(bucket_of(key), key, by);
+  }
+  [[gnu::always_inline]] position find(Node* bucket, const match_key& key, match_policy by) const noexcept {
     position at{nullptr, bucket};
-    while (at.head != nullptr && !(reduced(at.head->key) == key)) {
-      at = {at.head, of_link(links_of(*at.head, by_).next_key)};
+    while (at.head != nullptr && !(reduced(at.head->key, by) == key)) {
+      at = {at.head, of_link(links_of(*at.head, by).next_key)};
     }
     return at;
   }
@@ -152,7 +173,7 @@ class keyed_queues {
   void relink(Node* first) noexcept {
     while (first != nullptr) {
       auto& own = links_of(*first, by_);
-      Node*& bucket = bucket_of(reduced(first->key));
+      Node*& bucket = bucket_of(reduced(first->key, by_));
       Node* const next = of_link(own.next_key);
       own.next_key.set(bucket);
       bucket = first;

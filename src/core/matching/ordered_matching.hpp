@@ -120,8 +120,8 @@ class basic_ordered_matching {
   /// `key`: source and tag, policy rank_tag.
   /// **Returns**: matched (`receive` belongs to the caller; `released` has early messages that were matched after it),
   /// none (the message has to wait: nothing happened, call `arrive`), refused (see `arrive`) or busy.
-  [[nodiscard]] match_result try_match(const match_key& key, std::uint32_t sequence, node*& receive,
-                                       message_list& released) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] match_result try_match(const match_key& key, std::uint32_t sequence,
+                                                              node*& receive, message_list& released) noexcept {
     const entered inside{lock_};
     if (!inside) return match_result::busy;
     switch (delivery_of(key, sequence)) {
@@ -129,12 +129,13 @@ class basic_ordered_matching {
       case delivery::later: return match_result::none;
       case delivery::now: break;
     }
-    node* found = oldest_receive(key);
+    node* const found = take_receive(key);
     if (found == nullptr) return match_result::none;
-    take_out(*found);
     receive = found;
-    ++sources_[key.rank()].next_sequence;
-    deliver_early(key.rank(), released);
+    source& from = sources_[key.rank()];
+    ++from.next_sequence;
+    if (from.early_count != 0) [[unlikely]]
+      deliver_early(key.rank(), released);
     return match_result::matched;
   }
 
@@ -170,9 +171,25 @@ class basic_ordered_matching {
     }
     receive.stamp = posted_++;
     receives_[policy].append(receive);
+    if (policy != index_of(match_policy::rank_tag)) ++open_receives_;
     // [ordered.posted] relaxed -> [ordered.still]: under the lock.
     receive.location.store(location_, std::memory_order_relaxed);
     return match_result::inserted;
+  }
+
+  /// The first step of `post`, which calls no function: for a receive with the policy rank_tag while no message waits.
+  /// True: inserted. False: nothing has happened, call `post`.
+  [[nodiscard]] [[gnu::always_inline]] bool fast_post(node& receive) noexcept {
+    constexpr match_policy by = match_policy::rank_tag;
+    WEFT_ASSERT_CHECKED(receive.key.policy() == by);
+    const entered inside{lock_};
+    if (!inside || messages_[index_of(by)].size() != 0) [[unlikely]]
+      return false;
+    receive.stamp = posted_++;
+    receives_[index_of(by)].append(receive, by);
+    // [ordered.posted] relaxed -> [ordered.still]: under the lock.
+    receive.location.store(location_, std::memory_order_relaxed);
+    return true;
   }
 
   /// Takes out the oldest message that matches `pattern` (a matched probe).
@@ -357,11 +374,27 @@ class basic_ordered_matching {
     return oldest;
   }
 
+  // Takes out the oldest receive that matches a message; mostly no receive leaves rank or tag open.
+  [[gnu::always_inline]] node* take_receive(const match_key& key) noexcept {
+    if (open_receives_ != 0) [[unlikely]]
+      return take_receive_of_any(key);
+    node* const found = receives_[index_of(match_policy::rank_tag)].take_oldest(key, match_policy::rank_tag);
+    // [ordered.gone] relaxed -> [ordered.still]: under the lock.
+    if (found != nullptr) found->location.store(0, std::memory_order_relaxed);
+    return found;
+  }
+  [[gnu::noinline]] node* take_receive_of_any(const match_key& key) noexcept {
+    node* const found = oldest_receive(key);
+    if (found != nullptr) take_out(*found);
+    return found;
+  }
+
   void take_out(node& receive) noexcept {
     receives_[index_of(receive.key.policy())].remove(receive);
     note_gone(receive);
   }
   void note_gone(node& receive) noexcept {
+    if (receive.key.policy() != match_policy::rank_tag) --open_receives_;
     // [ordered.gone] relaxed -> [ordered.still]: under the lock.
     receive.location.store(0, std::memory_order_relaxed);
   }
@@ -387,18 +420,16 @@ class basic_ordered_matching {
       released.add(message);
       return true;
     }
-    node* receive = oldest_receive(message.key);
-    message.receive = receive;
-    if (receive == nullptr) {
+    message.receive = take_receive(message.key);
+    if (message.receive == nullptr) {
       for (auto& each : messages_) each.append(message);
       return false;
     }
-    take_out(*receive);
     released.add(message);
     return true;
   }
 
-  void deliver_early(std::uint32_t rank, message_list& released) noexcept {
+  [[gnu::noinline]] void deliver_early(std::uint32_t rank, message_list& released) noexcept {
     WEFT_ASSERT_CHECKED(rank < source_count_);
     source& from = sources_[rank];
     while (from.early_count != 0) {
@@ -453,6 +484,7 @@ class basic_ordered_matching {
   std::uint32_t early_count_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t early_factor_;  // odd
+  std::size_t open_receives_ = 0;  // posted receives that leave rank or tag open
   std::unique_ptr<source[]> sources_;
   growing_buckets<message_node> early_;  // by source and number
   std::array<keyed_queues<node>, ordered_policy_count> receives_;

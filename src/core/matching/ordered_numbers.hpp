@@ -1,9 +1,14 @@
-// A sender's side of an ordered engine: the next number for each target, used up only if the message is sent.
+// A sender's side of an ordered engine: the next number for each target. The messages behind a number wait for it at
+// the target, so a thread that has taken one has to send it, unless it can give it back.
 //
-// Cost: one compare-and-exchange and one store on the target's word. While a thread posts, other threads that post to
-// this target and engine get the answer busy: their numbers depend on whether its message is sent. Progress:
-// wait-free; `try_begin` may fail. Callers: any thread; `end` by the thread that began. Linearization: the
-// exchange, and the store. Numbers wrap around. Model test: tests/model/matching_table_test.cpp.
+// A thread takes a number when its message can't be refused any more: its ring has room, or an operation in hand can
+// carry the message until there is room. A message that was refused gives its number back if no other thread has taken
+// a later one. A thread without an operation closes the target's word for one post: no other thread passes it then.
+//
+// Cost: one compare-and-exchange on the target's word. Progress: lock-free; `try_take` and `try_close` fail while
+// another thread has closed the word. Callers: any thread; `give_back` and `open` the thread that has the number.
+// Linearization: the exchanges, and the store of `open`. The order of the numbers is that of the word's values, and
+// they carry nothing else. Numbers wrap around. Model test: tests/model/matching_table_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -17,38 +22,72 @@ namespace weft::core {
 template <class Atomics = detail::std_atomics>
 class basic_ordered_numbers {
  public:
+  /// Of an engine that numbers no messages.
+  basic_ordered_numbers() noexcept = default;
   /// Throws std::bad_alloc.
   explicit basic_ordered_numbers(std::uint32_t target_count, std::uint32_t first_sequence = 0)
       : words_{std::make_unique<word[]>(target_count)} {
     for (std::uint32_t rank = 0; rank < target_count; ++rank) {
       // [numbers.first] relaxed: no other thread knows it yet.
-      words_[rank].store(std::uint64_t{first_sequence} << 1, std::memory_order_relaxed);
+      words_[rank].store(open_at(first_sequence), std::memory_order_relaxed);
     }
   }
 
-  /// The number for the next message to `target`; false: another thread is posting there. `end` must follow.
-  [[nodiscard]] bool try_begin(std::uint32_t target, std::uint32_t& sequence) noexcept {
+  /// The number for the next message to `target`, which the caller has to send, or to give back. False: another thread
+  /// has closed the word.
+  [[nodiscard]] bool try_take(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
     std::uint64_t seen = words_[target].load(std::memory_order_relaxed);
-    if ((seen & 1) != 0) return false;
-    // [numbers.begin] acquire <- [numbers.end]: the writes of the last thread to post.
-    if (!words_[target].compare_exchange_strong(seen, seen | 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-      return false;
-    }
-    sequence = static_cast<std::uint32_t>(seen >> 1);
+    do {
+      if ((seen & closed) != 0) [[unlikely]]
+        return false;
+      sequence = static_cast<std::uint32_t>(seen >> 1);
+      // [numbers.take] relaxed: the word's values are one order.
+    } while (!words_[target].compare_exchange_weak(seen, open_at(sequence + 1), std::memory_order_relaxed));
     return true;
   }
 
-  /// `is_used`: the message with number `sequence` is sent, or will be.
-  void end(std::uint32_t target, std::uint32_t sequence, bool is_used) noexcept {
-    const std::uint32_t next = is_used ? sequence + 1 : sequence;
-    // [numbers.end] release -> [numbers.begin]: this thread's writes.
-    words_[target].store(std::uint64_t{next} << 1, std::memory_order_release);
+  /// The same. False also if another thread takes a number at this moment.
+  [[nodiscard]] [[gnu::always_inline]] bool try_take_once(std::uint32_t target, std::uint32_t& sequence) noexcept {
+    // [numbers.look] relaxed: a wrong guess makes the exchange fail.
+    std::uint64_t seen = words_[target].load(std::memory_order_relaxed);
+    if ((seen & closed) != 0) [[unlikely]]
+      return false;
+    sequence = static_cast<std::uint32_t>(seen >> 1);
+    // [numbers.take] relaxed: as in `try_take`.
+    return words_[target].compare_exchange_strong(seen, open_at(sequence + 1), std::memory_order_relaxed);
+  }
+
+  /// The message with this number, which the caller has taken last, was not sent. False: another thread has taken a
+  /// later number, or has closed the word, and the number has to be used.
+  [[nodiscard]] bool give_back(std::uint32_t target, std::uint32_t sequence) noexcept {
+    std::uint64_t after = open_at(sequence + 1);
+    // [numbers.give_back] relaxed: as [numbers.take].
+    return words_[target].compare_exchange_strong(after, open_at(sequence), std::memory_order_relaxed);
+  }
+
+  /// The next number, without using it up: until `open` no other thread gets one. False: another thread has closed the
+  /// word, or takes a number at this moment.
+  [[nodiscard]] bool try_close(std::uint32_t target, std::uint32_t& sequence) noexcept {
+    // [numbers.look] relaxed: a wrong guess makes the exchange fail.
+    std::uint64_t seen = words_[target].load(std::memory_order_relaxed);
+    if ((seen & closed) != 0) return false;
+    // [numbers.close] relaxed: as [numbers.take].
+    if (!words_[target].compare_exchange_strong(seen, seen | closed, std::memory_order_relaxed)) return false;
+    sequence = static_cast<std::uint32_t>(seen >> 1);
+    return true;
+  }
+  /// `is_used`: the message with number `sequence` was sent.
+  void open(std::uint32_t target, std::uint32_t sequence, bool is_used) noexcept {
+    // [numbers.open] relaxed: as [numbers.take].
+    words_[target].store(open_at(is_used ? sequence + 1 : sequence), std::memory_order_relaxed);
   }
 
  private:
-  // Twice the next number; odd while a thread posts.
+  // Twice the next number, and a bit for closed.
   using word = typename Atomics::template atomic<std::uint64_t>;
+  static constexpr std::uint64_t closed = 1;
+  static constexpr std::uint64_t open_at(std::uint32_t next) noexcept { return std::uint64_t{next} << 1; }
 
   std::unique_ptr<word[]> words_;
 };

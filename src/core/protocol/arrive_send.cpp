@@ -80,23 +80,6 @@ void deliver_matched(device_state& dev, operation_state& waited, const net::arri
   receiver_first::meet_ready(dev, waited, body);
 }
 
-// Delivers early messages that were matched now, each to its receive; those without a receive were taken back.
-void deliver_all(device_state& dev, matched_messages& released) noexcept {
-  for (ordered_message* each = released.first; each != nullptr;) {
-    ordered_message* const next = each->next;
-    auto& message = static_cast<unexpected_message&>(*each);
-    if (message.receive == nullptr) {
-      receiver_first::end_taken_back(dev, message);
-    } else if (message.engine->receiver_first) {
-      deliver_matched(dev, static_cast<operation_state&>(*each->receive), message.arrival);
-      dev.matching().unexpected().put(message);
-    } else {
-      receive::deliver_unexpected(dev, static_cast<operation_state&>(*each->receive), message);
-    }
-    each = next;
-  }
-}
-
 // The sender's operation, by which it takes the message back; 0: it is complete there.
 std::uint64_t ticket_of(const unexpected_message& message) noexcept {
   switch (kind_of(message.arrival.header.kind)) {
@@ -123,6 +106,22 @@ match_result arrive_in_order(device_state& dev, engine_state& engine, unexpected
 }
 
 }  // namespace
+
+void deliver_all(device_state& dev, matched_messages& released) noexcept {
+  for (ordered_message* each = released.first; each != nullptr;) {
+    ordered_message* const next = each->next;
+    auto& message = static_cast<unexpected_message&>(*each);
+    if (message.receive == nullptr) {
+      receiver_first::end_taken_back(dev, message);
+    } else if (message.engine->receiver_first) {
+      deliver_matched(dev, static_cast<operation_state&>(*each->receive), message.arrival);
+      dev.matching().unexpected().put(message);
+    } else {
+      receive::deliver_unexpected(dev, static_cast<operation_state&>(*each->receive), message);
+    }
+    each = next;
+  }
+}
 
 bool on_send(device_state& dev, const net::arrival& message) noexcept {
   const bool is_rts = kind_of(message.header.kind) == wire::send_rts;

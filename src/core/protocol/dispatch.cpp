@@ -50,11 +50,11 @@ void message_sink::follow_up(const void* signalled) noexcept {
                                                            bool& consumed) noexcept {
   if (header.kind != static_cast<std::uint32_t>(wire::active_message)) {
     const std::uint32_t policy = header.kind >> 8;
-    if (kind_of(header.kind) != wire::send || header.id != default_matching_engine ||
-        policy > static_cast<std::uint32_t>(match_policy::none)) {
-      return false;
-    }
-    consumed = fast::take_send(dev(), source, static_cast<match_policy>(policy), header.tag, payload, bytes);
+    if (kind_of(header.kind) != wire::send || policy > static_cast<std::uint32_t>(match_policy::none)) return false;
+    if (header.id == default_matching_engine) [[likely]]
+      consumed = fast::take_send(dev(), source, static_cast<match_policy>(policy), header.tag, payload, bytes);
+    else
+      consumed = fast::take_send_of_engine(dev(), source, header, payload, bytes);
     if (consumed) dev().counts().took(bytes);
     return true;
   }

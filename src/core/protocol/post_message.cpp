@@ -53,20 +53,25 @@ bool goes_eagerly(device_state& dev, const message_request& request) noexcept {
          !dev.matching().unexpected().budget().must_send_rts(request.peer);
 }
 
+// Sends the RTS for an operation that has been described. Once it is sent, the operation may be complete.
+net::post_result send_rts(device_state& dev, operation_state& operation, const message_request& request) noexcept {
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
+  const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
+                      request.delivered};
+  net::header header = header_of(request.rts, request);
+  header.kind = asking_word(header.kind, dev.index());
+  header.note = operation_pool::note_of(ticket);
+  return send_and_wait(dev, operation, step::wait_for_answer, step::post_again,
+                       [&] { return dev.routes().try_send_body(request.peer, request.device, header, body); });
+}
+
 status post_rts(device_state& dev, const message_request& request) noexcept {
   operation_state* operation = dev.operations().posts().try_get();
   if (operation == nullptr) return status::retry(shortage::operations);
   describe(*operation, request, request.rts);
   if (request.delivered) awaited::begin(dev, *operation);
   const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
-  const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
-                      request.delivered};
-  net::header header = header_of(request.rts, request);
-  header.kind = asking_word(header.kind, dev.index());
-  header.note = operation_pool::note_of(ticket);
-  const net::post_result result = send_and_wait(dev, *operation, step::wait_for_answer, step::post_again, [&] {
-    return dev.routes().try_send_body(request.peer, request.device, header, body);
-  });
+  const net::post_result result = send_rts(dev, *operation, request);
   if (result == net::post_result::ok) return status::posted(ticket);
   promise::cancel(*request.local);
   complete::put_back(dev, *operation);
@@ -93,6 +98,25 @@ status post_later(device_state& dev, const message_request& request, bool eager)
   return status::posted(ticket);
 }
 
+// Signals the completion object of a message that was sent eagerly: now, or by `operation` if the object is full.
+status signal_sent(device_state& dev, operation_state& operation, const message_request& request) noexcept {
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] still
+  const auto* const address = request.bytes.address();
+  completion_record record = complete::record_of(
+      request.opcode, request.peer, request.tag,
+      {const_cast<std::byte*>(address), address != nullptr ? request.bytes.bytes() : 0, nullptr, request.context});
+  promise::make(*request.local);
+  if (promise::keep(dev, *request.local, record)) {
+    dev.runtime().signalled(request.local);
+    complete::put_back(dev, operation);
+  } else {
+    describe(operation, request, request.eager);
+    promise::cancel(*request.local);  // promised twice now
+    dev.defer(operation, step::try_signal);
+  }
+  return status::posted(ticket);
+}
+
 // For callers that want every completion signalled: takes an operation before it sends the message, so that a
 // completion object that is full can be signalled later.
 status post_and_signal(device_state& dev, const message_request& request) {
@@ -100,23 +124,8 @@ status post_and_signal(device_state& dev, const message_request& request) {
   shortage reason = shortage::operations;
   if (operation != nullptr) {
     const net::header header = header_of(request.eager, request);
-    if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok) {
-      const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] still
-      const auto* const address = request.bytes.address();
-      completion_record record = complete::record_of(
-          request.opcode, request.peer, request.tag,
-          {const_cast<std::byte*>(address), address != nullptr ? request.bytes.bytes() : 0, nullptr, request.context});
-      promise::make(*request.local);
-      if (promise::keep(dev, *request.local, record)) {
-        dev.runtime().signalled(request.local);
-        complete::put_back(dev, *operation);
-      } else {
-        describe(*operation, request, request.eager);
-        promise::cancel(*request.local);  // promised twice now
-        dev.defer(*operation, step::try_signal);
-      }
-      return status::posted(ticket);
-    }
+    if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok)
+      return signal_sent(dev, *operation, request);
     complete::put_back(dev, *operation);
   }
   return request.allow_retry ? status::retry(reason) : post_later(dev, request, true);
@@ -145,16 +154,86 @@ status post_to_ready_receive(device_state& dev, const message_request& request, 
   return receiver_first::match_ready(dev, *send, engine, request.allow_done, request.allow_retry);
 }
 
-// In an ordered engine a message takes its number under the lock of its (peer, engine), and only if it is posted.
+// All operations are in use: a message that needs none is sent now, or not at all.
+status post_in_order_now(device_state& dev, const message_request& request, ordered_numbers& numbers, bool eager) {
+  shortage reason = shortage::operations;
+  if (eager && request.allow_done) {
+    message_request numbered_request = request;
+    const auto send = [&](std::uint32_t number) {
+      numbered_request.sequence = number;
+      return post_eager(dev, request.peer, request.device, header_of(request.eager, numbered_request), request.bytes,
+                        reason);
+    };
+    reason = shortage::lock;
+    if (post_numbered_now(numbers, request.peer, send) == numbered::sent) return status::done();
+  }
+  if (!request.allow_retry) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
+  return status::retry(reason);
+}
+
+// The ring that takes a message of one piece inline, if it is known.
+net::outgoing* ring_for(device_state& dev, const message_request& request) noexcept {
+  const bool goes_inline = request.allow_done && !request.delivered && !request.bytes.is_list() &&
+                           request.bytes.bytes() <= detail::inline_bytes_max;
+  return goes_inline ? dev.routes().known_ring({request.peer, request.device}) : nullptr;
+}
+
+// A send with an operation in hand, which carries the message if that has a number and is refused: then it is posted.
+status post_in_order(device_state& dev, const message_request& request, ordered_numbers& numbers) {
+  if (net::outgoing* const ring = ring_for(dev, request); ring != nullptr) {
+    // The message takes its number once the ring has room, so it needs no operation.
+    net::header header = header_of(request.eager, request);
+    const auto begin = [&] { return numbers.try_take(request.peer, header.sequence); };
+    const net::post_result result = ring->push(dev.is_shared(), header, request.bytes.address(),
+                                               static_cast<std::uint32_t>(request.bytes.bytes()), false, begin);
+    if (result == net::post_result::ok) return status::done();
+    if (request.allow_retry) return status::retry(shortage_of(result));
+  }
+  const bool eager = goes_eagerly(dev, request);
+  const bool is_held = dev.routes().holds_posts_back(request.peer);
+  if (is_held && request.allow_retry) return status::retry(shortage::ring);
+  operation_state* const operation = dev.operations().posts().try_get();
+  if (operation == nullptr) return post_in_order_now(dev, request, numbers, eager && !is_held);
+  const std::uint64_t ticket = operation->ticket.load(std::memory_order_relaxed);  // [own] until it is out
+  message_request numbered_request = request;
+  shortage reason = shortage::lock;
+  if (!eager) {
+    describe(*operation, request, request.rts);
+    if (request.delivered) awaited::begin(dev, *operation);
+  }
+  const auto send = [&](std::uint32_t number) {
+    numbered_request.sequence = operation->sending.sequence = number;
+    if (is_held) return net::post_result::full;
+    if (eager)
+      return post_eager(dev, request.peer, request.device, header_of(request.eager, numbered_request), request.bytes,
+                        reason);
+    const net::post_result result = send_rts(dev, *operation, numbered_request);
+    reason = shortage_of(result);
+    return result;
+  };
+  switch (post_numbered(numbers, request.peer, request.allow_retry, send)) {
+    case numbered::sent:
+      if (!eager) return status::posted(ticket);
+      if (!request.allow_done) return signal_sent(dev, *operation, numbered_request);
+      complete::put_back(dev, *operation);
+      return status::done();
+    case numbered::owed:
+      if (eager) describe(*operation, numbered_request, request.eager);
+      dev.defer(*operation, step::post_again);
+      return status::posted(ticket);
+    case numbered::refused:
+    case numbered::closed: break;
+  }
+  if (!eager) promise::cancel(*request.local);
+  complete::put_back(dev, *operation);
+  if (!request.allow_retry) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
+  return status::retry(reason);
+}
+
 status try_post_send(device_state& dev, const message_request& request, engine_state& engine) {
   if (!engine.is_ordered()) return try_post_message(dev, request);
   if (engine.receiver_first) return post_to_ready_receive(dev, request, engine);
-  return post_numbered(*engine.numbers, request, request.opcode, dev.operations().posts().count(),
-                       [&](std::uint32_t number) {
-                         message_request numbered = request;
-                         numbered.sequence = number;
-                         return try_post_message(dev, numbered);
-                       });
+  return post_in_order(dev, request, engine.numbers);
 }
 
 }  // namespace
@@ -165,6 +244,10 @@ status post_message(device_state& dev, const message_request& request) {
 }
 
 status post_send(device_state& dev, const message_request& request, engine_state& engine) {
+  if (!engine.is_ordered() && request.allow_retry && ring_for(dev, request) != nullptr) {
+    return post_inline::post(dev, request.opcode, {request.peer, request.device}, header_of(request.eager, request),
+                             {request.bytes.address(), static_cast<std::size_t>(request.bytes.bytes())});
+  }
   return unless_cut_off(
       dev, request.opcode, request.peer,
       dev.counts().answered(request.opcode, request.bytes.bytes(), try_post_send(dev, request, engine)));
@@ -242,6 +325,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
                      .sequence = operation.sending.sequence,
                      .tag = operation.tag};
   const wire kind = kind_of(operation.sending.kind);
+  if (kind == wire::withdraw_rtr) return receiver_first::ask_again(dev, operation);
   if (kind == wire::active_message || kind == wire::send) {
     shortage reason = shortage::none;
     if (post_eager(dev, operation.peer, operation.device, header, operation.sending.source, reason) !=

@@ -1,39 +1,48 @@
-// Numbered posts: sends to an ordered engine, and receives in a receiver-first one.
+// Numbered posts: sends to an ordered engine, and receives in a receiver-first one (core/matching/ordered_numbers.hpp).
 #pragma once
 
 #include <cstdint>
 
 #include "base/backoff.hpp"
 #include "core/matching/ordered_numbers.hpp"
-#include "core/protocol/post_message.hpp"
+#include "net/message.hpp"
 
 namespace weft::core {
 
-/// Tries to get the next number or a lock, for posts that may not answer retry: some seconds.
-inline constexpr unsigned number_tries_max = 10'000;
+/// The outcome of a numbered post.
+enum class numbered : std::uint8_t {
+  sent,     // with its number
+  owed,     // it has a number, and an operation has to send it later
+  refused,  // there was no room; nothing has happened
+  closed,   // another thread had closed the numbers; nothing has happened
+};
 
-/// Calls `post` with the next number for `request.peer` and returns its answer; retry does not use the number up.
-/// `operations`: the size of the set from which `post` takes an operation, for the error. **Errors**: `backlog_full` if
-/// another thread holds the number and the post may not answer retry; errors of `post`.
-template <class Request, class Post>
-status post_numbered(ordered_numbers& numbers, const Request& request, operation opcode, std::uint32_t operations,
-                     const Post& post) {
+/// Calls `send(number)`, which gives back a `net::post_result`, with the next number to `target`. The caller has an
+/// operation in hand, which carries the message if the answer is `owed`. `may_refuse`: whether the post may answer
+/// retry. If not, the answer is never `refused`; `closed` only if a thread without an operation, as the operations are
+/// at their bound, has kept the numbers closed for some seconds.
+template <class Send>
+[[nodiscard]] numbered post_numbered(ordered_numbers& numbers, std::uint32_t target, bool may_refuse,
+                                     const Send& send) noexcept {
+  constexpr unsigned tries_max = 10'000;
   std::uint32_t number = 0;
   base::backoff waiting;
-  for (unsigned tries = 0; !numbers.try_begin(request.peer, number); ++tries) {
-    if (request.allow_retry) return status::retry(shortage::lock);
-    // A thread holds the number for one post only; unless it is this thread, in a handler that its own post runs.
-    if (tries == number_tries_max) throw_backlog_full(opcode, request.peer, operations);
+  for (unsigned tries = 0; !numbers.try_take(target, number); ++tries) {
+    if (may_refuse || tries == tries_max) return numbered::closed;
     waiting.pause();
   }
-  try {
-    const status result = post(number);
-    numbers.end(request.peer, number, !result.is_retry());
-    return result;
-  } catch (...) {
-    numbers.end(request.peer, number, false);
-    throw;
-  }
+  if (send(number) == net::post_result::ok) return numbered::sent;
+  return may_refuse && numbers.give_back(target, number) ? numbered::refused : numbered::owed;
+}
+
+/// The same without an operation: the message is sent now or not at all.
+template <class Send>
+[[nodiscard]] numbered post_numbered_now(ordered_numbers& numbers, std::uint32_t target, const Send& send) noexcept {
+  std::uint32_t number = 0;
+  if (!numbers.try_close(target, number)) return numbered::closed;
+  const bool is_sent = send(number) == net::post_result::ok;
+  numbers.open(target, number, is_sent);
+  return is_sent ? numbered::sent : numbered::refused;
 }
 
 }  // namespace weft::core

@@ -34,6 +34,9 @@ namespace weft::core::receiver_first {
 
 namespace {
 
+// Tries to get the engine's lock, for posts that may not answer retry: some seconds.
+constexpr unsigned lock_tries_max = 10'000;
+
 ready_body body_of(const unexpected_message& ready) noexcept {
   ready_body out;
   std::memcpy(&out, ready.arrival.payload, sizeof out);
@@ -71,6 +74,34 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
   } else {
     complete::signal_or_defer(dev, receive);
   }
+}
+
+// Sends the request that takes back the RTR of the receive `ticket`, now or, once it has a number, by the backlog.
+bool ask_sender(device_state& dev, ordered_numbers& numbers, std::uint32_t engine, std::uint32_t sender,
+                std::uint64_t ticket) noexcept {
+  net::header header{.kind = asking_word(wire::withdraw_rtr, dev.index()), .id = engine};
+  const auto send = [&](std::uint32_t number) {
+    header.sequence = number;
+    return dev.routes().try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket});
+  };
+  operation_state* const carrier = dev.operations().posts().try_get();
+  if (carrier == nullptr) return post_numbered_now(numbers, sender, send) == numbered::sent;
+  const numbered result = post_numbered(numbers, sender, true, send);
+  if (result != numbered::owed) {
+    complete::put_back(dev, *carrier);
+    return result == numbered::sent;
+  }
+  carrier->opcode = operation::receive;
+  carrier->peer = sender;
+  carrier->device = net::any_device;
+  carrier->tag = 0;
+  carrier->bytes = 0;
+  carrier->sending.id = engine;
+  carrier->sending.kind = header.kind;
+  carrier->sending.sequence = header.sequence;
+  carrier->copying.remote_ticket = ticket;
+  dev.defer(*carrier, step::post_again);
+  return true;
 }
 
 bool is_short(device_state& dev, const operation_state& send) noexcept {
@@ -142,28 +173,21 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
   // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
   receive.receiving.announced_to.store(request.peer, std::memory_order_relaxed);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
-  const auto give_back = [&] {
-    promise::cancel(local);
-    complete::put_back(dev, receive);
-  };
-  const auto post = [&](std::uint32_t number) {
+  net::post_result result = net::post_result::busy;
+  const auto send = [&](std::uint32_t number) {
     receive.sending.sequence = number;
-    const net::post_result result = announce_buffer(dev, receive);
-    if (result == net::post_result::ok) return status::posted(ticket);
-    if (request.allow_retry) return status::retry(shortage_of(result));
-    dev.defer(receive, step::send_ready);
-    return status::posted(ticket);
+    return result = announce_buffer(dev, receive);
   };
-  status answer = status::retry(shortage::lock);
-  try {
-    answer =
-        post_numbered(*request.engine->numbers, request, operation::receive, dev.operations().receives().count(), post);
-  } catch (...) {
-    give_back();
-    throw;
+  switch (post_numbered(request.engine->numbers, request.peer, request.allow_retry, send)) {
+    case numbered::sent: return status::posted(ticket);
+    case numbered::owed: dev.defer(receive, step::send_ready); return status::posted(ticket);
+    case numbered::refused:
+    case numbered::closed: break;
   }
-  if (answer.is_retry()) give_back();
-  return unless_cut_off(dev, operation::receive, request.peer, answer);
+  promise::cancel(local);
+  complete::put_back(dev, receive);
+  if (!request.allow_retry) throw_backlog_full(operation::receive, request.peer, dev.operations().receives().count());
+  return unless_cut_off(dev, operation::receive, request.peer, status::retry(shortage_of(result)));
 }
 
 bool send_ready(device_state& dev, operation_state& receive) noexcept {
@@ -223,24 +247,25 @@ cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept {
                                                                                  : cancel_answer::too_late;
   }
   // [receive.announced_in] relaxed: as [receive.cancel] in receive.cpp.
-  const engine_state& engine = *receive->receiving.engine.load(std::memory_order_relaxed);
+  engine_state& engine = *receive->receiving.engine.load(std::memory_order_relaxed);
   if (!engine.receiver_first) return cancel_answer::busy;  // another receive
   // [receive.ask] relaxed <- [receive.announced]: a guess, like the engine.
   const std::uint32_t sender = receive->receiving.announced_to.load(std::memory_order_relaxed);
-  std::uint32_t number = 0;
-  if (!engine.numbers->try_begin(sender, number)) return cancel_answer::busy;
-  // [hint] threads that ask for one receive hold the number one after the other; for another one it is asked twice.
+  // [hint] threads that ask at one moment ask twice; the sender ignores the second request, as one for another receive.
   const std::uint64_t asked = operation_pool::request_of(ticket, back_request::asked);
-  const bool was_asked = receive->sending.asked_back.load(std::memory_order_relaxed) == asked;
-  bool is_sent = false;
-  if (!was_asked) {
-    const net::header header{.kind = asking_word(wire::withdraw_rtr, dev.index()), .id = engine.id, .sequence = number};
-    is_sent =
-        dev.routes().try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket}) == net::post_result::ok;
-    if (is_sent) receive->sending.asked_back.store(asked, std::memory_order_relaxed);  // [hint]
-  }
-  engine.numbers->end(sender, number, is_sent);
-  return was_asked || is_sent ? cancel_answer::asked : cancel_answer::busy;
+  if (receive->sending.asked_back.load(std::memory_order_relaxed) == asked) return cancel_answer::asked;
+  if (!ask_sender(dev, engine.numbers, engine.id, sender, ticket)) return cancel_answer::busy;
+  receive->sending.asked_back.store(asked, std::memory_order_relaxed);  // [hint]
+  return cancel_answer::asked;
+}
+
+bool ask_again(device_state& dev, operation_state& carrier) noexcept {
+  const net::header header{
+      .kind = carrier.sending.kind, .id = carrier.sending.id, .sequence = carrier.sending.sequence};
+  const withdraw_rtr_body body{carrier.copying.remote_ticket};
+  if (dev.routes().try_send_body(carrier.peer, net::any_device, header, body) != net::post_result::ok) return false;
+  carrier.reach(step::try_signal);
+  return complete::try_signal(dev, carrier);
 }
 
 status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done, bool allow_retry) {
@@ -259,7 +284,7 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
       case match_result::matched: return begin_write(dev, send, static_cast<unexpected_message&>(*found), allow_done);
       default: break;
     }
-    if (allow_retry || tries == number_tries_max) break;
+    if (allow_retry || tries == lock_tries_max) break;
     waiting.pause();
   }
   promise::cancel(local);

@@ -19,6 +19,8 @@ namespace weft::core::receiver_first {
 /// Asks the sender, once, to give the receive up. **Returns**: `too_late` if there is no such receive; `asked` if the
 /// sender has been asked, now or before, and will answer; `busy` if it could not be asked: try again.
 [[nodiscard]] cancel_answer ask_back(device_state& dev, std::uint64_t ticket) noexcept;
+/// Sends that request, which had no room, from the backlog.
+[[nodiscard]] bool ask_again(device_state& dev, operation_state& carrier) noexcept;
 
 // At the sender.
 /// Posts a send: it matches an RTR, or waits for one.

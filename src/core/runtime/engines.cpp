@@ -8,7 +8,8 @@
 
 namespace weft::core {
 
-engine_state& engines::make(const matching_engine_options& options, std::uint32_t rank, std::uint32_t rank_count) {
+engine_state& engines::make(const matching_engine_options& options, std::uint32_t rank, std::uint32_t rank_count,
+                            const runtime_state& home) {
   if (options.ordered && options.make_key != nullptr) {
     throw error{errc::invalid_argument,
                 "matching_engine: an ordered engine matches by rank and tag, not by a key of "
@@ -26,7 +27,7 @@ engine_state& engines::make(const matching_engine_options& options, std::uint32_
                 fmt::format("matching_engine: id {} is reserved for the library; ids are below {}", id,
                             matching_engine_ids_max)};
   }
-  engine_state* const made = add_named(made_, ids_, id, id, options, rank_count);
+  engine_state* const made = add_named(made_, ids_, id, id, options, rank_count, &home);
   if (made != nullptr) return *made;
   throw error{errc::invalid_argument, fmt::format("matching_engine: id {} {} on rank {}; ids are never used twice", id,
                                                   taken_because(ids_, id), rank)};

@@ -196,11 +196,11 @@ class basic_ring_receiver {
 
   // Parts of the current cell, for a sink that needs no whole header.
 
-  /// The header's id.
-  [[nodiscard]] std::uint32_t id() const noexcept {
+  /// The header's id, and its sequence in the upper half.
+  [[nodiscard]] std::uint64_t id_and_sequence() const noexcept {
     std::uint64_t id_and_order;
     Atomics::read_nonatomic(&id_and_order, &next_->id_and_order, sizeof id_and_order);
-    return static_cast<std::uint32_t>(id_and_order);
+    return id_and_order;
   }
   /// The address of the cell's tag; the payload follows it.
   [[nodiscard]] const std::byte* tag_and_payload() const noexcept {

@@ -21,10 +21,11 @@ struct alignas(detail::cache_line_bytes) outgoing {
 
   [[gnu::always_inline]] post_result push(bool shared, const net::header& header, const void* payload,
                                           std::uint32_t bytes) noexcept {
-    return push(shared, header, payload, bytes, false, [] {});
+    return push(shared, header, payload, bytes, false, [] { return true; });
   }
 
-  /// Calls `before_it_goes` once the ring has room, right before the message is published.
+  /// Calls `before_it_goes` once the ring has room, right before the message is published. If that answers false, the
+  /// message is not sent, as if the ring were full.
   /// **Threads**: one at a time where the device isn't `shared`.
   template <class Call>
   [[gnu::always_inline]] post_result push(bool shared, const net::header& header, const void* payload,
@@ -32,11 +33,9 @@ struct alignas(detail::cache_line_bytes) outgoing {
                                           const Call& before_it_goes) noexcept {
     if (shared && !sending.try_enter()) return post_result::busy;
     base::goes_out();
-    const bool goes = sender.has_room();
-    if (goes) [[likely]] {
-      before_it_goes();
+    const bool goes = sender.has_room() && before_it_goes();
+    if (goes) [[likely]]
       sender.push(header, payload, bytes, carries_packet);
-    }
     if (shared) sending.leave();
     if (!goes) [[unlikely]]
       return post_result::full;

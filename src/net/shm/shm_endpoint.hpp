@@ -97,7 +97,7 @@ template <std::size_t Kind>
       // do not change.
       if constexpr (Sink::word_kinds[Kind].takes_long) from.receiver.prefetch();
       const void* const mark =
-          sink.template take_word<Kind>(from.rank, from.receiver.id(), from.receiver.tag_and_payload());
+          sink.template take_word<Kind>(from.rank, from.receiver.id_and_sequence(), from.receiver.tag_and_payload());
       if (mark == nullptr) [[unlikely]]
         return poll_from(ring, sink, left, budget, moved);
       from.receiver.advance();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "support/between_threads.hpp"
 #include "support/waiting.hpp"
@@ -14,6 +15,7 @@ namespace weft::test {
 net::post_result scripted_endpoint::keep(std::uint32_t device, const net::header& header, const void* payload,
                                          std::uint32_t bytes) noexcept {
   if (has_vanished) return net::post_result::full;
+  if (meanwhile) std::exchange(meanwhile, nullptr)();
   if (refusals > 0) {
     --refusals;
     return net::post_result::full;

@@ -57,6 +57,7 @@ class scripted_endpoint final : public net::endpoint<core::message_sink> {
   // The script.
   std::deque<sent_message> sent;                        // the oldest first
   unsigned refusals = 0;                                // so many posts are answered `full`
+  std::function<void()> meanwhile;                      // called once, while the next post is under way
   net::copy_result of_copies = net::copy_result::done;  // the answer to direct copies
   bool has_vanished = false;                            // posts are refused, and copies find no peer
 

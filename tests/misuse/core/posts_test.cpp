@@ -32,6 +32,37 @@ std::uint64_t word = 7;
 const weft::const_buffer_ref out{&word, sizeof word};
 const weft::buffer_ref in{&word, sizeof word};
 
+TEST(wrong_post, names_an_engine_object_of_another_runtime) {
+  std::array<const weft::matching_engine*, 2> own{}, ordered{};
+  weft::test::local_job{2}.run([&](weft::runtime& rt) {
+    weft::counter local{rt};
+    const weft::matching_engine unordered{rt, {.id = 3}};
+    const weft::matching_engine in_order{rt, {.id = 4, .ordered = true}};
+    own[rt.rank()] = &unordered;
+    ordered[rt.rank()] = &in_order;
+    rt.barrier();
+    weft::device alone{rt, {.shared = false}};
+    const auto wrong = errc::invalid_argument;
+    for (weft::device* const dev : {&rt.default_device(), &alone}) {
+      for (const auto& engines : {own, ordered}) {
+        const weft::matching_engine& theirs = *engines[1 - rt.rank()];
+        const char* const words = "belongs to another runtime";
+        expect_refused([&] { return dev->post_send(0, out, local, {.engine = theirs}); }, wrong, words);
+        expect_refused([&] { return dev->post_send(0, out, local, {.engine = theirs, .allow_retry = false}); }, wrong,
+                       words);
+        expect_refused([&] { return dev->post_recv(0, in, local, {.engine = theirs}); }, wrong, words);
+        expect_refused([&] { return dev->post_recv(0, in, local, {.engine = theirs, .any_tag = true}); }, wrong, words);
+        expect_refused([&] { return dev->probe(0, {.engine = theirs}); }, wrong, words);
+        const auto in_direction = [&] {
+          return dev->post_comm(weft::direction::out, 0, out, local, {.engine = theirs});
+        };
+        expect_refused(in_direction, wrong, words);
+      }
+    }
+    rt.barrier();
+  });
+}
+
 TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::device& dev = rt.default_device();

@@ -207,15 +207,11 @@ TEST(matching_stress, an_ordered_engine_keeps_the_order_of_each_source) {
       ordered_message& mine = messages[source][i];
       mine.side = match_side::send;
       mine.key = make_match_key(1, match_policy::rank_tag, source, i % 7);
-      try_until_done([&] { return numbers.try_begin(source, mine.sequence); });
-      // Some find no room at first.
-      const bool has_room = i % 5 != 0;
-      if (has_room) between.put(mine);
-      numbers.end(source, mine.sequence, has_room);
-      if (has_room) continue;
-      try_until_done([&] { return numbers.try_begin(source, mine.sequence); });
+      // Some find no room at first, and keep their number only if the other thread has taken a later one.
+      try_until_done([&] { return numbers.try_take(source, mine.sequence); });
+      if (i % 5 == 0 && numbers.give_back(source, mine.sequence))
+        try_until_done([&] { return numbers.try_take(source, mine.sequence); });
       between.put(mine);
-      numbers.end(source, mine.sequence, true);
     }
   };
   const auto deliver_one = [&](ordered_message& message) {
