@@ -21,12 +21,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "base/assertion.hpp"
-#include "base/random.hpp"
 #include "base/try_lock.hpp"
-#include "core/matching/growing_buckets.hpp"
+#include "core/matching/early_messages.hpp"
 #include "core/matching/keyed_queues.hpp"
 #include "core/matching/match_node.hpp"
 
@@ -107,7 +105,6 @@ class basic_ordered_matching {
   explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t first_sequence = 0)
       : location_{new_ordered_location()},
         source_count_{source_count},
-        early_factor_{base::random_word() | 1},
         sources_{std::make_unique<source[]>(source_count)},
         receives_(make_queues<node>()),
         messages_(make_queues<message_node>()) {
@@ -273,15 +270,10 @@ class basic_ordered_matching {
       for (std::size_t policy = 0; policy < index_of(match_policy::none); ++policy) messages_[policy].remove(message);
       messages.add(message);
     });
-    early_.each([&](message_node*& first) {
-      for (message_node* each = std::exchange(first, nullptr); each != nullptr;) {
-        message_node* const next = each->next;
-        --sources_[each->key.rank()].early_count;
-        messages.add(*each);
-        each = next;
-      }
+    early_.take_all([&](message_node& message) {
+      --sources_[message.key.rank()].early_count;
+      messages.add(message);
     });
-    early_count_ = 0;
     for (auto& each : receives_) {
       each.take_all([&](node& receive) {
         note_gone(receive);
@@ -310,11 +302,7 @@ class basic_ordered_matching {
     longest_chain = 0;
     for (const auto& each : receives_) longest_chain = std::max(longest_chain, each.longest_chain());
     for (const auto& each : messages_) longest_chain = std::max(longest_chain, each.longest_chain());
-    early_.each([&](const message_node* first) {
-      std::size_t length = 0;
-      for (; first != nullptr; first = first->next) ++length;
-      longest_chain = std::max(longest_chain, length);
-    });
+    longest_chain = std::max(longest_chain, early_.longest_chain());
     return true;
   }
 
@@ -322,7 +310,7 @@ class basic_ordered_matching {
   [[nodiscard]] bool try_count(ordered_counts& out) noexcept {
     const entered inside{lock_};
     if (!inside) return false;
-    out = {.early = early_count_, .messages = messages_[0].size()};
+    out = {.early = early_.size(), .messages = messages_[0].size()};
     for (const auto& each : receives_) out.receives += each.size();
     return true;
   }
@@ -433,60 +421,28 @@ class basic_ordered_matching {
     WEFT_ASSERT_CHECKED(rank < source_count_);
     source& from = sources_[rank];
     while (from.early_count != 0) {
-      message_node* next = take_early(rank, from.next_sequence);
+      message_node* next = early_.take(rank, from.next_sequence);
       if (next == nullptr) return;
+      --from.early_count;
       deliver(*next, released);
       ++from.next_sequence;
     }
   }
 
-  // Peers choose the numbers. They do not know the factor, so they cannot choose numbers of one bucket.
-  message_node*& early_bucket(std::uint32_t rank, std::uint32_t sequence) const noexcept {
-    constexpr std::uint64_t second_factor = 0x9e37'79b9'7f4a'7c15;
-    std::uint64_t mixed = (std::uint64_t{rank} << 32 | sequence) * early_factor_;
-    mixed = (mixed ^ mixed >> 32) * second_factor;
-    return early_.of(static_cast<std::uint32_t>(mixed >> 32));
-  }
-  void link_early(message_node& message) noexcept {
-    message_node*& bucket = early_bucket(message.key.rank(), message.sequence);
-    message.next = bucket;
-    bucket = &message;
-  }
-
   // False: a message with this number already waits.
   bool keep_early(message_node& message) noexcept {
-    const message_node* each = early_bucket(message.key.rank(), message.sequence);
-    for (; each != nullptr; each = each->next) {
-      if (each->key.rank() == message.key.rank() && each->sequence == message.sequence) return false;
-    }
-    link_early(message);
+    if (!early_.keep(message)) return false;
     ++sources_[message.key.rank()].early_count;
-    early_.fit(++early_count_, [this](message_node* first) {
-      while (first != nullptr) link_early(*std::exchange(first, first->next));
-    });
     return true;
-  }
-
-  message_node* take_early(std::uint32_t rank, std::uint32_t sequence) noexcept {
-    message_node** link = &early_bucket(rank, sequence);
-    while (*link != nullptr && ((*link)->key.rank() != rank || (*link)->sequence != sequence)) link = &(*link)->next;
-    message_node* found = *link;
-    if (found == nullptr) return nullptr;
-    *link = found->next;
-    --sources_[rank].early_count;
-    --early_count_;
-    return found;
   }
 
   base::basic_try_lock<Atomics> lock_;
   std::uint32_t location_;  // of receives that wait here; no two objects have the same one
   std::uint32_t source_count_;
-  std::uint32_t early_count_ = 0;
   std::uint64_t posted_ = 0;
-  std::uint64_t early_factor_;  // odd
   std::size_t open_receives_ = 0;  // posted receives that leave rank or tag open
   std::unique_ptr<source[]> sources_;
-  growing_buckets<message_node> early_;  // by source and number
+  early_messages<message_node> early_;
   std::array<keyed_queues<node>, ordered_policy_count> receives_;
   std::array<keyed_queues<message_node>, ordered_policy_count> messages_;
 };
