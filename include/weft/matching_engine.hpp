@@ -121,6 +121,10 @@ class engine_ref {
   [[nodiscard]] constexpr bool is_default() const noexcept { return id_ == default_matching_engine; }
   /// The engine's state; null where it is named by its id. Of use to the library only.
   [[nodiscard]] constexpr core::engine_state* object() const noexcept { return object_; }
+  /// Whether both name one id.
+  [[nodiscard]] friend constexpr bool operator==(const engine_ref& a, const engine_ref& b) noexcept {
+    return a.id_ == b.id_;
+  }
 
  private:
   std::uint32_t id_ = default_matching_engine;

@@ -92,7 +92,7 @@ namespace {
 
 [[gnu::noinline]] bool take_send_of_engine(device_state& dev, std::uint32_t source, const net::header& header,
                                            const std::byte* payload, std::uint32_t bytes) noexcept {
-  const auto policy = static_cast<match_policy>(header.kind >> 8);
+  const auto policy = static_cast<match_policy>(policy_of(header.kind));
   auto* const engine = static_cast<engine_state*>(dev.matching().engines().ids().try_find(header.id));
   matched_messages released;
   operation_state* receive = nullptr;

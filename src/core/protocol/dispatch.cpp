@@ -49,7 +49,7 @@ void message_sink::follow_up(const void* signalled) noexcept {
                                                            const std::byte* payload, std::uint32_t bytes,
                                                            bool& consumed) noexcept {
   if (header.kind != static_cast<std::uint32_t>(wire::active_message)) {
-    const std::uint32_t policy = header.kind >> 8;
+    const std::uint32_t policy = header.kind >> policy_shift;
     if (kind_of(header.kind) != wire::send || policy > static_cast<std::uint32_t>(match_policy::none)) return false;
     if (header.id == default_matching_engine) [[likely]]
       consumed = fast::take_send(dev(), source, static_cast<match_policy>(policy), header.tag, payload, bytes);
