@@ -9,7 +9,6 @@
 // Cost: of a look, a compare and the bucket's line; chains have one key on average, or fewer.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

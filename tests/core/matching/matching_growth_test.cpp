@@ -85,6 +85,39 @@ TEST(matching_growth, many_keys_cost_a_match_no_more_than_few) {
   EXPECT_LE(of_many.of_a_post, 3 * of_few.of_a_post);
 }
 
+// Unexpected messages, received in the reverse order of their tags: of a policy that leaves the tag open, in their own.
+double cost_of_a_receive(match_policy policy, std::uint32_t count) {
+  table tested{16};
+  std::vector<table::node> sends(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    sends[i].side = match_side::send;
+    sends[i].key = make_match_key(3, policy, 0, i);
+    table::node* found = nullptr;
+    EXPECT_EQ(tested.insert(sends[i], found), match_result::inserted);
+  }
+  const bool is_by_tag = policy != match_policy::rank_only && policy != match_policy::none;
+  std::uint64_t sum = 0;
+  table::node receive;
+  for (std::uint32_t i = count; i-- > 0;) {
+    receive.key = make_match_key(3, policy, 0, i);
+    table::node* found = nullptr;
+    const std::uint64_t cost = touched_by([&] { EXPECT_EQ(tested.insert(receive, found), match_result::matched); });
+    EXPECT_EQ(found, &sends[is_by_tag ? i : count - 1 - i]);
+    EXPECT_LE(cost, touched_max);
+    sum += cost;
+  }
+  return static_cast<double>(sum) / count;
+}
+
+TEST(matching_growth, many_unexpected_messages_cost_a_receive_no_more_than_few) {
+  // The table has not doubled just before: the next calls pay for that.
+  constexpr std::uint32_t messages_many = weft::test::under_sanitizer ? 1 << 12 : 1 << 17;
+  for (const match_policy policy : {match_policy::rank_tag, match_policy::rank_only, match_policy::tag_only,
+                                    match_policy::none, weft::core::user_policy}) {
+    EXPECT_LE(cost_of_a_receive(policy, messages_many), 1.5 * cost_of_a_receive(policy, few));
+  }
+}
+
 TEST(matching_growth, many_receives_of_one_key_do_not_slow_a_split) {
   table tested{1};
   std::vector<table::node> same(10'000);
