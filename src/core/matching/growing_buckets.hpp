@@ -35,11 +35,18 @@ class growing_buckets {
     return buckets_[hash & mask_];
   }
 
+  /// Whether the table with so many keys neither grows nor moves chains; then `of_settled` is `of`, and `fit` does
+  /// nothing.
+  [[nodiscard]] [[gnu::always_inline]] bool is_settled(std::uint32_t keys) const noexcept { return keys <= keys_max_; }
+  [[nodiscard]] [[gnu::always_inline]] Node*& of_settled(std::uint32_t hash) const noexcept {
+    return buckets_[hash & mask_];
+  }
+
   /// To be called after a key was added; `keys`: how many there are now. `relink(Node* first)` puts each key of the
   /// chain that begins with `first`, or none if it is null, into its bucket again.
   template <class Relink>
   void fit(std::uint32_t keys, const Relink& relink) noexcept {
-    if (keys <= keys_max_) [[likely]]
+    if (is_settled(keys)) [[likely]]
       return;
     if (!is_moving() && !begin_move(keys)) return;
     constexpr std::uint32_t step = 4;
@@ -104,8 +111,8 @@ class growing_buckets {
   Node** buckets_ = first_;
   Node** old_ = nullptr;  // while chains move out of it
   std::uint32_t mask_ = first_count - 1;
-  std::uint32_t moved_ = not_moving;  // buckets of `old_` that have moved
-  std::uint32_t keys_max_ = first_count;
+  std::uint32_t moved_ = not_moving;      // buckets of `old_` that have moved
+  std::uint32_t keys_max_ = first_count;  // 0 while chains move
   Node* first_[first_count] = {};
 };
 

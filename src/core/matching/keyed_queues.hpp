@@ -23,43 +23,33 @@ class keyed_queues {
 
   /// The oldest node whose key agrees with `key` for the policy, or null.
   [[nodiscard]] Node* oldest(const match_key& key) const noexcept {
-    return size_ == 0 ? nullptr : find(reduced(key, by_), by_).head;
+    return is_empty() ? nullptr : find(reduced(key, by_), by_).head;
   }
 
-  void append(Node& mine) noexcept { append(mine, by_); }
-  /// For a caller that knows the policy, which is a constant there.
-  [[gnu::always_inline]] void append(Node& mine, match_policy by) noexcept {
+  void append(Node& mine) noexcept {
+    const match_key key = reduced(mine.key, by_);
+    append(mine, bucket_of(key), key, by_);
+    buckets_.fit(keys_, [this](Node* first) { relink(first); });
+  }
+  /// The same without a call of a function, for a caller that knows the policy, which is a constant there. False: the
+  /// table may have to grow, and nothing has happened.
+  [[nodiscard]] [[gnu::always_inline]] bool try_append(Node& mine, match_policy by) noexcept {
     WEFT_ASSERT_CHECKED(by == by_);
+    if (!buckets_.is_settled(keys_ + 1)) [[unlikely]]
+      return false;
     const match_key key = reduced(mine.key, by);
-    Node*& bucket = bucket_of(key);
-    Node* head = find(bucket, key, by).head;
-    auto& own = links_of(mine, by);
-    own.behind.set(nullptr);
-    ++size_;
-    if (head != nullptr) {
-      auto& first = links_of(*head, by);
-      own.before.set(first.before.get());
-      links_of(*static_cast<Node*>(first.before.get()), by).behind.set(&mine);
-      first.before.set(&mine);
-      return;
-    }
-    own.before.set(&mine);
-    own.next_key.set(bucket);
-    bucket = &mine;
-    buckets_.fit(++keys_, [this](Node* first) { relink(first); });
+    append(mine, buckets_.of_settled(hash_of(key)), key, by);
+    return true;
   }
 
   /// Takes out the oldest node whose key agrees with `key` for the policy `by`, or null.
   [[nodiscard]] [[gnu::always_inline]] Node* take_oldest(const match_key& key, match_policy by) noexcept {
     WEFT_ASSERT_CHECKED(by == by_);
-    if (size_ == 0) return nullptr;
+    if (is_empty()) return nullptr;
     const match_key by_policy = reduced(key, by);
-    Node*& bucket = bucket_of(by_policy);
-    const position at = find(bucket, by_policy, by);
-    if (at.head == nullptr) return nullptr;
-    take_head(at, bucket, by);
-    --size_;
-    return at.head;
+    if (!buckets_.is_settled(keys_)) [[unlikely]]
+      return take_oldest(bucket_of(by_policy), by_policy, by);
+    return take_oldest(buckets_.of_settled(hash_of(by_policy)), by_policy, by);
   }
 
   /// `which` must be in one of the queues.
@@ -67,9 +57,9 @@ class keyed_queues {
     const match_key key = reduced(which.key, by_);
     Node*& bucket = bucket_of(key);
     const position at = find(bucket, key, by_);
-    WEFT_ASSERT_CHECKED(size_ != 0 && at.head != nullptr);
-    --size_;
+    WEFT_ASSERT_CHECKED(!is_empty() && at.head != nullptr);
     if (&which == at.head) return take_head(at, bucket, by_);
+    --younger_;
     auto& own = links_of(which, by_);
     auto* behind = static_cast<Node*>(own.behind.get());
     auto* before = static_cast<Node*>(own.before.get());
@@ -80,8 +70,9 @@ class keyed_queues {
   /// Takes all nodes out and calls `visit(Node&)` for each of them: of one key the oldest first.
   template <class Visit>
   void take_all(const Visit& visit) {
-    if (size_ == 0) return;
-    size_ = keys_ = 0;
+    if (is_empty()) return;
+    keys_ = 0;
+    younger_ = 0;
     buckets_.each([&](Node*& first) {
       Node* head = first;
       first = nullptr;
@@ -100,7 +91,7 @@ class keyed_queues {
   /// Calls `visit(const Node&)` for each node.
   template <class Visit>
   void each(const Visit& visit) const {
-    if (size_ == 0) return;
+    if (is_empty()) return;
     buckets_.each([&](Node* const& first) {
       for (Node* head = first; head != nullptr; head = of_link(links_of(*head, by_).next_key)) {
         for (Node* node = head; node != nullptr; node = of_link(links_of(*node, by_).behind)) visit(*node);
@@ -119,7 +110,8 @@ class keyed_queues {
     return out;
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool is_empty() const noexcept { return keys_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return keys_ + younger_; }
 
  private:
   struct position {
@@ -132,6 +124,30 @@ class keyed_queues {
     return static_cast<Node*>(link.get());
   }
 
+  [[gnu::always_inline]] void append(Node& mine, Node*& bucket, const match_key& key, match_policy by) noexcept {
+    Node* const head = find(bucket, key, by).head;
+    auto& own = links_of(mine, by);
+    own.behind.set(nullptr);
+    if (head != nullptr) {
+      ++younger_;
+      auto& first = links_of(*head, by);
+      own.before.set(first.before.get());
+      links_of(*static_cast<Node*>(first.before.get()), by).behind.set(&mine);
+      first.before.set(&mine);
+      return;
+    }
+    ++keys_;
+    own.before.set(&mine);
+    own.next_key.set(bucket);
+    bucket = &mine;
+  }
+
+  [[gnu::always_inline]] Node* take_oldest(Node*& bucket, const match_key& key, match_policy by) noexcept {
+    const position at = find(bucket, key, by);
+    if (at.head != nullptr) take_head(at, bucket, by);
+    return at.head;
+  }
+
   // The next younger node, if any, is the oldest one of the key from now on.
   [[gnu::always_inline]] void take_head(const position& at, Node*& bucket, match_policy by) noexcept {
     auto& own = links_of(*at.head, by);
@@ -141,6 +157,7 @@ class keyed_queues {
       links_of(*behind, by).before.set(own.before.get());
       links_of(*behind, by).next_key.set(next_key);
       next_key = behind;
+      --younger_;
     } else {
       --keys_;
     }
@@ -154,9 +171,10 @@ class keyed_queues {
   [[gnu::always_inline]] static match_key reduced(const match_key& key, match_policy by) noexcept {
     return make_match_key(key.engine(), by, key.rank(), key.tag);
   }
-  [[gnu::always_inline]] Node*& bucket_of(const match_key& key) const noexcept {
-    return buckets_.of(static_cast<std::uint32_t>(fingerprint(key)));
+  [[gnu::always_inline]] static std::uint32_t hash_of(const match_key& key) noexcept {
+    return static_cast<std::uint32_t>(fingerprint(key));
   }
+  Node*& bucket_of(const match_key& key) const noexcept { return buckets_.of(hash_of(key)); }
 
   [[gnu::always_inline]] position find(const match_key& key, match_policy by) const noexcept {
     return find(bucket_of(key), key, by);
@@ -182,7 +200,7 @@ class keyed_queues {
   }
 
   growing_buckets<Node> buckets_;
-  std::size_t size_ = 0;
+  std::size_t younger_ = 0;  // nodes behind the oldest ones of their keys
   std::uint32_t keys_ = 0;
   match_policy by_;
 };

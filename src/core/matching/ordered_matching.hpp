@@ -180,10 +180,9 @@ class basic_ordered_matching {
     constexpr match_policy by = match_policy::rank_tag;
     WEFT_ASSERT_CHECKED(receive.key.policy() == by);
     const entered inside{lock_};
-    if (!inside || messages_[index_of(by)].size() != 0) [[unlikely]]
+    if (!inside || !messages_[index_of(by)].is_empty() || !receives_[index_of(by)].try_append(receive, by)) [[unlikely]]
       return false;
     receive.stamp = posted_++;
-    receives_[index_of(by)].append(receive, by);
     // [ordered.posted] relaxed -> [ordered.still]: under the lock.
     receive.location.store(location_, std::memory_order_relaxed);
     return true;
