@@ -11,8 +11,12 @@
 namespace weft::core {
 
 region_table::region_table(std::uint32_t rank, std::uint32_t size,
-                           const std::vector<std::unique_ptr<net::transport>>& transports, std::uint32_t regions_max)
-    : rank_{rank}, last_index_{regions_max - 1}, own_entries_{std::make_unique<entry[]>(regions_max)}, peers_(size) {
+                           const std::vector<std::unique_ptr<net::transport>>& transports,
+                           const base::settings& settings)
+    : rank_{rank},
+      last_index_{settings.regions_max - 1},
+      own_entries_{std::make_unique<entry[]>(settings.regions_max)},
+      peers_(size) {
   for (const auto& transport : transports) {
     net::memory_sharing* const sharing = transport->sharing();
     std::byte* const own = sharing != nullptr ? sharing->shared_memory(rank) : nullptr;
@@ -20,9 +24,11 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
     if (sharing->shared_bytes() < 2 * reserved_bytes()) {
       throw error{
           errc::configuration,
-          fmt::format("WEFT_REGIONS_MAX={} takes {} bytes, more than half of the {} that a rank can share; raise "
-                      "WEFT_SHARED_BYTES, or lower WEFT_REGIONS_MAX",
-                      regions_max, reserved_bytes(), sharing->shared_bytes())};
+          fmt::format(
+              "{}={} takes {} bytes, more than half of the {} that a rank can share by {}: raise the latter, or "
+              "lower the former",
+              base::origin_of(settings, "WEFT_REGIONS_MAX"), settings.regions_max, reserved_bytes(),
+              sharing->shared_bytes(), base::origin_of(settings, "WEFT_SHARED_BYTES"))};
     }
     own_ = own;
     published_ = reinterpret_cast<entry*>(own);

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/config.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "net/transport.hpp"
 #include "weft/region.hpp"
@@ -37,10 +38,11 @@ class region_table {
  public:
   static constexpr std::size_t common_bytes = 4096;
 
-  /// `transports`: in the order of preference; the first one that shares memory provides it. `regions_max`: a power of
-  /// two, the same in all ranks. **Errors**: configuration where the table takes more than half of the shared memory.
+  /// `transports`: in the order of preference; the first one that shares memory provides it. `settings.regions_max`: a
+  /// power of two, the same in all ranks. **Errors**: configuration where the table takes more than half of the shared
+  /// memory.
   region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports,
-               std::uint32_t regions_max);
+               const base::settings& settings);
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 

@@ -41,9 +41,9 @@ state_bounds state_bounds_of(const base::settings& settings, bool is_default_sha
   if (*settings.state_bytes_max >= needed) return bounded_by(*settings.state_bytes_max);
   const bool is_set = settings.operations_max || settings.receives_max || settings.unexpected_sends_max;
   throw error{errc::configuration,
-              fmt::format("WEFT_STATE_BYTES_MAX={} is less than the {} bytes that a rank needs for its first "
-                          "operations, receives and waiting messages: raise it{}",
-                          *settings.state_bytes_max, needed,
+              fmt::format("{}={} is less than the {} bytes that a rank needs for its first operations, receives and "
+                          "waiting messages: raise it{}",
+                          base::origin_of(settings, "WEFT_STATE_BYTES_MAX"), *settings.state_bytes_max, needed,
                           is_set ? ", or lower WEFT_OPERATIONS_MAX, WEFT_RECEIVES_MAX and WEFT_UNEXPECTED_SENDS_MAX, "
                                    "whose operations are there from the beginning where they are set"
                                  : "")};

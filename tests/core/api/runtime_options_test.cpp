@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "support/waiting.hpp"
@@ -98,8 +99,24 @@ TEST(runtime_options, may_differ_between_ranks_where_they_are_a_ranks_own) {
     EXPECT_EQ(rt.attributes().operations_max, 4 + rt.rank());
     EXPECT_EQ(rt.attributes().matching_buckets, 16U << rt.rank());
     EXPECT_EQ(rt.default_device().is_shared(), rt.rank() == 0);
+    // With direct copies or without, if a message to another rank does not go over a fabric.
+    const std::string text = rt.explain((rt.rank() + 1) % 3, 100'000);
+    if (text.find("transport shm") != text.npos) {
+      EXPECT_EQ(text.find("no direct copies") != text.npos, rt.rank() == 0) << text;
+    }
     exchange(rt);
     rt.barrier();
+  });
+}
+
+TEST(runtime_options, print_the_counters_of_one_runtime) {
+  test::local_job{1}.run([](runtime& silent) {
+    testing::internal::CaptureStderr();
+    { const device unprinted{silent}; }
+    test::local_job{1, {.print_counters = true}}.run([](runtime& rt) { exchange(rt); });
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(text, HasSubstr("device 0"));
+    EXPECT_EQ(text.find("device 1"), text.npos) << text;
   });
 }
 

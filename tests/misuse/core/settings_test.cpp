@@ -31,8 +31,18 @@ TEST(wrong_settings, out_of_range_name_the_member) {
 }
 
 TEST(wrong_settings, of_more_regions_than_the_shared_memory_has_room_for) {
-  expect_refused(2, {.shared_bytes = std::size_t{4} << 20, .regions_max = std::size_t{1} << 20, .transport = "shm"},
-                 errc::configuration, "WEFT_REGIONS_MAX=1048576 takes");
+  expect_refused(
+      2, {.shared_bytes = std::size_t{4} << 20, .regions_max = std::size_t{1} << 20, .transport = "shm"},
+      errc::configuration,
+      "runtime_options::regions_max=1048576 takes 33558528 bytes, more than half of the 4194304 that a rank can "
+      "share by runtime_options::shared_bytes");
+}
+
+TEST(wrong_settings, of_fewer_bytes_than_the_first_operations_take) {
+  expect_refused(1, {.state_bytes_max = 1000}, errc::configuration,
+                 "runtime_options::state_bytes_max=1000 is less than the");
+  expect_refused(1, {.state_bytes_max = 1 << 20, .receives_max = 1 << 20}, errc::configuration,
+                 "runtime_options::state_bytes_max=1048576 is less than the");
 }
 
 TEST(wrong_settings, that_choose_a_fault_of_a_network_that_is_not_simulated) {
