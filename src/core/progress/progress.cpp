@@ -19,19 +19,16 @@ static_assert(moves_per_look % skips_max == 0);  // the shortcut leaves such a c
 
 unsigned advance_backlog(device_state& dev) noexcept {
   unsigned moved = 0;
-  for (operation_state* operation = dev.backlog().take_all(); operation != nullptr;) {
-    operation_state* const behind = operation->behind;
-    const std::uint64_t before = operation->copying.moved.load(std::memory_order_relaxed);  // [own] out of the backlog
-    if (advance(dev, *operation)) {
+  dev.backlog().each([&](operation_state& operation) {
+    const std::uint64_t before = operation.copying.moved.load(std::memory_order_relaxed);  // [own] out of the backlog
+    if (advance(dev, operation)) {
       dev.counts().worked_off();
       ++moved;
-    } else {
-      moved +=
-          operation->copying.moved.load(std::memory_order_relaxed) != before;  // [own] still, as it is not complete
-      dev.backlog().add(*operation);
+      return true;
     }
-    operation = behind;
-  }
+    moved += operation.copying.moved.load(std::memory_order_relaxed) != before;  // [own] still, as it is not complete
+    return false;
+  });
   return moved;
 }
 
