@@ -252,7 +252,7 @@ constexpr std::array table{
         "`WEFT_STATE_BYTES_MAX` allows")),
     of_rank<&o::unexpected_packets_max>(number<&s::unexpected_packets_max>(
         "WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
-        "packets of theirs, all ranks' together; who has more than its share here keeps "
+        "packets of theirs, all ranks' together, a quarter of `WEFT_PACKET_COUNT` at most; who has more than its share here keeps "
         "the bytes until they are wanted")),
     of_rank<&o::matching_buckets>(
         power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,

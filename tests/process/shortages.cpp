@@ -47,6 +47,24 @@ void put_without_packets(weft::runtime& rt) {
   require(memory == bytes, "the put is not there");
 }
 
+// A send without a packet stays with its sender: all packets may hold messages that wait for their receives.
+void send_without_packets(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter sent{rt}, received{rt};
+  const std::uint32_t peer = 1 - rt.rank();
+  const std::vector<std::byte> bytes(1000, std::byte{7});
+  std::vector<std::byte> into(1000);
+  rt.barrier();
+  std::vector<weft::packet> packets = take_all_packets(rt);
+  const weft::status answer = weft::test::post(dev, [&] { return dev.post_send(peer, bytes, sent, {.tag = 5}); });
+  require(answer.is_posted(), "a send without packets has left its buffer");
+  static_cast<void>(weft::test::post(dev, [&] { return dev.post_recv(peer, into, received, {.tag = 5}); }));
+  packets.clear();
+  require(eventually(dev, [&] { return received.value() == 1 && sent.value() == 1; }), "a send did not arrive");
+  require(into == bytes, "a send has brought other bytes");
+  rt.barrier();
+}
+
 // an RTS that a handler drops while every operation is in use, one of them by a message that waits for its return.
 void drop_in_handler(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
@@ -101,6 +119,7 @@ int main() {
   set("WEFT_SHM_CMA", "off");
   return weft::test::run_rank([](weft::runtime& rt) {
     put_without_packets(rt);
+    send_without_packets(rt);
     drop_in_handler(rt);
   });
 }

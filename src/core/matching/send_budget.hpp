@@ -41,6 +41,12 @@ class send_budget {
   void add(std::uint32_t source) noexcept { kept_[source].packets.fetch_add(1, std::memory_order_relaxed); }   // [hint]
   void take(std::uint32_t source) noexcept { kept_[source].packets.fetch_sub(1, std::memory_order_relaxed); }  // [hint]
 
+  /// Whether so many packets of `source` wait here that further ones are copied: they were sent before the notice.
+  [[nodiscard]] bool is_exceeded(std::uint32_t source) const noexcept {
+    const std::int32_t packets = kept_[source].packets.load(std::memory_order_relaxed);  // [hint]
+    return packets >= static_cast<std::int32_t>(2 * packets_per_rank_);
+  }
+
   /// The number of the notice to send to `source`; 0: none. Between the two bounds of waiting packets the last notice
   /// stays valid.
   [[nodiscard]] std::uint32_t next_notice(std::uint32_t source) const noexcept {

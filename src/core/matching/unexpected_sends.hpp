@@ -1,5 +1,6 @@
 // Unexpected messages, for which no receive is posted yet: a set of descriptions, which grows unless its count is set.
-// The payload stays in its packet, or, of a long message, at its sender; up to 40 bytes are copied.
+// The payload stays in its packet, or, of a long message, at its sender; up to 40 bytes are copied, and more where too
+// many packets of the sender wait (copied_payloads.hpp).
 //
 // Cost: a pop and a push on a lock-free stack. Where there is no description to be had, the transport keeps further
 // messages, and their senders get *retry*.
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "base/assertion.hpp"
+#include "core/matching/copied_payloads.hpp"
 #include "core/matching/engine_state.hpp"
 #include "core/matching/ordered_matching.hpp"
 #include "core/matching/send_budget.hpp"
@@ -30,9 +32,9 @@ struct unexpected_message : ordered_message {
 class unexpected_sends {
  public:
   unexpected_sends(const pool_bounds& bounds, state_budget& state, std::uint32_t packets_max, std::uint32_t ranks)
-      : descriptions_{bounds, state}, state_{&state}, budget_{packets_max, ranks} {}
+      : descriptions_{bounds, state}, state_{&state}, budget_{packets_max, ranks}, copies_{state} {}
 
-  /// A description of `message`, which takes over the payload; null if there is none to be had.
+  /// A description of `message`, which takes over the payload, or a copy of it; null if there is none to be had.
   [[nodiscard]] unexpected_message* try_keep(const net::arrival& message, engine_state& engine) noexcept {
     pool_end why = pool_end::none;
     unexpected_message* const out = descriptions_.try_take(why);
@@ -47,7 +49,7 @@ class unexpected_sends {
     if (message.owner == nullptr) {
       detail::copy_inline(out->inlined, message.payload, message.bytes);
       out->arrival.payload = out->inlined;
-    } else {
+    } else if (!budget_.is_exceeded(message.source) || !copy_payload(*out)) {
       budget_.add(message.source);
     }
     if (kind_of(message.header.kind) == wire::send_rts) {
@@ -58,19 +60,39 @@ class unexpected_sends {
     return out;
   }
 
+  /// Whether its payload is a copy: then the message that it describes keeps its own.
+  [[nodiscard]] bool is_copied(const unexpected_message& kept) const noexcept { return kept.arrival.owner == &copies_; }
+
   /// Takes a description back. The message that it described is not touched.
   void put(unexpected_message& done) noexcept {
     WEFT_ASSERT_CHECKED(descriptions_.find(done.pooled.index) == &done);
-    if (done.arrival.owner != nullptr) budget_.take(done.arrival.source);
+    if (done.arrival.owner != nullptr && !is_copied(done)) budget_.take(done.arrival.source);
     descriptions_.put(done);
+  }
+  /// The same for one of `try_keep` that was not used, with the copy.
+  void put_unused(unexpected_message& unused) noexcept {
+    release_copy(unused);
+    put(unused);
+  }
+  void release_copy(const unexpected_message& of) noexcept {
+    if (is_copied(of)) copies_.release(const_cast<std::byte*>(of.arrival.payload), of.arrival.bytes);
   }
 
   [[nodiscard]] send_budget& budget() noexcept { return budget_; }
 
  private:
+  [[nodiscard]] bool copy_payload(unexpected_message& of) noexcept {
+    const std::byte* const copy = copies_.try_copy(of.arrival.payload, of.arrival.bytes);
+    if (copy == nullptr) return false;
+    of.arrival.payload = copy;
+    of.arrival.owner = &copies_;
+    return true;
+  }
+
   slab_pool<unexpected_message> descriptions_;
   state_budget* state_;
   send_budget budget_;
+  copied_payloads copies_;
 };
 
 }  // namespace weft::core

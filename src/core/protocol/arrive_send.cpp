@@ -57,14 +57,17 @@ bool match_send(device_state& dev, engine_state& engine, const net::arrival& mes
     unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
     if (kept == nullptr) return false;
     kept->key = key;
+    const bool is_copied = dev.matching().unexpected().is_copied(*kept);
     bool is_behind = false;
     result = dev.matching().table().insert(*kept, found, is_behind);
     if (result == match_result::inserted) {
+      if (is_copied) [[unlikely]]
+        give_back(message);
       if (is_behind && policy == match_policy::rank_tag) [[unlikely]]
         note_ambiguous(dev, engine, message);
       return true;
     }
-    dev.matching().unexpected().put(*kept);  // a receive was posted meanwhile, or another thread holds the lock
+    dev.matching().unexpected().put_unused(*kept);  // a receive was posted meanwhile, or another thread holds the lock
   }
   if (result != match_result::matched) return false;
   deliver(dev, static_cast<operation_state&>(*found), message);
@@ -100,7 +103,7 @@ match_result arrive_in_order(device_state& dev, engine_state& engine, unexpected
   const match_result result = engine.ordered->arrive(kept, released);
   if (result == match_result::busy || result == match_result::refused) {
     kept.takes_back = false;
-    dev.matching().unexpected().put(kept);
+    dev.matching().unexpected().put_unused(kept);
   }
   return result;
 }
@@ -179,7 +182,9 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
     if (kept == nullptr) return false;
     kept->key = key;
     kept->name = ticket_of(*kept);
+    const bool is_copied = dev.matching().unexpected().is_copied(*kept);
     result = arrive_in_order(dev, engine, *kept, released);
+    if (is_copied && result != match_result::busy && result != match_result::refused) give_back(message);
   }
   deliver_all(dev, released);
   if (result == match_result::refused) return arrive::reject(dev, message);

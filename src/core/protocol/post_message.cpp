@@ -78,6 +78,10 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
   return status::retry(shortage_of(result));
 }
 
+// Whether a message for which there is no packet stays with its sender, by an RTS: all packets may hold messages that
+// wait for receives, and the one that is received next may be this one. Active messages are consumed as they arrive.
+bool needs_no_packet(wire kind, shortage reason) noexcept { return kind == wire::send && reason == shortage::packets; }
+
 status try_post(device_state& dev, const message_request& request, bool eager) noexcept {
   if (!eager) return post_rts(dev, request);
   shortage reason = shortage::none;
@@ -85,7 +89,7 @@ status try_post(device_state& dev, const message_request& request, bool eager) n
   if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok) {
     return status::done();
   }
-  return status::retry(reason);
+  return needs_no_packet(request.eager, reason) ? post_rts(dev, request) : status::retry(reason);
 }
 
 status post_later(device_state& dev, const message_request& request, bool eager) {
@@ -127,6 +131,10 @@ status post_and_signal(device_state& dev, const message_request& request) {
     if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok)
       return signal_sent(dev, *operation, request);
     complete::put_back(dev, *operation);
+    if (needs_no_packet(request.eager, reason)) {
+      const status later = post_rts(dev, request);
+      if (!later.is_retry()) return later;
+    }
   }
   return request.allow_retry ? status::retry(reason) : post_later(dev, request, true);
 }
@@ -327,13 +335,17 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
   const wire kind = kind_of(operation.sending.kind);
   if (kind == wire::withdraw_rtr) return receiver_first::ask_again(dev, operation);
   if (kind == wire::active_message || kind == wire::send) {
-    shortage reason = shortage::none;
-    if (post_eager(dev, operation.peer, operation.device, header, operation.sending.source, reason) !=
-        net::post_result::ok) {
-      return false;
+    shortage reason = shortage::packets;
+    const bool wants_rts = kind == wire::send && operation.bytes > detail::inline_bytes_max &&
+                           dev.matching().unexpected().budget().must_send_rts(operation.peer);
+    if (!wants_rts && post_eager(dev, operation.peer, operation.device, header, operation.sending.source, reason) ==
+                          net::post_result::ok) {
+      operation.reach(step::try_signal);
+      return complete::try_signal(dev, operation);
     }
-    operation.reach(step::try_signal);
-    return complete::try_signal(dev, operation);
+    if (!needs_no_packet(kind, reason)) return false;
+    header.kind = kind_word(wire::send_rts, operation.sending.kind >> 8);
+    operation.sending.kind = header.kind;
   }
   const rts_body body{reinterpret_cast<std::uint64_t>(operation.sending.source.address()), operation.bytes, ticket,
                       operation.copying.acknowledge};

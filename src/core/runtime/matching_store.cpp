@@ -4,6 +4,13 @@
 
 namespace weft::core {
 
+matching_store::~matching_store() {
+  static_cast<void>(table_.for_each([&](const match_node& node) {
+    if (node.side != match_side::send) return;
+    unexpected_.release_copy(static_cast<const unexpected_message&>(static_cast<const ordered_message&>(node)));
+  }));
+}
+
 void matching_store::add_to(runtime_counters& out) noexcept {
   out.messages_unexpected = kept_.count();
   const match_counts waiting = table_.count();
@@ -16,7 +23,7 @@ std::int64_t matching_store::payloads() noexcept {
   static_cast<void>(table_.for_each([&](const match_node& node) {
     if (node.side != match_side::send) return;
     const auto& message = static_cast<const unexpected_message&>(static_cast<const ordered_message&>(node));
-    if (message.arrival.owner != nullptr) ++out;
+    if (message.arrival.owner != nullptr && !unexpected_.is_copied(message)) ++out;
   }));
   return out;
 }

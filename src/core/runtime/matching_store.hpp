@@ -28,9 +28,13 @@ class matching_store {
                  std::uint32_t rank_count)
       : table_{std::min(matching_buckets_first, base::matching_bucket_count(settings)),
                base::matching_bucket_count(settings)},
-        unexpected_{unexpected, budget, settings.unexpected_packets_max, rank_count},
+        unexpected_{unexpected, budget, packets_max(settings), rank_count},
         engines_{rank_count},
         kept_{settings.unexpected_bytes_max} {}
+
+  matching_store(const matching_store&) = delete;
+  matching_store& operator=(const matching_store&) = delete;
+  ~matching_store();
 
   [[nodiscard]] matching_table& table() noexcept { return table_; }
   [[nodiscard]] unexpected_sends& unexpected() noexcept { return unexpected_; }
@@ -46,6 +50,11 @@ class matching_store {
   void assert_consistent() noexcept;
 
  private:
+  // Messages that wait for receives leave most packets to others, however few there are.
+  [[nodiscard]] static std::uint32_t packets_max(const base::settings& settings) noexcept {
+    return std::min(settings.unexpected_packets_max, settings.packet_count / 4);
+  }
+
   matching_table table_;
   unexpected_sends unexpected_;
   core::engines engines_;
