@@ -64,6 +64,7 @@ class barrier::entered {
   void leave() noexcept {
     if (barrier* const of = std::exchange(of_, nullptr); of != nullptr) of->in_use_.leave();
   }
+  void forget() noexcept { of_ = nullptr; }
 
  private:
   barrier* of_;
@@ -87,6 +88,7 @@ class barrier::posted final : public posted_wait {
     return true;
   }
   std::uint32_t peer() const noexcept override { return rank_; }
+  void forget() noexcept override { inside_.forget(); }
 
   barrier& of_;
   entered inside_;

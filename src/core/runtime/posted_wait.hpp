@@ -31,11 +31,16 @@ class posted_wait : public retry_entry {
   /// Does what can be done without waiting. **Returns** whether it is complete. **Errors**: those with which it ends.
   [[nodiscard]] virtual bool go_on(device_state& by) = 0;
   [[nodiscard]] virtual std::uint32_t peer() const noexcept = 0;
+  /// The runtime ends: objects that `go_on` uses may have been destroyed.
+  virtual void forget() noexcept {}
 
  private:
   bool try_again() noexcept final;
   void adopted_by(device_state& other) noexcept final { by_ = &other; }
-  void drop() noexcept final { delete this; }
+  void drop() noexcept final {
+    forget();
+    delete this;
+  }
   void try_to_end() noexcept;
 
   operation opcode_;

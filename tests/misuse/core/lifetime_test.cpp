@@ -48,6 +48,29 @@ TEST_F(lifetime, of_a_completion_object_ends_after_its_operations) {
   EXPECT_DEATH(wrong(), "wrong use: .*operations that will signal it are under way");
 }
 
+TEST_F(lifetime, of_a_completion_object_ends_after_flushes_and_barriers_that_will_signal_it) {
+  const auto wrong = [](bool is_flush) {
+    const auto rt = lone_runtime();
+    std::optional<weft::counter> gone{std::in_place, *rt};
+    static_cast<void>(is_flush ? rt->default_device().post_flush(*gone, {.allow_done = false})
+                               : rt->post_barrier(*gone, {.allow_done = false}));
+    gone.reset();
+  };
+  for (const bool is_flush : {true, false}) {
+    EXPECT_DEATH(wrong(is_flush), "wrong use: .*operations that will signal it are under way");
+  }
+}
+
+// The barrier has ended before the device that would continue it.
+TEST_F(lifetime, of_a_runtime_ends_after_objects_that_a_posted_barrier_will_signal) {
+  const auto wrong = [] {
+    weft::test::local_job{2}.run([](weft::runtime& rt) {
+      if (rt.rank() == 0) static_cast<void>(rt.post_barrier(*new weft::counter{rt}));
+    });
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a runtime is destroyed before a completion object");
+}
+
 // As an exit() in a handler does to static objects.
 TEST_F(lifetime, of_a_runtime_does_not_end_inside_a_handler) {
   const auto wrong = [] {
