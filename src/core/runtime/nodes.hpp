@@ -1,8 +1,8 @@
 // Which ranks can share memory: a partition of the ranks on which all ranks agree.
 //
-// Each rank knows the ranks with which it shares memory itself, and publishes the lowest of them, which names its node.
-// Cost: none where one transport lets every rank share memory with every other; elsewhere a value of 4 bytes of each
-// rank, read by each rank when the runtime is made.
+// Each rank knows the ranks with which it shares memory itself; the lowest rank of a node publishes all of them. Cost:
+// none where one transport lets every rank share memory with every other; elsewhere each rank reads one value for each
+// node when the runtime is made, or one for each thousand ranks of larger nodes.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace weft::core {
 
 class nodes {
  public:
-  /// Publishes this rank's node under a key of `name`. Called once, before the fence of `job::join`. **Errors**:
-  /// boot_failed.
+  /// Publishes the ranks of this rank's node under keys of `name`, if it is the lowest. Called once, before the fence
+  /// of `job::join`. **Errors**: boot_failed.
   void publish(boot::bootstrap& boot, const std::string& name,
                const std::vector<std::unique_ptr<net::transport>>& transports);
-  /// The same where `lowest` is the lowest rank with which this one, or it itself, shares memory.
-  void publish(boot::bootstrap& boot, const std::string& name, std::uint32_t lowest);
+  /// The same where `members`, in ascending order, share memory: this rank and others.
+  void publish(boot::bootstrap& boot, const std::string& name, const std::vector<std::uint32_t>& members);
   /// Reads the nodes of all ranks, after that fence. **Errors**: boot_failed.
   void learn(boot::bootstrap& boot);
 
@@ -30,6 +30,8 @@ class nodes {
   [[nodiscard]] std::uint32_t of(std::uint32_t rank) const noexcept { return of_[rank]; }
 
  private:
+  [[nodiscard]] std::vector<std::uint32_t> members_of(boot::bootstrap& boot, std::uint32_t lowest) const;
+
   std::string key_;                // empty: nothing had to be published
   std::vector<std::uint32_t> of_;  // by rank
 };

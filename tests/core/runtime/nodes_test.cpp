@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
-#include <optional>
-#include <thread>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "boot/bootstrap.hpp"
@@ -18,35 +22,102 @@
 namespace weft {
 namespace {
 
-// The nodes of all ranks as each of them learns them, where rank i publishes `lowest[i]`.
-std::vector<std::vector<std::uint32_t>> learned(const std::vector<std::uint32_t>& lowest) {
-  const auto ranks = static_cast<std::uint32_t>(lowest.size());
-  const auto job = boot::make_local_job(ranks);
-  std::vector<std::vector<std::uint32_t>> out(ranks);
-  std::vector<std::thread> threads;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      core::nodes mine;
-      mine.publish(*job[rank], "runtime0", lowest[rank]);
-      job[rank]->fence();
-      mine.learn(*job[rank]);
-      for (std::uint32_t each = 0; each < ranks; ++each) out[rank].push_back(mine.of(each));
-    });
+using numbers = std::vector<std::uint32_t>;
+using values = std::map<std::pair<std::uint32_t, std::string>, std::string>;
+
+// One rank's end of a bootstrap, whose values a test sees.
+class open_bootstrap final : public boot::bootstrap {
+ public:
+  open_bootstrap(values& all, std::uint32_t rank, std::uint32_t size) : all_{all}, rank_{rank}, size_{size} {}
+
+  [[nodiscard]] std::uint32_t rank() const noexcept override { return rank_; }
+  [[nodiscard]] std::uint32_t size() const noexcept override { return size_; }
+  [[nodiscard]] const char* name() const noexcept override { return "open"; }
+  void put(std::string_view key, std::string_view bytes) override {
+    EXPECT_LE(bytes.size(), boot::value_bytes_max);
+    all_[{rank_, std::string{key}}] = bytes;
   }
-  for (std::thread& each : threads) each.join();
-  return out;
-}
+  [[nodiscard]] std::string get(std::uint32_t rank, std::string_view key) override {
+    ++gets;
+    const auto found = all_.find({rank, std::string{key}});
+    if (found == all_.end()) throw error{errc::boot_failed, "there is no such value"};
+    return found->second;
+  }
+  void fence() override {}
+
+  std::size_t gets = 0;
+
+ private:
+  values& all_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+};
+
+// Ranks that share memory have equal numbers in `nodes`.
+class job_of_nodes {
+ public:
+  explicit job_of_nodes(numbers nodes) : nodes_{std::move(nodes)}, learned_(nodes_.size()) {
+    std::map<std::uint32_t, numbers> members;
+    for (std::uint32_t rank = 0; rank < size(); ++rank) members[nodes_[rank]].push_back(rank);
+    for (std::uint32_t rank = 0; rank < size(); ++rank) {
+      open_bootstrap boot{published, rank, size()};
+      learned_[rank].publish(boot, "runtime0", members[nodes_[rank]]);
+    }
+  }
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
+  // What rank `at` knows, and how many values it has read for that.
+  std::pair<numbers, std::size_t> learn(std::uint32_t at) {
+    open_bootstrap boot{published, at, size()};
+    learned_[at].learn(boot);
+    numbers out;
+    for (std::uint32_t rank = 0; rank < size(); ++rank) out.push_back(learned_[at].of(rank));
+    return {out, boot.gets};
+  }
+
+  values published;
+
+ private:
+  numbers nodes_;
+  std::vector<core::nodes> learned_;
+};
 
 TEST(nodes, are_numbered_in_the_order_of_their_lowest_ranks_by_all_ranks_alike) {
-  using numbers = std::vector<std::uint32_t>;
-  for (const auto& [lowest, expected] : std::vector<std::pair<numbers, numbers>>{
-           {{0}, {0}},
-           {{0, 0, 0}, {0, 0, 0}},
-           {{0, 1, 2}, {0, 1, 2}},
-           {{0, 0, 2, 2, 0, 5}, {0, 0, 1, 1, 0, 2}},
-           {{0, 1, 0, 1}, {0, 1, 0, 1}},
-           {{0, 0, 1}, {0, 0, 1}}}) {  // the last one: rank 1 is no lowest rank, whatever rank 2 says
-    for (const numbers& each : learned(lowest)) EXPECT_EQ(each, expected);
+  for (const auto& [nodes, expected] :
+       std::vector<std::pair<numbers, numbers>>{{{7}, {0}},
+                                                {{7, 7, 7}, {0, 0, 0}},
+                                                {{7, 8, 9}, {0, 1, 2}},
+                                                {{9, 9, 3, 3, 9, 1}, {0, 0, 1, 1, 0, 2}},
+                                                {{3, 1, 3, 1}, {0, 1, 0, 1}}}) {
+    job_of_nodes job{nodes};
+    for (std::uint32_t rank = 0; rank < job.size(); ++rank) {
+      const auto [learned, gets] = job.learn(rank);
+      EXPECT_EQ(learned, expected);
+      EXPECT_EQ(gets, 1 + *std::ranges::max_element(expected)) << "a value for each node";
+    }
+  }
+}
+
+TEST(nodes, of_more_ranks_than_a_value_holds_are_read_from_several) {
+  numbers nodes(5000), expected(5000);
+  for (std::uint32_t rank = 0; rank < 5000; ++rank) expected[rank] = nodes[rank] = rank % 10 == 1 ? 1 : 0;
+  job_of_nodes job{nodes};
+  const auto [learned, gets] = job.learn(4999);
+  EXPECT_EQ(learned, expected);
+  EXPECT_LE(gets, 6U);
+}
+
+// Values of another version, or of a rank that is wrong, are an error with its number.
+TEST(nodes, that_no_rank_can_have_published_are_refused) {
+  const auto words = [](const numbers& of) {
+    return std::string{reinterpret_cast<const char*>(of.data()), of.size() * sizeof of[0]};
+  };
+  for (const std::string& wrong :
+       {std::string{}, std::string{"abc"}, words({1}), words({1, 0, 0}), words({2, 0, 0}), words({1, 1}),
+        words({2, 0, 3}), words({3, 0, 1, ~0U}), words({~0U, 0}), words({4, 0})}) {
+    job_of_nodes job{{5, 5, 6}};
+    job.published.begin()->second = wrong;
+    EXPECT_THROW(static_cast<void>(job.learn(2)), error) << wrong.size();
   }
 }
 
