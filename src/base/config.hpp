@@ -49,7 +49,7 @@ struct settings_of_job {
   std::uint32_t devices_max = 64;
   bind_kind bind = bind_kind::none;
   std::size_t shared_bytes = std::size_t{8} << 30;
-  std::uint32_t regions_max = 1024;
+  std::uint32_t regions_max = 1U << 18;
   std::string transport = "shm,ofi";
 };
 

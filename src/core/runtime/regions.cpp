@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include "base/config.hpp"
 #include "weft/error.hpp"
 
 namespace weft::core {
@@ -15,12 +17,14 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
                            const base::settings& settings)
     : rank_{rank},
       last_index_{settings.regions_max - 1},
-      own_entries_{std::make_unique<entry[]>(settings.regions_max)},
+      own_entries_{nullptr, zeroed_entries{0}},
       peers_(size) {
   for (const auto& transport : transports) {
     net::memory_sharing* const sharing = transport->sharing();
     std::byte* const own = sharing != nullptr ? sharing->shared_memory(rank) : nullptr;
     if (own == nullptr || sharing->shared_bytes() == 0) continue;
+    const bool may_lower = settings.regions_max == base::settings{}.regions_max;
+    while (may_lower && last_index_ != 0 && sharing->shared_bytes() < 2 * reserved_bytes()) last_index_ /= 2;
     if (sharing->shared_bytes() < 2 * reserved_bytes()) {
       throw error{
           errc::configuration,
@@ -39,8 +43,11 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
       if (peer != rank) peers_[peer] = sharing->shared_memory(peer);
     }
     free_.emplace(shared_, shared_bytes_);
-    return;
+    break;
   }
+  void* const entries = detail::allocate_zeroed(table_bytes());
+  if (entries == nullptr) throw std::bad_alloc();
+  own_entries_ = {static_cast<entry*>(entries), zeroed_entries{table_bytes()}};
 }
 
 // Readers use an entry only while it has the region's name, so the name is stored last.
@@ -68,11 +75,11 @@ region_table::opened region_table::open_new(std::size_t bytes) {
   return {open_at(index, memory), memory};
 }
 
-std::uint32_t region_table::free_index() const {
-  for (std::uint32_t tried = 0; tried <= last_index_; ++tried) {
-    const std::uint32_t index = (next_ + tried) & last_index_;
-    if (own_entries_[index].name.load(std::memory_order_relaxed) == 0) return index;  // [locked]
-  }
+// The entry that `open_at` takes. So that `close` allocates nothing, there is room for all indices in `ended_`.
+std::uint32_t region_table::free_index() {
+  if (!ended_.empty()) return ended_.back();
+  if (ended_.capacity() <= fresh_) ended_.reserve(std::max<std::size_t>(64, 2 * std::size_t{fresh_}));
+  if (fresh_ <= last_index_) return fresh_;
   throw error{
       errc::invalid_state,
       fmt::format("rank {} has {} memory regions already, as many as WEFT_REGIONS_MAX allows at a time: raise it "
@@ -87,7 +94,11 @@ std::uint64_t region_table::open_at(std::uint32_t index, std::span<std::byte> me
   const facts lies{name, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(), offset};
   fill(own_entries_[index], lies);
   if (published_ != nullptr) fill(published_[index], lies);
-  next_ = index + 1;
+  if (ended_.empty()) {
+    ++fresh_;
+  } else {
+    ended_.pop_back();
+  }
   return name;
 }
 
@@ -132,6 +143,7 @@ void region_table::close(std::uint64_t name) noexcept {
   closed.name.store(0, std::memory_order_release);
   // [region.close] release -> [region.find], [region.find_mapped]: the same for peers.
   if (published_ != nullptr) published_[index].name.store(0, std::memory_order_release);
+  ended_.push_back(index);
   const auto found = allocated_.find(memory);
   if (found == allocated_.end()) return;
   give_back(allocated_.extract(found));

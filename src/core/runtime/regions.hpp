@@ -1,6 +1,7 @@
 // The regions of a runtime: a table that peers on the same machine can read, and the memory that they have mapped.
 //
-// Cost of finding a peer's region: one line of its table, which changes only when regions are made and withdrawn.
+// Cost of finding a peer's region: one line of its table, which changes only when regions are made and withdrawn. An
+// entry takes memory once it is used, and the entries of regions that have ended are used first.
 // The owner reads a table of its own: a faulty peer may have overwritten the one that peers have mapped.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "base/config.hpp"
 #include "core/message/peer_bounds.hpp"
 #include "net/transport.hpp"
+#include "weft/detail/zeroed_memory.hpp"
 #include "weft/region.hpp"
 
 namespace weft::core {
@@ -39,12 +41,15 @@ class region_table {
   static constexpr std::size_t common_bytes = 4096;
 
   /// `transports`: in the order of preference; the first one that shares memory provides it. `settings.regions_max`: a
-  /// power of two, the same in all ranks. **Errors**: configuration where the table takes more than half of the shared
-  /// memory.
+  /// power of two, equal in all ranks. If its table takes more than half of the shared memory, the default is lowered to
+  /// the greatest number that does not. **Errors**: configuration for another number; std::bad_alloc.
   region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports,
                const base::settings& settings);
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
+
+  /// How many regions may be open at a time.
+  [[nodiscard]] std::uint32_t regions_max() const noexcept { return last_index_ + 1; }
 
   struct opened {
     std::uint64_t name;
@@ -55,13 +60,8 @@ class region_table {
   /// Opens `bytes` zeroes, which it allocates, and which peers map if memory can be shared. **Errors**: out_of_memory;
   /// invalid_state beyond the greatest number of regions. After an error nothing has changed.
   [[nodiscard]] opened open_new(std::size_t bytes);
-  /// Whether no region is open.
-  [[nodiscard]] bool is_empty() const noexcept {
-    for (std::uint32_t index = 0; index <= last_index_; ++index) {
-      if (own_entries_[index].name.load(std::memory_order_relaxed) != 0) return false;  // [own] at the end
-    }
-    return true;
-  }
+  /// Whether no region is open. **Threads**: no other one uses the table.
+  [[nodiscard]] bool is_empty() const noexcept { return ended_.size() == fresh_; }
 
   /// Withdraws the region called `name`, and takes memory of `open_new` back.
   void close(std::uint64_t name) noexcept;
@@ -109,6 +109,11 @@ class region_table {
     std::atomic<std::uint64_t> shared;  // offset in the shared memory + 1; 0: the region is not in it
   };
   static_assert(sizeof(entry) == 32 && std::atomic<std::uint64_t>::is_always_lock_free);
+  // The owner's entries: pages of zeroes that take no memory until they are written.
+  struct zeroed_entries {
+    std::size_t bytes;
+    void operator()(entry* gone) const noexcept { detail::release_zeroed(gone, bytes); }
+  };
   // What lies before the memory for regions: the table, then the page of `common`.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return sizeof(entry) * (std::size_t{last_index_} + 1); }
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return table_bytes() + common_bytes; }
@@ -124,7 +129,7 @@ class region_table {
   };
   static void fill(entry& out, const facts& values) noexcept;
   // All under the lock.
-  [[nodiscard]] std::uint32_t free_index() const;
+  [[nodiscard]] std::uint32_t free_index();
   [[nodiscard]] std::uint64_t open_at(std::uint32_t index, std::span<std::byte> memory) noexcept;
   [[nodiscard]] std::span<std::byte> allocate(std::size_t bytes);
   void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
@@ -135,12 +140,13 @@ class region_table {
   std::byte* shared_ = nullptr;  // the part of it that is for regions
   std::size_t shared_bytes_ = 0;
   std::uint64_t all_bytes_ = 0;  // of the shared memory, the table included
-  std::unique_ptr<entry[]> own_entries_;
+  std::unique_ptr<entry[], zeroed_entries> own_entries_;
   entry* published_ = nullptr;     // a copy for peers, in the shared memory
   std::vector<std::byte*> peers_;  // by rank: its shared memory as mapped here; null
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
-  std::uint32_t next_ = 0;                       // where the search for a free entry begins
+  std::uint32_t fresh_ = 0;                      // entries from here on were never used, and take no memory
+  std::vector<std::uint32_t> ended_;             // the others that are free
   std::map<std::byte*, std::size_t> free_;       // of the shared memory
   std::map<std::byte*, std::size_t> allocated_;  // by `open_new`
 };

@@ -11,8 +11,8 @@ namespace weft::core {
 
 namespace {
 
-runtime_attributes attributes_of(const base::settings& settings, const state_bounds& bounds,
-                                 std::uint32_t devices_max) noexcept {
+runtime_attributes attributes_of(const base::settings& settings, const state_bounds& bounds, std::uint32_t devices_max,
+                                 std::uint32_t regions_max) noexcept {
   return {.packet_count = settings.packet_count,
           .packet_bytes = static_cast<std::uint32_t>(settings.packet_bytes),
           .inject_bytes_max = detail::inline_bytes_max,
@@ -27,7 +27,7 @@ runtime_attributes attributes_of(const base::settings& settings, const state_bou
           .foreign_packets_max = settings.foreign_packets_max,
           .unexpected_bytes_max = settings.unexpected_bytes_max,
           .state_bytes_max = bounds.bytes_max,
-          .regions_max = settings.regions_max,
+          .regions_max = regions_max,
           .shared_bytes = settings.shared_bytes,
           .progress_policy = settings.policy};
 }
@@ -61,7 +61,8 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
   parking_.expect_company(transports_.neighbours().has_company());
   memory_ = std::make_unique<rank_memory>(transports_, job_, settings);
   job_.publish_node(context.name, transports_.all());
-  attributes_ = attributes_of(settings, store_.bounds(), transports_.devices_max(settings.devices_max));
+  attributes_ = attributes_of(settings, store_.bounds(), transports_.devices_max(settings.devices_max),
+                              memory_->regions().regions_max());
   devices_.set_room(attributes_.devices_max);
 }
 
