@@ -1,14 +1,20 @@
-// A faulty peer names regions and engines that are not there, over the whole range of their names, in every kind of
-// message that has such a name: nothing is written or matched, no operation and no memory stays behind.
+// A faulty peer names regions, engines and operations that are not there, or not its own, over the whole range of their
+// names, in every kind of message that has such a name: nothing is written, matched or ended, no operation and no
+// memory stays behind.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/message/wire.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "support/between_threads.hpp"
 #include "support/boundaries.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -19,20 +25,21 @@ namespace {
 
 using core::wire;
 
-// Messages of a faulty rank 0 to itself.
+// Messages of faulty ranks, to rank 0.
 class forger {
  public:
   explicit forger(runtime& rt) : rt_{rt} {}
 
   // Whether the message is taken; else the transport would keep it, and offer it again.
   template <class Body>
-  bool send(wire kind, std::uint32_t id, const Body& body, std::uint32_t sequence = 0) {
+  bool send(wire kind, std::uint32_t id, const Body& body, std::uint32_t sequence = 0, std::uint32_t source = 0,
+            std::uint64_t tag = 7) {
     static_assert(sizeof body <= 40);
     std::array<std::byte, 40> payload{};
     std::memcpy(payload.data(), &body, sizeof body);
-    const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = 7};
+    const net::header header{.kind = static_cast<std::uint32_t>(kind), .id = id, .sequence = sequence, .tag = tag};
     return test::local_job::state_of(rt_).devices().standard().on_message(
-        {0, header, payload.data(), sizeof body, nullptr});
+        {source, header, payload.data(), sizeof body, nullptr});
   }
 
   // Sends the answers that this rank owes itself, which name no operation; then no operation is under way.
@@ -159,6 +166,103 @@ TEST(forged_names, of_engines_match_nothing_in_any_kind_of_message) {
     }
     EXPECT_EQ(words, (std::array<std::uint64_t, 4>{20, 21, 22, 23}));
     EXPECT_EQ(received.failed(), 0U);
+  });
+}
+
+// Messages of `source` that would continue or end the operation that `ticket` names.
+void continue_by(forger& peer, std::uint32_t source, std::uint64_t ticket) {
+  constexpr std::uint64_t bytes = 8;
+  for (const std::uint64_t error : {std::uint64_t{0}, std::uint64_t{5}, ~std::uint64_t{0}}) {
+    EXPECT_TRUE(peer.send(wire::fin, 0, core::fin_body{ticket, error}, 0, source));
+    EXPECT_TRUE(peer.send(wire::atomic_result, 0, core::atomic_result_body{ticket, 13, error}, 0, source));
+    EXPECT_TRUE(peer.send(wire::written, 0, core::written_body{ticket, bytes, 0, error}, 0, source));
+    EXPECT_TRUE(peer.send(wire::written, 0, core::written_body{ticket, bytes, 1, error}, 0, source));
+  }
+  const core::copy_invitation_body invitation{ticket, 4096, bytes, 0, 1};
+  EXPECT_TRUE(peer.send(wire::rtr, 0, core::rtr_body{ticket, 1}, 0, source));
+  EXPECT_TRUE(peer.send(wire::copy_invitation, 0, invitation, 0, source));
+  EXPECT_TRUE(peer.send(wire::chunk, 0, std::uint64_t{13}, 0, source, ticket));
+  EXPECT_TRUE(peer.send(wire::last_chunk, 0, std::uint64_t{13}, 0, source, ticket));
+  for (const std::uint64_t is_begun : {0U, 1U}) {
+    EXPECT_TRUE(peer.send(wire::withdraw_answer, 0, core::withdraw_answer_body{ticket, is_begun}, 0, source));
+  }
+}
+
+TEST(forged_names, of_operations_continue_none_of_another_rank_or_number) {
+  test::flag polls_no_more, may_poll;
+  std::uint64_t there = 0;
+  remote_region region_of_1;
+  test::local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    const matching_engine first{rt, {.id = 5, .receiver_first = true}};
+    std::optional<memory_region> region;
+    if (rt.rank() == 1) {
+      region.emplace(rt, std::as_writable_bytes(std::span{&there, 1}));
+      region_of_1 = region->handle();
+    }
+    rt.barrier();
+    if (rt.rank() == 1) {
+      polls_no_more.raise();
+      EXPECT_TRUE(test::eventually([&] { return may_poll.is_raised(); }));
+    } else {
+      ASSERT_TRUE(test::eventually([&] { return polls_no_more.is_raised(); }));
+      counter ended{rt};
+      const std::vector<std::byte> bytes(100'000, std::byte{1});
+      std::vector<std::byte> into(100'000);
+      std::uint64_t word = 0, old = 99;
+      const std::array<std::pair<std::uint32_t, status>, 3> posted{{
+          {0, test::post(dev, [&] { return dev.post_send(0, bytes, ended, {.tag = 7}); })},
+          {0, test::post(dev,
+                         [&] {
+                           return dev.post_recv(0, std::span{&word, 1}, ended, {.tag = 8, .engine = 5});
+                         })},
+          {1, test::post(dev,
+                         [&] {
+                           return dev.post_atomic<std::uint64_t>(1, atomic_op::fetch_add, 1, {region_of_1, 0}, ended,
+                                                                 {.result = &old, .allow_done = false});
+                         })},
+      }};
+      for (int i = 0; i < 1000; ++i) dev.progress();  // the messages to itself arrive
+      forger peer{rt};
+      const auto is_right = [&](std::uint64_t ticket) {
+        return std::ranges::any_of(posted, [&](const auto& each) { return each.second.ticket() == ticket; });
+      };
+      for (const auto& [with, answer] : posted) {
+        ASSERT_TRUE(answer.is_posted());
+        continue_by(peer, 1 - with, answer.ticket());
+        for (unsigned bit = 0; bit < 64; ++bit) {
+          const std::uint64_t near = answer.ticket() ^ std::uint64_t{1} << bit;
+          if (!is_right(near)) continue_by(peer, with, near);
+        }
+      }
+      for (const std::uint64_t ticket : test::boundary_words) {
+        for (const std::uint32_t source : {0U, 1U}) {
+          if (!is_right(ticket)) continue_by(peer, source, ticket);
+        }
+      }
+      for (int i = 0; i < 100; ++i) dev.progress();
+      EXPECT_EQ(ended.value(), 0U) << "a forged message has ended an operation";
+      EXPECT_EQ(old, 99U);
+      EXPECT_EQ(word, 0U);
+      // Each of them ends as if nothing had been.
+      may_poll.raise();
+      const std::uint64_t sent = 5;
+      counter received{rt};
+      static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, into, received, {.tag = 7}); }));
+      static_cast<void>(test::post(dev, [&] {
+        return dev.post_send(0, std::span{&sent, 1}, received, {.tag = 8, .engine = 5});
+      }));
+      EXPECT_TRUE(test::eventually(dev, [&] { return ended.value() == 3 && received.outstanding() == 0; }));
+      EXPECT_EQ(ended.failed() + received.failed(), 0U);
+      EXPECT_EQ(into, bytes);
+      EXPECT_EQ(word, sent);
+      EXPECT_EQ(old, 0U);
+    }
+    rt.barrier();
+    if (rt.rank() == 1) {
+      EXPECT_EQ(there, 1U);
+    }
+    rt.barrier();
   });
 }
 
