@@ -64,6 +64,8 @@ class blocking_device {
                                                             const probe_options& options = {});
   /// Receives a message that a probe of `through()` has taken; `message` is empty afterwards. **Returns**: its record.
   completion_record recv(matched_message& message, buffer_ref buffer);
+  /// Receives it into a list of buffers. **Buffer**: the list and its buffers, as for one buffer.
+  completion_record recv(matched_message& message, buffer_list buffer);
   /// Sends an active message to the completion object that rank `peer` registered under id `to`.
   void am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const post_am_options& options = {});
   /// Sends a list of buffers as one active message. **Buffer**: the list and its buffers, as for one buffer.
@@ -74,6 +76,8 @@ class blocking_device {
   void put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, const post_put_options& options = {});
   /// Reads `buffer` from a region of rank `peer`.
   void get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, const post_get_options& options = {});
+  /// Reads a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
+  void get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from, const post_get_options& options = {});
   /// Combines a word of a region of rank `peer` with `operand`. **Returns**: the old word.
   template <class Word>
   Word atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,
@@ -126,6 +130,10 @@ class blocking_device {
   void am_any(std::uint32_t peer, remote_completion to, const Bytes& bytes, post_am_options options);
   template <class Bytes>
   void put_any(std::uint32_t peer, const Bytes& bytes, const remote_buffer& to, post_put_options options);
+  template <class Buffer>
+  void get_any(std::uint32_t peer, const Buffer& buffer, const remote_buffer& from, post_get_options options);
+  template <class Buffer>
+  completion_record recv_matched(matched_message& message, const Buffer& buffer);
   void wait_for(call& me, const named& operation);
   [[nodiscard]] status post_again(const erased_post& post, call& me, const named& operation, shortage lacks);
   [[nodiscard]] bool enter_line(call& last);

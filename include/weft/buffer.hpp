@@ -129,10 +129,18 @@ class buffer_ref {
   std::size_t bytes_ = 0;
 };
 
-/// Several buffers that make up one message, in their order.
+/// A list of more buffers is refused.
+inline constexpr std::size_t buffer_list_pieces_max = 0xffff'fffe;
+
+/// Several buffers that make up one message, in their order; at most `buffer_list_pieces_max`, and any of them may be
+/// empty. A receive's list need not have the pieces of the send's.
+///
+/// Each list is walked once when it is posted and once more when its bytes are copied. Cost of a piece: some
+/// nanoseconds; the bytes of a long list of short pieces pass through packets. Pieces that lie one behind the other in
+/// memory cost as much as one.
 ///
 /// **Buffer**: refers to an array of references. Keep that array, and the memory that it refers to, until the operation
-/// is complete.
+/// is complete; the peer may read the array, too. After *done* both are the caller's again.
 /// All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 template <class Buffer>
 class basic_buffer_list {

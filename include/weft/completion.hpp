@@ -66,7 +66,8 @@ class [[nodiscard]] completion_record {
   [[nodiscard]] std::uint64_t tag() const noexcept { return raw_.tag; }
 
   /// Of an active message: its payload. Of a receive: the part of the buffer that was written. Of a put's or get's
-  /// signal: the part of the region. Of another post: its buffer (empty for a list of several).
+  /// signal: the part of the region. Of another post: its buffer (empty for a list of several, unless they lie one
+  /// behind the other).
   ///
   /// **Buffer**: valid until the record is moved from or destroyed; up to 40 bytes lie in the record itself.
   [[nodiscard]] std::span<const std::byte> data() const noexcept {

@@ -64,6 +64,9 @@ status fast_recv_in(core::device_state& through, message_source from, buffer_ref
                             const remote_buffer& to);
 [[nodiscard]] bool fast_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
                             const remote_buffer& from);
+/// All other gets into one buffer, and wrong calls.
+status slow_post_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
+                     completion& local, const post_get_options& options);
 
 /// Of `device::until_accepted`: refuses calls inside callbacks; and what it does after a post that answered *retry*.
 void begin_posting();
@@ -205,8 +208,9 @@ class device {
     }
     return post_send_slow(peer, bytes, local, detail::copy_of(options));
   }
-  /// Sends a list of buffers as one message; a long one travels in packets. **Buffer**: the list and its buffers, as
-  /// for one buffer.
+  /// Sends a list of buffers as one message; a long one of short buffers travels in packets. **Buffer**: the list and
+  /// its buffers, as for one buffer. **Errors**: also `invalid_argument` for a list that is too long, or whose sizes
+  /// add up to too much.
   status post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                    const post_send_options& options = {});
 
@@ -301,8 +305,12 @@ class device {
         detail::fast_get(*state_, peer, buffer, from)) [[likely]] {
       return status::done();
     }
-    return post_get_slow(peer, buffer, from, local, detail::copy_of(options));
+    return detail::slow_post_get(*state_, peer, buffer, from, local, detail::copy_of(options));
   }
+  /// Reads into a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
+  /// **Errors**: also `invalid_argument` for a list that is too long, or whose sizes add up to too much.
+  status post_get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from, completion& local,
+                  const post_get_options& options = {});
 
   /// Combines a word of a region of rank `peer` with `operand`, atomically with respect to all remote atomics on that
   /// word by any rank and thread, and to `std::atomic_ref` at the target. `Word` has 4 or 8 bytes.
@@ -475,8 +483,6 @@ class device {
   status post_recv_slow(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options);
   status post_put_slow(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                        const post_put_options& options);
-  status post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
-                       const post_get_options& options);
 
   void reply_with(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, std::uint64_t tag,
                   const reply_options& options);

@@ -14,6 +14,8 @@ namespace weft {
 namespace core {
 class device_state;
 struct unexpected_message;
+template <class Buffer>
+class payload;
 }  // namespace core
 
 /// Describes a message that `device::peek` has found, as `MPI_Status` does after `MPI_Iprobe`.
@@ -63,11 +65,15 @@ class [[nodiscard]] matched_message {
   /// or *retry*, and it keeps the message. **Errors**: `invalid_state` if this object is empty; `invalid_argument` for
   /// a null buffer with a size and for a `local` of another runtime. After an error it keeps the message.
   status receive(buffer_ref buffer, completion& local, const receive_options& options = {});
+  /// Receives it into a list of buffers, filled one after the other. **Buffer**: the list and its buffers, as for one
+  /// buffer. **Errors**: also `invalid_argument` for a list that is too long, or whose sizes add up to too much.
+  status receive(buffer_list buffer, completion& local, const receive_options& options = {});
 
  private:
   friend class device;
   matched_message(core::device_state* through, core::unexpected_message* found) noexcept
       : device_{through}, message_{found} {}
+  status receive_into(const core::payload<buffer_ref>& into, completion& local, const receive_options& options);
 
   core::device_state* device_;
   core::unexpected_message* message_;

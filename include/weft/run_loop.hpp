@@ -31,6 +31,11 @@ class hook;
 class matching_engine;
 class registration;
 
+namespace detail {
+// The frame holds `kept` until `awaited` has ended.
+task<> keeping(std::shared_ptr<void> kept, task<> awaited);
+}  // namespace detail
+
 /// What a coroutine waits for (`run_loop::waits`).
 struct loop_wait {
   weft::operation operation = weft::operation::none;  ///< none: anything else, as a record, a flush, or an end
@@ -81,7 +86,7 @@ class run_loop {
   void spawn(Function function, Arguments... arguments) {
     auto kept = std::make_shared<std::tuple<Function, Arguments...>>(std::move(function), std::move(arguments)...);
     task<> made = std::apply([](auto&... parts) { return std::invoke(parts...); }, *kept);
-    spawn(keeping(std::move(kept), std::move(made)));
+    spawn(detail::keeping(std::move(kept), std::move(made)));
   }
 
   /// Cancels all that coroutines of the loop wait for at this moment, as a request of a stop token does: receives,
@@ -352,6 +357,14 @@ class run_loop {
                    });
   }
 
+  /// Awaits that receive, into a list of buffers.
+  [[nodiscard]] auto receive(matched_message& message, buffer_list buffer) {
+    return post_of(operation::receive, message.source(), receive_options{},
+                   [=, &message](device& /*dev*/, completion& local, const auto& how) {
+                     return message.receive(buffer, local, how);
+                   });
+  }
+
   /// Awaits `device::post_put`.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
@@ -378,6 +391,13 @@ class run_loop {
 
   /// Awaits `device::post_get`.
   [[nodiscard]] auto post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
+                              const post_get_options& options = {}) {
+    return post_of(operation::get, peer, options, [=](device& dev, completion& local, const auto& how) {
+      return dev.post_get(peer, buffer, from, local, how);
+    });
+  }
+  /// Awaits `device::post_get`, into a list of buffers.
+  [[nodiscard]] auto post_get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from,
                               const post_get_options& options = {}) {
     return post_of(operation::get, peer, options, [=](device& dev, completion& local, const auto& how) {
       return dev.post_get(peer, buffer, from, local, how);
@@ -410,25 +430,18 @@ class run_loop {
  private:
   friend class event;
 
-  // The frame holds `kept` until `awaited` has ended.
-  static task<> keeping(std::shared_ptr<void> kept, task<> awaited);
-
-  template <class Options>
-  static std::uint64_t tag_of(const Options& options) noexcept {
-    if constexpr (requires { options.tag; }) return options.tag;
-    return 0;
-  }
   template <class Options, class Call>
   detail::operation_awaiter<detail::post_call<Options, Call>> post_of(operation opcode, std::uint32_t peer,
                                                                       const Options& options, Call call) {
     using post = detail::post_call<Options, Call>;
-    return detail::operation_awaiter<post>{state(), opcode, peer, tag_of(options), post{through_, options, call}};
+    return detail::operation_awaiter<post>{state(), opcode, peer, detail::tag_of(options),
+                                           post{through_, options, call}};
   }
   template <class Buffer, class Options, class Call>
   detail::operation_awaiter<detail::post_call_with<Buffer, Options, Call>> post_with(  //
       operation opcode, std::uint32_t peer, Buffer&& bytes, const Options& options, Call call) {
     using post = detail::post_call_with<Buffer, Options, Call>;
-    return detail::operation_awaiter<post>{state(), opcode, peer, tag_of(options),
+    return detail::operation_awaiter<post>{state(), opcode, peer, detail::tag_of(options),
                                            post{through_, options, call, std::move(bytes)}};
   }
   template <class Options, class Call>

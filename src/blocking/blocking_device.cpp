@@ -218,6 +218,17 @@ void blocking_device::put_any(std::uint32_t peer, const Bytes& bytes, const remo
   static_cast<void>(run(post, {"put", peer, options.device}));
 }
 
+template <class Buffer>
+void blocking_device::get_any(std::uint32_t peer, const Buffer& buffer, const remote_buffer& from,
+                              post_get_options options) {
+  options.allow_done = options.allow_retry = true;
+  const auto post = [&](completion& local, void* context) {
+    options.context = context;
+    return through_->post_get(peer, buffer, from, local, options);
+  };
+  static_cast<void>(run(post, {"get", peer, options.device}));
+}
+
 void blocking_device::send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options) {
   send_any(peer, bytes, options);
 }
@@ -231,11 +242,18 @@ completion_record blocking_device::recv(std::uint32_t peer, buffer_ref buffer, c
 completion_record blocking_device::recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options) {
   return recv_any(peer, buffer, options);
 }
-completion_record blocking_device::recv(matched_message& message, buffer_ref buffer) {
+template <class Buffer>
+completion_record blocking_device::recv_matched(matched_message& message, const Buffer& buffer) {
   const auto post = [&](completion& local, void* context) {
     return message.receive(buffer, local, {.context = context});
   };
   return run(post, {"recv", base::wait_note::nobody, any_device});
+}
+completion_record blocking_device::recv(matched_message& message, buffer_ref buffer) {
+  return recv_matched(message, buffer);
+}
+completion_record blocking_device::recv(matched_message& message, buffer_list buffer) {
+  return recv_matched(message, buffer);
 }
 
 // Posts again itself: a call that may leave at any time has no part in the lines of calls that wait to post.
@@ -314,13 +332,11 @@ void blocking_device::put(std::uint32_t peer, const_buffer_list bytes, const rem
 
 void blocking_device::get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
                           const post_get_options& options) {
-  post_get_options mine = options;
-  mine.allow_done = mine.allow_retry = true;
-  const auto post = [&](completion& local, void* context) {
-    mine.context = context;
-    return through_->post_get(peer, buffer, from, local, mine);
-  };
-  static_cast<void>(run(post, {"get", peer, options.device}));
+  get_any(peer, buffer, from, options);
+}
+void blocking_device::get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from,
+                          const post_get_options& options) {
+  get_any(peer, buffer, from, options);
 }
 
 }  // namespace weft

@@ -418,7 +418,7 @@ run_loop::~run_loop() {
   loops().remove(this);
 }
 
-task<> run_loop::keeping(std::shared_ptr<void> /*kept*/, task<> awaited) { co_await std::move(awaited); }
+task<> detail::keeping(std::shared_ptr<void> /*kept*/, task<> awaited) { co_await std::move(awaited); }
 
 void run_loop::spawn(task<> new_task) {
   core::run_loop_state& loop = state();

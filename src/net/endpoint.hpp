@@ -3,9 +3,9 @@
 // Cost: one virtual call for a post and one for a poll.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
+#include "net/memory_piece.hpp"
 #include "net/message.hpp"
 #include "weft/post_options.hpp"
 
@@ -45,13 +45,15 @@ class endpoint {
   /// Whether messages of `peer`, which has ended, may still wait for a poll. Serialized like `poll`.
   [[nodiscard]] virtual bool has_arrivals_from(std::uint32_t peer) const noexcept = 0;
 
-  /// Copies `bytes` bytes from `remote` in the memory of `peer`.
-  [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
-                                                std::size_t bytes) noexcept = 0;
+  /// Copies from the pieces `there` of the memory of `peer` into the pieces `here`. Both have as many bytes, and at
+  /// most `copy_pieces_max` pieces.
+  [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, memory_pieces here,
+                                                memory_pieces there) noexcept = 0;
 
-  /// Copies `bytes` bytes to `remote` in the memory of `peer`; the copy is complete when this returns.
-  [[nodiscard]] virtual copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
-                                                 std::size_t bytes) noexcept = 0;
+  /// Copies from the pieces `here` to the pieces `there` of the memory of `peer`; the copy is complete when this
+  /// returns.
+  [[nodiscard]] virtual copy_result write_remote(std::uint32_t peer, memory_pieces here,
+                                                 memory_pieces there) noexcept = 0;
 
   /// The route of small messages to `peer` that name no device, if it is a ring that the posting thread may push into
   /// without a virtual call; else null. If the route has no ring yet, `try_send_inline` finds it.

@@ -291,6 +291,7 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
     std::array<remote_region, 2> all{};
     all[rt.rank()] = region.handle();
     const std::uint32_t peer = 1 - rt.rank();
+    counter ended{rt};
     fiber_scheduler fibers{{.devices = served}};
     fibers
         .spawn([&] {
@@ -306,6 +307,19 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
           std::vector<std::byte> in(20'000);
           through.get(peer, in, remote_buffer{all[peer], 8});
           EXPECT_EQ(in, out);
+          std::vector<std::byte> turned(20'000);
+          const std::array<buffer_ref, 2> halves{buffer_ref{turned.data() + 10'000, 10'000},
+                                                 buffer_ref{turned.data(), 10'000}};
+          through.put(peer, std::span{out}.first(1), remote_buffer{all[peer], 8 + 10'000},
+                      {.complete_at = completion_level::delivered});
+          through.get(peer, buffer_list{halves}, remote_buffer{all[peer], 8});
+          EXPECT_EQ(turned, out);
+          static_cast<void>(dev.post_send(peer, std::span{out}.first(30), ended, {.tag = 9}));
+          matched_message found = through.probe(peer, {.tag = 9});
+          const std::array<buffer_ref, 2> parts{buffer_ref{in.data() + 20, 10}, buffer_ref{in.data(), 20}};
+          std::ranges::fill(in, std::byte{});
+          EXPECT_EQ(through.recv(found, buffer_list{parts}).message_bytes(), 30U);
+          EXPECT_EQ(std::ranges::count(in, std::byte{7}), 30);
           for (std::uint64_t i = 0; i < 10; ++i) {
             EXPECT_EQ(through.atomic<std::uint64_t>(peer, atomic_op::fetch_add, 2, remote_buffer{all[peer], 0}), 2 * i);
           }

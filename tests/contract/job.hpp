@@ -130,13 +130,20 @@ class endpoint {
     into.expect_settled();
     return moved;
   }
+  [[nodiscard]] net::copy_result read_remote(std::uint32_t peer, net::memory_pieces here, net::memory_pieces there) {
+    return std::visit([&](auto& to) { return to->read_remote(peer, here, there); }, inner_);
+  }
+  [[nodiscard]] net::copy_result write_remote(std::uint32_t peer, net::memory_pieces here, net::memory_pieces there) {
+    return std::visit([&](auto& to) { return to->write_remote(peer, here, there); }, inner_);
+  }
+  // The same for one piece at both sides.
   [[nodiscard]] net::copy_result read_remote(std::uint32_t peer, void* target, const void* remote, std::size_t bytes) {
-    const auto address = reinterpret_cast<std::uint64_t>(remote);
-    return std::visit([&](auto& to) { return to->read_remote(peer, target, address, bytes); }, inner_);
+    const net::memory_piece here = net::piece_of(target, bytes), there = net::piece_of(remote, bytes);
+    return read_remote(peer, {&here, 1}, {&there, 1});
   }
   [[nodiscard]] net::copy_result write_remote(std::uint32_t peer, const void* source, void* remote, std::size_t bytes) {
-    const auto address = reinterpret_cast<std::uint64_t>(remote);
-    return std::visit([&](auto& to) { return to->write_remote(peer, source, address, bytes); }, inner_);
+    const net::memory_piece here = net::piece_of(source, bytes), there = net::piece_of(remote, bytes);
+    return write_remote(peer, {&here, 1}, {&there, 1});
   }
   [[nodiscard]] const net::route* route_to(std::uint32_t peer) const {
     return std::visit([&](auto& to) { return to->route_to(peer); }, inner_);

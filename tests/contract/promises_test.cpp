@@ -1,6 +1,12 @@
 // Optional parts of a transport that it has according to kinds.hpp: they work, and the transport does not deny them.
+#include <algorithm>
+#include <random>
+#include <vector>
+
 #include "contract/fixture.hpp"
+#include "net/memory_piece.hpp"
 #include "net/ring/route.hpp"
+#include "support/random_seed.hpp"
 
 namespace weft::contract {
 namespace {
@@ -57,6 +63,81 @@ TEST_P(promise, of_copies_to_the_memory_of_a_peer_is_kept) {
     }
     EXPECT_EQ(there.back(), std::byte{});
     return answer;
+  });
+}
+
+// Some bytes of `memory` as pieces of random sizes, apart by gaps of all sizes, and in any order. Both sides of a copy
+// are cut elsewhere.
+std::vector<net::memory_piece> cut(std::span<std::byte> memory, std::size_t bytes, std::mt19937_64& random) {
+  std::vector<net::memory_piece> out;
+  std::size_t at = 0;
+  for (std::size_t left = bytes; left > 0;) {
+    const bool is_last = out.size() + 1 == net::copy_pieces_max;
+    const std::size_t next = is_last ? left : std::min<std::size_t>(left, random() % 4000);
+    at += random() % 3 == 0 ? 0 : random() % 1200;
+    out.push_back(net::piece_of(memory.data() + at, next));
+    at += next;
+    left -= next;
+  }
+  std::ranges::shuffle(out, random);
+  return out;
+}
+
+std::vector<std::byte> bytes_at(net::memory_pieces pieces) {
+  std::vector<std::byte> out;
+  for (const net::memory_piece& each : pieces) {
+    const auto* const from = reinterpret_cast<const std::byte*>(each.address);
+    out.insert(out.end(), from, from + each.bytes);
+  }
+  return out;
+}
+
+// Whether a byte outside of the pieces differs from `before`.
+bool is_touched_between(std::vector<std::byte> memory, const std::vector<std::byte>& before, net::memory_pieces pieces,
+                        const std::byte* base) {
+  for (const net::memory_piece& each : pieces) {
+    const auto at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(each.address) - base);
+    for (std::size_t i = at; i < at + each.bytes; ++i) memory[i] = before[i];
+  }
+  return memory != before;
+}
+
+class promise_of_lists : public promise {
+ protected:
+  // `copy` copies between lists of pieces, here and there; a read copies to here.
+  template <class Copy>
+  net::copy_result copy_at_random(bool is_read, const Copy& copy) {
+    std::vector<std::byte> here = pattern(400'000, 5), there = pattern(400'000, 6);
+    const std::vector<std::byte> here_before = here, there_before = there;
+    const std::size_t bytes = 1 + random_() % 60'000;
+    const auto own = cut(here, bytes, random_), remote = cut(there, bytes, random_);
+    const auto sent = bytes_at(is_read ? remote : own);
+    const copy_result answer = copy(own, remote);
+    EXPECT_TRUE(answer != copy_result::done || bytes_at(is_read ? own : remote) == sent);
+    EXPECT_FALSE(is_touched_between(here, here_before, own, here.data()));
+    EXPECT_FALSE(is_touched_between(there, there_before, remote, there.data()));
+    return answer;
+  }
+
+ private:
+  std::mt19937_64 random_{test::random_seed()};
+};
+
+INSTANTIATE_TEST_SUITE_P(least_sink, promise_of_lists, testing::ValuesIn(every_transport(seen_sink::least)), name_of);
+
+TEST_P(promise_of_lists, to_copy_them_from_a_peer_is_kept) {
+  expect_copies(receiving(), sender(), [&] {
+    return copy_at_random(true, [&](net::memory_pieces own, net::memory_pieces remote) {
+      return in().read_remote(sender(), own, remote);
+    });
+  });
+}
+
+TEST_P(promise_of_lists, to_copy_them_to_a_peer_is_kept) {
+  expect_copies(sending(), target(), [&] {
+    return copy_at_random(false, [&](net::memory_pieces own, net::memory_pieces remote) {
+      return out().write_remote(target(), own, remote);
+    });
   });
 }
 

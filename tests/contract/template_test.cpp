@@ -57,9 +57,9 @@ TEST_F(template_to_copy, delivers_and_copies_nothing_and_counts_nothing) {
   first->release(1);
   EXPECT_FALSE(first->has_arrivals_from(job_.sender()));
   std::array<std::byte, 16> bytes{};
-  const auto address = reinterpret_cast<std::uint64_t>(bytes.data());
-  EXPECT_EQ(first->read_remote(job_.sender(), bytes.data(), address, 1), net::copy_result::unavailable);
-  EXPECT_EQ(first->write_remote(job_.sender(), bytes.data(), address, 1), net::copy_result::unavailable);
+  const net::memory_piece piece = net::piece_of(bytes.data(), 1);
+  EXPECT_EQ(first->read_remote(job_.sender(), {&piece, 1}, {&piece, 1}), net::copy_result::unavailable);
+  EXPECT_EQ(first->write_remote(job_.sender(), {&piece, 1}, {&piece, 1}), net::copy_result::unavailable);
   EXPECT_FALSE(to.copies(job_.sender()).possible);
   EXPECT_FALSE(to.copies(job_.sender()).how.empty());
   EXPECT_EQ(first->route_to(job_.sender()), nullptr);

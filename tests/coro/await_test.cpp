@@ -151,6 +151,10 @@ task<> exchange(run_loop& loop, std::uint32_t me, std::uint32_t peer, remote_reg
     const auto got = co_await loop.post_get(peer, std::vector<std::uint8_t>(size), there);
     EXPECT_EQ(got.record.operation(), operation::get);
     EXPECT_EQ(got.buffer, out);
+    std::vector<std::uint8_t> turned(size);
+    const std::array<buffer_ref, 2> parts{buffer_ref{turned.data() + size - 3, 3}, buffer_ref{turned.data(), size - 3}};
+    require(co_await loop.post_get(peer, buffer_list{parts}, there));
+    EXPECT_EQ(turned, out);
     std::uint64_t before = 77;
     require(co_await loop.post_atomic<std::uint64_t>(peer, atomic_op::fetch_add, 1, {theirs, 0}, {.result = &before}));
     EXPECT_LT(before, 3u);

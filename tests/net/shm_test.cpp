@@ -121,6 +121,16 @@ TEST(peer, gives_packets_back_in_the_order_of_their_release_round_and_round) {
   }
 }
 
+// Copies between a word here and a word of the peer's.
+copy_result read(const peer& from, std::uint64_t& word, std::uint64_t remote) {
+  const memory_piece here = piece_of(&word, sizeof word), there{remote, sizeof word};
+  return from.read({&here, 1}, {&there, 1});
+}
+copy_result write(const peer& to, const std::uint64_t& word, std::uint64_t remote) {
+  const memory_piece here = piece_of(&word, sizeof word), there{remote, sizeof word};
+  return to.write({&here, 1}, {&there, 1});
+}
+
 TEST(peer, can_be_read_only_after_a_probe_that_went_well) {
   fake_segment there;
   const std::uint64_t word = 0x1234'5678'9abc'def0;
@@ -130,12 +140,11 @@ TEST(peer, can_be_read_only_after_a_probe_that_went_well) {
     there.header().probe_value = value;
     peer other{0, 1, there.where};
     other.attach(there.base(), segment{}, base::descriptor{}, true, 1);
-    EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::unavailable);
+    EXPECT_EQ(read(other, seen, there.header().probe_address), copy_result::unavailable);
     other.probe(wanted);
     const bool good = wanted && value == word;
     EXPECT_EQ(other.can_read(), good);
-    EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen),
-              good ? copy_result::done : copy_result::unavailable);
+    EXPECT_EQ(read(other, seen, there.header().probe_address), good ? copy_result::done : copy_result::unavailable);
   }
 }
 
@@ -153,14 +162,14 @@ TEST(peer, whose_connection_has_hung_up_is_neither_read_nor_written) {
   other.probe(true);
   if (!other.can_read()) GTEST_SKIP() << "process_vm_readv is forbidden here";
   const std::uint64_t from = 9;
-  EXPECT_EQ(other.write(&from, there.header().probe_address, sizeof from), copy_result::done);
-  EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::done);
+  EXPECT_EQ(write(other, from, there.header().probe_address), copy_result::done);
+  EXPECT_EQ(read(other, seen, there.header().probe_address), copy_result::done);
   EXPECT_EQ(std::exchange(seen, 0U), 9U);
   word = 7;
   theirs = base::descriptor{};
-  EXPECT_EQ(other.write(&from, there.header().probe_address, sizeof from), copy_result::peer_gone);
+  EXPECT_EQ(write(other, from, there.header().probe_address), copy_result::peer_gone);
   EXPECT_EQ(word, 7U);
-  EXPECT_EQ(other.read(&seen, there.header().probe_address, sizeof seen), copy_result::peer_gone);
+  EXPECT_EQ(read(other, seen, there.header().probe_address), copy_result::peer_gone);
 }
 
 TEST(peer, that_has_ended_has_no_device_that_takes_messages) {

@@ -189,6 +189,12 @@ class owning_awaiter final : public Awaiter {
   }
 };
 
+template <class Options>
+[[nodiscard]] constexpr std::uint64_t tag_of(const Options& options) noexcept {
+  if constexpr (requires { options.tag; }) return options.tag;
+  return 0;
+}
+
 /// `Call(device, local, options)` posts.
 template <class Options, class Call>
 struct post_call {

@@ -22,6 +22,11 @@ void refuse_buffer(const char* call, std::uint32_t peer, std::uint64_t bytes) {
               fmt::format("{} with rank {}: a buffer is null but has bytes ({} in all)", call, peer, bytes)};
 }
 
+void refuse_long_list(const char* call, std::uint32_t peer) {
+  throw error{errc::invalid_argument,
+              fmt::format("{} with rank {}: a list has more than {} buffers", call, peer, buffer_list_pieces_max)};
+}
+
 void refuse_completion_id(const char* call, std::uint32_t peer, std::uint32_t id) {
   throw error{errc::invalid_argument,
               fmt::format("{} to rank {}: completion id {} is reserved for the library", call, peer, id)};

@@ -6,19 +6,27 @@
 #include <optional>
 
 #include "core/api/refusals.hpp"
+#include "core/message/payload.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/post_options.hpp"
 #include "weft/region.hpp"
 
 namespace weft::core {
 
-/// That rank `peer` exists and the buffer is one.
-template <class Payload>
-void check_buffer(const char* call, std::uint32_t peer, std::uint32_t size, const Payload& bytes) {
+/// That the buffer is one, or the list is one of buffers.
+template <class Buffer>
+void check_buffer(const char* call, std::uint32_t peer, const payload<Buffer>& bytes) {
+  if (!bytes.is_bad()) [[likely]]
+    return;
+  if (bytes.is_too_long()) refuse_long_list(call, peer);
+  refuse_buffer(call, peer, bytes.bytes());
+}
+/// The same, and that rank `peer` exists.
+template <class Buffer>
+void check_buffer(const char* call, std::uint32_t peer, std::uint32_t size, const payload<Buffer>& bytes) {
   if (peer >= size) [[unlikely]]
     refuse_rank(call, peer, size);
-  if (bytes.is_bad()) [[unlikely]]
-    refuse_buffer(call, peer, bytes.bytes());
+  check_buffer(call, peer, bytes);
 }
 
 /// The engine that a call names.

@@ -35,6 +35,27 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
                                                 .source = bytes});
 }
 
+status post_get_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
+                   const target_payload& into, const remote_buffer& from, completion& local,
+                   const post_get_options& options) {
+  core::check_buffer("post_get", peer, state.size(), into);
+  core::check_region(state, "post_get", peer, from, into.bytes());
+  return core::one_sided_origin::post_transfer(through,
+                                               {.opcode = operation::get,
+                                                .peer = peer,
+                                                .at = from,
+                                                .bytes = into.bytes(),
+                                                .local = &local,
+                                                .context = options.context,
+                                                .device = options.device,
+                                                .signal = core::checked_signal("post_get", peer, options.signal),
+                                                .tag = options.tag,
+                                                .delivered = true,
+                                                .allow_done = options.allow_done,
+                                                .allow_retry = options.allow_retry,
+                                                .into = into});
+}
+
 }  // namespace
 
 status device::post_put_slow(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
@@ -49,26 +70,16 @@ status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remot
   return post_put_of(*state_, *runtime_->state_, peer, source_payload{bytes}, to, local, options);
 }
 
-status device::post_get_slow(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
-                             const post_get_options& options) {
+status detail::slow_post_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
+                             const remote_buffer& from, completion& local, const post_get_options& options) {
+  through.runtime().objects().check("post_get", local);
+  return post_get_of(through, through.runtime(), peer, buffer, from, local, options);
+}
+
+status device::post_get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from, completion& local,
+                        const post_get_options& options) {
   runtime_->state_->objects().check("post_get", local);
-  const target_payload into{buffer};
-  core::check_buffer("post_get", peer, state_->rank_count(), into);
-  core::check_region(*runtime_->state_, "post_get", peer, from, into.bytes());
-  return core::one_sided_origin::post_transfer(*state_,
-                                               {.opcode = operation::get,
-                                                .peer = peer,
-                                                .at = from,
-                                                .bytes = into.bytes(),
-                                                .local = &local,
-                                                .context = options.context,
-                                                .device = options.device,
-                                                .signal = core::checked_signal("post_get", peer, options.signal),
-                                                .tag = options.tag,
-                                                .delivered = true,
-                                                .allow_done = options.allow_done,
-                                                .allow_retry = options.allow_retry,
-                                                .into = into});
+  return post_get_of(*state_, *runtime_->state_, peer, target_payload{buffer}, from, local, options);
 }
 
 status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,

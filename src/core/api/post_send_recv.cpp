@@ -78,7 +78,7 @@ core::receive_request probe_request(core::runtime_state& state, const char* call
 status post_recv_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                     const target_payload& into, completion& local, const post_recv_options& options) {
   core::receive_request request = request_of(state, "post_recv", peer, options);
-  if (into.is_bad()) core::refuse_buffer("post_recv", peer, into.bytes());
+  core::check_buffer("post_recv", peer, into);
   request.into = into;
   request.local = &local;
   request.context = options.context;
@@ -169,12 +169,20 @@ std::uint64_t matched_message::tag() const noexcept { return held_by(message_).a
 std::uint64_t matched_message::bytes() const noexcept { return held_by(message_).bytes; }
 
 status matched_message::receive(buffer_ref buffer, completion& local, const receive_options& options) {
+  return receive_into(buffer, local, options);
+}
+
+status matched_message::receive(buffer_list buffer, completion& local, const receive_options& options) {
+  return receive_into(target_payload{buffer}, local, options);
+}
+
+status matched_message::receive_into(const core::payload<buffer_ref>& into, completion& local,
+                                     const receive_options& options) {
   if (message_ == nullptr) {
     throw error{errc::invalid_state, "matched_message::receive: it was received before, or moved away"};
   }
   device_->runtime().objects().check("matched_message::receive", local);
-  const target_payload into{buffer};
-  if (into.is_bad()) core::refuse_buffer("matched_message::receive", source(), into.bytes());
+  core::check_buffer("matched_message::receive", source(), into);
   // Once the message is received, this object may be destroyed: so it is made empty before.
   core::unexpected_message* const found = std::exchange(message_, nullptr);
   const status result = core::receive::receive_message(*device_, *found,

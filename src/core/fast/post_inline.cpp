@@ -128,8 +128,10 @@ status device::post_am_slow(std::uint32_t peer, remote_completion to, const_buff
 status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
                        const post_am_options& options) {
   const core::source_payload payload{bytes};
-  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]]
-    refuse_post(*state_, peer, to, bytes.bytes());
+  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]] {
+    if (payload.is_too_long()) core::refuse_long_list("post_am", peer);
+    refuse_post(*state_, peer, to, payload.bytes());
+  }
   return core::active_message::post_active_message(*state_, peer, to.id, payload, local, options);
 }
 

@@ -17,7 +17,7 @@ namespace weft::core::fast {
   raw.opcode = operation::receive;
   raw.location = detail::payload_location::borrowed;
   raw.tag = tag;
-  raw.refer({receive.receiving.into.address(), bytes, nullptr, &call, bytes});
+  raw.refer({receive.receiving.into.address_of_piece(), bytes, nullptr, &call, bytes});
   const base::callback_scope resumes_fiber;  // by a scheduler of another library, perhaps
   promise::begin(object);
   dev.own_receives().put(receive);
@@ -41,7 +41,7 @@ namespace weft::core::fast {
               nullptr});
   auto& receive = static_cast<operation_state&>(*found);
   if (bytes <= receive.receiving.into.bytes() && !receive.receiving.into.is_list()) [[likely]] {
-    detail::copy_inline(receive.receiving.into.address(), payload, bytes);
+    detail::copy_inline(receive.receiving.into.address_of_piece(), payload, bytes);
     if (const completion* const object = signal_receive(dev, receive, source, tag, bytes)) [[likely]] {
       dev.runtime().signalled(object);
       return true;

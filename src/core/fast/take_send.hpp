@@ -31,8 +31,8 @@ namespace fast {
 [[nodiscard]] const completion* end_call(device_state& dev, operation_state& receive, std::uint32_t source,
                                          std::uint64_t tag, std::uint32_t bytes) noexcept;
 
-/// Signals the receive's completion object if it is a counter, a queue with room, or a blocking device's,
-/// without building a record first. Answers that object; null: nothing has happened.
+/// For a receive into one piece: signals its completion object if it is a counter, a queue with room, or a blocking
+/// device's, without building a record first. Answers that object; null: nothing has happened.
 [[gnu::always_inline]] inline const completion* signal_receive(device_state& dev, operation_state& receive,
                                                                std::uint32_t source, std::uint64_t tag,
                                                                std::uint32_t bytes) noexcept {
@@ -53,16 +53,16 @@ namespace fast {
   const bool pushed = queue->fast_push([&](auto& slot) {
     slot.put(0, head);
     slot.put(1, tag);
-    slot.put(
-        2, reinterpret_cast<std::uintptr_t>(receive.receiving.into.address()));  // from here on a raw_record::reference
+    slot.put(2, reinterpret_cast<std::uintptr_t>(
+                    receive.receiving.into.address_of_piece()));  // from here on a raw_record::reference
     slot.put(3, bytes);
     slot.put(4, 0);
     slot.put(5, reinterpret_cast<std::uintptr_t>(receive.owed.context));
     slot.put(6, bytes);
   });
   if (!pushed) [[unlikely]] {
-    const detail::raw_record::reference data{receive.receiving.into.address(), bytes, nullptr, receive.owed.context,
-                                             bytes};
+    const detail::raw_record::reference data{receive.receiving.into.address_of_piece(), bytes, nullptr,
+                                             receive.owed.context, bytes};
     if (!queue->try_push_parts(head, tag, &data, 5)) {
       promise::defer(object);
       return nullptr;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/message/choose_protocol.hpp"
 #include "core/message/payload.hpp"
 #include "core/message/shared_copy.hpp"
 #include "core/message/wire.hpp"
@@ -38,13 +39,23 @@ namespace weft::core {
   }
 }
 
+/// Whether `bytes` bytes can lie in one piece at `address`, or in `pieces` pieces that a list at `address` names. Lists
+/// of short pieces are not announced, so the size of the message bounds the time that the list takes to read.
+[[nodiscard]] constexpr bool is_memory(std::uint64_t address, std::uint64_t bytes, std::uint64_t pieces) noexcept {
+  if (pieces == 0) return is_memory(address, bytes);
+  return pieces <= buffer_list_pieces_max && pieces <= bytes / remote_piece_bytes_min && bytes <= buffer_bytes_max &&
+         is_memory(address, pieces * sizeof(net::memory_piece));
+}
+
 // Whether the values of a body are possible. Not checked here: tickets, which are looked up with their peer and step
 // among the operations under way; regions, which are looked up by name; values, operands and errors, which may be any.
-[[nodiscard]] constexpr bool can_be(const rts_body& body) noexcept { return is_memory(body.address, body.bytes); }
+[[nodiscard]] constexpr bool can_be(const rts_body& body) noexcept {
+  return is_memory(body.address, body.bytes, body.pieces);
+}
 [[nodiscard]] constexpr bool can_be(const fin_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const rtr_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const copy_invitation_body& body) noexcept {
-  return body.bytes <= copy_state::bytes_max && is_memory(body.address, body.bytes);
+  return body.bytes <= copy_state::bytes_max && is_memory(body.address, body.bytes, body.pieces);
 }
 [[nodiscard]] constexpr bool can_be(const put_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const put_rts_body& body) noexcept {
@@ -53,7 +64,9 @@ namespace weft::core {
 [[nodiscard]] constexpr bool can_be(const signal_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
 [[nodiscard]] constexpr bool can_be(const atomic_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const atomic_result_body& /*body*/) noexcept { return true; }
-[[nodiscard]] constexpr bool can_be(const ready_body& body) noexcept { return is_memory(body.address, body.bytes); }
+[[nodiscard]] constexpr bool can_be(const ready_body& body) noexcept {
+  return is_memory(body.address, body.bytes, body.pieces);
+}
 [[nodiscard]] constexpr bool can_be(const written_body& body) noexcept { return body.bytes <= buffer_bytes_max; }
 [[nodiscard]] constexpr bool can_be(const withdraw_rtr_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const withdraw_rts_body& /*body*/) noexcept { return true; }

@@ -72,10 +72,11 @@ inline constexpr std::uint32_t askers_max = 1U << (16 - asker_shift);
 inline constexpr std::uint32_t no_signal = ~std::uint32_t{0};
 
 struct rts_body {
-  std::uint64_t address;  // 0: the bytes are not in one readable piece, ask for packets
+  std::uint64_t address;  // of the bytes, or of a list of their pieces; 0: ask for packets
   std::uint64_t bytes;
   std::uint64_t ticket;       // the sender's operation
-  std::uint64_t acknowledge;  // whether the sender waits for FIN also if it sends packets
+  std::uint32_t acknowledge;  // whether the sender waits for FIN also if it sends packets
+  std::uint32_t pieces = 0;   // of the list; 0: the bytes are in one piece
 };
 
 struct fin_body {
@@ -90,10 +91,11 @@ struct rtr_body {
 
 struct copy_invitation_body {
   std::uint64_t ticket;   // the sender's operation
-  std::uint64_t address;  // the receiver's buffer
+  std::uint64_t address;  // of the receiver's buffer, or of a list of its pieces
   std::uint64_t bytes;
-  std::uint32_t index;   // of the copy state, in the shared memory of the receiver
-  std::uint32_t number;  // of the copy (shared_copy.hpp)
+  std::uint32_t index;       // of the copy state, in the shared memory of the receiver
+  std::uint32_t number;      // of the copy (shared_copy.hpp)
+  std::uint64_t pieces = 0;  // of the list; 0: the buffer is one piece
 };
 
 struct put_body {
@@ -130,9 +132,10 @@ struct atomic_result_body {
 };
 
 struct ready_body {
-  std::uint64_t address;  // of the receive's buffer; 0: it is not one piece, send packets
-  std::uint64_t bytes;    // of the buffer
-  std::uint64_t ticket;   // the receiver's operation
+  std::uint64_t address;     // of the receive's buffer, or of a list of its pieces; 0: send packets
+  std::uint64_t bytes;       // of the buffer
+  std::uint64_t ticket;      // the receiver's operation
+  std::uint64_t pieces = 0;  // of the list; 0: the buffer is one piece
 };
 
 struct written_body {
@@ -156,11 +159,11 @@ struct withdraw_answer_body {
   std::uint64_t is_begun;  // whether the message is being received; else it has not arrived, or is complete
 };
 
-static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 && sizeof(copy_invitation_body) == 32);
+static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 && sizeof(copy_invitation_body) == 40);
 static_assert(sizeof(fin_body) == 16 && sizeof(rtr_body) == 16 && sizeof(put_body) == 24);
 static_assert(sizeof(put_rts_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);
-static_assert(sizeof(ready_body) == 24 && sizeof(written_body) == 32 && sizeof(withdraw_rtr_body) == 8);
+static_assert(sizeof(ready_body) == 32 && sizeof(written_body) == 32 && sizeof(withdraw_rtr_body) == 8);
 static_assert(sizeof(withdraw_rts_body) == 16 && sizeof(withdraw_answer_body) == 16);
 
 }  // namespace weft::core

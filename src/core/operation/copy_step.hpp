@@ -3,18 +3,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "core/operation/operation_state.hpp"
 
 namespace weft::core {
 
 /// Bytes to copy from byte `done` on: what is left, but no more than some tens of microseconds take, so that other
-/// messages are handled meanwhile. `piece`: how much lies in one piece there.
+/// messages are handled meanwhile. `piece_bytes`: of a piece of this rank's buffer, on average.
 [[nodiscard]] inline std::uint64_t copy_step(const operation_state& operation, std::uint64_t done,
-                                             std::uint64_t piece = std::numeric_limits<std::uint64_t>::max()) noexcept {
+                                             std::uint64_t piece_bytes) noexcept {
   constexpr std::uint64_t bytes_max = std::uint64_t{512} << 10;
-  return std::min({operation.bytes - done, bytes_max, piece});
+  constexpr std::uint64_t bytes_max_of_short_pieces = std::uint64_t{64} << 10;
+  constexpr std::uint64_t short_piece_bytes_max = 256;
+  return std::min(operation.bytes - done, piece_bytes > short_piece_bytes_max ? bytes_max : bytes_max_of_short_pieces);
 }
 
 }  // namespace weft::core

@@ -244,7 +244,7 @@ void deliver(device_state& dev, operation_state& receive, const net::arrival& me
   receive.receiving.message_bytes = message.bytes;
   receive.bytes = 0;
   if (message.bytes <= receive.receiving.into.bytes()) {
-    receive.receiving.into.copy_from(message.payload, 0, message.bytes);
+    receive.receiving.into.copy_from(message.payload, message.bytes);
     receive.bytes = message.bytes;
   } else {
     receive.error = errc::truncated;

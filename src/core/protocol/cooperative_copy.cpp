@@ -9,6 +9,7 @@
 #include "core/message/shared_copy.hpp"
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/complete.hpp"
+#include "core/protocol/direct_copy.hpp"
 #include "core/protocol/rendezvous.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -28,7 +29,7 @@ operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint3
                              bool& is_wrong) noexcept {
   operation_state* const found = dev.operations().posts().find(ticket, peer, step::wait_for_answer);
   is_wrong = found != nullptr && (!rendezvous::has_bytes_to_send(*found) || found->bytes != bytes ||
-                                  found->sending.source.address() == nullptr);
+                                  announced(found->sending.source).address == 0);
   return is_wrong ? nullptr : found;
 }
 
@@ -36,8 +37,9 @@ operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint3
 
 // False: no copy state is free, or the copy is not worth it; nothing has happened.
 bool begin(device_state& dev, operation_state& operation) noexcept {
-  if (operation.bytes < shared_bytes_min || operation.bytes > copy_state::bytes_max ||
-      operation.receiving.into.is_list() || operation.copying.is_alone ||
+  const announced_memory into = announced(operation.receiving.into, shared_piece_bytes_min);
+  if (operation.bytes < shared_bytes_min || operation.bytes > copy_state::bytes_max || into.address == 0 ||
+      operation.copying.is_alone ||
       operation.copying.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
     return false;
   }
@@ -49,9 +51,8 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
   if (index == copy_states::none) return false;
   copy_state& copy = *states.at(dev.routes().own_rank(), index);
   const std::uint32_t number = states.number(index);
-  const copy_invitation_body body{operation.copying.remote_ticket,
-                                  reinterpret_cast<std::uint64_t>(operation.receiving.into.address()), operation.bytes,
-                                  index, number};
+  const copy_invitation_body body{
+      operation.copying.remote_ticket, into.address, operation.bytes, index, number, into.pieces};
   const net::header header{.kind = static_cast<std::uint32_t>(wire::copy_invitation)};
   if (dev.routes().try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
     states.close(copy);
@@ -69,10 +70,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     const shared_piece piece = copy.claim(operation.copying.number, operation.bytes);
     if (piece.bytes == 0) break;
     const net::copy_result result =
-        dev.routes()
-            .endpoint_to(operation.peer)
-            .read_remote(operation.peer, operation.receiving.into.address() + piece.offset,
-                         operation.copying.remote_address + piece.offset, static_cast<std::size_t>(piece.bytes));
+        direct_copy::read(dev, operation, operation.receiving.into, piece.offset, piece.bytes);
     if (result == net::copy_result::bad_address) operation.error = errc::transport_failed;
     if (result == net::copy_result::peer_gone) operation.error = errc::peer_failed;
     copy.finish(piece, result == net::copy_result::done);
@@ -110,7 +108,7 @@ bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept
   if (help == nullptr) return true;
   help->peer = message.source;
   help->copying.remote_ticket = body.ticket;
-  help->copying.remote_address = body.address;
+  help->copying.begin(body.address, static_cast<std::uint32_t>(body.pieces));
   help->bytes = body.bytes;
   help->copying.state = copy;
   help->copying.number = body.number;
@@ -124,14 +122,12 @@ bool write_pieces(device_state& dev, operation_state& help) noexcept {
   for (unsigned i = 0; i < pieces_per_call; ++i) {
     bool is_wrong = false;
     const operation_state* const from = find_source(dev, help.copying.remote_ticket, help.peer, help.bytes, is_wrong);
-    const std::byte* const source = from != nullptr ? from->sending.source.address() : nullptr;
+    const source_payload source = from != nullptr ? from->sending.source : source_payload{};
     const shared_piece piece =
-        source != nullptr ? help.copying.state->claim(help.copying.number, help.bytes) : shared_piece{};
+        from != nullptr ? help.copying.state->claim(help.copying.number, help.bytes) : shared_piece{};
     bool copied = false;
     if (piece.bytes != 0) {
-      copied = dev.routes().endpoint_to(help.peer).write_remote(
-                   help.peer, source + piece.offset, help.copying.remote_address + piece.offset,
-                   static_cast<std::size_t>(piece.bytes)) == net::copy_result::done;
+      copied = direct_copy::write(dev, help, source, piece.offset, piece.bytes) == net::copy_result::done;
       help.copying.state->finish(piece, copied);
     }
     if (copied) continue;

@@ -13,6 +13,7 @@
 #include "core/device/device_state.hpp"
 #include "core/protocol/awaited.hpp"
 #include "core/protocol/complete.hpp"
+#include "core/protocol/direct_copy.hpp"
 #include "core/protocol/lost_message.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/protocol/remote_atomic.hpp"
@@ -35,7 +36,7 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.transfer.region = request.at.region.name;
   operation.transfer.region_offset = request.at.offset;
   operation.transfer.mapped = location.memory;
-  operation.copying.remote_address = location.by == region_location::access::copied ? location.address : 0;
+  operation.copying.begin(location.by == region_location::access::copied ? location.address : 0, 0);
   operation.copying.acknowledge = request.opcode != operation::get;  // a get is complete with its last packet
   operation.owed.context = request.context;
 }
@@ -123,8 +124,26 @@ std::uint32_t pack_put(device_state& dev, const operation_state& operation, std:
   if (packet == packet_pool::none) return packet;
   const put_body body{operation.transfer.region, operation.transfer.region_offset, ticket};
   std::memcpy(packets.data(packet), &body, sizeof body);
-  operation.sending.source.copy_to(packets.data(packet) + sizeof body, 0, static_cast<std::size_t>(operation.bytes));
+  operation.sending.source.copy_to(packets.data(packet) + sizeof body, static_cast<std::size_t>(operation.bytes));
   return packet;
+}
+
+// Copies `bytes` bytes, from byte `done` on, to or from the target's memory.
+net::copy_result copy_some(device_state& dev, operation_state& operation, std::uint64_t done,
+                           std::uint64_t bytes) noexcept {
+  const bool is_get = operation.opcode == operation::get;
+  if (operation.transfer.mapped == nullptr) {
+    return is_get ? direct_copy::read(dev, operation, operation.receiving.into, done, bytes)
+                  : direct_copy::write(dev, operation, operation.sending.source, done, bytes);
+  }
+  std::byte* const there = operation.transfer.mapped + done;
+  list_position& at = operation.copying.position;
+  if (is_get) {
+    operation.receiving.into.copy_from(there, done, static_cast<std::size_t>(bytes), at);
+  } else {
+    operation.sending.source.copy_to(there, done, static_cast<std::size_t>(bytes), at);
+  }
+  return net::copy_result::done;
 }
 
 }  // namespace
@@ -136,52 +155,20 @@ status post_transfer(device_state& dev, const transfer_request& request) {
                         dev.counts().answered(request.opcode, request.bytes, try_post_transfer(dev, request)));
 }
 
-// One copy of at most `bytes` bytes, from `done` on.
-net::copy_result copy_piece(device_state& dev, operation_state& operation, std::uint64_t done,
-                            std::size_t bytes) noexcept {
-  const bool is_out = operation.opcode != operation::get;
-  if (operation.transfer.mapped != nullptr) {
-    if (is_out) {
-      operation.sending.source.copy_to(operation.transfer.mapped + done, done, bytes);
-    } else {
-      operation.receiving.into.copy_from(operation.transfer.mapped + done, done, bytes);
-    }
-    return net::copy_result::done;
-  }
-  while (bytes > 0) {
-    net::copy_result result;
-    std::size_t piece;
-    if (is_out) {
-      const auto from = operation.sending.source.piece_at(done);
-      piece = std::min(from.size(), bytes);
-      result = dev.routes()
-                   .endpoint_to(operation.peer)
-                   .write_remote(operation.peer, from.data(), operation.copying.remote_address + done, piece);
-    } else {
-      const auto to = operation.receiving.into.piece_at(done);
-      piece = std::min(to.size(), bytes);
-      result = dev.routes()
-                   .endpoint_to(operation.peer)
-                   .read_remote(operation.peer, to.data(), operation.copying.remote_address + done, piece);
-    }
-    if (result != net::copy_result::done) return result;
-    done += piece;
-    bytes -= piece;
-  }
-  return net::copy_result::done;
-}
-
 attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   if (operation.opcode == operation::atomic) {
     const std::uint64_t old = apply_atomic(operation.transfer.mapped, operation.transfer.atomic);
-    operation.receiving.into.copy_from(reinterpret_cast<const std::byte*>(&old), 0,
+    operation.receiving.into.copy_from(reinterpret_cast<const std::byte*>(&old),
                                        static_cast<std::size_t>(operation.receiving.into.bytes()));
     return attempt::finished;
   }
   const std::uint64_t done =
       operation.copying.moved.load(std::memory_order_relaxed);  // [own] the copying device's alone
-  const std::uint64_t bytes = copy_step(operation, done);
-  switch (bytes == 0 ? net::copy_result::done : copy_piece(dev, operation, done, static_cast<std::size_t>(bytes))) {
+  const bool is_get = operation.opcode == operation::get;
+  const std::uint64_t piece_bytes =
+      is_get ? operation.receiving.into.piece_bytes() : operation.sending.source.piece_bytes();
+  const std::uint64_t bytes = copy_step(operation, done, piece_bytes);
+  switch (bytes == 0 ? net::copy_result::done : copy_some(dev, operation, done, bytes)) {
     case net::copy_result::done: break;
     case net::copy_result::unavailable:
       operation.copying.remote_address = 0;

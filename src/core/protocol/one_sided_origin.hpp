@@ -44,10 +44,6 @@ enum class attempt : std::uint8_t { finished, waiting, stuck };
 /// In the backlog: true once this device has nothing more to do for the operation.
 [[nodiscard]] bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept;
 
-/// One copy of at most `bytes` bytes, from `done` on, to or from the peer's memory.
-[[nodiscard]] net::copy_result copy_piece(device_state& dev, operation_state& operation, std::uint64_t done,
-                                          std::size_t bytes) noexcept;
-
 }  // namespace one_sided_origin
 
 }  // namespace weft::core

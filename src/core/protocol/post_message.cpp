@@ -13,6 +13,7 @@
 #include "core/matching/engine_state.hpp"
 #include "core/protocol/awaited.hpp"
 #include "core/protocol/complete.hpp"
+#include "core/protocol/direct_copy.hpp"
 #include "core/protocol/lost_message.hpp"
 #include "core/protocol/post_inline.hpp"
 #include "core/protocol/post_numbered.hpp"
@@ -40,6 +41,7 @@ void describe(operation_state& operation, const message_request& request, wire k
   operation.sending.source = request.bytes;
   operation.bytes = request.bytes.bytes();
   operation.copying.acknowledge = request.delivered;
+  operation.copying.begin(0, 0);
   operation.owed.context = request.context;
   operation.will_signal(*request.local);
 }
@@ -56,8 +58,8 @@ bool goes_eagerly(device_state& dev, const message_request& request) noexcept {
 // Sends the RTS for an operation that has been described. Once it is sent, the operation may be complete.
 net::post_result send_rts(device_state& dev, operation_state& operation, const message_request& request) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
-  const rts_body body{reinterpret_cast<std::uint64_t>(request.bytes.address()), request.bytes.bytes(), ticket,
-                      request.delivered};
+  const announced_memory from = announced(request.bytes);
+  const rts_body body{from.address, request.bytes.bytes(), ticket, request.delivered, from.pieces};
   net::header header = header_of(request.rts, request);
   header.kind = asking_word(header.kind, dev.index());
   header.note = operation_pool::note_of(ticket);
@@ -272,7 +274,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
       result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
     } else {
       std::byte gathered[detail::inline_bytes_max];
-      bytes.copy_to(gathered, 0, count);
+      bytes.copy_to(gathered, count);
       result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, gathered, count);
     }
   } else {
@@ -281,7 +283,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
       reason = shortage::packets;
       return result;
     }
-    bytes.copy_to(packets.data(packet), 0, count);
+    bytes.copy_to(packets.data(packet), count);
     result = dev.routes().endpoint_to(peer).try_send(peer, device, header, packet, count);
     if (result == net::post_result::ok) {
       dev.counts().went(path::one_packet, operation::message, count);
@@ -344,11 +346,11 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
       return complete::try_signal(dev, operation);
     }
     if (!needs_no_packet(kind, reason)) return false;
-    header.kind = kind_word(wire::send_rts, operation.sending.kind >> 8);
+    header.kind = kind_word(wire::send_rts, policy_of(operation.sending.kind));
     operation.sending.kind = header.kind;
   }
-  const rts_body body{reinterpret_cast<std::uint64_t>(operation.sending.source.address()), operation.bytes, ticket,
-                      operation.copying.acknowledge};
+  const announced_memory from = announced(operation.sending.source);
+  const rts_body body{from.address, operation.bytes, ticket, operation.copying.acknowledge, from.pieces};
   const std::uint32_t peer = operation.peer;
   const std::uint32_t device = operation.device;
   header.kind = asking_word(header.kind, dev.index());

@@ -22,8 +22,8 @@
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/arrive_send.hpp"
 #include "core/protocol/complete.hpp"
+#include "core/protocol/direct_copy.hpp"
 #include "core/protocol/lost_message.hpp"
-#include "core/protocol/one_sided_origin.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/protocol/post_numbered.hpp"
 #include "core/protocol/receive.hpp"
@@ -52,7 +52,8 @@ net::post_result announce_buffer(device_state& dev, operation_state& receive) no
                            .sequence = receive.sending.sequence,
                            .note = operation_pool::note_of(ticket),
                            .tag = receive.tag};
-  const ready_body body{reinterpret_cast<std::uint64_t>(receive.receiving.into.address()), receive.bytes, ticket};
+  const announced_memory into = announced(receive.receiving.into);
+  const ready_body body{into.address, receive.bytes, ticket, into.pieces};
   return send_and_wait(dev, receive, step::wait_for_sender, step::send_ready,
                        [&] { return dev.routes().try_send_body(receive.peer, receive.device, header, body); });
 }
@@ -111,7 +112,7 @@ bool is_short(device_state& dev, const operation_state& send) noexcept {
 // The first step of a send that has matched its receive.
 step step_with(device_state& dev, operation_state& send, const ready_body& ready) noexcept {
   send.copying.remote_ticket = ready.ticket;
-  send.copying.remote_address = ready.address;
+  send.copying.begin(ready.address, static_cast<std::uint32_t>(ready.pieces));
   send.answering.receiver_error = errc::none;
   if (send.bytes > ready.bytes) {
     send.answering.receiver_error = errc::truncated;
@@ -144,8 +145,9 @@ status begin_write(device_state& dev, operation_state& send, unexpected_message&
 
 bool write_piece(device_state& dev, operation_state& send) noexcept {
   const std::uint64_t done = send.copying.moved.load(std::memory_order_relaxed);  // [own] the writing device's alone
-  const std::uint64_t bytes = copy_step(send, done);
-  switch (one_sided_origin::copy_piece(dev, send, done, static_cast<std::size_t>(bytes))) {
+  const source_payload& from = send.sending.source;
+  const std::uint64_t bytes = copy_step(send, done, from.piece_bytes());
+  switch (direct_copy::write(dev, send, from, done, bytes)) {
     case net::copy_result::done:
       send.copying.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the writing device's alone
       if (done + bytes < send.bytes) return false;
@@ -170,6 +172,7 @@ bool write_piece(device_state& dev, operation_state& send) noexcept {
 status announce(device_state& dev, operation_state& receive, const receive_request& request) {
   completion& local = *receive.owed.target;
   receive.bytes = receive.receiving.into.bytes();
+  receive.copying.position = {};
   // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
   receive.receiving.announced_to.store(request.peer, std::memory_order_relaxed);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
@@ -203,7 +206,7 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
     return arrive::reject(dev, message);
   }
   std::uint64_t written = message.bytes;
-  receive->receiving.into.copy_from(message.payload, offset, message.bytes);
+  rendezvous::copy_chunk(*receive, message, offset);
   if (is_last) {
     receive->receiving.message_bytes = offset + message.bytes;
     written += receive->bytes - receive->receiving.message_bytes + 1;

@@ -1,6 +1,7 @@
 #include "core/protocol/rendezvous.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/log.hpp"
 #include "core/message/message_body.hpp"
@@ -8,6 +9,7 @@
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/cooperative_copy.hpp"
+#include "core/protocol/direct_copy.hpp"
 #include "core/protocol/lost_message.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/runtime/rank_memory.hpp"
@@ -81,7 +83,7 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
 void begin(device_state& dev, operation_state& receiving, const rts_body& body) noexcept {
   receiving.receiving.message_bytes = body.bytes;
   receiving.copying.remote_ticket = body.ticket;
-  receiving.copying.remote_address = body.address;
+  receiving.copying.begin(body.address, body.pieces);
   receiving.copying.acknowledge = body.acknowledge != 0;
   const bool fits = body.bytes <= receiving.receiving.into.bytes();
   receiving.bytes = fits ? body.bytes : 0;
@@ -120,6 +122,15 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
+void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t offset) noexcept {
+  const target_payload& into = to.receiving.into;
+  if (!into.is_list()) {
+    if (chunk.bytes != 0) std::memcpy(into.address() + offset, chunk.payload, chunk.bytes);
+    return;
+  }
+  to.copying.with_position([&](list_position& at) { into.copy_from(chunk.payload, offset, chunk.bytes, at); });
+}
+
 bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
   operation_state* operation = dev.operations().find(message.header.tag, message.source, step::wait_for_chunks);
@@ -128,7 +139,7 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
       !is_within(offset, message.bytes, operation->bytes)) {
     return arrive::reject(dev, message);
   }
-  operation->receiving.into.copy_from(message.payload, offset, message.bytes);
+  copy_chunk(*operation, message, offset);
   const std::uint32_t bytes = message.bytes;
   const std::uint64_t all = operation->bytes;  // once this chunk is counted, the operation may be another one
   give_back(message);
@@ -160,7 +171,7 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
     const std::uint32_t packet = packets.try_get_for(bytes);
     if (packet == packet_pool::none) return false;
-    operation.sending.source.copy_to(packets.data(packet), sent, bytes);
+    operation.sending.source.copy_to(packets.data(packet), sent, bytes, operation.copying.position);
     const bool is_last = sent + bytes == operation.bytes;
     const net::header header{.kind = static_cast<std::uint32_t>(is_last ? last : wire::chunk),
                              .id = static_cast<std::uint32_t>(sent),
@@ -199,17 +210,14 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
-  if (operation.copying.remote_address == 0) return send_rtr(dev, operation);  // not in one piece at the sender
+  if (operation.copying.remote_address == 0) return send_rtr(dev, operation);  // in short pieces at the sender
   if (operation.copying.state != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done =
       operation.copying.moved.load(std::memory_order_relaxed);  // [own] the fetching device's alone
-  const auto piece = operation.receiving.into.piece_at(done);
-  const std::uint64_t bytes = copy_step(operation, done, piece.size());
-  switch (dev.routes()
-              .endpoint_to(operation.peer)
-              .read_remote(operation.peer, piece.data(), operation.copying.remote_address + done,
-                           static_cast<std::size_t>(bytes))) {
+  const target_payload& into = operation.receiving.into;
+  const std::uint64_t bytes = copy_step(operation, done, into.piece_bytes());
+  switch (direct_copy::read(dev, operation, into, done, bytes)) {
     case net::copy_result::done:
       operation.copying.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
       if (done + bytes < operation.bytes) return false;

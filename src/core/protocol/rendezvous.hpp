@@ -28,6 +28,9 @@ void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, er
 [[nodiscard]] bool stream(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool on_fin(device_state& dev, const net::arrival& message) noexcept;
 
+/// Copies a chunk, whose place is checked, into the buffer. Several threads may, with a chunk each.
+void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t offset) noexcept;
+
 /// Whether a peer may ask for the bytes: an atomic has none, and the buffer of a put that has answered done may be
 /// freed.
 [[nodiscard]] inline bool has_bytes_to_send(const operation_state& operation) noexcept {

@@ -149,7 +149,7 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   runtime_state& runtime = at.runtime();
   at_ = &at;
   message_ = message;
-  message.bytes.copy_to(memory(), 0, static_cast<std::size_t>(message.bytes.bytes()));
+  message.bytes.copy_to(memory(), static_cast<std::size_t>(message.bytes.bytes()));
   message_.bytes = const_buffer_ref{memory(), static_cast<std::size_t>(message.bytes.bytes())};
   is_long_ = !is_eager(message.bytes.bytes(), runtime.memory().packets().packet_bytes());
   if (message.local != nullptr) promise::make(*message.local);

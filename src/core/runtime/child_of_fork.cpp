@@ -19,12 +19,12 @@ class parents_endpoint final : public device_state::endpoint {
   }
   unsigned poll(message_sink& /*sink*/, unsigned /*budget*/) noexcept override { base::refuse_to_child("a device"); }
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
-  net::copy_result read_remote(std::uint32_t /*peer*/, void* /*target*/, std::uint64_t /*remote*/,
-                               std::size_t /*bytes*/) noexcept override {
+  net::copy_result read_remote(std::uint32_t /*peer*/, net::memory_pieces /*here*/,
+                               net::memory_pieces /*there*/) noexcept override {
     base::refuse_to_child("a device");
   }
-  net::copy_result write_remote(std::uint32_t /*peer*/, const void* /*source*/, std::uint64_t /*remote*/,
-                                std::size_t /*bytes*/) noexcept override {
+  net::copy_result write_remote(std::uint32_t /*peer*/, net::memory_pieces /*here*/,
+                                net::memory_pieces /*there*/) noexcept override {
     base::refuse_to_child("a device");
   }
   [[nodiscard]] const net::route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }

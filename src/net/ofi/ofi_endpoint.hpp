@@ -46,10 +46,10 @@ class ofi_endpoint final : public endpoint<Sink> {
   // The fabric does not say that a peer has ended.
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
 
-  [[nodiscard]] copy_result read_remote(std::uint32_t, void*, std::uint64_t, std::size_t) noexcept override {
+  [[nodiscard]] copy_result read_remote(std::uint32_t, memory_pieces, memory_pieces) noexcept override {
     return copy_result::unavailable;
   }
-  [[nodiscard]] copy_result write_remote(std::uint32_t, const void*, std::uint64_t, std::size_t) noexcept override {
+  [[nodiscard]] copy_result write_remote(std::uint32_t, memory_pieces, memory_pieces) noexcept override {
     return copy_result::unavailable;
   }
 

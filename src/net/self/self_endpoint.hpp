@@ -37,14 +37,13 @@ class self_endpoint final : public endpoint<Sink> {
 
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
 
-  copy_result read_remote(std::uint32_t, void* target, std::uint64_t remote, std::size_t bytes) noexcept override {
-    std::memcpy(target, reinterpret_cast<const void*>(remote), bytes);
+  copy_result read_remote(std::uint32_t, memory_pieces here, memory_pieces there) noexcept override {
+    copy_here(here, there);
     return copy_result::done;
   }
 
-  copy_result write_remote(std::uint32_t, const void* source, std::uint64_t remote,
-                           std::size_t bytes) noexcept override {
-    std::memcpy(reinterpret_cast<void*>(remote), source, bytes);
+  copy_result write_remote(std::uint32_t, memory_pieces here, memory_pieces there) noexcept override {
+    copy_here(there, here);
     return copy_result::done;
   }
 

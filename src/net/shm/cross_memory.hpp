@@ -1,12 +1,15 @@
 // Copying from and to a peer's memory directly (process_vm_readv, process_vm_writev).
+//
+// Cost: a system call; some 40 ns for each piece here, and some 150 ns for each of the peer's, as the system looks up
+// its memory and pins its pages.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstddef>
 #include <cstdint>
 
-#include "net/transport.hpp"
+#include "net/endpoint.hpp"
+#include "net/memory_piece.hpp"
 
 namespace weft::net::shm {
 
@@ -14,11 +17,10 @@ namespace weft::net::shm {
 /// restricts that; never everybody. Does nothing where there is no Yama.
 void allow_launcher_to_read(std::uint32_t launcher_process) noexcept;
 
-/// Copies from another process. May be short of `bytes` only in failure.
-[[nodiscard]] copy_result read_process(pid_t process, void* target, std::uint64_t remote, std::size_t bytes) noexcept;
+/// Copies from another process, as `endpoint::read_remote`. Only a failed copy leaves pieces out.
+[[nodiscard]] copy_result read_process(pid_t process, memory_pieces here, memory_pieces there) noexcept;
 
-/// The same to another process.
-[[nodiscard]] copy_result write_process(pid_t process, const void* source, std::uint64_t remote,
-                                        std::size_t bytes) noexcept;
+/// Copies to another process, as `endpoint::write_remote`.
+[[nodiscard]] copy_result write_process(pid_t process, memory_pieces here, memory_pieces there) noexcept;
 
 }  // namespace weft::net::shm

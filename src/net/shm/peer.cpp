@@ -43,25 +43,25 @@ void peer::become_copy() noexcept {
   connection_ = base::descriptor{};  // a copy left open would hide the end of the parent from the peer
 }
 
-copy_result peer::read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept {
+copy_result peer::read(memory_pieces here, memory_pieces there) const noexcept {
   if (!can_read_) return copy_result::unavailable;
   if (same_process_) {
-    std::memcpy(target, reinterpret_cast<const void*>(remote), bytes);
+    copy_here(here, there);
     return copy_result::done;
   }
-  const copy_result answer = read_process(static_cast<pid_t>(process_id_), target, remote, bytes);
+  const copy_result answer = read_process(static_cast<pid_t>(process_id_), here, there);
   // Checked after the read: if the peer still lives, no other process had its number during the read.
   return has_hung_up() ? copy_result::peer_gone : answer;
 }
 
-copy_result peer::write(const void* source, std::uint64_t remote, std::size_t bytes) const noexcept {
+copy_result peer::write(memory_pieces here, memory_pieces there) const noexcept {
   if (!can_read_) return copy_result::unavailable;
   if (same_process_) {
-    std::memcpy(reinterpret_cast<void*>(remote), source, bytes);
+    copy_here(there, here);
     return copy_result::done;
   }
   if (has_hung_up()) return copy_result::peer_gone;
-  return write_process(static_cast<pid_t>(process_id_), source, remote, bytes);
+  return write_process(static_cast<pid_t>(process_id_), here, there);
 }
 
 // When a process has died, the kernel may give its number to another process, whose memory must not be read or written.
@@ -80,7 +80,9 @@ void peer::probe(bool wanted) noexcept {
   if (!wanted) return;
   std::uint64_t value = 0;
   const segment_header& there = header();
-  if (read(&value, there.probe_address, sizeof value) == copy_result::done && value == there.probe_value) return;
+  const memory_piece to = piece_of(&value, sizeof value);
+  const memory_piece from{there.probe_address, sizeof value};
+  if (read({&to, 1}, {&from, 1}) == copy_result::done && value == there.probe_value) return;
   can_read_ = false;
   static base::said_once said;
   base::log_once(

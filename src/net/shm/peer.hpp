@@ -11,6 +11,7 @@
 
 #include "base/not_inherited.hpp"
 #include "base/processors.hpp"
+#include "net/memory_piece.hpp"
 #include "net/packet_stride.hpp"
 #include "net/shm/layout.hpp"
 #include "net/shm/segment.hpp"
@@ -92,9 +93,9 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   void release(void* data, std::size_t bytes) noexcept override;
 
   /// Copies from the peer's memory; `unavailable` if `probe` found that the kernel forbids it.
-  [[nodiscard]] copy_result read(void* target, std::uint64_t remote, std::size_t bytes) const noexcept;
+  [[nodiscard]] copy_result read(memory_pieces here, memory_pieces there) const noexcept;
   /// Copies to the peer's memory, which is allowed wherever reading is.
-  [[nodiscard]] copy_result write(const void* source, std::uint64_t remote, std::size_t bytes) const noexcept;
+  [[nodiscard]] copy_result write(memory_pieces here, memory_pieces there) const noexcept;
 
   /// Finds out whether the peer's memory can be read. Called once, when all ranks are attached.
   void probe(bool wanted) noexcept;

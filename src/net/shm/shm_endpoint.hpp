@@ -29,13 +29,12 @@ class shm_endpoint final : public endpoint<Sink> {
   [[nodiscard]] bool has_arrivals_from(std::uint32_t peer) const noexcept override {
     return rings_.has_arrivals_from(peer);
   }
-  [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
-                                        std::size_t bytes) noexcept override {
-    return rings_.owner().peer_at(peer).read(target, remote, bytes);
+  [[nodiscard]] copy_result read_remote(std::uint32_t peer, memory_pieces here, memory_pieces there) noexcept override {
+    return rings_.owner().peer_at(peer).read(here, there);
   }
-  [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
-                                         std::size_t bytes) noexcept override {
-    return rings_.owner().peer_at(peer).write(source, remote, bytes);
+  [[nodiscard]] copy_result write_remote(std::uint32_t peer, memory_pieces here,
+                                         memory_pieces there) noexcept override {
+    return rings_.owner().peer_at(peer).write(here, there);
   }
   [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept override { return rings_.route_to(peer); }
   void adopt(std::uint32_t index) noexcept override { rings_.adopt(index); }

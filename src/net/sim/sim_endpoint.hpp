@@ -41,16 +41,15 @@ class sim_endpoint final : public endpoint<Sink> {
            std::ranges::any_of(served_, [&](const slot* each) { return each->arrivals.holds_from(peer); });
   }
 
-  [[nodiscard]] copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
-                                        std::size_t bytes) noexcept override {
+  [[nodiscard]] copy_result read_remote(std::uint32_t peer, memory_pieces here, memory_pieces there) noexcept override {
     const copy_result answer = owner_->next_copy(*own_, false);
-    return answer != copy_result::done ? answer : wrapped_->read_remote(peer, target, remote, bytes);
+    return answer != copy_result::done ? answer : wrapped_->read_remote(peer, here, there);
   }
 
-  [[nodiscard]] copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
-                                         std::size_t bytes) noexcept override {
+  [[nodiscard]] copy_result write_remote(std::uint32_t peer, memory_pieces here,
+                                         memory_pieces there) noexcept override {
     const copy_result answer = owner_->next_copy(*own_, true);
-    return answer != copy_result::done ? answer : wrapped_->write_remote(peer, source, remote, bytes);
+    return answer != copy_result::done ? answer : wrapped_->write_remote(peer, here, there);
   }
 
   [[nodiscard]] const route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }

@@ -34,12 +34,10 @@ class template_endpoint final : public endpoint<Sink> {
 
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
 
-  copy_result read_remote(std::uint32_t /*peer*/, void* /*target*/, std::uint64_t /*remote*/,
-                          std::size_t /*bytes*/) noexcept override {
+  copy_result read_remote(std::uint32_t /*peer*/, memory_pieces /*here*/, memory_pieces /*there*/) noexcept override {
     return copy_result::unavailable;
   }
-  copy_result write_remote(std::uint32_t /*peer*/, const void* /*source*/, std::uint64_t /*remote*/,
-                           std::size_t /*bytes*/) noexcept override {
+  copy_result write_remote(std::uint32_t /*peer*/, memory_pieces /*here*/, memory_pieces /*there*/) noexcept override {
     return copy_result::unavailable;
   }
 

@@ -38,21 +38,21 @@ net::post_result scripted_endpoint::try_send(std::uint32_t /*peer*/, std::uint32
   return out;
 }
 
-net::copy_result scripted_endpoint::copy(void* target, const void* source, std::size_t bytes) const noexcept {
+net::copy_result scripted_endpoint::copy(net::memory_pieces to, net::memory_pieces from) const noexcept {
   // A transport that may not read the peer's memory does not look whether the peer is there.
   if (has_vanished && of_copies != net::copy_result::unavailable) return net::copy_result::peer_gone;
-  if (of_copies == net::copy_result::done) std::memcpy(target, source, bytes);
+  if (of_copies == net::copy_result::done) net::copy_here(to, from);
   return of_copies;
 }
 
-net::copy_result scripted_endpoint::read_remote(std::uint32_t /*peer*/, void* target, std::uint64_t remote,
-                                                std::size_t bytes) noexcept {
-  return copy(target, reinterpret_cast<const void*>(remote), bytes);
+net::copy_result scripted_endpoint::read_remote(std::uint32_t /*peer*/, net::memory_pieces here,
+                                                net::memory_pieces there) noexcept {
+  return copy(here, there);
 }
 
-net::copy_result scripted_endpoint::write_remote(std::uint32_t /*peer*/, const void* source, std::uint64_t remote,
-                                                 std::size_t bytes) noexcept {
-  return copy(reinterpret_cast<void*>(remote), source, bytes);
+net::copy_result scripted_endpoint::write_remote(std::uint32_t /*peer*/, net::memory_pieces here,
+                                                 net::memory_pieces there) noexcept {
+  return copy(there, here);
 }
 
 void step_bench::run(const std::function<void(step_bench&)>& body) {

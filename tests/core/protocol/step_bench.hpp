@@ -46,10 +46,9 @@ class scripted_endpoint final : public net::endpoint<core::message_sink> {
                             std::uint32_t bytes) noexcept override;
   unsigned poll(core::message_sink& /*sink*/, unsigned /*budget*/) noexcept override { return 0; }
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
-  net::copy_result read_remote(std::uint32_t peer, void* target, std::uint64_t remote,
-                               std::size_t bytes) noexcept override;
-  net::copy_result write_remote(std::uint32_t peer, const void* source, std::uint64_t remote,
-                                std::size_t bytes) noexcept override;
+  net::copy_result read_remote(std::uint32_t peer, net::memory_pieces here, net::memory_pieces there) noexcept override;
+  net::copy_result write_remote(std::uint32_t peer, net::memory_pieces here,
+                                net::memory_pieces there) noexcept override;
   [[nodiscard]] const net::route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }
   void adopt(std::uint32_t /*slot*/) noexcept override {}
   void release(std::uint32_t /*slot*/) noexcept override {}
@@ -64,7 +63,7 @@ class scripted_endpoint final : public net::endpoint<core::message_sink> {
  private:
   [[nodiscard]] net::post_result keep(std::uint32_t device, const net::header& header, const void* payload,
                                       std::uint32_t bytes) noexcept;
-  [[nodiscard]] net::copy_result copy(void* target, const void* source, std::size_t bytes) const noexcept;
+  [[nodiscard]] net::copy_result copy(net::memory_pieces to, net::memory_pieces from) const noexcept;
 
   core::packet_pool* packets_;
 };

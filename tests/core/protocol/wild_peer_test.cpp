@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "core/message/choose_protocol.hpp"
 #include "core/message/message_body.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "support/boundaries.hpp"
@@ -182,6 +183,24 @@ TEST(wild_peer, names_sizes_offsets_and_ids_that_can_not_be_in_every_kind_of_mes
     EXPECT_TRUE(wild.is_refused(core::wire::copy_invitation, 0,
                                 core::copy_invitation_body{1, ~std::uint64_t{0} - 5, 100'000, 0, 0}));
     EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{~std::uint64_t{0} - 5, 100, 1}));
+    // Lists of more pieces than are announced for so many bytes, or that would reach beyond the end of memory.
+    constexpr std::uint64_t bytes = 10 * core::remote_piece_bytes_min;
+    for (const std::uint64_t pieces : test::boundary_words) {
+      if (pieces <= 10) continue;
+      EXPECT_TRUE(
+          wild.is_refused(core::wire::copy_invitation, 0, core::copy_invitation_body{1, 8, bytes, 0, 0, pieces}));
+      EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{8, bytes, 1, pieces}));
+      const auto low = static_cast<std::uint32_t>(pieces);
+      if (low > 10) {
+        EXPECT_TRUE(
+            wild.is_refused(core::wire::send_rts, default_matching_engine, core::rts_body{8, bytes, 1, 0, low}));
+      }
+    }
+    const std::uint64_t at_the_end = ~std::uint64_t{0} - 5 * sizeof(net::memory_piece);
+    EXPECT_TRUE(wild.is_refused(core::wire::rts, 1, core::rts_body{at_the_end, bytes, 1, 0, 10}));
+    EXPECT_TRUE(
+        wild.is_refused(core::wire::copy_invitation, 0, core::copy_invitation_body{1, at_the_end, bytes, 0, 0, 10}));
+    EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{at_the_end, bytes, 1, 10}));
     // The library's own objects.
     for (const std::uint32_t id : {remote_completion_ids_max, remote_completion_ids_max + 1, ~std::uint32_t{0}}) {
       EXPECT_TRUE(wild.is_refused(core::wire::rts, id, core::rts_body{0, 100'000, 1, 0})) << id;

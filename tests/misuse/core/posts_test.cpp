@@ -103,10 +103,31 @@ TEST(wrong_post, names_a_rank_an_engine_or_memory_that_is_not_there) {
       expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{wraps}, local); }, wrong, "negative");
       const std::array<weft::buffer_ref, 2> wraps_in{weft::buffer_ref{&word, bytes}, {&word, 0 - bytes + 16}};
       expect_refused([&] { return dev.post_recv(0, weft::buffer_list{wraps_in}, local); }, wrong, "negative");
+      expect_refused([&] { return dev.post_put(rt.rank(), weft::const_buffer_list{wraps}, region.at(0), local); },
+                     wrong, "negative");
+      expect_refused([&] { return dev.post_get(rt.rank(), weft::buffer_list{wraps_in}, region.at(0), local); }, wrong,
+                     "negative");
     }
+    // Lists of more buffers than there may be: no call reads the first one.
+    const std::span<const weft::const_buffer_ref> endless{reinterpret_cast<const weft::const_buffer_ref*>(8),
+                                                          weft::buffer_list_pieces_max + 1};
+    const std::span<const weft::buffer_ref> endless_in{reinterpret_cast<const weft::buffer_ref*>(8),
+                                                       weft::buffer_list_pieces_max + 1};
+    const char* const long_list = "more than 4294967294 buffers";
+    expect_refused([&] { return dev.post_am(0, {1}, weft::const_buffer_list{endless}, local); }, wrong, long_list);
+    expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{endless}, local); }, wrong, long_list);
+    expect_refused([&] { return dev.post_recv(0, weft::buffer_list{endless_in}, local); }, wrong, long_list);
+    expect_refused([&] { return dev.post_put(rt.rank(), weft::const_buffer_list{endless}, region.at(0), local); },
+                   wrong, long_list);
+    expect_refused([&] { return dev.post_get(rt.rank(), weft::buffer_list{endless_in}, region.at(0), local); }, wrong,
+                   long_list);
     const std::array<weft::const_buffer_ref, 2> pieces{out, weft::const_buffer_ref{nullptr, 3}};
     expect_refused([&] { return dev.post_send(0, weft::const_buffer_list{pieces}, local); }, wrong, "null");
     expect_refused([&] { return dev.post_am(0, {1}, weft::const_buffer_list{pieces}, local); }, wrong, "null");
+    const std::array<weft::buffer_ref, 2> pieces_in{in, weft::buffer_ref{nullptr, 3}};
+    expect_refused([&] { return dev.post_recv(0, weft::buffer_list{pieces_in}, local); }, wrong, "null");
+    expect_refused([&] { return dev.post_get(rt.rank(), weft::buffer_list{pieces_in}, region.at(0), local); }, wrong,
+                   "null");
     expect_refused([&] { return dev.post_put(rt.rank(), out, region.at(0), local, {.signal = {0xffff'ffff}}); }, wrong,
                    "reserved");
     EXPECT_EQ(dev.cancel(0), weft::cancel_result::too_late);
@@ -355,6 +376,8 @@ TEST(wrong_runtime, of_a_completion_object_is_refused) {
       ASSERT_TRUE(weft::test::eventually(dev, [&] { return (found = dev.probe(0, {.tag = 3})).has_value(); }));
       expect_refused([&] { return found->receive(in, foreign); }, wrong, "another runtime");
       expect_refused([&] { return found->receive({&word, static_cast<std::size_t>(-1)}, local); }, wrong, "negative");
+      const std::array<weft::buffer_ref, 2> wraps{weft::buffer_ref{&word, static_cast<std::size_t>(-1)}, {&word, 9}};
+      expect_refused([&] { return found->receive(weft::buffer_list{wraps}, local); }, wrong, "negative");
       EXPECT_EQ(found->tag(), 3U);  // still there
       static_cast<void>(weft::test::post(dev, [&] { return found->receive(in, local); }));
       EXPECT_TRUE(weft::test::eventually(dev, [&] { return local.value() == 1; }));

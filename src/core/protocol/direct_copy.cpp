@@ -1,0 +1,190 @@
+#include "core/protocol/direct_copy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <type_traits>
+
+#include "core/message/choose_protocol.hpp"
+#include "core/runtime/rank_memory.hpp"
+
+namespace weft::core::direct_copy {
+
+namespace {
+
+using window = std::array<net::memory_piece, net::copy_pieces_max>;
+using net::copy_result;
+using net::memory_piece;
+
+// What the peer's list has in its memory.
+static_assert(sizeof(buffer_ref) == sizeof(memory_piece) && sizeof(const_buffer_ref) == sizeof(memory_piece));
+static_assert(std::is_trivially_copyable_v<buffer_ref> && std::is_trivially_copyable_v<const_buffer_ref>);
+
+net::memory_pieces first_of(const window& of, std::size_t count) noexcept { return {of.data(), count}; }
+
+// Keeps the first `bytes` bytes of `pieces`, which has as many.
+void cut(window& pieces, found_pieces& found, std::uint64_t bytes) noexcept {
+  while (found.bytes - pieces[found.count - 1].bytes >= bytes) found.bytes -= pieces[--found.count].bytes;
+  pieces[found.count - 1].bytes -= found.bytes - bytes;
+  found.bytes = bytes;
+}
+
+// Reads the next pieces of the peer's list.
+copy_result read_window(device_state& dev, const operation_state& operation, std::span<memory_piece> out) noexcept {
+  const copy_part& copying = operation.copying;
+  const memory_piece here = net::piece_of(out.data(), out.size_bytes());
+  const memory_piece there{copying.remote_address + copying.remote.piece * sizeof(memory_piece), out.size_bytes()};
+  return dev.routes().endpoint_to(operation.peer).read_remote(operation.peer, {&here, 1}, {&there, 1});
+}
+
+// The pieces of the peer's memory where the bytes from `offset` on lie, of up to `bytes` bytes. The list may have
+// anything in it: its peer alone suffers from a wrong address, and no size is added before it is found to be small.
+copy_result find_remote(device_state& dev, operation_state& operation, std::uint64_t offset, std::uint64_t bytes,
+                        window& out, found_pieces& found) noexcept {
+  copy_part& copying = operation.copying;
+  if (copying.remote.pieces == 0) {
+    out[0] = {copying.remote_address + offset, bytes};
+    found = {1, bytes};
+    return copy_result::done;
+  }
+  remote_list& at = copying.remote;
+  if (offset < at.begin) at = {.pieces = at.pieces};
+  for (;;) {
+    const std::size_t count = std::min<std::size_t>(out.size(), at.pieces - at.piece);
+    if (count == 0) return copy_result::bad_address;  // the list has fewer bytes than were announced
+    if (const copy_result answer = read_window(dev, operation, {out.data(), count}); answer != copy_result::done)
+      return answer;
+    std::size_t next_piece = 0;
+    for (; next_piece < count && out[next_piece].bytes <= offset - at.begin; ++next_piece, ++at.piece)
+      at.begin += out[next_piece].bytes;
+    if (next_piece == count) continue;
+    const std::uint64_t skipped = offset - at.begin;
+    out[next_piece].address += skipped;
+    out[next_piece].bytes -= skipped;
+    found = {};
+    for (; next_piece < count && found.bytes < bytes; ++next_piece) {
+      memory_piece next = out[next_piece];
+      next.bytes = std::min(next.bytes, bytes - found.bytes);
+      if (found.bytes != 0) {
+        at.begin = offset + found.bytes;
+        ++at.piece;
+      }
+      found.bytes += next.bytes;
+      if (found.count != 0 && out[found.count - 1].address + out[found.count - 1].bytes == next.address) {
+        out[found.count - 1].bytes += next.bytes;
+      } else {
+        out[found.count++] = next;
+      }
+    }
+    return copy_result::done;
+  }
+}
+
+// Packets through which bytes of short pieces pass, some at a time, so that one system call moves them.
+class chunk {
+ public:
+  chunk(packet_pool& packets, std::uint64_t bytes) noexcept : packets_{&packets} {
+    while (bytes_ < bytes && count_ < packets_max) {
+      const std::uint32_t next = packets.try_get();
+      if (next == packet_pool::none) return;
+      held_[count_++] = next;
+      bytes_ = std::min(bytes, bytes_ + packets.packet_bytes());
+    }
+  }
+  ~chunk() {
+    for (std::size_t i = 0; i < count_; ++i) packets_->put(held_[i]);
+  }
+  chunk(const chunk&) = delete;
+  chunk& operator=(const chunk&) = delete;
+
+  /// What it has room for; 0: no packet is free.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] found_pieces pieces(window& out) const noexcept {
+    each(bytes_, [&](std::size_t i, std::byte* data, std::uint64_t bytes) { out[i] = net::piece_of(data, bytes); });
+    return {count_, bytes_};
+  }
+  void gather(const source_payload& own, std::uint64_t offset, std::uint64_t all, list_position& at) const noexcept {
+    each(all, [&](std::size_t, std::byte* data, std::uint64_t bytes) {
+      own.copy_to(data, offset, static_cast<std::size_t>(bytes), at);
+      offset += bytes;
+    });
+  }
+  void scatter(const target_payload& own, std::uint64_t offset, std::uint64_t all, list_position& at) const noexcept {
+    each(all, [&](std::size_t, const std::byte* data, std::uint64_t bytes) {
+      own.copy_from(data, offset, static_cast<std::size_t>(bytes), at);
+      offset += bytes;
+    });
+  }
+
+ private:
+  static constexpr std::size_t packets_max = 8;
+
+  template <class Visit>
+  void each(std::uint64_t all, const Visit& visit) const noexcept {
+    for (std::size_t i = 0; all > 0; ++i) {
+      const std::uint64_t bytes = std::min<std::uint64_t>(all, packets_->packet_bytes());
+      visit(i, packets_->data(held_[i]), bytes);
+      all -= bytes;
+    }
+  }
+
+  packet_pool* packets_;
+  std::uint64_t bytes_ = 0;
+  std::size_t count_ = 0;
+  std::array<std::uint32_t, packets_max> held_;
+};
+
+// One call of `move`, which copies between pieces of this rank's memory and of the peer's. Of up to `bytes` bytes; then
+// `bytes` says of how many.
+template <class Buffer, class Move>
+copy_result copy_window(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
+                        std::uint64_t& bytes, const Move& move) noexcept {
+  constexpr bool is_read = std::is_same_v<Buffer, buffer_ref>;
+  list_position& at = operation.copying.position;
+  window here, there;
+  found_pieces mine = own.find_pieces(offset, bytes, at, here);
+  const chunk through{dev.memory().packets(), goes_by_chunk(mine.count, mine.bytes) ? bytes : 0};
+  const bool by_chunk = through.bytes() != 0;
+  if (by_chunk) mine = through.pieces(here);
+  found_pieces theirs;
+  copy_result answer = find_remote(dev, operation, offset, mine.bytes, there, theirs);
+  if (answer != copy_result::done) return answer;
+  bytes = theirs.bytes;
+  cut(here, mine, bytes);
+  if constexpr (!is_read) {
+    if (by_chunk) through.gather(own, offset, bytes, at);
+  }
+  answer = move(first_of(here, mine.count), first_of(there, theirs.count));
+  if constexpr (is_read) {
+    if (by_chunk && answer == copy_result::done) through.scatter(own, offset, bytes, at);
+  }
+  return answer;
+}
+
+template <class Buffer, class Move>
+copy_result copy(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
+                 std::uint64_t bytes, const Move& move) noexcept {
+  for (std::uint64_t copied = bytes; bytes > 0; bytes -= copied, offset += copied, copied = bytes) {
+    const copy_result answer = copy_window(dev, operation, own, offset, copied, move);
+    if (answer != copy_result::done) return answer;
+  }
+  return copy_result::done;
+}
+
+}  // namespace
+
+copy_result read(device_state& dev, operation_state& operation, const target_payload& into, std::uint64_t offset,
+                 std::uint64_t bytes) noexcept {
+  return copy(dev, operation, into, offset, bytes, [&](net::memory_pieces here, net::memory_pieces there) {
+    return dev.routes().endpoint_to(operation.peer).read_remote(operation.peer, here, there);
+  });
+}
+
+copy_result write(device_state& dev, operation_state& operation, const source_payload& from, std::uint64_t offset,
+                  std::uint64_t bytes) noexcept {
+  return copy(dev, operation, from, offset, bytes, [&](net::memory_pieces here, net::memory_pieces there) {
+    return dev.routes().endpoint_to(operation.peer).write_remote(operation.peer, here, there);
+  });
+}
+
+}  // namespace weft::core::direct_copy

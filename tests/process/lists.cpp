@@ -1,0 +1,5 @@
+// Lists of buffers between processes that copy from and to each other's memory.
+// ranks: 2
+#include "process/lists_load.hpp"
+
+int main() { return weft::test::run_lists(150); }
