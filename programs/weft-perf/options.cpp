@@ -39,18 +39,19 @@ CLI::Option* add_choice(CLI::App& to, const std::string& name, Out& out, const s
 
 struct texts {
   std::vector<std::string> sizes;
+  std::string pieces;
   std::string transport;
   std::string provider;
 };
 
-std::size_t size_of(const std::string& text) {
+std::size_t size_of(const std::string& text, const char* option) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string unit = text.substr(digits);
   const int shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : unit.empty() || unit == "B" ? 0 : -1;
-  if (digits == 0 || digits > 12 || shift < 0) throw CLI::ValidationError("--sizes", "'" + text + "' is no size");
+  if (digits == 0 || digits > 12 || shift < 0) throw CLI::ValidationError(option, "'" + text + "' is no size");
   const std::size_t bytes = std::stoull(text.substr(0, digits)) << shift;
   if (bytes == 0 || bytes > std::size_t{1} << 40) {
-    throw CLI::ValidationError("--sizes", "'" + text + "' is not from 1 byte to 1024 GiB");
+    throw CLI::ValidationError(option, "'" + text + "' is not from 1 byte to 1024 GiB");
   }
   return bytes;
 }
@@ -136,6 +137,7 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
     each->add_flag("--plain", out.uses_defaults,
                    "as a plain program: threads wait by device::wait, on the cores that the launcher gives them");
   }
+  bandwidth.add_option("--pieces", text.pieces, "messages are lists of pieces of so many bytes, at both sides");
   rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
   put.add_flag("--touch", out.touch, "the origin writes and the target reads the data each time, outside the time");
   CLI::App& wait = *app.add_subcommand("wait", "what an idle wait costs, and how long a wake-up takes");
@@ -220,7 +222,8 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   try {
     add_subcommands(app, out, text);
     app.parse(argc, argv);
-    for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each));
+    for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each, "--sizes"));
+    if (!text.pieces.empty()) out.bench.piece_bytes = size_of(text.pieces, "--pieces");
     out.command = app.get_subcommands().front()->get_name();
     if (out.uses_defaults) {
       out.bench.pin = bench_options::pinning::none;

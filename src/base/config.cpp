@@ -250,10 +250,11 @@ constexpr std::array table{
         "WEFT_UNEXPECTED_SENDS_MAX", "count", 1, 1U << 24,
         "messages that may wait for their receives before senders are held back; unless set, as many as "
         "`WEFT_STATE_BYTES_MAX` allows")),
-    of_rank<&o::unexpected_packets_max>(number<&s::unexpected_packets_max>(
-        "WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
-        "packets of theirs, all ranks' together, a quarter of `WEFT_PACKET_COUNT` at most; who has more than its share here keeps "
-        "the bytes until they are wanted")),
+    of_rank<&o::unexpected_packets_max>(
+        number<&s::unexpected_packets_max>("WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
+                                           "packets of theirs, all ranks' together, a quarter of `WEFT_PACKET_COUNT` "
+                                           "at most; who has more than its share here keeps "
+                                           "the bytes until they are wanted")),
     of_rank<&o::matching_buckets>(
         power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
                                                   "buckets that the table in which sends and receives meet has at "

@@ -22,7 +22,10 @@ class route_to_a_device : public testing::TestWithParam<bool> {
   post_result push(unsigned& announced) {
     announced = 0;
     const std::uint64_t word = 7;
-    return route_.push(GetParam(), {}, &word, sizeof word, false, [&] { ++announced; });
+    return route_.push(GetParam(), {}, &word, sizeof word, false, [&] {
+      ++announced;
+      return true;
+    });
   }
 
   const std::unique_ptr<ring> ring_ = std::make_unique<ring>();

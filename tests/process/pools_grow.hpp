@@ -28,7 +28,7 @@ struct pools_load {
   }
 };
 
-/// Two ranks, of which the second one makes no progress while it waits for the first one's mark: a file.
+/// Two ranks. The second one makes no progress while it waits for the first one's mark: a file.
 class pools_rank {
  public:
   pools_rank(runtime& rt, const pools_load& load) : rt_{rt}, dev_{rt.default_device()}, load_{load} {
@@ -74,12 +74,12 @@ class pools_rank {
   [[nodiscard]] bool is_receiver(std::uint32_t to) const { return rt_.rank() == to; }
   [[nodiscard]] bool is_sender() const { return rt_.rank() == 0; }
 
-  // Nothing of what the receiver waits for here arrives by progress.
+  // The receiver makes no progress here.
   void wait_without_progress(std::uint32_t to) const {
     if (is_sender() || !is_receiver(to)) return;
     require(eventually([&] { return std::filesystem::exists(mark_); }), "the other rank did not end its posts");
   }
-  // Until `of` has so many signals, or, with 0, none is outstanding. The bound is that of the next signals.
+  // Until `of` has so many signals, or, with 0, none is outstanding. Each thousand of them has a bound.
   void wait_for(const counter& of, std::uint64_t signals) {
     const auto is_there = [&] { return signals == 0 ? of.outstanding() == 0 : of.value() >= signals; };
     while (!is_there()) {
@@ -90,13 +90,13 @@ class pools_rank {
     require(of.failed() == 0, "an operation failed");
   }
   void say_that_all_is_posted() const { std::ofstream{mark_} << "posted"; }
-  void end_round(const char* what) {
+  void end_round(const char* round) {
     rt_.barrier();
     if (is_sender()) std::filesystem::remove(mark_);
     rt_.barrier();
-    if (is_sender()) log_round(what);
+    if (is_sender()) log_round(round);
   }
-  static void log_round(const char* what) { std::printf("%s\n", what); }
+  static void log_round(const char* round) { std::printf("%s\n", round); }
 
   void send_words(std::uint32_t to, std::uint32_t count, counter& sent, std::vector<std::uint64_t>& out,
                   const post_send_options& options) {

@@ -1,9 +1,12 @@
-// What messages hold. The first byte says whether it is the last message (or window) of its series, the second one
+// The content of messages. The first byte says whether it is the last message (or window) of its series, the second one
 // which message it is; the others are filled only where they are looked at again.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -68,6 +71,79 @@ class buffers {
   std::vector<std::byte> own_;
   std::unique_ptr<memory_region> region_;
   std::span<std::byte> memory_;
+};
+
+/// The message of a buffer as a list: in pieces, a cache line apart, in memory of its own.
+class pieces {
+ public:
+  static constexpr std::size_t gap_bytes = 64;
+
+  pieces(std::size_t bytes, std::size_t piece_bytes) : memory_((bytes / piece_bytes + 1) * (piece_bytes + gap_bytes)) {
+    for (std::size_t at = 0; at < bytes; at += piece_bytes) {
+      std::byte* const begin = memory_.data() + at / piece_bytes * (piece_bytes + gap_bytes);
+      into_.emplace_back(begin, std::min(piece_bytes, bytes - at));
+      from_.emplace_back(begin, std::min(piece_bytes, bytes - at));
+    }
+  }
+
+  [[nodiscard]] const_buffer_list from() const noexcept { return std::span{from_}; }
+  [[nodiscard]] buffer_list into() const noexcept { return std::span{into_}; }
+
+  /// Writes the first `count` bytes of the message from `bytes`.
+  void scatter(std::span<const std::byte> bytes, std::size_t count) noexcept {
+    each(count,
+         [&](std::byte* piece, std::size_t at, std::size_t part) { std::memcpy(piece, bytes.data() + at, part); });
+  }
+  void gather(std::span<std::byte> bytes, std::size_t count) const noexcept {
+    each(count, [&](const std::byte* piece, std::size_t at, std::size_t part) {
+      std::memcpy(bytes.data() + at, piece, part);
+    });
+  }
+
+ private:
+  template <class Visit>
+  void each(std::size_t count, const Visit& visit) const noexcept {
+    std::size_t at = 0;
+    for (auto piece = into_.begin(); at < count; ++piece) {
+      const std::size_t part = std::min(piece->bytes(), count - at);
+      visit(static_cast<std::byte*>(piece->address()), at, part);
+      at += part;
+    }
+  }
+
+  std::vector<std::byte> memory_;
+  std::vector<buffer_ref> into_;
+  std::vector<const_buffer_ref> from_;
+};
+
+/// The lists of the buffers that a side uses, made at their first use.
+class piece_lists {
+ public:
+  explicit piece_lists(const point& measured) noexcept
+      : piece_bytes_{measured.piece_bytes}, is_verified_{measured.verify} {}
+
+  /// Whether a message of this size is a list.
+  [[nodiscard]] bool has(std::size_t bytes) const noexcept { return piece_bytes_ != 0 && bytes > piece_bytes_; }
+  /// The list to send instead of `bytes`, with the bytes that the receiver compares.
+  [[nodiscard]] const_buffer_list from(std::span<const std::byte> bytes) {
+    pieces& out = of(bytes.data(), bytes.size());
+    out.scatter(bytes, is_verified_ ? bytes.size() : 1);
+    return out.from();
+  }
+  [[nodiscard]] buffer_list into(std::span<std::byte> bytes) { return of(bytes.data(), bytes.size()).into(); }
+  /// Copies the bytes that are compared into `bytes`, from the list that has received in its stead.
+  void take(std::span<std::byte> bytes) {
+    if (has(bytes.size())) of(bytes.data(), bytes.size()).gather(bytes, is_verified_ ? bytes.size() : 1);
+  }
+
+ private:
+  pieces& of(const std::byte* buffer, std::size_t bytes) {
+    return made_.try_emplace(buffer, bytes, piece_bytes_).first->second;
+  }
+
+  std::size_t piece_bytes_;
+  bool is_verified_;
+  std::map<const std::byte*, pieces> made_;
 };
 
 }  // namespace weft::perf

@@ -62,19 +62,22 @@ class lane {
       look_again(vain);
     }
   }
-  void post_am(std::span<const std::byte> bytes, std::uint64_t tag) {
+  template <class Bytes = std::span<const std::byte>>  // or a list of buffers
+  void post_am(const Bytes& bytes, std::uint64_t tag) {
     post([&] {
       return dev_.post_am(options_.partner, {options_.id}, bytes, sent_,
                           {.tag = tag, .device = options_.partner_device});
     });
   }
-  void post_send(std::span<const std::byte> bytes, engine_ref engine = {}) {
+  template <class Bytes>
+  void post_send(const Bytes& bytes, engine_ref engine = {}) {
     post([&] {
       return dev_.post_send(options_.partner, bytes, sent_,
                             {.tag = options_.index, .engine = engine, .device = options_.partner_device});
     });
   }
-  void post_recv(std::span<std::byte> bytes, engine_ref engine = {}) {
+  template <class Bytes>
+  void post_recv(const Bytes& bytes, engine_ref engine = {}) {
     for (;;) {
       const status answer =
           dev_.post_recv(options_.partner, bytes, received_, {.tag = options_.index, .engine = engine});

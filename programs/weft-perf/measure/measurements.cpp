@@ -59,6 +59,7 @@ std::vector<point> points_of(const options& chosen) {
                            .seconds = chosen.seconds,
                            .verify = chosen.verify,
                            .touch = chosen.touch && (metric == kind::put || metric == kind::get),
+                           .piece_bytes = chosen.bench.piece_bytes,
                            .uses_defaults = chosen.uses_defaults});
           }
         }
@@ -83,7 +84,8 @@ const char* detail_of(const point& of) {
 figure figure_of(const point& of, const labelled& rounds, const options& chosen) {
   figure out;
   out.claim = of.claim();
-  out.detail = detail_of(of);
+  out.detail =
+      of.piece_bytes == 0 ? detail_of(of) : fmt::format("{}, pieces of {} B", name_of(of.operation), of.piece_bytes);
   out.unit = of.unit();
   out.mode = name_of(of.mode);
   out.label = rounds.label;

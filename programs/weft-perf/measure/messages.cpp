@@ -10,9 +10,13 @@ namespace {
 // Active messages: what arrives needs no buffer.
 class am_messaging {
  public:
-  am_messaging(lane& on, const point& measured, std::size_t /*slots*/) : lane_{on}, measured_{measured} {}
+  am_messaging(lane& on, const point& measured, std::size_t /*slots*/)
+      : lane_{on}, measured_{measured}, lists_{measured} {}
 
-  void send(std::span<const std::byte> bytes) { lane_.post_am(bytes, 0); }
+  void send(std::span<const std::byte> bytes) {
+    if (lists_.has(bytes.size())) return lane_.post_am(lists_.from(bytes), 0);
+    lane_.post_am(bytes, 0);
+  }
   void prepare(std::size_t /*count*/) noexcept {}
 
   /// Waits for `count` messages; the first bytes of all, or-ed.
@@ -32,6 +36,7 @@ class am_messaging {
  private:
   lane& lane_;
   const point& measured_;
+  piece_lists lists_;
   double wrong_ = 0;
 };
 
@@ -60,17 +65,29 @@ class sendrecv_messaging {
         measured_{measured},
         slots_{slots},
         in_{on.device().runtime(), measured.memory, measured.bytes, slots},
+        lists_{measured},
         engine_{on} {}
 
-  void send(std::span<const std::byte> bytes) { lane_.post_send(bytes, engine_.name()); }
+  void send(std::span<const std::byte> bytes) {
+    if (lists_.has(bytes.size())) return lane_.post_send(lists_.from(bytes), engine_.name());
+    lane_.post_send(bytes, engine_.name());
+  }
   void prepare(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) lane_.post_recv(in_[i % slots_], engine_.name());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<std::byte> into = in_[i % slots_];
+      if (lists_.has(into.size())) {
+        lane_.post_recv(lists_.into(into), engine_.name());
+      } else {
+        lane_.post_recv(into, engine_.name());
+      }
+    }
     prepared_ = count;
   }
   std::byte take(std::size_t /*count*/) {
     lane_.wait_received();
     std::byte flags{};
     for (std::size_t i = 0; i < std::min(prepared_, slots_); ++i) {
+      lists_.take(in_[i]);
       flags |= in_[i][0];
       if (measured_.verify && !lane_.begins) wrong_ += is_filled(in_[i], measured_.bytes) ? 0 : 1;
     }
@@ -83,6 +100,7 @@ class sendrecv_messaging {
   const point& measured_;
   std::size_t slots_;
   buffers in_;
+  piece_lists lists_;
   Engine engine_;
   std::size_t prepared_ = 0;
   double wrong_ = 0;

@@ -37,10 +37,11 @@ struct point {
   std::uint32_t window = 1;   ///< 0: as the kind has it
   double seconds = 0.1;       ///< of measuring; a quarter of it before that to warm up
   bool verify = false;
-  bool touch = false;          ///< both sides touch the data each time
-  bool uses_defaults = false;  ///< threads wait by `device::wait` with its defaults, wherever the system puts them
-  std::string claim_name{};    ///< the claim, where the rest does not tell it
-  std::string provider{};      ///< of libfabric, for messages over a network; empty: through shared memory
+  bool touch = false;           ///< both sides touch the data each time
+  std::size_t piece_bytes = 0;  ///< messages are lists of such pieces; 0: one buffer
+  bool uses_defaults = false;   ///< threads wait by `device::wait` with its defaults, wherever the system puts them
+  std::string claim_name{};     ///< the claim, where the rest does not tell it
+  std::string provider{};       ///< of libfabric, for messages over a network; empty: through shared memory
 
   [[nodiscard]] bool over_network() const noexcept { return !provider.empty(); }
   /// The name that comparisons have for it, as in `am_latency`.

@@ -15,10 +15,7 @@ namespace weft::core {
 region_table::region_table(std::uint32_t rank, std::uint32_t size,
                            const std::vector<std::unique_ptr<net::transport>>& transports,
                            const base::settings& settings)
-    : rank_{rank},
-      last_index_{settings.regions_max - 1},
-      own_entries_{nullptr, zeroed_entries{0}},
-      peers_(size) {
+    : rank_{rank}, last_index_{settings.regions_max - 1}, own_entries_{nullptr, zeroed_entries{0}}, peers_(size) {
   for (const auto& transport : transports) {
     net::memory_sharing* const sharing = transport->sharing();
     std::byte* const own = sharing != nullptr ? sharing->shared_memory(rank) : nullptr;

@@ -41,8 +41,8 @@ class region_table {
   static constexpr std::size_t common_bytes = 4096;
 
   /// `transports`: in the order of preference; the first one that shares memory provides it. `settings.regions_max`: a
-  /// power of two, equal in all ranks. If its table takes more than half of the shared memory, the default is lowered to
-  /// the greatest number that does not. **Errors**: configuration for another number; std::bad_alloc.
+  /// power of two, equal in all ranks. If its table takes more than half of the shared memory, the default is lowered
+  /// to the greatest number that does not. **Errors**: configuration for another number; std::bad_alloc.
   region_table(std::uint32_t rank, std::uint32_t size, const std::vector<std::unique_ptr<net::transport>>& transports,
                const base::settings& settings);
   region_table(const region_table&) = delete;

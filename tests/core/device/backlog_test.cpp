@@ -1,5 +1,6 @@
-// What a device continues later: a call of progress tries a bounded number in vain, each is tried in its turn, and
-// posts do not hold up the rest. stages: release asan
+// What a device continues later: a call of progress tries a bounded number that it does not complete, each is tried at
+// some time, and posts do not hold up the rest.
+// stages: release asan
 #include "core/device/backlog.hpp"
 
 #include <gtest/gtest.h>
