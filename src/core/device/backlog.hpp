@@ -3,8 +3,8 @@
 // holds the device's poll gate takes out.
 //
 // A call of progress tries a bounded number of operations that it does not complete, the others in later calls, so that
-// a million posts to a rank that reads nothing cost a call no more than a hundred. Posts have a bound of their own: answers to peers do
-// not wait until all posts have been tried.
+// a million posts to a rank that reads nothing cost a call no more than a hundred. Posts have a bound of their own:
+// answers to peers do not wait until all posts have been tried.
 //
 // Cost if it is empty: reads of two lines that are not written then.
 #pragma once
