@@ -184,6 +184,7 @@ std::vector<member_case> member_cases() {
       {"WEFT_SHM_CMA", runtime_options{.shm_cma = false}, "off"},
       {"WEFT_OFI_PROVIDER", runtime_options{.ofi_provider = "tcp"}, "tcp"},
       {"WEFT_UNEXPECTED_BYTES_MAX", runtime_options{.unexpected_bytes_max = 0}, "0"},
+      {"WEFT_STATE_BYTES_MAX", runtime_options{.state_bytes_max = 1U << 20}, "1048576"},
       {"WEFT_OPERATIONS_MAX", runtime_options{.operations_max = 1}, "1"},
       {"WEFT_RECEIVES_MAX", runtime_options{.receives_max = 2}, "2"},
       {"WEFT_UNEXPECTED_SENDS_MAX", runtime_options{.unexpected_sends_max = 3}, "3"},
