@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "weft/runtime.hpp"
@@ -16,8 +17,11 @@ class local_job {
   /// Each rank makes its runtime with `options`.
   local_job(std::uint32_t ranks, runtime_options options)
       : local_job{ranks, [given = std::move(options)](std::uint32_t) { return given; }} {}
-  /// Each rank makes its runtime with its own options.
-  local_job(std::uint32_t ranks, std::function<runtime_options(std::uint32_t rank)> options)
+  /// Each rank makes its runtime with its own options, `options(rank)`. A template, as designated initializers are
+  /// never meant for it.
+  template <class OptionsOfRank>
+  requires std::is_invocable_r_v<runtime_options, OptionsOfRank&, std::uint32_t> local_job(std::uint32_t ranks,
+                                                                                           OptionsOfRank options)
       : ranks_{ranks}, options_{std::move(options)} {}
 
   /// Runs `body` once for each rank, each on a thread of its own with a runtime of its own, all over one mapping of
