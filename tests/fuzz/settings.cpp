@@ -27,7 +27,7 @@ void read_back(const weft::base::settings& settings) {
     const std::string shown = row.show(row, settings);
     if (shown.empty()) continue;
     weft::base::settings again;
-    row.assign(row, again, shown);
+    row.assign(row, again, {shown});
     require(row.show(row, again) == shown, "a value changes when it is read back");
   }
 }
