@@ -226,8 +226,8 @@ class device {
   /// or has one of another kind. `transport_failed` and `peer_failed` are thrown only there, where a receive sends an
   /// RTR. A receive whose policy names rank `peer` is complete with `peer_failed` if that rank has ended, and all that
   /// it had sent is received.
-  /// **Order**: receives of one rank, tag, policy and engine are matched in the order of their posts; receives that
-  /// waited in the backlog may come later. In a receiver-first engine the order holds for those, too.
+  /// **Order**: receives of one rank, tag, policy and engine are matched in the order of their posts; in an engine that
+  /// is neither ordered nor receiver-first a receive that waited in the backlog may come later.
   /// **Source**: dang2016, 3.1; yan2025-lci, 4.3.2.
   status post_recv(std::uint32_t peer, buffer_ref buffer, completion& local, const post_recv_options& options = {}) {
     if (options.policy <= match_policy::none && options.allow_retry && !options.any_tag && &local.runtime() == runtime_)

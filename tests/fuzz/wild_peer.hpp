@@ -75,7 +75,8 @@ class wild_peer {
       if (each.next.load(std::memory_order_relaxed) != core::step::wait_for_match) return;
       const auto& engine =
           *static_cast<core::engine_state*>(state_.matching().engines().find_outside(each.key.engine()).object);
-      if (engine.ordered->remove(each) != core::match_result::removed) return;
+      core::matched_messages released;
+      if (engine.ordered->remove(each, released) != core::match_result::removed) return;
       core::promise::cancel(*each.owed.target);
       core::complete::put_back(state_.devices().standard(), each);
     });

@@ -59,6 +59,9 @@ struct pair {
   receive* got = nullptr;
 };
 
+// Of calls beside which no receive is left with the lock.
+engine::message_list none;
+
 // Those of a thread. Without memory of its own: executions that fail leave it as it is.
 class pair_list {
  public:
@@ -100,7 +103,7 @@ match_result arrive(engine& at, message& mine, pair_list& out) {
   engine::message_list released;
   const match_result result = insist([&] { return at.arrive(mine, released); });
   add_released(released, out);
-  check((result == match_result::matched) == (released.first == &mine), "not what was matched comes first");
+  check(result != match_result::matched || released.first == &mine, "not what was matched comes first");
   return result;
 }
 
@@ -122,9 +125,7 @@ void arrive_without_a_node(engine& at, message& mine, pair_list& out) {
   }
 }
 
-void post(engine& at, receive& mine, pair_list& out) {
-  engine::message_node* found = nullptr;
-  const match_result result = insist([&] { return at.post(mine, found); });
+void add_found(match_result result, engine::message_node* found, receive& mine, pair_list& out) {
   check((found != nullptr) == (result == match_result::matched), "matched with nothing");
   if (found == nullptr) return;
   check(found->receive == &mine, "matched with another one");
@@ -132,9 +133,41 @@ void post(engine& at, receive& mine, pair_list& out) {
   static_cast<void>(out.last().sent->read());
 }
 
+void post(engine& at, receive& mine, pair_list& out) {
+  engine::message_node* found = nullptr;
+  engine::message_list released;
+  const match_result result = insist([&] { return at.post(mine, found, released); });
+  add_found(result, found, mine, out);
+  add_released(released, out);
+}
+
+// As a post that may not be refused: the thread inside may post it.
+void post_or_leave(engine& at, receive& mine, pair_list& out) {
+  engine::message_node* found = nullptr;
+  engine::message_list released;
+  const match_result result = at.post_or_leave(mine, found, released);
+  check(result != match_result::busy, "it was refused");
+  add_found(result, found, mine, out);
+  add_released(released, out);
+}
+
+// As the fast path posts a receive.
+void post_in_two_steps(engine& at, receive& mine, pair_list& out) {
+  engine::message_node* found = nullptr;
+  engine::message_list released;
+  const match_result result = insist([&] {
+    const weft::core::fast_posted reached = at.fast_post(mine);
+    return reached == weft::core::fast_posted::inserted ? match_result::inserted
+                                                        : at.post_rest(reached, mine, found, released);
+  });
+  add_found(result, found, mine, out);
+  add_released(released, out);
+}
+
 void check_empty(engine& at) {
   weft::core::ordered_counts left;
-  check(at.try_count(left) && left.early + left.messages + left.receives == 0, "something is left");
+  engine::message_list released;
+  check(at.try_count(left, released) && left.early + left.messages + left.receives == 0, "something is left");
 }
 
 // Each of the pairs once, and the `i`th message with the `i`th receive.
@@ -247,7 +280,7 @@ void matched_or_cancelled() {
         arrive_without_a_node(*shared.object, sent, pairs[0]);
       },
       [&] {
-        const auto cancel = [&] { return shared->remove(posted[0]); };
+        const auto cancel = [&] { return shared->remove(posted[0], none); };
         cancelled = insist(cancel) == match_result::removed;
         if (!cancelled) return;
         posted[0].write(99);
@@ -256,7 +289,7 @@ void matched_or_cancelled() {
   check(pairs[0].size() == 1, "the message found no receive");
   check((pairs[0].last().got == &posted[0]) != cancelled, "both matched and cancelled, or neither");
   check(pairs[0].last().got->read() != 99, "a cancelled receive was matched");
-  if (!cancelled) check(shared->remove(posted[1]) == match_result::removed, "the other receive is lost");
+  if (!cancelled) check(shared->remove(posted[1], none) == match_result::removed, "the other receive is lost");
   check_empty(*shared.object);
 }
 
@@ -279,14 +312,15 @@ void only_what_is_meant_is_cancelled() {
       },
       [&] {
         const auto is_meant = [&](const engine::node& node) { return static_cast<const receive&>(node).read() == 1; };
-        cancelled = insist([&] { return shared->remove(posted, is_meant); }) == match_result::removed;
+        cancelled = insist([&] { return shared->remove(posted, is_meant, none); }) == match_result::removed;
         if (cancelled) posted.write(0);
       });
   check((pairs.size() == 0) == cancelled, "both matched and cancelled, or neither");
-  if (!cancelled) check(shared->remove(posted) == match_result::removed, "the second receive is lost");
+  if (!cancelled) check(shared->remove(posted, none) == match_result::removed, "the second receive is lost");
   engine::message_node* found = nullptr;
   const auto pattern = make_match_key(1, match_policy::none, 0, 0);
-  if (cancelled) check(shared->take(pattern, found) == match_result::matched && found == &sent, "the message is lost");
+  if (cancelled)
+    check(shared->take(pattern, found, none) == match_result::matched && found == &sent, "the message is lost");
   check_empty(*shared.object);
 }
 
@@ -360,6 +394,37 @@ void numbered_and_matched(bool used_in_vain) {
   check_empty(*shared.object);
 }
 
+// Two receives that may not be refused and one that may, of one thread, while messages arrive: each receive has the
+// place of its post.
+void left_receives_keep_their_places() {
+  shared_engine shared(1u, 0u);
+  message sent[3];
+  receive posted[3];
+  pair_list pairs[3];
+  threads(
+      [&] {
+        for (std::uint64_t i = 0; i < 3; ++i) {
+          posted[i].is(i == 1 ? match_policy::rank_only : match_policy::rank_tag, 0, 1, i);
+          if (i < 2)
+            post_or_leave(*shared.object, posted[i], pairs[0]);
+          else
+            post_in_two_steps(*shared.object, posted[i], pairs[0]);
+        }
+      },
+      [&] {
+        for (std::uint32_t i = 0; i < 2; ++i) {
+          sent[i].is(0, 1, i, i);
+          arrive_without_a_node(*shared.object, sent[i], pairs[1]);
+        }
+      },
+      [&] {
+        sent[2].is(0, 1, 2, 2);
+        arrive_without_a_node(*shared.object, sent[2], pairs[2]);
+      });
+  check_in_order(pairs, sent, posted, 3);
+  check_empty(*shared.object);
+}
+
 class model_ordered_matching : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -378,11 +443,13 @@ TEST_F(model_ordered_matching, holds_and_no_planted_bug_goes_unnoticed) {
       {"only what is meant is cancelled", only_what_is_meant_is_cancelled, brief},
       {"withdrawn while in use", withdrawn_while_in_use, brief},
       {"numbered and matched", [] { numbered_and_matched(false); }, brief},
+      {"left receives keep their places", left_receives_keep_their_places, brief},
   };
   const std::vector<dropped_check> checks{
       {"ordered.still", [](std::uint64_t, std::uint64_t) -> std::uint64_t { return number_of_engine; }}};
-  const planting_report report =
-      plant_bugs(programs, {"/ordered_matching.hpp", "/try_lock.hpp", "/ordered_numbers.hpp"}, {}, checks);
+  const planting_report report = plant_bugs(
+      programs, {"/ordered_matching.hpp", "/posted_receives.hpp", "/handover_lock.hpp", "/ordered_numbers.hpp"}, {},
+      checks);
   std::cout << report;
   EXPECT_TRUE(report.right) << report;
 }
@@ -408,9 +475,10 @@ TEST_F(model_ordered_matching, cancelling_breaks_where_nobody_asks_what_is_meant
           if (pairs.size() == 0) return;
           posted.is(match_policy::rank_only, 0, 0, 2);
           post(*shared.object, posted, pairs);
-          check(insist([&] { return shared->remove(posted); }) == match_result::removed, "the second receive is gone");
+          check(insist([&] { return shared->remove(posted, none); }) == match_result::removed,
+                "the second receive is gone");
         },
-        [&] { insist([&] { return shared->remove(posted); }); });
+        [&] { insist([&] { return shared->remove(posted, none); }); });
   });
   EXPECT_TRUE(result.failed) << result;
 }

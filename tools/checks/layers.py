@@ -22,6 +22,7 @@ UPWARD = {
     "src/core/runtime/flush.cpp": ["api/checks.hpp"],
     "src/core/runtime/peer_ends.cpp": ["protocol/lost_message.hpp"],
     "src/core/runtime/replies.cpp": ["protocol/reply.hpp"],
+    "src/core/runtime/runtime_witness.cpp": ["protocol/arrive_send.hpp"],
     "src/core/runtime/unwinding.cpp": ["protocol/cancel.hpp"],
     "src/core/wait/descriptor_state.cpp": ["runtime/runtime_state.hpp"],
     "src/core/wait/parking.cpp": ["runtime/runtime_state.hpp"],

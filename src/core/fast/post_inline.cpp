@@ -37,26 +37,24 @@ namespace {
 }
 
 // The ring that the message was sent through. Null: this is not the simple case, or an error, and nothing has happened.
-// `begin()`: called once the ring has room; false: don't send.
+// `begin(header)` sets the header once the ring has room; false: don't send.
 template <operation Opcode, class Begin>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
-                                                       const net::header& header, const_buffer_ref bytes,
-                                                       const Begin& begin) noexcept {
+                                                       const_buffer_ref bytes, const Begin& begin) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
   if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;
   }
   net::outgoing* const ring = through.routes().known_ring(to);
-  if (ring == nullptr || !ring->sender.has_credit() || !begin()) [[unlikely]]
+  net::header header;
+  if (ring == nullptr || !ring->sender.has_credit() || !begin(header)) [[unlikely]]
     return nullptr;
   base::goes_out();
   ring->sender.push(header, bytes.address(), net::word_bytes, false);
   through.counts().posted_alone(Opcode, net::word_bytes);
   return ring;
 }
-
-constexpr auto at_once = [] { return true; };
 
 net::header send_under(match_policy policy, std::uint64_t tag,
                        std::uint32_t engine = default_matching_engine) noexcept {
@@ -97,9 +95,14 @@ net::header send_under(match_policy policy, std::uint64_t tag,
                                             const detail::rest_of_send& rest) {
   if (engine.home != &through.runtime() || engine.kind != core::engine_kind::ordered) [[unlikely]]
     return post_send_in_slow(through, to, engine, bytes, rest);
-  net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
-  const auto begin = [&] { return engine.numbers.try_take_once(to.peer(), header.sequence); };
-  const net::outgoing* const ring = post_word<operation::send>(through, to, header, bytes, begin);
+  const auto begin = [&](net::header& header) {
+    std::uint32_t number = 0;
+    if (!engine.numbers.try_take_once(to.peer(), number)) return false;
+    header = send_under(match_policy::rank_tag, rest.tag, engine.id);
+    header.sequence = number;
+    return true;
+  };
+  const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, begin);
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
   return post_send_in_slow(through, to, engine, bytes, rest);
@@ -111,7 +114,10 @@ status detail::fast_post_am(core::device_state& through, message_target to, remo
                             const_buffer_ref bytes, std::uint64_t tag) {
   if (at.id < remote_completion_ids_max) [[likely]] {
     const net::outgoing* const ring =
-        post_word<operation::active_message>(through, to, core::active_message_to(at.id, tag), bytes, at_once);
+        post_word<operation::active_message>(through, to, bytes, [&](net::header& header) {
+          header = core::active_message_to(at.id, tag);
+          return true;
+        });
     if (ring != nullptr) [[likely]]
       return done_by(*ring);
   }
@@ -137,7 +143,10 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
 
 status detail::fast_post_send(core::device_state& through, message_target to, match_policy policy,
                               const_buffer_ref bytes, std::uint64_t tag) {
-  const net::outgoing* const ring = post_word<operation::send>(through, to, send_under(policy, tag), bytes, at_once);
+  const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
+    header = send_under(policy, tag);
+    return true;
+  });
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
   return post_send_slow(through, to, policy, bytes, tag);
@@ -146,8 +155,10 @@ status detail::fast_post_send(core::device_state& through, message_target to, ma
 status detail::fast_send_in(core::device_state& through, message_target to, core::engine_state& engine,
                             const_buffer_ref bytes, const rest_of_send& rest) {
   if (engine.home_of_simple != &through.runtime()) return post_send_in_order(through, to, engine, bytes, rest);
-  const net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
-  const net::outgoing* const ring = post_word<operation::send>(through, to, header, bytes, at_once);
+  const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
+    header = send_under(match_policy::rank_tag, rest.tag, engine.id);
+    return true;
+  });
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
   return post_send_in_slow(through, to, engine, bytes, rest);

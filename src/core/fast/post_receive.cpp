@@ -6,6 +6,7 @@
 #include "base/fast_paths.hpp"
 #include "core/api/post_send_recv.hpp"
 #include "core/message/peer_bounds.hpp"
+#include "core/protocol/arrive_send.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/matching_store.hpp"
 
@@ -103,22 +104,23 @@ namespace {
                               {.tag = tag, .engine = {engine.id, engine}, .policy = from.policy(), .context = context});
 }
 
-// Posts a receive in its ordered engine by the general way. Before this returns, the operation may be complete.
-[[gnu::noinline]] status end_in_order(device_state& dev, operation_state& receive) noexcept {
+// Posts a receive in its ordered engine, from the state on that `fast_post` has left it in. Before this returns, the
+// operation may be complete.
+[[gnu::noinline]] status end_in_order(device_state& dev, operation_state& receive, fast_posted reached) noexcept {
   completion& local = *receive.owed.target;
   const std::uint64_t bytes = receive.receiving.into.bytes();
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);       // [own]
   engine_state& engine = *receive.receiving.engine.load(std::memory_order_relaxed);  // [own]
   ordered_message* found = nullptr;
-  switch (engine.ordered->post(receive, found)) {
-    case match_result::inserted: break;
-    case match_result::matched:
-      receive::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
-      break;
-    default:
-      promise::cancel(local);
-      dev.own_receives().put(receive);
-      return dev.counts().retried(status::retry(shortage::lock));
+  matched_messages released;
+  const match_result result = engine.ordered->post_rest(reached, receive, found, released);
+  if (result == match_result::matched)
+    receive::deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
+  arrive_send::deliver_all(dev, released);
+  if (result == match_result::busy) {
+    promise::cancel(local);
+    dev.own_receives().put(receive);
+    return dev.counts().retried(status::retry(shortage::lock));
   }
   dev.counts().posted(operation::receive, bytes);
   return status::posted(ticket);
@@ -134,7 +136,7 @@ namespace {
   static_cast<void>(describe(engine, *receive, from, into, tag, context));
   receive->will_signal(local);
   receive->reach(step::wait_for_match);
-  return end_in_order(dev, *receive);
+  return end_in_order(dev, *receive, fast_posted::no);
 }
 
 // The common receive in an ordered engine; it names rank and tag.
@@ -148,8 +150,8 @@ namespace {
   receive.will_signal_here(local);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the engine
   receive.reach(step::wait_for_match);
-  if (!engine.ordered->fast_post(receive)) [[unlikely]]
-    return end_in_order(dev, receive);
+  if (const fast_posted reached = engine.ordered->fast_post(receive); reached != fast_posted::inserted) [[unlikely]]
+    return end_in_order(dev, receive, reached);
   dev.counts().posted_alone(operation::receive, into.bytes());
   return status::posted(ticket);
 }

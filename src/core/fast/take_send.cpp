@@ -53,7 +53,8 @@ namespace weft::core::fast {
 
 namespace {
 
-// Takes the receive that a message to `engine` matches; `released` gets early messages that were matched after it.
+// Takes the receive that a message to `engine` matches; `released` gets messages that were matched meanwhile, which the
+// caller delivers in any case.
 // Null: nothing has happened.
 [[gnu::always_inline]] inline operation_state* take_receive(device_state& dev, engine_state& engine,
                                                             const match_key& key, std::uint32_t sequence,
@@ -81,6 +82,7 @@ namespace {
   if (engine.ordered->try_match(make_match_key(engine.id, match_policy::rank_tag, source, tag),
                                 static_cast<std::uint32_t>(id_and_sequence >> 32), found,
                                 released) != match_result::matched) [[unlikely]] {
+    arrive_send::deliver_all(dev, released);
     return nullptr;
   }
   auto& receive = static_cast<operation_state&>(*found);
@@ -99,7 +101,10 @@ namespace {
   if (engine != nullptr && (engine->kind == engine_kind::by_policy || policy == match_policy::rank_tag)) [[likely]]
     receive =
         take_receive(dev, *engine, make_match_key(header.id, policy, source, header.tag), header.sequence, released);
-  if (receive == nullptr) return arrive_send::on_send(dev, {source, header, payload, bytes, nullptr});
+  if (receive == nullptr) {
+    arrive_send::deliver_all(dev, released);
+    return arrive_send::on_send(dev, {source, header, payload, bytes, nullptr});
+  }
   const completion* object = nullptr;
   if (bytes <= receive->receiving.into.bytes() && !receive->receiving.into.is_list()) [[likely]] {
     detail::copy_inline(receive->receiving.into.address(), payload, bytes);

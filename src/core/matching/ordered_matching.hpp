@@ -10,9 +10,10 @@
 // heads of up to four queues of receives (of one while no wildcard is posted) and takes the oldest receive by its
 // stamp. Nodes belong to the caller, and any number may wait: the hash tables grow with their keys, by a few buckets in
 // each call (growing_buckets.hpp). Memory of an engine without traffic: 1 KiB, and 8 bytes for each source. Progress:
-// one try-lock around every call; if another thread holds it, the answer is busy. Callers: any thread may call any
-// function; construction and destruction are alone. Linearization: under the lock. Model test:
-// tests/model/ordered_matching_test.cpp.
+// one lock around every call; if another thread holds it, the answer is busy. `post_or_leave` then leaves the receive
+// with the lock: the thread inside posts it before it leaves (handover_lock.hpp), so the receive keeps its place before
+// later ones. Callers: any thread may call any function; construction and destruction are alone. Linearization: under
+// the lock; of a receive that is left, when it is left. Model test: tests/model/ordered_matching_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +24,13 @@
 #include <memory>
 
 #include "base/assertion.hpp"
-#include "base/try_lock.hpp"
 #include "core/matching/early_messages.hpp"
+#include "core/matching/handover_lock.hpp"
 #include "core/matching/keyed_queues.hpp"
 #include "core/matching/match_node.hpp"
+#include "core/matching/posted_receives.hpp"
 
 namespace weft::core {
-
-inline constexpr std::size_t ordered_policy_count = 4;  // all but `user`
 
 /// A message that waits for the messages before it, or for a receive; or, with `takes_back`, one that takes back an
 /// earlier message of its source. Its key has the policy rank_tag.
@@ -52,11 +52,7 @@ struct basic_ordered_message : basic_match_node<Atomics> {
 
 using ordered_message = basic_ordered_message<>;
 
-// The links by which `keyed_queues` chains receives and messages.
-template <class Atomics>
-[[nodiscard]] basic_match_node<Atomics>& links_of(basic_match_node<Atomics>& receive, match_policy /*by*/) noexcept {
-  return receive;
-}
+// The links by which `keyed_queues` chains messages.
 template <class Atomics>
 [[nodiscard]] typename basic_ordered_message<Atomics>::links& links_of(basic_ordered_message<Atomics>& message,
                                                                        match_policy by) noexcept {
@@ -85,14 +81,16 @@ struct ordered_counts {
   std::size_t receives = 0;
 };
 
-/// The `location` of receives that wait in one engine; no two have the same one.
-[[nodiscard]] inline std::uint32_t new_ordered_location() noexcept {
-  constexpr std::uint32_t mark = 0x8000'0000;  // locations in the matching table are below
-  static std::atomic<std::uint32_t> made{0};
-  // [ordered.number] relaxed: a number and nothing else.
-  return mark | made.fetch_add(1, std::memory_order_relaxed);
-}
+/// The state in which `fast_post` leaves a receive.
+enum class fast_posted : std::uint8_t {
+  inserted,         // all is done
+  inserted_inside,  // it waits; the caller is inside the lock, where receives were left
+  inside,           // the caller is inside the lock
+  no,               // another thread holds the lock
+};
 
+/// Every function but `fast_post` has a list of messages, to which it adds the messages that were matched by receives
+/// that other threads had left with the lock: the caller delivers them, whatever the answer is.
 template <class Atomics = detail::std_atomics>
 class basic_ordered_matching {
  public:
@@ -103,10 +101,8 @@ class basic_ordered_matching {
   /// Messages come from ranks below `source_count`. `first_sequence`: the number of each source's first message. Throws
   /// std::bad_alloc.
   explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t first_sequence = 0)
-      : location_{new_ordered_location()},
-        source_count_{source_count},
+      : source_count_{source_count},
         sources_{std::make_unique<source[]>(source_count)},
-        receives_(make_queues<node>()),
         messages_(make_queues<message_node>()) {
     for (std::uint32_t rank = 0; rank < source_count; ++rank) sources_[rank].next_sequence = first_sequence;
   }
@@ -119,14 +115,14 @@ class basic_ordered_matching {
   /// none (the message has to wait: nothing happened, call `arrive`), refused (see `arrive`) or busy.
   [[nodiscard]] [[gnu::always_inline]] match_result try_match(const match_key& key, std::uint32_t sequence,
                                                               node*& receive, message_list& released) noexcept {
-    const entered inside{lock_};
+    const entered inside{*this, released};
     if (!inside) return match_result::busy;
     switch (delivery_of(key, sequence)) {
       case delivery::never: return match_result::refused;
       case delivery::later: return match_result::none;
       case delivery::now: break;
     }
-    node* const found = take_receive(key);
+    node* const found = receives_.take_oldest(key);
     if (found == nullptr) return match_result::none;
     receive = found;
     source& from = sources_[key.rank()];
@@ -140,7 +136,7 @@ class basic_ordered_matching {
   /// had waited for it), refused (its number came before, or its source is no rank of the job; it belongs to the
   /// caller) or busy.
   [[nodiscard]] match_result arrive(message_node& message, message_list& released) noexcept {
-    const entered inside{lock_};
+    const entered inside{*this, released};
     if (!inside) return match_result::busy;
     switch (delivery_of(message.key, message.sequence)) {
       case delivery::never: return match_result::refused;
@@ -155,44 +151,43 @@ class basic_ordered_matching {
 
   /// Takes out the oldest message that matches `receive`; if there is none, `receive` waits. The policy of its key says
   /// what is compared. **Returns**: matched (`found` belongs to the caller), inserted or busy.
-  [[nodiscard]] match_result post(node& receive, message_node*& found) noexcept {
-    WEFT_ASSERT_CHECKED(receive.key.policy() <= match_policy::none);
-    const entered inside{lock_};
-    if (!inside) return match_result::busy;
-    const std::size_t policy = index_of(receive.key.policy());
-    if (message_node* oldest = messages_[policy].oldest(receive.key); oldest != nullptr) {
-      take_out(*oldest);
-      oldest->receive = &receive;
-      found = oldest;
-      return match_result::matched;
-    }
-    receive.stamp = posted_++;
-    receives_[policy].append(receive);
-    if (policy != index_of(match_policy::rank_tag)) ++open_receives_;
-    // [ordered.posted] relaxed -> [ordered.still]: under the lock.
-    receive.location.store(location_, std::memory_order_relaxed);
-    return match_result::inserted;
+  [[nodiscard]] match_result post(node& receive, message_node*& found, message_list& released) noexcept {
+    const entered inside{*this, released};
+    return inside ? result_of(found = post_inside(receive)) : match_result::busy;
   }
 
-  /// The first step of `post`, which calls no function: for a receive with the policy rank_tag while no message waits.
-  /// True: inserted. False: nothing has happened, call `post`.
-  [[nodiscard]] [[gnu::always_inline]] bool fast_post(node& receive) noexcept {
-    constexpr match_policy by = match_policy::rank_tag;
-    WEFT_ASSERT_CHECKED(receive.key.policy() == by);
-    const entered inside{lock_};
-    if (!inside || !messages_[index_of(by)].is_empty() || !receives_[index_of(by)].try_append(receive, by)) [[unlikely]]
-      return false;
-    receive.stamp = posted_++;
-    // [ordered.posted] relaxed -> [ordered.still]: under the lock.
-    receive.location.store(location_, std::memory_order_relaxed);
-    return true;
+  /// The same, but never busy: if another thread holds the lock, `receive` is left with it (inserted).
+  [[nodiscard]] match_result post_or_leave(node& receive, message_node*& found, message_list& released) noexcept {
+    if (!lock_.enter_or_leave_behind(receive)) return match_result::inserted;
+    found = post_inside(receive);
+    leave(released);
+    return result_of(found);
+  }
+
+  /// The first step of a post that calls no function, for a receive with the policy rank_tag: inserts it if the lock is
+  /// free and no message waits. Unless the answer is `inserted`, the caller must call `post_rest` next.
+  [[nodiscard]] [[gnu::always_inline]] fast_posted fast_post(node& receive) noexcept {
+    if (!lock_.try_enter()) [[unlikely]]
+      return fast_posted::no;
+    if (!messages_[index_of(match_policy::rank_tag)].is_empty() || !receives_.try_append_named(receive)) [[unlikely]]
+      return fast_posted::inside;
+    return lock_.try_leave() ? fast_posted::inserted : fast_posted::inserted_inside;
+  }
+  /// The rest. **Returns**: as `post`.
+  [[nodiscard]] match_result post_rest(fast_posted reached, node& receive, message_node*& found,
+                                       message_list& released) noexcept {
+    if (reached == fast_posted::no) return post(receive, found, released);
+    message_node* const matched = reached == fast_posted::inside ? post_inside(receive) : nullptr;
+    leave(released);
+    found = matched;
+    return result_of(matched);
   }
 
   /// Takes out the oldest message that matches `pattern` (a matched probe).
   /// **Returns**: matched (`found` belongs to the caller), none or busy.
-  [[nodiscard]] match_result take(const match_key& pattern, message_node*& found) noexcept {
+  [[nodiscard]] match_result take(const match_key& pattern, message_node*& found, message_list& released) noexcept {
     WEFT_ASSERT_CHECKED(pattern.policy() <= match_policy::none);
-    const entered inside{lock_};
+    const entered inside{*this, released};
     if (!inside) return match_result::busy;
     message_node* oldest = messages_[index_of(pattern.policy())].oldest(pattern);
     if (oldest == nullptr) return match_result::none;
@@ -204,9 +199,9 @@ class basic_ordered_matching {
   /// Calls `visit(const message_node&)`, under the lock, with the oldest message that matches `pattern`, which stays.
   /// **Returns**: matched (it was called), none or busy.
   template <class Visit>
-  [[nodiscard]] match_result peek(const match_key& pattern, const Visit& visit) noexcept {
+  [[nodiscard]] match_result peek(const match_key& pattern, const Visit& visit, message_list& released) noexcept {
     WEFT_ASSERT_CHECKED(pattern.policy() <= match_policy::none);
-    const entered inside{lock_};
+    const entered inside{*this, released};
     if (!inside) return match_result::busy;
     const message_node* const oldest = messages_[index_of(pattern.policy())].oldest(pattern);
     if (oldest == nullptr) return match_result::none;
@@ -220,7 +215,7 @@ class basic_ordered_matching {
   /// it; `released` as for `try_match`), none (it has to wait: nothing happened, call `arrive`), refused or busy.
   [[nodiscard]] match_result try_take_back(const match_key& key, std::uint32_t sequence, std::uint64_t name,
                                            message_node*& found, message_list& released) noexcept {
-    const entered inside{lock_};
+    const entered inside{*this, released};
     if (!inside) return match_result::busy;
     switch (delivery_of(key, sequence)) {
       case delivery::never: return match_result::refused;
@@ -236,8 +231,8 @@ class basic_ordered_matching {
   /// Takes out the waiting message `name` of rank `from`. **Returns**: removed (`found` belongs to the caller), none (a
   /// receive has matched it, or it is early, or was never here) or busy. Cost: as of `try_take_back`.
   [[nodiscard]] match_result take_by_name(std::uint32_t engine, std::uint32_t from, std::uint64_t name,
-                                          message_node*& found) noexcept {
-    const entered inside{lock_};
+                                          message_node*& found, message_list& released) noexcept {
+    const entered inside{*this, released};
     if (!inside) return match_result::busy;
     found = name == 0 ? nullptr : take_named(make_match_key(engine, match_policy::rank_tag, from, 0), name);
     return found != nullptr ? match_result::removed : match_result::none;
@@ -246,24 +241,23 @@ class basic_ordered_matching {
   /// Takes a posted receive out. `is_meant(node&)` as for `basic_matching_table::remove`.
   /// **Returns**: removed (it belongs to the caller), none (it was matched) or busy.
   template <class IsMeant>
-  [[nodiscard]] match_result remove(node& receive, IsMeant&& is_meant) noexcept {
-    const entered inside{lock_};
+  [[nodiscard]] match_result remove(node& receive, IsMeant&& is_meant, message_list& released) noexcept {
+    const entered inside{*this, released};
     if (!inside) return match_result::busy;
-    // [ordered.still] relaxed <- [ordered.posted], [ordered.gone]: only a thread with this lock stores this number or
-    // replaces it.
-    if (receive.location.load(std::memory_order_relaxed) != location_ || !is_meant(receive)) return match_result::none;
-    take_out(receive);
+    if (!receives_.has(receive) || !is_meant(receive)) return match_result::none;
+    receives_.remove(receive);
     return match_result::removed;
   }
-  [[nodiscard]] match_result remove(node& receive) noexcept {
-    return remove(receive, [](const node&) { return true; });
+  [[nodiscard]] match_result remove(node& receive, message_list& released) noexcept {
+    return remove(
+        receive, [](const node&) { return true; }, released);
   }
 
   /// Takes out all waiting nodes, for an engine that ends: messages in their order of arrival, then early messages in
   /// no order, and receives chained by `behind`, in no order.
   /// **Returns**: removed or busy.
   [[nodiscard]] match_result take_all(message_list& messages, node*& receives) noexcept {
-    const entered inside{lock_};
+    const entered inside{*this, messages};
     if (!inside) return match_result::busy;
     messages_[index_of(match_policy::none)].take_all([&](message_node& message) {
       for (std::size_t policy = 0; policy < index_of(match_policy::none); ++policy) messages_[policy].remove(message);
@@ -273,60 +267,57 @@ class basic_ordered_matching {
       --sources_[message.key.rank()].early_count;
       messages.add(message);
     });
-    for (auto& each : receives_) {
-      each.take_all([&](node& receive) {
-        note_gone(receive);
-        receive.behind.set(receives);
-        receives = &receive;
-      });
-    }
+    receives_.take_all([&](node& receive) {
+      receive.behind.set(receives);
+      receives = &receive;
+    });
     return match_result::removed;
   }
 
   /// Calls `receive(const node&)` for each posted receive and `message(const message_node&)` for each message that
   /// waits for one, under the lock. For reports. False: busy.
   template <class Receive, class Message>
-  [[nodiscard]] bool try_each(const Receive& receive, const Message& message) {
-    const entered inside{lock_};
+  [[nodiscard]] bool try_each(const Receive& receive, const Message& message, message_list& released) {
+    const entered inside{*this, released};
     if (!inside) return false;
-    for (const auto& by_policy : receives_) by_policy.each(receive);
+    receives_.each(receive);
     messages_[index_of(match_policy::none)].each(message);
     return true;
   }
 
   /// The most keys that a look passes in one of the tables. Visits all of them, under the lock. False: busy.
-  [[nodiscard]] bool try_measure(std::size_t& longest_chain) noexcept {
-    const entered inside{lock_};
+  [[nodiscard]] bool try_measure(std::size_t& longest_chain, message_list& released) noexcept {
+    const entered inside{*this, released};
     if (!inside) return false;
-    longest_chain = 0;
-    for (const auto& each : receives_) longest_chain = std::max(longest_chain, each.longest_chain());
+    longest_chain = receives_.longest_chain();
     for (const auto& each : messages_) longest_chain = std::max(longest_chain, each.longest_chain());
     longest_chain = std::max(longest_chain, early_.longest_chain());
     return true;
   }
 
   /// False: busy.
-  [[nodiscard]] bool try_count(ordered_counts& out) noexcept {
-    const entered inside{lock_};
+  [[nodiscard]] bool try_count(ordered_counts& out, message_list& released) noexcept {
+    const entered inside{*this, released};
     if (!inside) return false;
-    out = {.early = early_.size(), .messages = messages_[0].size()};
-    for (const auto& each : receives_) out.receives += each.size();
+    out = {.early = early_.size(), .messages = messages_[0].size(), .receives = receives_.size()};
     return true;
   }
 
  private:
   class entered {
    public:
-    explicit entered(base::basic_try_lock<Atomics>& lock) noexcept : lock_{lock}, is_inside_{lock.try_enter()} {}
-    ~entered() {
-      if (is_inside_) lock_.leave();
+    [[gnu::always_inline]] entered(basic_ordered_matching& at, message_list& released) noexcept
+        : at_{at}, released_{released}, is_inside_{at.lock_.try_enter()} {}
+    [[gnu::always_inline]] ~entered() {
+      if (is_inside_) at_.leave(released_);
     }
     entered(const entered&) = delete;
     entered& operator=(const entered&) = delete;
     explicit operator bool() const noexcept { return is_inside_; }
 
    private:
-    base::basic_try_lock<Atomics>& lock_;
+    basic_ordered_matching& at_;
+    message_list& released_;
     bool is_inside_;
   };
 
@@ -337,12 +328,35 @@ class basic_ordered_matching {
 
   enum class delivery : std::uint8_t { now, later, never };
 
-  static std::size_t index_of(match_policy policy) noexcept { return static_cast<std::size_t>(policy); }
+  [[gnu::always_inline]] void leave(message_list& released) noexcept {
+    if (!lock_.try_leave()) [[unlikely]]
+      post_left_and_leave(released);
+  }
+  [[gnu::noinline]] void post_left_and_leave(message_list& released) noexcept {
+    do {
+      for (node* each = lock_.take_left(); each != nullptr;) {
+        node& receive = *each;
+        each = receive.behind.get();
+        if (message_node* const found = post_inside(receive); found != nullptr) released.add(*found);
+      }
+    } while (!lock_.try_leave());
+  }
 
-  template <class Node>
-  static std::array<keyed_queues<Node>, ordered_policy_count> make_queues() noexcept {
-    return {keyed_queues<Node>{match_policy::rank_tag}, keyed_queues<Node>{match_policy::rank_only},
-            keyed_queues<Node>{match_policy::tag_only}, keyed_queues<Node>{match_policy::none}};
+  static match_result result_of(const message_node* found) noexcept {
+    return found != nullptr ? match_result::matched : match_result::inserted;
+  }
+
+  // The message that `receive` matches, each with the other; null: the receive waits.
+  message_node* post_inside(node& receive) noexcept {
+    WEFT_ASSERT_CHECKED(receive.key.policy() <= match_policy::none);
+    const std::size_t policy = index_of(receive.key.policy());
+    if (message_node* oldest = messages_[policy].oldest(receive.key); oldest != nullptr) {
+      take_out(*oldest);
+      oldest->receive = &receive;
+      return oldest;
+    }
+    receives_.append(receive);
+    return nullptr;
   }
 
   // Numbers wrap around: a number is early if it is ahead by less than half of all numbers.
@@ -350,40 +364,6 @@ class basic_ordered_matching {
     if (key.rank() >= source_count_) return delivery::never;
     const auto ahead = static_cast<std::int32_t>(sequence - sources_[key.rank()].next_sequence);
     return ahead == 0 ? delivery::now : ahead > 0 ? delivery::later : delivery::never;
-  }
-
-  node* oldest_receive(const match_key& key) const noexcept {
-    node* oldest = nullptr;
-    for (const auto& each : receives_) {
-      node* candidate = each.oldest(key);
-      if (candidate != nullptr && (oldest == nullptr || candidate->stamp < oldest->stamp)) oldest = candidate;
-    }
-    return oldest;
-  }
-
-  // Takes out the oldest receive that matches a message; mostly no receive leaves rank or tag open.
-  [[gnu::always_inline]] node* take_receive(const match_key& key) noexcept {
-    if (open_receives_ != 0) [[unlikely]]
-      return take_receive_of_any(key);
-    node* const found = receives_[index_of(match_policy::rank_tag)].take_oldest(key, match_policy::rank_tag);
-    // [ordered.gone] relaxed -> [ordered.still]: under the lock.
-    if (found != nullptr) found->location.store(0, std::memory_order_relaxed);
-    return found;
-  }
-  [[gnu::noinline]] node* take_receive_of_any(const match_key& key) noexcept {
-    node* const found = oldest_receive(key);
-    if (found != nullptr) take_out(*found);
-    return found;
-  }
-
-  void take_out(node& receive) noexcept {
-    receives_[index_of(receive.key.policy())].remove(receive);
-    note_gone(receive);
-  }
-  void note_gone(node& receive) noexcept {
-    if (receive.key.policy() != match_policy::rank_tag) --open_receives_;
-    // [ordered.gone] relaxed -> [ordered.still]: under the lock.
-    receive.location.store(0, std::memory_order_relaxed);
   }
 
   void take_out(message_node& message) noexcept {
@@ -407,7 +387,7 @@ class basic_ordered_matching {
       released.add(message);
       return true;
     }
-    message.receive = take_receive(message.key);
+    message.receive = receives_.take_oldest(message.key);
     if (message.receive == nullptr) {
       for (auto& each : messages_) each.append(message);
       return false;
@@ -435,14 +415,11 @@ class basic_ordered_matching {
     return true;
   }
 
-  base::basic_try_lock<Atomics> lock_;
-  std::uint32_t location_;  // of receives that wait here; no two objects have the same one
+  basic_handover_lock<node, Atomics> lock_;
   std::uint32_t source_count_;
-  std::uint64_t posted_ = 0;
-  std::size_t open_receives_ = 0;  // posted receives that leave rank or tag open
   std::unique_ptr<source[]> sources_;
   early_messages<message_node> early_;
-  std::array<keyed_queues<node>, ordered_policy_count> receives_;
+  basic_posted_receives<Atomics> receives_;
   std::array<keyed_queues<message_node>, ordered_policy_count> messages_;
 };
 

@@ -37,25 +37,27 @@ class basic_ordered_numbers {
   /// has closed the word.
   [[nodiscard]] bool try_take(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
-    std::uint64_t seen = words_[target].load(std::memory_order_relaxed);
+    word& at = words_[target];
+    std::uint64_t seen = at.load(std::memory_order_relaxed);
     do {
       if ((seen & closed) != 0) [[unlikely]]
         return false;
-      sequence = static_cast<std::uint32_t>(seen >> 1);
+      sequence = number_in(seen);
       // [numbers.take] relaxed: the word's values are one order.
-    } while (!words_[target].compare_exchange_weak(seen, open_at(sequence + 1), std::memory_order_relaxed));
+    } while (!at.compare_exchange_weak(seen, seen + one, std::memory_order_relaxed));
     return true;
   }
 
   /// The same. False also if another thread takes a number at this moment.
   [[nodiscard]] [[gnu::always_inline]] bool try_take_once(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
-    std::uint64_t seen = words_[target].load(std::memory_order_relaxed);
+    word& at = words_[target];
+    std::uint64_t seen = at.load(std::memory_order_relaxed);
     if ((seen & closed) != 0) [[unlikely]]
       return false;
-    sequence = static_cast<std::uint32_t>(seen >> 1);
+    sequence = number_in(seen);
     // [numbers.take] relaxed: as in `try_take`.
-    return words_[target].compare_exchange_strong(seen, open_at(sequence + 1), std::memory_order_relaxed);
+    return at.compare_exchange_strong(seen, seen + one, std::memory_order_relaxed);
   }
 
   /// The message with this number, which the caller has taken last, was not sent. False: another thread has taken a
@@ -74,7 +76,7 @@ class basic_ordered_numbers {
     if ((seen & closed) != 0) return false;
     // [numbers.close] relaxed: as [numbers.take].
     if (!words_[target].compare_exchange_strong(seen, seen | closed, std::memory_order_relaxed)) return false;
-    sequence = static_cast<std::uint32_t>(seen >> 1);
+    sequence = number_in(seen);
     return true;
   }
   /// `is_used`: the message with number `sequence` was sent.
@@ -84,10 +86,14 @@ class basic_ordered_numbers {
   }
 
  private:
-  // Twice the next number, and a bit for closed.
+  // The next number in the upper half, where it wraps around, and a bit for closed.
   using word = typename Atomics::template atomic<std::uint64_t>;
   static constexpr std::uint64_t closed = 1;
-  static constexpr std::uint64_t open_at(std::uint32_t next) noexcept { return std::uint64_t{next} << 1; }
+  static constexpr std::uint64_t one = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t open_at(std::uint32_t next) noexcept { return std::uint64_t{next} << 32; }
+  static constexpr std::uint32_t number_in(std::uint64_t word) noexcept {
+    return static_cast<std::uint32_t>(word >> 32);
+  }
 
   std::unique_ptr<word[]> words_;
 };

@@ -32,7 +32,7 @@ enum class step : std::uint8_t {
   wait_for_match,   // a receive is in its engine; in a receiver-first one, a send
   wait_for_sender,  // a receive in a receiver-first engine has announced its buffer
   post_again,       // poster: there was no room for the message, and the post may not answer retry
-  try_match,        // receiver: another thread held the engine's lock; stays until the receive has matched
+  try_match,        // receiver: another thread held the bucket's lock; stays until the receive has matched
   transfer,         // origin: copy to or from the target's memory
   ask,              // origin: there was no room for the message that asks the target
   notify,           // origin: tell the target that its memory was written or read

@@ -179,7 +179,10 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
     deliver_matched(dev, static_cast<operation_state&>(*found), message);
   } else if (result == match_result::none) {
     unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
-    if (kept == nullptr) return false;
+    if (kept == nullptr) {
+      deliver_all(dev, released);
+      return false;
+    }
     kept->key = key;
     kept->name = ticket_of(*kept);
     const bool is_copied = dev.matching().unexpected().is_copied(*kept);
@@ -199,7 +202,10 @@ bool take_back_in_order(device_state& dev, engine_state& engine, const net::arri
   match_result result = engine.ordered->try_take_back(key, message.header.sequence, ticket, found, released);
   if (result == match_result::none) {
     unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
-    if (kept == nullptr) return false;
+    if (kept == nullptr) {
+      deliver_all(dev, released);
+      return false;
+    }
     kept->key = key;
     kept->name = ticket;
     kept->takes_back = true;

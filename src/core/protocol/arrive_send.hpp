@@ -20,8 +20,8 @@ namespace weft::core::arrive_send {
 
 /// Delivers to a receive that has matched: copies a payload and completes the receive; an RTS begins a rendezvous.
 void deliver(device_state& dev, operation_state& receive, const net::arrival& message) noexcept;
-/// Delivers messages of an ordered engine that were matched now, each to its receive; those without a receive were
-/// taken back.
+/// Delivers messages of ordered engines that were matched now, each to its receive; those without a receive were taken
+/// back. The receives may be other threads' (handover_lock.hpp).
 void deliver_all(device_state& dev, matched_messages& released) noexcept;
 /// Delivers a short payload that the fast path could not deliver.
 void deliver_slow(device_state& dev, operation_state& receive, std::uint32_t source, std::uint64_t tag,

@@ -3,6 +3,7 @@
 #include "core/protocol/cancel.hpp"
 
 #include "base/misuse.hpp"
+#include "core/protocol/arrive_send.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/withdraw_rts.hpp"
@@ -21,7 +22,9 @@ operation_state* find(device_state& dev, std::uint64_t ticket, step expected) no
 
 // Takes a receive, or a send to a receiver-first engine, out of its engine. If it does not wait in one, `waiting` is
 // null.
-match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*& waiting) noexcept {
+// `released`: messages that were matched meanwhile.
+match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*& waiting,
+                      matched_messages& released) noexcept {
   waiting = find(dev, ticket, step::wait_for_match);
   const bool was_put_off = waiting == nullptr;
   if (was_put_off) waiting = find(dev, ticket, step::try_match);
@@ -34,7 +37,7 @@ match_result take_out(device_state& dev, std::uint64_t ticket, operation_state*&
   // [receive.cancel] relaxed: `is_meant` checks under the lock that it is still this operation. The engine can't have
   // been destroyed, as this thread is a brief reader.
   const engine_state& engine = *waiting->receiving.engine.load(std::memory_order_relaxed);
-  const match_result result = engine.is_ordered() ? engine.ordered->remove(*waiting, is_meant)
+  const match_result result = engine.is_ordered() ? engine.ordered->remove(*waiting, is_meant, released)
                                                   : dev.matching().table().remove(*waiting, is_meant);
   // A receive that was put off may still be in the backlog, or be matched at this moment.
   return result == match_result::none && was_put_off ? match_result::busy : result;
@@ -58,12 +61,14 @@ void end(device_state& dev, operation_state& taken, bool is_told) noexcept {
 cancel_answer one(device_state& dev, std::uint64_t ticket, bool is_told) noexcept {
   operation_state* waiting = nullptr;
   cancel_answer asked = cancel_answer::too_late;
+  matched_messages released;
   const match_result result = dev.matching().engines().readers().read([&] {
-    const match_result taken = take_out(dev, ticket, waiting);
+    const match_result taken = take_out(dev, ticket, waiting, released);
     if (waiting == nullptr) asked = receiver_first::ask_back(dev, ticket);
     if (waiting == nullptr && asked == cancel_answer::too_late) asked = withdraw_rts::ask(dev, ticket);
     return taken;
   });
+  arrive_send::deliver_all(dev, released);
   if (waiting == nullptr) return asked;
   if (result == match_result::busy) return cancel_answer::busy;
   if (result != match_result::removed) return cancel_answer::too_late;

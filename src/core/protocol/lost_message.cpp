@@ -7,6 +7,7 @@
 #include "base/assertion.hpp"
 #include "base/log.hpp"
 #include "core/device/device_state.hpp"
+#include "core/protocol/arrive_send.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
@@ -23,7 +24,8 @@ bool names_its_peer(const match_key& key, std::uint32_t peer) noexcept {
 // Takes an operation out of the engine in which it waits for its match. False: it does not wait there any more, it
 // waits for other ranks as well, or another thread has the engine's lock.
 bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer) noexcept {
-  return dev.matching().engines().readers().read([&] {
+  matched_messages released;
+  const bool is_out = dev.matching().engines().readers().read([&] {
     // As for a cancelled receive (receive.cpp): an operation that waits, seen by a brief reader, has its engine.
     // [ended.at] acquire <- [operation.reach]: the operation's engine.
     const step at = operation.next.load(std::memory_order_acquire);
@@ -32,10 +34,12 @@ bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer)
     engine_state* const engine = operation.receiving.engine.load(std::memory_order_relaxed);
     if (engine == nullptr) return false;
     const auto is_meant = [&](const match_node& node) { return names_its_peer(node.key, peer); };
-    const match_result result = engine->is_ordered() ? engine->ordered->remove(operation, is_meant)
+    const match_result result = engine->is_ordered() ? engine->ordered->remove(operation, is_meant, released)
                                                      : dev.matching().table().remove(operation, is_meant);
     return result == match_result::removed;
   });
+  arrive_send::deliver_all(dev, released);
+  return is_out;
 }
 
 // Whether the operation waited for `peer`; then it belongs to the caller.

@@ -41,6 +41,18 @@ void describe(operation_state& receive, const receive_request& request) noexcept
   receive.will_signal(*request.local);
 }
 
+// False: another thread holds the engine's lock, and the receive may be refused; nothing has happened. A receive that
+// may not be refused keeps its place: the thread inside posts it. When this returns true, it may already be complete.
+bool post_in_order(device_state& dev, operation_state& receive, engine_state& engine, bool may_refuse) noexcept {
+  ordered_message* found = nullptr;
+  matched_messages released;
+  const match_result result = may_refuse ? engine.ordered->post(receive, found, released)
+                                         : engine.ordered->post_or_leave(receive, found, released);
+  if (result == match_result::matched) deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
+  arrive_send::deliver_all(dev, released);
+  return result != match_result::busy;
+}
+
 status try_post_receive(device_state& dev, const receive_request& request) {
   operation_state* const receive = dev.operations().receives().try_get();
   if (receive == nullptr) {
@@ -54,7 +66,9 @@ status try_post_receive(device_state& dev, const receive_request& request) {
   receive->side = match_side::receive;
   const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [own] until it is in the table
   receive->reach(step::wait_for_match);
-  if (try_match(dev, *receive)) return status::posted(ticket);
+  const bool is_in = request.engine->is_ordered() ? post_in_order(dev, *receive, *request.engine, request.allow_retry)
+                                                  : try_match(dev, *receive);
+  if (is_in) return status::posted(ticket);
   if (!request.allow_retry) {
     dev.defer(*receive, step::try_match);
     return status::posted(ticket);
@@ -100,19 +114,9 @@ status receive_late(device_state& dev, const receive_request& request) noexcept 
 // False: another thread holds the lock; nothing has happened. When this returns true, the receive may already be
 // complete. So its step is set before, and a receive from the backlog stays at `match` while it waits.
 bool try_match(device_state& dev, operation_state& receive) noexcept {
-  match_result result = match_result::busy;
-  unexpected_message* found = nullptr;
-  engine_state& engine = *receive.receiving.engine.load(std::memory_order_relaxed);  // [own]
-  if (engine.is_ordered()) {
-    ordered_message* message = nullptr;
-    result = engine.ordered->post(receive, message);
-    found = static_cast<unexpected_message*>(message);
-  } else {
-    match_node* message = nullptr;
-    result = dev.matching().table().insert(receive, message);
-    found = static_cast<unexpected_message*>(message);
-  }
-  if (result == match_result::matched) deliver_unexpected(dev, receive, *found);
+  match_node* found = nullptr;
+  const match_result result = dev.matching().table().insert(receive, found);
+  if (result == match_result::matched) deliver_unexpected(dev, receive, static_cast<unexpected_message&>(*found));
   return result != match_result::busy;
 }
 
@@ -129,8 +133,10 @@ unexpected_message* probe(device_state& dev, const receive_request& request) noe
   const match_key key = key_of(request);
   if (request.engine->is_ordered()) {
     ordered_message* found = nullptr;
-    if (request.engine->ordered->take(key, found) != match_result::matched) return nullptr;
-    return static_cast<unexpected_message*>(found);
+    matched_messages released;
+    const match_result result = request.engine->ordered->take(key, found, released);
+    arrive_send::deliver_all(dev, released);
+    return result == match_result::matched ? static_cast<unexpected_message*>(found) : nullptr;
   }
   match_node* found = nullptr;
   if (dev.matching().table().take(key, match_side::send, found) != match_result::matched) return nullptr;
@@ -145,12 +151,14 @@ std::optional<message_envelope> peek(device_state& dev, const receive_request& r
     const auto& message = static_cast<const unexpected_message&>(each);
     found = {message.arrival.source, message.arrival.header.tag, message.bytes};
   };
+  matched_messages released;
   // Another thread may take the message, and use its description again, once the lock is free.
   const match_result result = request.engine->is_ordered()
-                                  ? request.engine->ordered->peek(key, visit)
+                                  ? request.engine->ordered->peek(key, visit, released)
                                   : dev.matching().table().peek(key, match_side::send, [&](const match_node& each) {
                                       visit(static_cast<const ordered_message&>(each));
                                     });
+  arrive_send::deliver_all(dev, released);
   if (result != match_result::matched) return std::nullopt;
   return found;
 }

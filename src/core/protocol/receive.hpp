@@ -37,7 +37,8 @@ void discard(device_state& dev, unexpected_message& probed) noexcept;
 
 /// Posts a receive when no operation of the set of receives is free; only if its message has arrived already.
 [[nodiscard]] status receive_late(device_state& dev, const receive_request& request) noexcept;
-/// A step of the backlog. False: another thread holds the lock of the engine or bucket, and nothing has happened.
+/// A step of the backlog, for receives in the matching table. False: another thread holds the lock of the bucket, and
+/// nothing has happened.
 [[nodiscard]] bool try_match(device_state& dev, operation_state& receive) noexcept;
 /// Delivers the unexpected message `with` to the receive that it has matched.
 void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& with) noexcept;

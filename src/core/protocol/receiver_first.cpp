@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/backoff.hpp"
 #include "base/log.hpp"
 #include "core/device/device_state.hpp"
 #include "core/message/message_body.hpp"
@@ -33,9 +32,6 @@
 namespace weft::core::receiver_first {
 
 namespace {
-
-// Tries to get the engine's lock, for posts that may not answer retry: some seconds.
-constexpr unsigned lock_tries_max = 10'000;
 
 ready_body body_of(const unexpected_message& ready) noexcept {
   ready_body out;
@@ -274,26 +270,24 @@ bool ask_again(device_state& dev, operation_state& carrier) noexcept {
 status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done, bool allow_retry) {
   const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own] until it waits
   completion& local = *send.owed.target;
-  const std::uint32_t peer = send.peer;
-  send.key = make_match_key(engine.id, match_policy::rank_tag, peer, send.tag);
+  send.key = make_match_key(engine.id, match_policy::rank_tag, send.peer, send.tag);
   // [send.of_engine] relaxed -> [operation.ended_in]: published by the step.
   send.receiving.engine.store(&engine, std::memory_order_relaxed);
   send.reach(step::wait_for_match);
   ordered_message* found = nullptr;
-  base::backoff waiting;
-  for (unsigned tries = 0;; ++tries) {
-    switch (engine.ordered->post(send, found)) {
-      case match_result::inserted: return status::posted(ticket);
-      case match_result::matched: return begin_write(dev, send, static_cast<unexpected_message&>(*found), allow_done);
-      default: break;
-    }
-    if (allow_retry || tries == lock_tries_max) break;
-    waiting.pause();
+  matched_messages released;
+  const match_result result =
+      allow_retry ? engine.ordered->post(send, found, released) : engine.ordered->post_or_leave(send, found, released);
+  status answer = status::posted(ticket);
+  if (result == match_result::matched) {
+    answer = begin_write(dev, send, static_cast<unexpected_message&>(*found), allow_done);
+  } else if (result == match_result::busy) {
+    promise::cancel(local);
+    complete::put_back(dev, send);
+    answer = status::retry(shortage::lock);
   }
-  promise::cancel(local);
-  complete::put_back(dev, send);
-  if (!allow_retry) throw_backlog_full(operation::send, peer, dev.operations().posts().count());
-  return status::retry(shortage::lock);
+  arrive_send::deliver_all(dev, released);
+  return answer;
 }
 
 // Called when an RTR has matched a waiting send.

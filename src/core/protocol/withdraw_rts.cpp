@@ -11,6 +11,7 @@
 #include "core/message/message_body.hpp"
 #include "core/protocol/advance.hpp"
 #include "core/protocol/arrive.hpp"
+#include "core/protocol/arrive_send.hpp"
 #include "core/protocol/complete.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/matching_store.hpp"
@@ -43,7 +44,9 @@ match_result take_unexpected(device_state& dev, const net::arrival& message, std
   match_result result = match_result::none;
   if (engine.is_ordered()) {
     ordered_message* taken = nullptr;
-    result = engine.ordered->take_by_name(engine.id, message.source, ticket, taken);
+    matched_messages released;
+    result = engine.ordered->take_by_name(engine.id, message.source, ticket, taken, released);
+    arrive_send::deliver_all(dev, released);
     out = static_cast<unexpected_message*>(taken);
     return result;
   }

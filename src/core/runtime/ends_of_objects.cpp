@@ -114,7 +114,8 @@ void end_of_engine::drop_all() noexcept {
       each = next;
     }
     ordered_counts left;
-    WEFT_ASSERT(!engine.ordered->try_count(left) || left.early + left.messages + left.receives == 0);
+    matched_messages released;
+    WEFT_ASSERT(!engine.ordered->try_count(left, released) || left.early + left.messages + left.receives == 0);
   } else {
     const auto is_ours = [&](const match_node& node) { return node.key.engine() == engine.id; };
     for (bool is_whole = false; !is_whole; waiting.pause()) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/protocol/arrive_send.hpp"
 #include "core/runtime/describe.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/unmatched.hpp"
@@ -147,9 +148,12 @@ void runtime_witness::describe_matching(base::report& into) {
     } catch (const std::bad_alloc&) {
     }
   }));
+  matched_messages released;
   of_->matching().engines().try_each([&](const engine_state& engine) {
-    if (engine.is_ordered()) all.add_waiting(engine);
+    if (engine.is_ordered()) all.add_waiting(engine, released);
   });
+  // Receives that other threads have posted while this one was inside their engine.
+  arrive_send::deliver_all(of_->devices().standard(), released);
   all.describe(into);
 }
 

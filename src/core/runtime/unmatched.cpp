@@ -52,7 +52,7 @@ void unmatched::add_message(const match_key& key, std::uint32_t source, std::uin
   messages_.add({key.engine(), key.policy(), false, false, source, key.policy() == user_policy ? key.tag : tag});
 }
 
-void unmatched::add_waiting(const engine_state& engine) {
+void unmatched::add_waiting(const engine_state& engine, matched_messages& released) {
   const auto receive = [&](const match_node& each) {
     receives_.add({engine.id, each.key.policy(), true, engine.receiver_first, each.key.rank(), each.key.tag});
   };
@@ -60,11 +60,11 @@ void unmatched::add_waiting(const engine_state& engine) {
     messages_.add({engine.id, match_policy::rank_tag, true, engine.receiver_first, each.key.rank(), each.key.tag});
   };
   ordered_counts counted;
-  if (!engine.ordered->try_count(counted)) {
+  if (!engine.ordered->try_count(counted, released)) {
     ++busy_engines_;
   } else {
     early_ += counted.early;
-    if (!engine.ordered->try_each(receive, message)) ++busy_engines_;
+    if (!engine.ordered->try_each(receive, message, released)) ++busy_engines_;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/report.hpp"
 #include "core/matching/match_node.hpp"
+#include "core/matching/ordered_matching.hpp"
 
 namespace weft::core {
 
@@ -19,8 +20,8 @@ class unmatched {
   /// Adds a receive or a message that waits in an engine of the runtime's table. `source` and `tag` are the message's.
   void add_receive(const match_key& key);
   void add_message(const match_key& key, std::uint32_t source, std::uint64_t tag);
-  /// Adds all that wait in an ordered or receiver-first engine.
-  void add_waiting(const engine_state& engine);
+  /// Adds all that wait in an ordered or receiver-first engine. The caller delivers `released`.
+  void add_waiting(const engine_state& engine, matched_messages& released);
 
   /// Pairs that differ in one thing come first.
   void describe(base::report& into) const;

@@ -24,6 +24,8 @@ using engine = weft::core::basic_ordered_matching<counting_atomics>;
 using message_node = engine::message_node;
 using weft::test::touched_by;
 
+engine::message_list none;  // of posts beside which no other thread posts
+
 constexpr std::uint32_t few = 64;
 constexpr std::uint32_t many = weft::test::under_sanitizer ? 1 << 14 : 1 << 20;
 constexpr std::uint32_t messages_many = weft::test::under_sanitizer ? 1 << 12 : 100'000;
@@ -36,7 +38,7 @@ weft::core::match_key key_of(match_policy policy, std::uint32_t i) {
 
 std::size_t longest_chain(engine& of) {
   std::size_t out = 0;
-  EXPECT_TRUE(of.try_measure(out));
+  EXPECT_TRUE(of.try_measure(out, none));
   return out;
 }
 
@@ -50,7 +52,8 @@ double cost_of_a_match(match_policy policy, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
     receives[i].key = key_of(policy, i);
     message_node* found = nullptr;
-    most = std::max(most, touched_by([&] { EXPECT_EQ(tested.post(receives[i], found), match_result::inserted); }));
+    most =
+        std::max(most, touched_by([&] { EXPECT_EQ(tested.post(receives[i], found, none), match_result::inserted); }));
   }
   EXPECT_LE(longest_chain(tested), 16U);
   std::uint64_t sum = 0;
@@ -93,7 +96,7 @@ double cost_of_a_receive(match_policy policy, std::uint32_t count) {
   for (std::uint32_t i = count; i-- > 0;) {
     receive.key = make_match_key(1, policy, 0, i);
     message_node* found = nullptr;
-    const std::uint64_t cost = touched_by([&] { EXPECT_EQ(tested.post(receive, found), match_result::matched); });
+    const std::uint64_t cost = touched_by([&] { EXPECT_EQ(tested.post(receive, found, none), match_result::matched); });
     const bool is_by_tag = policy == match_policy::rank_tag || policy == match_policy::tag_only;
     EXPECT_EQ(found, &messages[is_by_tag ? i : count - 1 - i]);
     sum += cost;
@@ -127,7 +130,7 @@ TEST(ordered_growth, early_messages_are_found_by_their_numbers) {
     ASSERT_EQ(tested.arrive(messages[source], released), match_result::inserted);
   }
   weft::core::ordered_counts counts;
-  ASSERT_TRUE(tested.try_count(counts));
+  ASSERT_TRUE(tested.try_count(counts, none));
   EXPECT_EQ(counts.early, 0U);
   EXPECT_EQ(counts.messages, 2 * messages_many);
 }
@@ -158,10 +161,10 @@ TEST(ordered_growth, an_engine_may_end_while_a_large_table_moves) {
   for (std::uint32_t i = 0; i < count; ++i) {
     receives[i].key = make_match_key(1, match_policy::rank_tag, 0, i);
     message_node* found = nullptr;
-    ASSERT_EQ(tested.post(receives[i], found), match_result::inserted);
+    ASSERT_EQ(tested.post(receives[i], found, none), match_result::inserted);
   }
   std::uint32_t seen = 0;
-  ASSERT_TRUE(tested.try_each([&](const engine::node&) { ++seen; }, [](const message_node&) {}));
+  ASSERT_TRUE(tested.try_each([&](const engine::node&) { ++seen; }, [](const message_node&) {}, none));
   EXPECT_EQ(seen, count);
 }
 
@@ -176,12 +179,12 @@ TEST(ordered_growth, a_table_that_is_moving_is_visited_and_emptied_as_a_whole) {
       ASSERT_EQ(tested.arrive(messages[i], released), match_result::inserted);
       message_node* found = nullptr;
       receives[i].key = make_match_key(1, match_policy::rank_tag, i, i + 1);
-      ASSERT_EQ(tested.post(receives[i], found), match_result::inserted);
+      ASSERT_EQ(tested.post(receives[i], found, none), match_result::inserted);
     }
     std::uint32_t receives_seen = 0;
     std::uint32_t messages_seen = 0;
-    ASSERT_TRUE(
-        tested.try_each([&](const engine::node&) { ++receives_seen; }, [&](const message_node&) { ++messages_seen; }));
+    ASSERT_TRUE(tested.try_each([&](const engine::node&) { ++receives_seen; },
+                                [&](const message_node&) { ++messages_seen; }, none));
     EXPECT_EQ(receives_seen, count);
     EXPECT_EQ(messages_seen, count);
     engine::message_list all;
@@ -202,7 +205,7 @@ TEST(ordered_growth, without_memory_chains_get_longer_and_all_stays_right) {
   const auto post_some = [&](std::uint32_t until) {
     for (message_node* found = nullptr; posted < until; ++posted) {
       receives[posted].key = make_match_key(1, match_policy::rank_tag, 0, posted);
-      if (tested.post(receives[posted], found) != match_result::inserted) return;
+      if (tested.post(receives[posted], found, none) != match_result::inserted) return;
     }
   };
   {

@@ -16,6 +16,7 @@
 namespace {
 
 using weft::match_policy;
+using weft::core::fast_posted;
 using weft::core::make_match_key;
 using weft::core::match_key;
 using weft::core::match_node;
@@ -39,6 +40,9 @@ match_node* receive_of(match_node& node, match_policy policy, std::uint32_t sour
   return &node;
 }
 
+// The functions add messages that receives of other threads have matched; there are none where one thread is alone.
+matched_messages late;
+
 class ordered_matching_test : public ::testing::Test {
  protected:
   // Returns the matched messages, in order.
@@ -59,14 +63,14 @@ class ordered_matching_test : public ::testing::Test {
   ordered_message* post(match_node& receive, match_policy policy, std::uint32_t source = 0, std::uint64_t tag = 0) {
     receive_of(receive, policy, source, tag);
     ordered_message* found = nullptr;
-    const match_result result = engine_.post(receive, found);
+    const match_result result = engine_.post(receive, found, late);
     EXPECT_EQ(result, found != nullptr ? match_result::matched : match_result::inserted);
     EXPECT_TRUE(found == nullptr || found->receive == &receive);
     return found;
   }
   ordered_counts count() {
     ordered_counts out;
-    EXPECT_TRUE(engine_.try_count(out));
+    EXPECT_TRUE(engine_.try_count(out, late));
     return out;
   }
 
@@ -149,7 +153,7 @@ TEST_F(ordered_matching_test, a_receive_takes_the_oldest_message_that_it_fits) {
   EXPECT_EQ(post(receive, match_policy::tag_only, 0, 2), &messages_[3]);
   EXPECT_EQ(post(receive, match_policy::none), &messages_[0]);
   EXPECT_EQ(post(receive, match_policy::rank_tag, 1, 2), nullptr);
-  EXPECT_EQ(engine_.remove(receive), match_result::removed);
+  EXPECT_EQ(engine_.remove(receive, late), match_result::removed);
   EXPECT_EQ(post(receive, match_policy::rank_tag, 1, 1), &messages_[2]);
   EXPECT_EQ(count().messages, 0u);
 }
@@ -157,11 +161,11 @@ TEST_F(ordered_matching_test, a_receive_takes_the_oldest_message_that_it_fits) {
 TEST_F(ordered_matching_test, a_probe_takes_the_oldest_message_that_fits_and_no_early_one) {
   arrive(2, 4, 1, match_result::inserted);
   ordered_message* found = nullptr;
-  EXPECT_EQ(engine_.take(make_match_key(1, match_policy::none, 0, 0), found), match_result::none);
+  EXPECT_EQ(engine_.take(make_match_key(1, match_policy::none, 0, 0), found, late), match_result::none);
   arrive(2, 5, 0, match_result::inserted);
-  EXPECT_EQ(engine_.take(make_match_key(1, match_policy::tag_only, 0, 4), found), match_result::matched);
+  EXPECT_EQ(engine_.take(make_match_key(1, match_policy::tag_only, 0, 4), found, late), match_result::matched);
   EXPECT_EQ(found, &messages_[0]);
-  EXPECT_EQ(engine_.take(make_match_key(1, match_policy::none, 0, 0), found), match_result::matched);
+  EXPECT_EQ(engine_.take(make_match_key(1, match_policy::none, 0, 0), found, late), match_result::matched);
   EXPECT_EQ(found, &messages_[1]);
 }
 
@@ -169,15 +173,15 @@ TEST_F(ordered_matching_test, a_peek_shows_the_oldest_message_that_fits_and_leav
   const ordered_message* seen = nullptr;
   const auto see = [&](const ordered_message& each) { seen = &each; };
   arrive(2, 4, 1, match_result::inserted);
-  EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::none, 0, 0), see), match_result::none) << "it is early";
+  EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::none, 0, 0), see, late), match_result::none) << "it is early";
   arrive(2, 5, 0, match_result::inserted);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::none, 0, 0), see), match_result::matched);
+    EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::none, 0, 0), see, late), match_result::matched);
     EXPECT_EQ(seen, &messages_[1]);
-    EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::rank_tag, 2, 4), see), match_result::matched);
+    EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::rank_tag, 2, 4), see, late), match_result::matched);
     EXPECT_EQ(seen, &messages_[0]);
   }
-  EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::tag_only, 0, 6), see), match_result::none);
+  EXPECT_EQ(engine_.peek(make_match_key(1, match_policy::tag_only, 0, 6), see, late), match_result::none);
   EXPECT_EQ(count().messages, 2u);
 }
 
@@ -232,22 +236,24 @@ TEST_F(ordered_matching_test, a_message_is_taken_back_by_name_in_its_turn) {
 TEST_F(ordered_matching_test, a_cancelled_receive_is_not_matched) {
   match_node first;
   match_node second;
-  EXPECT_EQ(engine_.remove(first), match_result::none);
+  EXPECT_EQ(engine_.remove(first, late), match_result::none);
   post(first, match_policy::none);
   post(second, match_policy::none);
-  EXPECT_EQ(engine_.remove(first, [](const match_node&) { return false; }), match_result::none);
-  EXPECT_EQ(engine_.remove(first), match_result::removed);
-  EXPECT_EQ(engine_.remove(first), match_result::none);
+  EXPECT_EQ(engine_.remove(
+                first, [](const match_node&) { return false; }, late),
+            match_result::none);
+  EXPECT_EQ(engine_.remove(first, late), match_result::removed);
+  EXPECT_EQ(engine_.remove(first, late), match_result::none);
   EXPECT_EQ(arrive(0, 0, 0, match_result::matched).at(0)->receive, &second);
-  EXPECT_EQ(engine_.remove(second), match_result::none);
+  EXPECT_EQ(engine_.remove(second, late), match_result::none);
 }
 
 TEST_F(ordered_matching_test, another_engine_does_not_cancel_its_receives) {
   ordered_matching other{4};
   match_node receive;
   post(receive, match_policy::none);
-  EXPECT_EQ(other.remove(receive), match_result::none);
-  EXPECT_EQ(engine_.remove(receive), match_result::removed);
+  EXPECT_EQ(other.remove(receive, late), match_result::none);
+  EXPECT_EQ(engine_.remove(receive, late), match_result::removed);
 }
 
 TEST_F(ordered_matching_test, a_message_needs_no_node_if_its_receive_waits_and_its_turn_has_come) {
@@ -284,7 +290,7 @@ TEST_F(ordered_matching_test, all_that_waits_can_be_taken_out) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(messages[i], &messages_[i]);
   unsigned count = 0;
   for (; receive != nullptr; receive = receive->behind.get()) {
-    EXPECT_EQ(engine_.remove(*receive), match_result::none);
+    EXPECT_EQ(engine_.remove(*receive, late), match_result::none);
     ++count;
   }
   EXPECT_EQ(count, 8u);
@@ -304,13 +310,70 @@ TEST_F(ordered_matching_test, whoever_comes_while_somebody_is_inside_is_told_to_
     match_node another;
     EXPECT_EQ(engine_.arrive(message, released), match_result::busy);
     EXPECT_EQ(engine_.try_match(message.key, 0, matched, released), match_result::busy);
-    EXPECT_EQ(engine_.post(another, found), match_result::busy);
-    EXPECT_EQ(engine_.take(message.key, found), match_result::busy);
-    EXPECT_EQ(engine_.remove(receive), match_result::busy);
-    EXPECT_FALSE(engine_.try_count(counts));
+    EXPECT_EQ(engine_.post(another, found, late), match_result::busy);
+    EXPECT_EQ(engine_.take(message.key, found, late), match_result::busy);
+    EXPECT_EQ(engine_.remove(receive, late), match_result::busy);
+    EXPECT_FALSE(engine_.try_count(counts, late));
     return true;
   };
-  EXPECT_EQ(engine_.remove(receive, inside), match_result::removed);
+  EXPECT_EQ(engine_.remove(receive, inside, late), match_result::removed);
+}
+
+TEST_F(ordered_matching_test, posts_receives_that_were_left_in_their_order_before_it_is_free) {
+  match_node first, second, third, open, later;
+  post(first, match_policy::rank_tag, 0, 5);
+  arrive(1, 9, 0, match_result::inserted);
+  ordered_message* found = nullptr;
+  matched_messages released;
+  receive_of(second, match_policy::rank_tag, 0, 5);
+  receive_of(third, match_policy::rank_only, 0, 0);
+  receive_of(open, match_policy::tag_only, 0, 9);
+  const auto inside = [&](const match_node&) {
+    for (match_node* const each : {&second, &third, &open})
+      EXPECT_EQ(engine_.post_or_leave(*each, found, late), match_result::inserted);
+    return false;
+  };
+  EXPECT_EQ(engine_.remove(first, inside, released), match_result::none);
+  EXPECT_EQ(found, nullptr);
+  ASSERT_NE(released.first, nullptr);
+  EXPECT_EQ(released.first->receive, &open);
+  EXPECT_EQ(released.first->next, nullptr);
+  post(later, match_policy::none);
+  EXPECT_EQ(count().receives, 4U);
+  for (const match_node* const expected : {&first, &second, &third, &later}) {
+    const auto sent = static_cast<std::uint32_t>(4 - count().receives);
+    const std::vector<ordered_message*> matched = arrive(0, 5, sent, match_result::matched);
+    ASSERT_EQ(matched.size(), 1U);
+    EXPECT_EQ(matched.front()->receive, expected);
+  }
+}
+
+TEST_F(ordered_matching_test, inserts_a_receive_in_one_step_where_that_is_simple) {
+  match_node first, second, third;
+  ordered_message* found = nullptr;
+  receive_of(first, match_policy::rank_tag, 0, 5);
+  EXPECT_EQ(engine_.fast_post(first), fast_posted::inserted);
+  const auto inside = [&](const match_node&) {
+    receive_of(second, match_policy::rank_tag, 0, 5);
+    const fast_posted reached = engine_.fast_post(second);
+    EXPECT_EQ(reached, fast_posted::no);
+    EXPECT_EQ(engine_.post_rest(reached, second, found, late), match_result::busy);
+    return false;
+  };
+  EXPECT_EQ(engine_.remove(first, inside, late), match_result::none);
+  ordered_message& waiting = *[&] {
+    arrive(1, 7, 0, match_result::inserted);
+    return &messages_.back();
+  }();
+  for (match_node* const each : {&second, &third}) {
+    receive_of(*each, match_policy::rank_tag, each == &second ? 1 : 0, 7);
+    const fast_posted reached = engine_.fast_post(*each);
+    EXPECT_EQ(reached, each == &second ? fast_posted::inside : fast_posted::inserted);
+    if (reached == fast_posted::inserted) continue;
+    EXPECT_EQ(engine_.post_rest(reached, *each, found, late), match_result::matched);
+    EXPECT_EQ(found, &waiting);
+  }
+  EXPECT_EQ(count().receives, 2U);
 }
 
 // Two lists, searched from their starts, and the numbers of early messages.
@@ -407,7 +470,7 @@ class comparison {
 
   void compare_counts() {
     ordered_counts counts;
-    ASSERT_TRUE(engine_.try_count(counts));
+    ASSERT_TRUE(engine_.try_count(counts, late));
     const ordered_counts expected = reference_.count();
     EXPECT_EQ(counts.early, expected.early);
     EXPECT_EQ(counts.messages, expected.messages);
@@ -472,7 +535,7 @@ class comparison {
     receive.key = any_pattern();
     ordered_message* expected = reference_.post(receive);
     ordered_message* found = nullptr;
-    ASSERT_EQ(engine_.post(receive, found), expected != nullptr ? match_result::matched : match_result::inserted);
+    ASSERT_EQ(engine_.post(receive, found, late), expected != nullptr ? match_result::matched : match_result::inserted);
     ASSERT_EQ(found, expected);
     free_receives_.pop_back();
     if (found != nullptr) finish(found, &receive);
@@ -482,7 +545,7 @@ class comparison {
     const match_key pattern = any_pattern();
     ordered_message* expected = reference_.take(pattern);
     ordered_message* found = nullptr;
-    ASSERT_EQ(engine_.take(pattern, found), expected != nullptr ? match_result::matched : match_result::none);
+    ASSERT_EQ(engine_.take(pattern, found, late), expected != nullptr ? match_result::matched : match_result::none);
     ASSERT_EQ(found, expected);
     if (found != nullptr) free_messages_.push_back(found);
   }
@@ -490,7 +553,7 @@ class comparison {
   void remove() {
     match_node& chosen = receives_[random_() % receives_.size()];
     const bool expected = reference_.remove(chosen);
-    ASSERT_EQ(engine_.remove(chosen), expected ? match_result::removed : match_result::none);
+    ASSERT_EQ(engine_.remove(chosen, late), expected ? match_result::removed : match_result::none);
     if (expected) free_receives_.push_back(&chosen);
   }
 

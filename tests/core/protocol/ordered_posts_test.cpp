@@ -114,7 +114,8 @@ TEST_P(ordered_posts, signal_even_a_message_that_was_sent_at_once_if_they_may_no
 }
 
 TEST_P(ordered_posts, need_no_operation_where_the_message_can_be_sent_at_once) {
-  step_bench::run([](step_bench& bench) {
+  constexpr std::uint32_t few = 16;
+  const auto test = [](step_bench& bench) {
     sender with{bench};
     std::vector<core::operation_state*> all;
     core::operation_pool& posts = bench.state().operations().posts();
@@ -134,7 +135,8 @@ TEST_P(ordered_posts, need_no_operation_where_the_message_can_be_sent_at_once) {
     bench.script().refusals = 0;
     EXPECT_FALSE(with.post(GetParam(), 1, true).is_retry());
     EXPECT_EQ(numbers_of(bench), needs_one ? (std::array{~0U, 0U, ~0U}) : (std::array{0U, 2U, 1U}));
-  });
+  };
+  step_bench::run(test, {.operations_max = few});
 }
 
 std::string size_name(const testing::TestParamInfo<std::size_t>& of) { return std::to_string(of.param); }

@@ -55,8 +55,8 @@ net::copy_result scripted_endpoint::write_remote(std::uint32_t /*peer*/, net::me
   return copy(there, here);
 }
 
-void step_bench::run(const std::function<void(step_bench&)>& body) {
-  local_job{2}.run([&](runtime& own) {
+void step_bench::run(const std::function<void(step_bench&)>& body, const runtime_options& options) {
+  local_job{2, options}.run([&](runtime& own) {
     own.barrier();
     if (own.rank() != 0) return;
     step_bench bench{own};

@@ -72,8 +72,8 @@ class step_bench {
  public:
   static constexpr std::uint32_t peer = 1;
 
-  /// Runs `body` once, on a bench of its own.
-  static void run(const std::function<void(step_bench&)>& body);
+  /// Runs `body` once, on a bench of its own, whose runtime has these options.
+  static void run(const std::function<void(step_bench&)>& body, const runtime_options& options = {});
 
   explicit step_bench(runtime& own);
   ~step_bench();
