@@ -29,7 +29,9 @@ inline constexpr std::uint64_t announced_piece_bytes_min = std::uint64_t{32} << 
 /// A sender helps to copy into a list whose pieces have so many bytes on average. Into shorter ones the receiver copies
 /// alone, and waits for no sender that computes.
 inline constexpr std::uint64_t shared_piece_bytes_min = std::uint64_t{4} << 10;
-/// No shorter ones are named to a peer.
+/// A list of more pieces is not named to a peer, which would need long to walk it.
+inline constexpr std::uint64_t remote_pieces_max = std::uint64_t{1} << 14;
+/// Nor is one of shorter pieces.
 inline constexpr std::uint64_t remote_piece_bytes_min = std::min(announced_piece_bytes_min, shared_piece_bytes_min);
 
 /// Whether so many bytes in pieces of this rank's are gathered into a packet before the system copies them, or

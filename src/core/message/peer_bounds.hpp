@@ -40,10 +40,10 @@ namespace weft::core {
 }
 
 /// Whether `bytes` bytes can lie in one piece at `address`, or in `pieces` pieces that a list at `address` names. Lists
-/// of short pieces are not announced, so the size of the message bounds the time that the list takes to read.
+/// of more or of shorter pieces are not announced: so it takes less than a millisecond to walk one.
 [[nodiscard]] constexpr bool is_memory(std::uint64_t address, std::uint64_t bytes, std::uint64_t pieces) noexcept {
   if (pieces == 0) return is_memory(address, bytes);
-  return pieces <= buffer_list_pieces_max && pieces <= bytes / remote_piece_bytes_min && bytes <= buffer_bytes_max &&
+  return pieces <= remote_pieces_max && pieces <= bytes / remote_piece_bytes_min && bytes <= buffer_bytes_max &&
          is_memory(address, pieces * sizeof(net::memory_piece));
 }
 

@@ -11,6 +11,13 @@
 
 namespace weft::core {
 
+/// A `list_position`, and the generation of the operation whose list it is in.
+struct kept_position {
+  std::uint64_t begin = 0;
+  std::uint32_t piece = 0;
+  std::uint32_t generation = 0;  // 0: of none
+};
+
 /// A list of pieces in the memory of the peer, and where a copy is in it.
 struct remote_list {
   std::uint64_t begin = 0;  // the byte of the message that is the first of piece `piece`
@@ -22,30 +29,44 @@ struct copy_part {
   std::atomic<std::uint64_t> moved{0};  // bytes copied so far; chunks may arrive on several devices
   bool is_alone = false;                // receiver: the sender's help has failed
   bool acknowledge = false;             // FIN completes it, also after packets
-  base::try_lock uses_position;         // a thread that copies a chunk, while other chunks may arrive
+  base::try_lock uses_position;         // held for a load or store of `kept`, never during a copy
   std::uint32_t number = 0;             // of `state`'s copy
   copy_state* state = nullptr;          // of a long message that both sides copy
   std::uint64_t remote_address = 0;     // of the bytes at the peer, or of the list of their pieces; 0: not known here
   listed_field<std::uint64_t> remote_ticket;
-  list_position position;  // in the list of this rank's buffer, if it is one
+  kept_position kept;  // in the list of this rank's buffer, if it is one
   remote_list remote;
 
   /// The bytes at the peer are at `address`, or in `pieces` pieces that a list there names. Before a byte is copied.
   void begin(std::uint64_t address, std::uint32_t pieces) noexcept {
     remote_address = address;
     remote = {.pieces = pieces};
-    position = {};
   }
-  /// For chunks, which may arrive on several devices: `copy` gets a position, and leaves one behind. A thread that
-  /// finds the operation's position in use begins at the first piece.
+  /// `copy` gets the position where the last copy of the use with this ticket has ended, and changes it; without a
+  /// list, and where another thread holds the lock, the first one. Chunks may arrive on several devices; and a faulty
+  /// peer that sends one twice may end the operation while a thread copies: the position that this thread keeps
+  /// afterwards is of its own use, so that no later use takes it for one in its list.
   template <class Copy>
-  void with_position(const Copy& copy) noexcept {
-    if (!uses_position.try_enter()) [[unlikely]] {
-      list_position own;
-      return copy(own);
+  auto with_position(bool is_list, std::uint64_t use, const Copy& copy) noexcept {
+    list_position at;
+    if (!is_list) return copy(at);
+    const auto generation = static_cast<std::uint32_t>(use >> 32);
+    if (uses_position.try_enter()) {
+      if (kept.generation == generation) at = {kept.begin, kept.piece};
+      uses_position.leave();
     }
-    copy(position);
-    uses_position.leave();
+    struct keeping {
+      copy_part& of;
+      const list_position& at;
+      std::uint32_t generation;
+      ~keeping() {
+        if (!of.uses_position.try_enter()) return;
+        of.kept = {at.begin, at.piece, generation};
+        of.uses_position.leave();
+      }
+    };
+    const keeping at_end{*this, at, generation};
+    return copy(at);
   }
 };
 

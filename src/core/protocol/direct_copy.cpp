@@ -138,9 +138,8 @@ class chunk {
 // `bytes` says of how many.
 template <class Buffer, class Move>
 copy_result copy_window(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
-                        std::uint64_t& bytes, const Move& move) noexcept {
+                        std::uint64_t& bytes, list_position& at, const Move& move) noexcept {
   constexpr bool is_read = std::is_same_v<Buffer, buffer_ref>;
-  list_position& at = operation.copying.position;
   window here, there;
   found_pieces mine = own.find_pieces(offset, bytes, at, here);
   const chunk through{dev.memory().packets(), goes_by_chunk(mine.count, mine.bytes) ? bytes : 0};
@@ -164,11 +163,14 @@ copy_result copy_window(device_state& dev, operation_state& operation, const pay
 template <class Buffer, class Move>
 copy_result copy(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
                  std::uint64_t bytes, const Move& move) noexcept {
-  for (std::uint64_t copied = bytes; bytes > 0; bytes -= copied, offset += copied, copied = bytes) {
-    const copy_result answer = copy_window(dev, operation, own, offset, copied, move);
-    if (answer != copy_result::done) return answer;
-  }
-  return copy_result::done;
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] the copying device's
+  return operation.copying.with_position(own.is_list(), ticket, [&](list_position& at) {
+    for (std::uint64_t copied = bytes; bytes > 0; bytes -= copied, offset += copied, copied = bytes) {
+      const copy_result answer = copy_window(dev, operation, own, offset, copied, at, move);
+      if (answer != copy_result::done) return answer;
+    }
+    return copy_result::done;
+  });
 }
 
 }  // namespace

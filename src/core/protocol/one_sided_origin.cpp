@@ -137,12 +137,16 @@ net::copy_result copy_some(device_state& dev, operation_state& operation, std::u
                   : direct_copy::write(dev, operation, operation.sending.source, done, bytes);
   }
   std::byte* const there = operation.transfer.mapped + done;
-  list_position& at = operation.copying.position;
-  if (is_get) {
-    operation.receiving.into.copy_from(there, done, static_cast<std::size_t>(bytes), at);
-  } else {
-    operation.sending.source.copy_to(there, done, static_cast<std::size_t>(bytes), at);
-  }
+  const target_payload& into = operation.receiving.into;
+  const source_payload& from = operation.sending.source;
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] the copying device's
+  operation.copying.with_position(is_get ? into.is_list() : from.is_list(), ticket, [&](list_position& at) {
+    if (is_get) {
+      into.copy_from(there, done, static_cast<std::size_t>(bytes), at);
+    } else {
+      from.copy_to(there, done, static_cast<std::size_t>(bytes), at);
+    }
+  });
   return net::copy_result::done;
 }
 

@@ -168,7 +168,6 @@ bool write_piece(device_state& dev, operation_state& send) noexcept {
 status announce(device_state& dev, operation_state& receive, const receive_request& request) {
   completion& local = *receive.owed.target;
   receive.bytes = receive.receiving.into.bytes();
-  receive.copying.position = {};
   // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
   receive.receiving.announced_to.store(request.peer, std::memory_order_relaxed);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out

@@ -1,7 +1,6 @@
 #include "core/protocol/rendezvous.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/log.hpp"
 #include "core/message/message_body.hpp"
@@ -123,12 +122,9 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
 }
 
 void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t offset) noexcept {
-  const target_payload& into = to.receiving.into;
-  if (!into.is_list()) {
-    if (chunk.bytes != 0) std::memcpy(into.address() + offset, chunk.payload, chunk.bytes);
-    return;
-  }
-  to.copying.with_position([&](list_position& at) { into.copy_from(chunk.payload, offset, chunk.bytes, at); });
+  const target_payload into = to.receiving.into;  // if the peer is faulty, another thread may end the operation
+  to.copying.with_position(into.is_list(), chunk.header.tag,
+                           [&](list_position& at) { into.copy_from(chunk.payload, offset, chunk.bytes, at); });
 }
 
 bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
@@ -171,7 +167,9 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
         static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.bytes - sent, packets.packet_bytes()));
     const std::uint32_t packet = packets.try_get_for(bytes);
     if (packet == packet_pool::none) return false;
-    operation.sending.source.copy_to(packets.data(packet), sent, bytes, operation.copying.position);
+    const source_payload& source = operation.sending.source;
+    operation.copying.with_position(source.is_list(), ticket,
+                                    [&](list_position& at) { source.copy_to(packets.data(packet), sent, bytes, at); });
     const bool is_last = sent + bytes == operation.bytes;
     const net::header header{.kind = static_cast<std::uint32_t>(is_last ? last : wire::chunk),
                              .id = static_cast<std::uint32_t>(sent),

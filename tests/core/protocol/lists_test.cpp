@@ -8,6 +8,7 @@
 
 #include "core/message/choose_protocol.hpp"
 #include "core/message/payload.hpp"
+#include "core/operation/copy_part.hpp"
 #include "core/protocol/step_bench.hpp"
 #include "support/scattered.hpp"
 #include "weft/test/local_job.hpp"
@@ -194,11 +195,38 @@ TEST(lists, of_a_peer_that_lies_end_the_receive_with_an_error) {
       const core::rts_body rts{at, bytes, 9, 0, static_cast<std::uint32_t>(pieces)};
       EXPECT_TRUE(bench.deliver(wire::send_rts, rts, to_default));
     }
-    EXPECT_EQ(bench.rt().counters().messages_refused, 2U);
+    const core::rts_body endless{at, std::uint64_t{1} << 40, 9, 0, core::remote_pieces_max + 1};
+    EXPECT_TRUE(bench.deliver(wire::send_rts, endless, to_default));
+    EXPECT_EQ(bench.rt().counters().messages_refused, 3U);
   });
 }
 
-// A chunk that arrives while another thread holds the operation's place is copied all the same.
+// A thread that copies a chunk may end after its operation, if a faulty peer has sent a chunk twice: the next use, of
+// a shorter list perhaps, must not begin at its position.
+TEST(lists, have_a_position_in_one_use_of_an_operation_alone) {
+  core::copy_part copying;
+  constexpr std::uint64_t first = std::uint64_t{7} << 32 | 3, second = std::uint64_t{8} << 32 | 3;
+  const auto position_of = [&](std::uint64_t use) {
+    core::list_position seen;
+    copying.with_position(true, use, [&](core::list_position& at) { seen = at; });
+    return std::pair{seen.begin, seen.piece};
+  };
+  const std::pair<std::uint64_t, std::uint32_t> beginning{0, 0}, late{7000, 900};
+  copying.with_position(true, first, [&](core::list_position& at) {
+    EXPECT_EQ(position_of(second), beginning);
+    at = {7000, 900};
+  });
+  EXPECT_EQ(copying.kept.piece, 900U);
+  EXPECT_EQ(position_of(first), late);
+  EXPECT_EQ(position_of(second), beginning);
+  copying.with_position(true, first, [&](core::list_position& at) { at = {7000, 900}; });
+  ASSERT_TRUE(copying.uses_position.try_enter());
+  EXPECT_EQ(position_of(first), beginning) << "another thread has the lock";
+  copying.uses_position.leave();
+  EXPECT_EQ(position_of(first), late);
+}
+
+// Chunks may overtake each other.
 TEST(lists, are_written_by_chunks_in_any_order) {
   step_bench::run([](step_bench& bench) {
     std::mt19937_64 random{test::random_seed()};
