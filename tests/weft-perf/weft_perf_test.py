@@ -217,6 +217,13 @@ class Figures(unittest.TestCase):
         for each in got:
             self.assertIn(each["path"], ("packet",) if each["bytes"] == 4096 else COPIED)
 
+    def test_bandwidth_of_lists(self):
+        for pieces, paths in (("8", ("many packets",)), ("64KiB", COPIED)):
+            got = self.figures("bandwidth", *TINY, "--sizes", "256KiB", "--pieces", pieces, "--verify", ranks=2)
+            self.assertEqual({each["bytes"] for each in got}, {1 << 18})
+            for each in got:
+                self.assertIn(each["path"], paths)
+
     def test_messages_that_the_kernel_does_not_copy_go_in_many_packets(self):
         got = self.figures("bandwidth", *TINY, "--sizes", "64KiB", ranks=2, WEFT_SHM_CMA="off")
         self.assertEqual({each["path"] for each in got}, {"many packets"})
