@@ -116,6 +116,7 @@ class engine_ref {
   engine_ref(const matching_engine& engine) noexcept : id_{engine.id_}, object_{engine.state_} {}
   engine_ref(const matching_engine&& ended) = delete;
 
+  /// The id that it names.
   [[nodiscard]] constexpr std::uint32_t id() const noexcept { return id_; }
   /// Whether it is the engine that every runtime has.
   [[nodiscard]] constexpr bool is_default() const noexcept { return id_ == default_matching_engine; }

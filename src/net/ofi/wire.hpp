@@ -11,6 +11,8 @@
 
 namespace weft::net::ofi {
 
+inline constexpr std::uint8_t wire_version = 2;
+
 struct wire_header {
   std::uint64_t job = 0;  // drawn by rank 0: tells this job's messages from anybody else's
   std::uint64_t tag = 0;
@@ -22,12 +24,11 @@ struct wire_header {
   std::uint8_t is_packet = 0;      // the payload came in a packet, however short it is
   std::uint8_t device = 0;         // which of the target's devices, or `no_device`
   std::uint8_t sender_device = 0;  // chooses the target's device if `device` is `no_device`
-  std::uint8_t version = 1;
+  std::uint8_t version = wire_version;
   std::uint16_t padding = 0;
 };
 
 inline constexpr std::uint8_t no_device = 0xff;
-inline constexpr std::uint8_t wire_version = 2;
 
 static_assert(sizeof(wire_header) == 40 && sizeof(wire_header) % 8 == 0);
 

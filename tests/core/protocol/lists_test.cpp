@@ -109,7 +109,7 @@ TEST(lists, of_short_pieces_go_in_packets_and_are_walked_once) {
 }
 
 // A list of long pieces at either side, or both.
-TEST(lists, of_long_pieces_are_copied_by_both_sides) {
+TEST(list_steps, of_long_pieces_are_copied_by_both_sides) {
   for (const unsigned sides : {1U, 2U, 3U}) {
     step_bench::run([sides](step_bench& bench) {
       constexpr std::size_t piece = core::remote_piece_bytes_min + 100, bytes = 64 * piece;
