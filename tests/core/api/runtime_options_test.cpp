@@ -123,7 +123,7 @@ TEST(runtime_options, print_the_counters_of_one_runtime) {
 TEST(runtime_options, choose_transports) {
   test::local_job{2, {.transport = "sim:self,sim:shm", .sim_seed = 77, .sim_delay_percent = 60}}.run([](runtime& rt) {
     EXPECT_THAT(rt.explain(1 - rt.rank(), 8), HasSubstr("transport sim:shm (WEFT_TRANSPORT=sim:self,sim:shm)"));
-    for (int i = 0; i < 20; ++i) exchange(rt);
+    for (int i = 0; i < 4; ++i) exchange(rt);
     EXPECT_GT(rt.counters().faults_delayed, 0U);
     rt.barrier();
   });
@@ -159,7 +159,7 @@ TEST(runtime_of_one_thread, makes_and_ends_all_objects) {
       const std::array<std::byte, 300> bytes{};
       std::uint64_t posted = 0;
       for (device* dev : {&second, &third, &rt.default_device()}) {
-        for (int i = 0; i < 50; ++i) {
+        for (int i = 0; i < 10; ++i) {
           const remote_completion to{static_cast<std::uint32_t>(round)};
           for (const std::uint32_t peer : {rt.rank(), 1 - rt.rank()}) {
             posted += test::post(second, [&] {
@@ -172,7 +172,7 @@ TEST(runtime_of_one_thread, makes_and_ends_all_objects) {
       EXPECT_TRUE(test::eventually(second, [&] {
         third.progress();
         rt.default_device().progress();
-        return inbox.value() == 300 && sent.value() == posted;
+        return inbox.value() == 60 && sent.value() == posted;
       }));
       second.flush();
       rt.barrier();
