@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -69,7 +70,7 @@ class meeting {
 
   // Lower ranks are visited in their order, then higher ones are received: rank 0 only receives, so no ranks wait in
   // a circle.
-  void hold() {
+  void hold(const std::function<void()>& when_attached) {
     const std::uint32_t self = context_.boot.rank();
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
       if (is_here_[rank]) peers_[rank]->run_on(theirs_[rank].processors);
@@ -85,6 +86,7 @@ class meeting {
       }
     }
     receive_all();
+    if (when_attached) when_attached();
     context_.boot.fence();  // everybody has mapped everything
   }
 
@@ -202,9 +204,9 @@ class meeting {
 }  // namespace
 
 bool meet_peers(const transport_context& context, std::byte* own, const base::descriptor& own_file, std::size_t bytes,
-                std::vector<std::unique_ptr<peer>>& peers) {
+                std::vector<std::unique_ptr<peer>>& peers, const std::function<void()>& when_attached) {
   meeting all{context, own, own_file, bytes, peers};
-  all.hold();
+  all.hold(when_attached);
   return all.is_one_machine();
 }
 

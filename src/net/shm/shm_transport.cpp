@@ -49,11 +49,13 @@ shm_transport::shm_transport(const transport_context& context)
     peers_.push_back(std::make_unique<peer>(self_, rank, layout_));
   }
   allow_launcher_to_read(context.settings.launcher_pid.value_or(static_cast<std::uint32_t>(getppid())));
-  reaches_all_ = meet_peers(context, base(), file, layout_.bytes, peers_);
   const bool wanted = context.settings.shm_cma != base::cma_mode::off;
-  for (auto& other : peers_) {
-    if (other->is_attached()) other->probe(wanted);
-  }
+  // Before the last fence: after it a rank that can't start may take its segment away.
+  reaches_all_ = meet_peers(context, base(), file, layout_.bytes, peers_, [&] {
+    for (auto& other : peers_) {
+      if (other->is_attached()) other->probe(wanted);
+    }
+  });
   watch_peers();
 }
 
