@@ -32,7 +32,7 @@ TEST(wrong_settings, out_of_range_name_the_member) {
 
 TEST(wrong_settings, of_more_regions_than_the_shared_memory_has_room_for) {
   expect_refused(
-      1, {.shared_bytes = std::size_t{4} << 20, .regions_max = std::size_t{1} << 20, .transport = "shm"},
+      2, {.shared_bytes = std::size_t{4} << 20, .regions_max = std::size_t{1} << 20, .transport = "shm"},
       errc::configuration,
       "runtime_options::regions_max=1048576 takes 33558528 bytes, more than half of the 4194304 that a rank can "
       "share by runtime_options::shared_bytes");
