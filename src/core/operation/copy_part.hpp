@@ -30,6 +30,7 @@ struct copy_part {
   bool is_alone = false;                // receiver: the sender's help has failed
   bool acknowledge = false;             // FIN completes it, also after packets
   base::try_lock uses_position;         // held for a load or store of `kept`, never during a copy
+  bool is_counted = false;              // receiver: among the long active messages under way
   std::uint32_t number = 0;             // of `state`'s copy
   copy_state* state = nullptr;          // of a long message that both sides copy
   std::uint64_t remote_address = 0;     // of the bytes at the peer, or of the list of their pieces; 0: not known here

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,12 +13,16 @@ namespace weft::core {
 
 class operations {
  public:
+  /// Long active messages that are received at a time, unless the number of operations is set.
+  static constexpr std::uint32_t long_messages_max = 1024;
+
   /// `posts`: also of arrivals.
   operations(const pool_bounds& posts, const pool_bounds& receives, state_budget& budget)
       : sets_{operation_pool{operation_set::posts, posts, budget},
               operation_pool{operation_set::arrivals, posts, budget},
               operation_pool{operation_set::receives, receives, budget},
-              operation_pool{operation_set::late_receives, late_bounds, budget}} {}
+              operation_pool{operation_set::late_receives, late_bounds, budget}},
+        long_max_{std::min(posts.most, long_messages_max)} {}
 
   /// Bytes of the operations that there are from the beginning.
   [[nodiscard]] static constexpr std::uint64_t bytes_at_first(const pool_bounds& posts,
@@ -30,7 +35,23 @@ class operations {
   [[nodiscard]] operation_pool& arrivals() noexcept { return of(operation_set::arrivals); }
   [[nodiscard]] operation_pool& receives() noexcept { return of(operation_set::receives); }
   [[nodiscard]] operation_pool& late_receives() noexcept { return of(operation_set::late_receives); }
-  void put(operation_state& done) noexcept { of(done.set()).put(done); }
+  void put(operation_state& done) noexcept {
+    if (done.copying.is_counted) [[unlikely]]
+      long_messages_.fetch_sub(1, std::memory_order_relaxed);  // [hint] as below
+    of(done.set()).put(done);
+  }
+
+  /// Counts an operation of `arrivals` among the long active messages under way, until it is put back. False: there are
+  /// as many as may be, since each has memory for all of its bytes, which no other bound counts.
+  [[nodiscard]] bool try_begin_long_message(operation_state& arriving) noexcept {
+    // [hint] threads that count at one moment may refuse one too many: that one is tried again.
+    if (long_messages_.fetch_add(1, std::memory_order_relaxed) >= long_max_) {
+      long_messages_.fetch_sub(1, std::memory_order_relaxed);  // [hint] the same
+      return false;
+    }
+    arriving.copying.is_counted = true;
+    return true;
+  }
 
   /// The operation, of any set, that `peer` names by `ticket`, if it is at step `expected`.
   [[nodiscard]] operation_state* find(std::uint64_t ticket, std::uint32_t peer, step expected) noexcept {
@@ -62,6 +83,8 @@ class operations {
   [[nodiscard]] operation_pool& of(operation_set set) noexcept { return sets_[static_cast<std::size_t>(set)]; }
 
   std::array<operation_pool, operation_sets> sets_;
+  std::uint32_t long_max_;
+  std::atomic<std::uint32_t> long_messages_{0};
 };
 
 }  // namespace weft::core

@@ -20,6 +20,7 @@ class operation_pool {
     operation_state* const out = try_get_unset();
     if (out == nullptr) return nullptr;
     out->copying.acknowledge = false;
+    out->copying.is_counted = false;
     out->sending.is_awaited = false;
     out->sending.done_when_sent = false;
     out->sending.source = {};

@@ -68,6 +68,10 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
     return true;
   }
   if (body.bytes != 0) {
+    if (!dev.operations().try_begin_long_message(*operation)) {
+      complete::put_back(dev, *operation);
+      return arrive::put_aside(dev, message);
+    }
     if (to.entry->owner.is_beyond_all(body.bytes)) return fail_for_memory(dev, *operation, *to.entry, message, body);
     void* const memory = to.entry->owner.allocate(body.bytes, message.source, message.header.tag);
     if (memory == nullptr) return wait_for_memory(dev, *operation, *to.entry, message, body);

@@ -4,9 +4,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/memory_limit.hpp"
@@ -108,6 +111,58 @@ TEST(no_memory, of_an_allocator_lets_messages_wait_and_those_behind_them_go_on_a
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, testing::HasSubstr("a message of 100000 bytes from rank 0 for id 1 waits"));
   EXPECT_EQ(said.find("waits"), said.rfind("waits")) << said;
+}
+
+// Counts its pieces that have not come back.
+class counting_allocator final : public buffer_allocator {
+ public:
+  void* allocate(std::size_t bytes, std::uint32_t, std::uint64_t) noexcept override {
+    most = std::max(most, ++out);
+    return std::malloc(bytes);
+  }
+  void deallocate(void* data, std::size_t) noexcept override {
+    --out;
+    std::free(data);
+  }
+  std::uint32_t out = 0, most = 0;
+};
+
+// However many a peer may post: memory for the others is taken when those before them are complete. Here no message is
+// taken until so many wait, and as many more could have come.
+TEST(no_memory, is_taken_for_more_than_a_thousand_long_messages_at_a_time) {
+  constexpr std::uint32_t count = 4000;
+  const std::vector<std::byte> bytes(20'000, std::byte{7});
+  counting_allocator memory;
+  test::local_job{2}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    std::uint32_t arrived = 0;
+    bool is_open = false;
+    handler take{rt, [&](completion_record&& message) {
+                   if (!is_open) return completion::answer::full;
+                   const completion_record taken{std::move(message)};
+                   arrived += taken.bytes() == bytes.size();
+                   return completion::answer::taken;
+                 }};
+    counter sent{rt};
+    std::optional<registration> arrivals;
+    if (rt.rank() == 1) arrivals = rt.register_completion(take, {.id = 1, .allocator = &memory});
+    rt.barrier();
+    if (rt.rank() == 0) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        EXPECT_FALSE(dev.post_am(1, {1}, bytes, sent, {.allow_retry = false}).is_retry());
+      }
+    } else {
+      EXPECT_TRUE(test::eventually(dev, [&] { return memory.out == 1024; }));
+      for (int i = 0; i < 3000; ++i) dev.progress();
+      EXPECT_EQ(memory.out, 1024U);
+      is_open = true;
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] { return sent.outstanding() == 0 && (rt.rank() == 0 || arrived == count); }));
+    EXPECT_EQ(sent.failed(), 0U);
+    rt.barrier();
+  });
+  EXPECT_LE(memory.most, 1024U);
+  EXPECT_EQ(memory.out, 0U);
 }
 
 }  // namespace
