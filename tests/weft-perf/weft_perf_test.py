@@ -199,8 +199,7 @@ class Figures(unittest.TestCase):
     def test_a_million_fibers_of_each_rank(self):
         if available_bytes() < MILLION_FIBERS_BYTES:
             self.skipTest(f"a million fibers of two ranks need {MILLION_FIBERS_BYTES >> 30} GiB of memory")
-        got = self.figures("fibers", "--rounds", "1", "--duration", "0.1", "--fibers", "1048576", ranks=2, timeout=1200,
-                           WEFT_RECEIVES_MAX="1048576")
+        got = self.figures("fibers", "--rounds", "1", "--duration", "0.1", "--fibers", "1048576", ranks=2, timeout=1200)
         self.assertEqual([each["fibers"] for each in got], [1048576])
 
     def test_windows_and_streams(self):

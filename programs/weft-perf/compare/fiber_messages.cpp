@@ -168,8 +168,11 @@ std::vector<message_point> points_of(const options& chosen) {
 void check(const options& chosen, std::uint32_t receives_max) {
   for (const message_point& each : points_of(chosen)) {
     if (each.fibers > receives_max) {
-      throw error{errc::invalid_argument,
-                  fmt::format("{0} fibers receive at a time: set WEFT_RECEIVES_MAX={0} at least", each.fibers)};
+      throw error{
+          errc::invalid_argument,
+          fmt::format("{0} fibers receive at a time, and there is room for {1} receives: set WEFT_RECEIVES_MAX={0} at "
+                      "least, or do not set it, and raise WEFT_STATE_BYTES_MAX",
+                      each.fibers, receives_max)};
     }
     if (each.bytes % sizeof(std::uint64_t) != 0) {
       throw error{
@@ -198,8 +201,7 @@ double round_by_ranks(const options& chosen, message_point& of) {
     command.insert(command.end(), {option, value});
   }
   if (of.has_progress_thread) command.emplace_back("--progress-thread");
-  const launched result = run_program(command, 60 + 20 * chosen.seconds,
-                                      {{"WEFT_RECEIVES_MAX", fmt::format("{}", std::max(of.fibers, 4096U))}});
+  const launched result = run_program(command, 60 + 20 * chosen.seconds, {});
   if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
   const auto line = nlohmann::json::parse(result.output);
   of.workers = line.at("workers").get<std::uint32_t>();  // a rank has other cores than this program
