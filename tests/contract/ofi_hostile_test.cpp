@@ -134,7 +134,7 @@ TEST_P(hostile_fabric, sends_headers_of_other_jobs_versions_and_ranks) {
       ASSERT_TRUE(sent(wrong, 8));
       expect_refused("another job");
     }
-    for (const unsigned version : {0U, 1U, wire_version + 1U, 255U}) {
+    for (const unsigned version : {0U, 1U, net::ofi::wire_version + 1U, 255U}) {
       wire_header wrong = good_header(0, 8);
       wrong.version = static_cast<std::uint8_t>(version);
       ASSERT_TRUE(sent(wrong, 8));

@@ -63,7 +63,7 @@ class pools_rank {
       send_long_to_a_busy_rank(to);
       for (const std::size_t bytes : {8U, 1000U}) {
         receive_in_reverse(to, default_matching_engine, bytes, load_.waiting);
-        receive_in_reverse(to, ordered.id(), bytes, load_.waiting / 10);
+        receive_in_reverse(to, ordered.id(), bytes, load_.waiting);
       }
     }
   }
