@@ -314,7 +314,7 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
                       {.complete_at = completion_level::delivered});
           through.get(peer, buffer_list{halves}, remote_buffer{all[peer], 8});
           EXPECT_EQ(turned, out);
-          static_cast<void>(dev.post_send(peer, std::span{out}.first(30), ended, {.tag = 9}));
+          static_cast<void>(dev.post_send(peer, std::span{out}.first(30), ended, {.tag = 9, .allow_retry = false}));
           matched_message found = through.probe(peer, {.tag = 9});
           const std::array<buffer_ref, 2> parts{buffer_ref{in.data() + 20, 10}, buffer_ref{in.data(), 20}};
           std::ranges::fill(in, std::byte{});

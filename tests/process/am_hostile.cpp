@@ -2,6 +2,7 @@
 // ranks: 2
 #include "base/config.hpp"
 #include "core/message/peer_bounds.hpp"
+#include "core/runtime/agreed_settings.hpp"
 #include "core/runtime/regions.hpp"
 #include "net/shm/shm_endpoint.hpp"
 #include "process/am_load.hpp"
@@ -34,7 +35,7 @@ class no_packets final : public weft::net::packet_store, private weft::detail::p
 struct ear {
   bool on_message(weft::net::arrival message) noexcept {
     weft::core::rtr_body body;
-    if (message.header.kind == static_cast<std::uint32_t>(wire::rtr) && message.bytes == sizeof body) {
+    if (weft::core::kind_of(message.header.kind) == wire::rtr && message.bytes == sizeof body) {
       std::memcpy(&body, message.payload, sizeof body);
       ticket = body.receiver_ticket;
     }
@@ -45,12 +46,20 @@ struct ear {
   bool good_bye = false;
 };
 
+// Publishes settings as a runtime does, waits for the answer of rank 0, and returns the name of the runtime.
+std::string agreed_name(weft::boot::bootstrap& boot) {
+  std::string name = fmt::format("runtime{}", boot.next_runtime());
+  boot.put(name + ".settings", weft::core::published_settings(weft::base::process_settings()));
+  boot.fence();
+  boot.fence();
+  return name;
+}
+
 class wild_rank {
  public:
   wild_rank()
       : boot_{weft::boot::process_bootstrap()},
-        transport_{weft::net::transport_context{*boot_, weft::base::process_settings(),
-                                                fmt::format("runtime{}", boot_->next_runtime())}} {
+        transport_{weft::net::transport_context{*boot_, weft::base::process_settings(), agreed_name(*boot_)}} {
     require(boot_->size() == 2, "not two ranks");
     transport_.use_packets(packets_);
     endpoint_ = transport_.open<ear>(0, true);

@@ -1,5 +1,6 @@
 // A million receives posted at once, a million posts to a rank that makes no progress, a hundred thousand messages
-// without a receive: the pools grow, and all messages arrive. Between processes, and from a rank to itself. ranks: 2
+// without a receive: the pools grow, and all messages arrive. Between processes, and from a rank to itself.
+// ranks: 2
 // launchers: weft-run
 // stages: release asan
 // timeout: 300
