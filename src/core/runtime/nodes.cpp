@@ -61,7 +61,7 @@ std::vector<std::uint32_t> nodes::members_of(boot::bootstrap& boot, std::uint32_
   for (std::size_t number = 0, all = 1; out.size() < all; ++number) {
     const std::string value = boot.get(lowest, key_of(key_, number));
     std::vector<std::uint32_t> words(value.size() / sizeof(std::uint32_t));
-    std::memcpy(words.data(), value.data(), words.size() * sizeof(std::uint32_t));
+    if (!words.empty()) std::memcpy(words.data(), value.data(), words.size() * sizeof(std::uint32_t));
     if (words.size() < 2 || words.front() > of_.size()) refuse_list(lowest);
     all = words.front();
     out.insert(out.end(), words.begin() + 1, words.end());
