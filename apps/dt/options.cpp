@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include <map>
-#include <sstream>
 
+#include "command_line.hpp"
 #include "number_option.hpp"
 #include "program_version.hpp"
 
@@ -73,9 +73,7 @@ command_line read_command_line(int argc, const char* const* argv) {
     out.run.size = static_cast<graph_class>(size);
     if (expects->count() != 0) out.expected = expected;
   } catch (const CLI::ParseError& e) {
-    std::ostringstream text;
-    out.exit_code = app.exit(e, text, text) == 0 ? 0 : 2;
-    out.text = text.str();
+    out.exit_code = weft::answer_to(app, e, out.text);
   }
   out.show_progress = !quiet;
   return out;

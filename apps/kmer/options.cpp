@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <sstream>
 
+#include "command_line.hpp"
 #include "kmer/input_error.hpp"
 #include "kmer/kmer.hpp"
 #include "number_option.hpp"
@@ -40,9 +40,7 @@ command_line read_command_line(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream text;
-    line.exit_code = app.exit(e, text, text) == 0 ? 0 : 2;
-    line.text = text.str();
+    line.exit_code = weft::answer_to(app, e, line.text);
   }
   count.show_progress = !quiet;
   return line;

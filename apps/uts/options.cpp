@@ -2,8 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <sstream>
-
+#include "command_line.hpp"
 #include "number_option.hpp"
 #include "program_version.hpp"
 
@@ -85,9 +84,7 @@ command_line read_command_line(int argc, const char* const* argv) {
     tree.shape = static_cast<tree_shape>(shape);
     if (bound->count() == 0) check_end(tree);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream text;
-    out.exit_code = app.exit(e, text, text) == 0 ? 0 : 2;
-    out.text = text.str();
+    out.exit_code = weft::answer_to(app, e, out.text);
   }
   out.show_progress = !quiet;
   return out;

@@ -1,5 +1,5 @@
-// One bound in bytes for all pools: at it receives and posts answer retry or throw, peers are held back, and what is
-// under way goes on. Then there is room again.
+// One bound in bytes for all pools: at it receives and posts answer retry or throw, peers are held back, and operations
+// under way continue. Then there is room again.
 // ranks: 2
 // launchers: weft-run
 // subject: src/core/memory src/core/operation src/core/matching src/core/device src/core/protocol src/core/runtime

@@ -1,5 +1,5 @@
-// The system has no memory for a slab: posts answer retry or throw, as at a bound, and what is under way goes on. Then
-// there is memory again.
+// The system has no memory for a slab: posts answer retry or throw, as at a bound, and operations under way
+// continue. Then there is memory again.
 // ranks: 2
 // launchers: weft-run
 // stages: release general

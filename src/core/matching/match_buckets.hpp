@@ -56,7 +56,7 @@ class basic_match_buckets {
     for (std::uint32_t index = 0; index < count; ++index) buckets_[index].size.store(count, std::memory_order_relaxed);
   }
 
-  /// Enters the bucket of keys with this fingerprint, of which the low 30 bits suffice, if that is simple; looks once.
+  /// Enters the bucket of keys with this fingerprint (its low 30 bits suffice) if that is simple; looks once.
   [[nodiscard]] [[gnu::always_inline]] bool try_enter_once(std::uint64_t print, entered& out) noexcept {
     // [matching.count] acquire <- [matching.doubled]: all buckets that these are split off from are in use.
     const std::uint32_t count = count_.load(std::memory_order_acquire);

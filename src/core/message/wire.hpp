@@ -52,7 +52,7 @@ inline constexpr std::uint32_t askers_max = 1U << (16 - asker_shift);
   return asking_word(static_cast<std::uint32_t>(kind), asker);
 }
 [[nodiscard]] constexpr wire kind_of(std::uint32_t kind) noexcept { return static_cast<wire>(kind & 0xff); }
-/// Bits 0 to 3: each is a policy.
+/// The policy of a send: 0 to 3, and each of these is one.
 [[nodiscard]] constexpr std::uint32_t policy_of(std::uint32_t kind) noexcept {
   return kind >> policy_shift & ((1U << (asker_shift - policy_shift)) - 1);
 }

@@ -1,4 +1,4 @@
-// Copies straight from or to the memory of a peer, of which either side's bytes may lie in several pieces.
+// Copies straight from or to the memory of a peer. At either side the bytes may lie in several pieces.
 //
 // Cost: a system call for up to `net::copy_pieces_max` pieces. Where pieces of this rank's are short, the bytes pass
 // through packets, which stay in the cache: one more copy, but none of a piece by the system. Of the peer's list as

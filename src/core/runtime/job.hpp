@@ -1,5 +1,5 @@
-// The job that a runtime belongs to: its rank, the settings, some of which all ranks have alike, and a number that all
-// ranks agree on, which remote handles carry.
+// The job that a runtime belongs to: its rank, its settings (all ranks have some of them alike), and a number that all
+// ranks agree on. Remote handles carry that number.
 #pragma once
 
 #include <cstdint>
