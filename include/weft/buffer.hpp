@@ -1,4 +1,5 @@
-// Buffers that operations read and write: an address and a size in bytes; and lists of them.
+// Buffers that operations read and write: an address, a size in bytes, and the memory that the bytes lie in, if that is
+// not ordinary memory; and lists of them.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,21 @@ namespace weft {
 
 class const_buffer_ref;
 class buffer_ref;
+class memory;
 
 namespace detail {
+
+/// A buffer in ordinary memory, for fast paths: it goes in two registers.
+struct plain_bytes {
+  const void* address;
+  std::size_t bytes;
+};
+struct plain_buffer {
+  void* address;
+  std::size_t bytes;
+  constexpr operator plain_bytes() const noexcept { return {address, bytes}; }
+};
+
 
 template <class Container>
 using element_of = std::remove_pointer_t<decltype(std::data(std::declval<Container&>()))>;
@@ -64,6 +78,10 @@ class const_buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr const_buffer_ref(const void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
+  /// `bytes` bytes of the memory `in` (memory.hpp), which must live until the operation is complete.
+  constexpr const_buffer_ref(const void* address, std::size_t bytes, const weft::memory& in) noexcept
+      : address_{address}, bytes_{bytes}, memory_{&in} {}
+
   /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
   /// that owns its elements, nor for a string literal, whose last element is a NUL.
   template <class Container>
@@ -89,10 +107,13 @@ class const_buffer_ref {
   [[nodiscard]] constexpr const void* address() const noexcept { return address_; }
   /// The size in bytes.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
+  /// The memory that the bytes lie in; null for ordinary memory.
+  [[nodiscard]] constexpr const weft::memory* memory() const noexcept { return memory_; }
 
  private:
   const void* address_ = nullptr;
   std::size_t bytes_ = 0;
+  const weft::memory* memory_ = nullptr;
 };
 
 /// Memory that an operation writes. Implicit from a span of bytes and from any contiguous container of trivially
@@ -107,6 +128,10 @@ class buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr buffer_ref(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
+  /// `bytes` bytes of the memory `in` (memory.hpp), which must live until the operation is complete.
+  constexpr buffer_ref(void* address, std::size_t bytes, const weft::memory& in) noexcept
+      : address_{address}, bytes_{bytes}, memory_{&in} {}
+
   /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
   /// that owns its elements.
   template <class Container>
@@ -117,17 +142,30 @@ class buffer_ref {
   }
 
   /// A reference to this memory that only reads.
-  constexpr operator const_buffer_ref() const noexcept { return {address_, bytes_}; }
+  constexpr operator const_buffer_ref() const noexcept {
+    return memory_ == nullptr ? const_buffer_ref{address_, bytes_} : const_buffer_ref{address_, bytes_, *memory_};
+  }
 
   /// The first byte; null if there is none.
   [[nodiscard]] constexpr void* address() const noexcept { return address_; }
   /// The size in bytes.
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
+  /// The memory that the bytes lie in; null for ordinary memory.
+  [[nodiscard]] constexpr const weft::memory* memory() const noexcept { return memory_; }
 
  private:
   void* address_ = nullptr;
   std::size_t bytes_ = 0;
+  const weft::memory* memory_ = nullptr;
 };
+
+namespace detail {
+
+/// Of buffers in ordinary memory.
+[[nodiscard]] constexpr plain_bytes plain(const const_buffer_ref& of) noexcept { return {of.address(), of.bytes()}; }
+[[nodiscard]] constexpr plain_buffer plain(const buffer_ref& of) noexcept { return {of.address(), of.bytes()}; }
+
+}  // namespace detail
 
 /// A list of more buffers is refused.
 inline constexpr std::size_t buffer_list_pieces_max = 0xffff'fffe;
@@ -201,6 +239,11 @@ class buffer_allocator {
   ///
   /// **Blocking**: may not block. **Threads**: called by any thread, several at once. **Errors**: may not throw.
   virtual void deallocate(void* memory, std::size_t bytes) noexcept = 0;
+
+  /// The memory that `allocate` gives, if it is not ordinary; asked once, when the completion object is registered.
+  ///
+  /// **Blocking**: never. **Errors**: may not throw.
+  [[nodiscard]] virtual const weft::memory* memory() const noexcept { return nullptr; }
 };
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "weft/buffer.hpp"
 #include "weft/detail/atomics.hpp"
 #include "weft/detail/raw_record.hpp"
 #include "weft/detail/thread_slot.hpp"
@@ -69,20 +70,40 @@ class [[nodiscard]] completion_record {
   /// signal: the part of the region. Of another post: its buffer (empty for a list of several, unless they lie one
   /// behind the other).
   ///
+  /// Empty for bytes in other than ordinary memory: `buffer()` has these.
+  ///
   /// **Buffer**: valid until the record is moved from or destroyed; up to 40 bytes lie in the record itself.
   [[nodiscard]] std::span<const std::byte> data() const noexcept {
     if (raw_.location == detail::payload_location::in_record) return {raw_.payload, raw_.inline_bytes};
+    if (detail::is_of_kind(raw_.location)) return {};
     const auto where = raw_.referred();
     return {static_cast<const std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
   }
-  /// The size of `data()`.
-  [[nodiscard]] std::size_t bytes() const noexcept { return data().size(); }
+  /// The size of `data()`; in other than ordinary memory, of `buffer()`.
+  [[nodiscard]] std::size_t bytes() const noexcept { return buffer().bytes(); }
+  /// The bytes of `data()` in any memory: their address, size, and kind of memory or layout.
+  [[nodiscard]] const_buffer_ref buffer() const noexcept {
+    if (raw_.location == detail::payload_location::in_record) return {raw_.payload, raw_.inline_bytes};
+    const auto where = raw_.referred();
+    const weft::memory* const in = memory();
+    const auto size = static_cast<std::size_t>(where.bytes);
+    return in == nullptr ? const_buffer_ref{where.data, size} : const_buffer_ref{where.data, size, *in};
+  }
+  /// The memory of the bytes: that of the buffer that the post named, or of the allocator. Null for ordinary memory, and
+  /// for a list of buffers.
+  [[nodiscard]] const weft::memory* memory() const noexcept {
+    if (!detail::is_of_kind(raw_.location)) [[likely]]
+      return nullptr;
+    const auto where = raw_.referred();
+    if (detail::is_owned(raw_.location)) return where.owner->kind();
+    return reinterpret_cast<const weft::memory*>(where.owner);
+  }
 
   /// The payload, writable: it belongs to this record alone. Empty for the buffer of a post.
   [[nodiscard]] std::span<std::byte> mutable_data() noexcept {
     if (raw_.location == detail::payload_location::in_record) return {raw_.payload, raw_.inline_bytes};
     const auto where = raw_.referred();
-    if (raw_.location == detail::payload_location::borrowed) return {};
+    if (raw_.location != detail::payload_location::owned) return {};
     return {static_cast<std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
   }
 
@@ -93,7 +114,7 @@ class [[nodiscard]] completion_record {
 
   /// The `.context` of the post; null for arrived messages.
   [[nodiscard]] void* context() const noexcept {
-    return raw_.location == detail::payload_location::borrowed ? raw_.referred().context : nullptr;
+    return detail::is_borrowed(raw_.location) ? raw_.referred().context : nullptr;
   }
 
   /// `errc::none`, or why the operation failed.
@@ -110,7 +131,7 @@ class [[nodiscard]] completion_record {
 
  private:
   void release() noexcept {
-    if (raw_.location != detail::payload_location::owned) return;
+    if (!detail::is_owned(raw_.location)) return;
     const auto where = raw_.referred();
     where.owner->release(where.data, static_cast<std::size_t>(where.bytes));
     detach();

@@ -24,6 +24,7 @@ enum class errc : std::uint8_t {
   cancelled,           ///< the operation was cancelled before anything matched it
   region_refused,      ///< the target has withdrawn the region, or the range reaches beyond it
   user_exception,      ///< a function of the user's threw an exception that is no `error`, in a node of a graph
+  memory_failed,       ///< a function of a kind of memory or a layout failed, at either end of the message
 };
 
 /// The name of a code, as in `invalid_argument`. **Blocking**: never. **Threads**: any. **Errors**: none.

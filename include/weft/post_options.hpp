@@ -246,7 +246,7 @@ template <class Options>
 /// Whether a message with these options is sent inline, in its cell; then the post answers *done* or *retry*.
 template <class Options>
 [[nodiscard]] constexpr bool goes_inline(const_buffer_ref bytes, const Options& options) noexcept {
-  return bytes.bytes() <= inline_bytes_max && options.allow_done && options.allow_retry &&
+  return bytes.bytes() <= inline_bytes_max && bytes.memory() == nullptr && options.allow_done && options.allow_retry &&
          options.complete_at == completion_level::local;
 }
 

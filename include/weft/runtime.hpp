@@ -230,6 +230,7 @@ class runtime {
   friend class test::local_job;
   friend class completion_queue;
   friend class matching_engine;
+  friend class memory_kind;
   friend class memory_region;
   friend class blocking_device;
   friend class run_loop;

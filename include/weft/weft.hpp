@@ -20,6 +20,7 @@
 #include "weft/hook.hpp"
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
+#include "weft/memory.hpp"
 #include "weft/packet.hpp"
 #include "weft/post_options.hpp"
 #include "weft/progress_policy.hpp"

@@ -38,6 +38,7 @@ const char* name_of(errc code) noexcept {
     case errc::cancelled: return "cancelled";
     case errc::region_refused: return "region_refused";
     case errc::user_exception: return "user_exception";
+    case errc::memory_failed: return "memory_failed";
   }
   return "unknown";
 }

@@ -143,7 +143,7 @@ completion_record posting::end() {
   resumed();
   if (failure_) std::rethrow_exception(failure_);
   raw_record& raw = record_.raw();
-  if (raw.location == payload_location::borrowed) {
+  if (is_borrowed(raw.location)) {
     raw_record::reference data = raw.referred();
     data.context = nullptr;  // it was ours
     raw.refer(data);

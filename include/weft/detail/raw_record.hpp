@@ -47,12 +47,16 @@ enum class operation : std::uint8_t {
   return "unknown";
 }
 
+class memory;
+
 namespace detail {
 
 /// The owner to which the memory of a delivered payload is given back: a packet pool, a peer, an allocator.
 class payload_owner {
  public:
   virtual void release(void* data, std::size_t bytes) noexcept = 0;
+  /// Where its payloads are not in ordinary memory.
+  [[nodiscard]] virtual const memory* kind() const noexcept { return nullptr; }
 
  protected:
   ~payload_owner() = default;
@@ -62,7 +66,22 @@ class payload_owner {
 inline constexpr std::size_t inline_bytes_max = 40;
 
 /// Where the payload of a record lies.
-enum class payload_location : std::uint8_t { in_record, owned, borrowed };
+enum class payload_location : std::uint8_t {
+  in_record,
+  owned,
+  borrowed,
+  // The same in other than ordinary memory. A borrowed one has the memory in place of the owner.
+  owned_of_kind,
+  borrowed_of_kind,
+};
+
+[[nodiscard]] constexpr bool is_owned(payload_location at) noexcept {
+  return at == payload_location::owned || at == payload_location::owned_of_kind;
+}
+[[nodiscard]] constexpr bool is_borrowed(payload_location at) noexcept {
+  return at == payload_location::borrowed || at == payload_location::borrowed_of_kind;
+}
+[[nodiscard]] constexpr bool is_of_kind(payload_location at) noexcept { return at >= payload_location::owned_of_kind; }
 
 /// A record of 56 bytes, so that a queue's slot with its sequence number is one cache line.
 struct raw_record {
@@ -70,7 +89,7 @@ struct raw_record {
   struct reference {
     void* data;
     std::uint64_t bytes;
-    payload_owner* owner;  // null if the payload is borrowed
+    payload_owner* owner;  // null if the payload is borrowed; or its memory (`borrowed_of_kind`)
     void* context;
     std::uint64_t message_bytes = 0;  // of a receive: the size of the message, which may be more than fitted
   };

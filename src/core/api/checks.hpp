@@ -13,20 +13,29 @@
 
 namespace weft::core {
 
-/// That the buffer is one, or the list is one of buffers.
+/// That the buffer is one, or the list is one of buffers; and that their memory is of kinds of `state`.
 template <class Buffer>
-void check_buffer(const char* call, std::uint32_t peer, const payload<Buffer>& bytes) {
-  if (!bytes.is_bad()) [[likely]]
+void check_buffer(const char* call, std::uint32_t peer, runtime_state& state, const payload<Buffer>& bytes) {
+  if (bytes.is_bad()) [[unlikely]] {
+    if (bytes.is_too_long()) refuse_long_list(call, peer);
+    refuse_buffer(call, peer, bytes.bytes());
+  }
+  const memory_kinds& kinds = state.memory().kinds();
+  if (!bytes.has_kinds() && !kinds.knows_addresses()) [[likely]]
     return;
-  if (bytes.is_too_long()) refuse_long_list(call, peer);
-  refuse_buffer(call, peer, bytes.bytes());
+  refused_memory found;
+  const auto look = [&](const memory* in, const void* address, std::uint64_t size) {
+    found = kinds.check(in, address, size);
+    return found.why == memory_refusal::none;
+  };
+  if (!bytes.each_buffer(look)) refuse_memory(call, peer, found);
 }
 /// The same, and that rank `peer` exists.
 template <class Buffer>
-void check_buffer(const char* call, std::uint32_t peer, std::uint32_t size, const payload<Buffer>& bytes) {
-  if (peer >= size) [[unlikely]]
-    refuse_rank(call, peer, size);
-  check_buffer(call, peer, bytes);
+void check_buffer_and_rank(const char* call, std::uint32_t peer, runtime_state& state, const payload<Buffer>& bytes) {
+  if (peer >= state.size()) [[unlikely]]
+    refuse_rank(call, peer, state.size());
+  check_buffer(call, peer, state, bytes);
 }
 
 /// The engine that a call names.

@@ -17,7 +17,7 @@ using core::target_payload;
 status post_put_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                    const source_payload& bytes, const remote_buffer& to, completion& local,
                    const post_put_options& options) {
-  core::check_buffer("post_put", peer, state.size(), bytes);
+  core::check_buffer_and_rank("post_put", peer, state, bytes);
   core::check_region(state, "post_put", peer, to, bytes.bytes());
   return core::one_sided_origin::post_transfer(through,
                                                {.opcode = operation::put,
@@ -38,7 +38,7 @@ status post_put_of(core::device_state& through, core::runtime_state& state, std:
 status post_get_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                    const target_payload& into, const remote_buffer& from, completion& local,
                    const post_get_options& options) {
-  core::check_buffer("post_get", peer, state.size(), into);
+  core::check_buffer_and_rank("post_get", peer, state, into);
   core::check_region(state, "post_get", peer, from, into.bytes());
   return core::one_sided_origin::post_transfer(through,
                                                {.opcode = operation::get,

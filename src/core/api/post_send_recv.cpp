@@ -78,14 +78,14 @@ core::receive_request probe_request(core::runtime_state& state, const char* call
 status post_recv_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
                     const target_payload& into, completion& local, const post_recv_options& options) {
   core::receive_request request = request_of(state, "post_recv", peer, options);
-  core::check_buffer("post_recv", peer, into);
+  core::check_buffer("post_recv", peer, state, into);
   request.into = into;
   request.local = &local;
   request.context = options.context;
   request.allow_retry = options.allow_retry;
   // An engine named by its id has been found: the fast path of one named by its object.
   if (base::has_fast_paths && request.engine->home != nullptr && options.engine.object() == nullptr &&
-      options.allow_retry && !options.any_tag && !into.is_list()) {
+      options.allow_retry && !options.any_tag && into.is_plain()) {
     return detail::fast_recv_in(through, {peer, options.policy}, {into.address(), into.bytes()}, local, options.tag,
                                 options.context, *request.engine);
   }
@@ -99,7 +99,7 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
                                                  completion& local, const post_send_options& options) {
   runtime_state& state = through.runtime();
   state.objects().check("post_send", local);
-  core::check_buffer("post_send", peer, state.size(), bytes);
+  core::check_buffer_and_rank("post_send", peer, state, bytes);
   core::engine_state& engine = core::checked_engine(state, "post_send", options.engine);
   core::check_policy("post_send", engine, options.policy);
   return core::post_message::post_send(through, request_of(peer, bytes, local, options), engine);
@@ -182,7 +182,7 @@ status matched_message::receive_into(const core::payload<buffer_ref>& into, comp
     throw error{errc::invalid_state, "matched_message::receive: it was received before, or moved away"};
   }
   device_->runtime().objects().check("matched_message::receive", local);
-  core::check_buffer("matched_message::receive", source(), into);
+  core::check_buffer("matched_message::receive", source(), device_->runtime(), into);
   // Once the message is received, this object may be destroyed: so it is made empty before.
   core::unexpected_message* const found = std::exchange(message_, nullptr);
   const status result = core::receive::receive_message(*device_, *found,

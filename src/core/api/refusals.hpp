@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/memory/memory_kinds.hpp"
 #include "weft/post_options.hpp"
 #include "weft/region.hpp"
 
@@ -16,6 +17,8 @@ struct engine_state;
 [[noreturn]] void refuse_buffer(const char* call, std::uint32_t peer, std::uint64_t bytes);
 /// **Errors**: invalid_argument, always: for a list of more than `buffer_list_pieces_max` buffers.
 [[noreturn]] void refuse_long_list(const char* call, std::uint32_t peer);
+/// **Errors**: invalid_argument, always: for a buffer whose kind of memory can't be used.
+[[noreturn]] void refuse_memory(const char* call, std::uint32_t peer, const refused_memory& why);
 /// **Errors**: invalid_argument, always: for a completion id that users may not name.
 [[noreturn]] void refuse_completion_id(const char* call, std::uint32_t peer, std::uint32_t id);
 /// **Errors**: invalid_argument, always: for a receive that leaves rank or tag open in a receiver-first engine.

@@ -25,7 +25,7 @@ bool device::can_reply(std::size_t bytes) noexcept { return core::reply::can_rep
 void device::reply_with(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, std::uint64_t tag,
                         const reply_options& options) {
   const core::source_payload payload{bytes};
-  core::check_buffer("reply", peer, state_->rank_count(), payload);
+  core::check_buffer_and_rank("reply", peer, state_->runtime(), payload);
   if (to.id >= remote_completion_ids_max) [[unlikely]]
     core::refuse_completion_id("reply", peer, to.id);
   const std::uint32_t packet_bytes = state_->memory().packets().packet_bytes();

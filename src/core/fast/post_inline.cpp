@@ -18,14 +18,21 @@
 namespace weft {
 namespace {
 
-[[noreturn]] void refuse_post(const core::device_state& through, std::uint32_t peer, remote_completion to,
-                              std::uint64_t bytes) {
+const_buffer_ref plain_ref(detail::plain_bytes bytes) noexcept { return {bytes.address, bytes.bytes}; }
+
+// Finds what is wrong with a post; throws if anything is.
+void check_post(core::device_state& through, std::uint32_t peer, remote_completion to,
+                                             const core::source_payload& bytes) {
   if (peer >= through.rank_count()) core::refuse_rank("post_am", peer, through.rank_count());
   if (to.id >= remote_completion_ids_max) core::refuse_completion_id("post_am", peer, to.id);
-  core::refuse_buffer("post_am", peer, bytes);
+  core::check_buffer("post_am", peer, through.runtime(), bytes);
 }
 
-[[nodiscard]] bool is_good(const_buffer_ref bytes) noexcept { return !core::source_payload{bytes}.is_bad(); }
+// Whether it is a buffer, and no kind of memory has to be asked whether it is one of its own.
+[[nodiscard]] bool is_good(const core::device_state& through, detail::plain_bytes bytes) noexcept {
+  return bytes.bytes <= core::buffer_bytes_max && (bytes.address != nullptr || bytes.bytes == 0) &&
+         !through.looks_at_addresses();
+}
 
 [[gnu::noinline, gnu::cold]] status done_and_woken(net::sleep_word& receiver) noexcept {
   net::wake_sleepers(receiver);
@@ -40,9 +47,9 @@ namespace {
 // `begin(header)` sets the header once the ring has room; false: don't send.
 template <operation Opcode, class Begin>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
-                                                       const_buffer_ref bytes, const Begin& begin) noexcept {
+                                                       detail::plain_bytes bytes, const Begin& begin) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
-  if (bytes.bytes() != net::word_bytes || bytes.address() == nullptr || through.is_shared() ||
+  if (bytes.bytes != net::word_bytes || bytes.address == nullptr || !through.posts_simply() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;
   }
@@ -51,7 +58,7 @@ template <operation Opcode, class Begin>
   if (ring == nullptr || !ring->sender.has_credit() || !begin(header)) [[unlikely]]
     return nullptr;
   base::goes_out();
-  ring->sender.push(header, bytes.address(), net::word_bytes, false);
+  ring->sender.push(header, bytes.address, net::word_bytes, false);
   through.counts().posted_alone(Opcode, net::word_bytes);
   return ring;
 }
@@ -65,33 +72,33 @@ net::header send_under(match_policy policy, std::uint64_t tag,
 }
 
 [[gnu::noinline]] status post_am_slow(core::device_state& through, detail::message_target to, remote_completion at,
-                                      const_buffer_ref bytes, std::uint64_t tag) {
-  if (to.peer() >= through.rank_count() || at.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
-    refuse_post(through, to.peer(), at, bytes.bytes());
+                                      detail::plain_bytes bytes, std::uint64_t tag) {
+  if (to.peer() >= through.rank_count() || at.id >= remote_completion_ids_max || !is_good(through, bytes)) [[unlikely]]
+    check_post(through, to.peer(), at, plain_ref(bytes));
   return core::post_inline::post(through, operation::active_message, to, core::active_message_to(at.id, tag), bytes);
 }
 
 [[gnu::noinline]] status post_send_slow(core::device_state& through, detail::message_target to, match_policy policy,
-                                        const_buffer_ref bytes, std::uint64_t tag) {
+                                        detail::plain_bytes bytes, std::uint64_t tag) {
   if (to.peer() >= through.rank_count()) [[unlikely]]
     core::refuse_rank("post_send", to.peer(), through.rank_count());
-  if (!is_good(bytes)) [[unlikely]]
-    core::refuse_buffer("post_send", to.peer(), bytes.bytes());
+  if (!is_good(through, bytes)) [[unlikely]]
+    core::check_buffer("post_send", to.peer(), through.runtime(), core::source_payload{plain_ref(bytes)});
   return core::post_inline::post(through, operation::send, to, send_under(policy, tag), bytes);
 }
 
 // A send in an engine named by its object that is no simple case, or is wrong.
 [[gnu::noinline]] status post_send_in_slow(core::device_state& through, detail::message_target to,
-                                           core::engine_state& engine, const_buffer_ref bytes,
+                                           core::engine_state& engine, detail::plain_bytes bytes,
                                            const detail::rest_of_send& rest) {
   return core::post_send_checked(
-      through, to.peer(), bytes, *rest.local,
+      through, to.peer(), plain_ref(bytes), *rest.local,
       {.tag = rest.tag, .engine = {engine.id, engine}, .device = to.device(), .context = rest.context});
 }
 
 // In an ordered engine: one compare-and-exchange more, for the number, which is taken once the ring has room.
 [[gnu::noinline]] status post_send_in_order(core::device_state& through, detail::message_target to,
-                                            core::engine_state& engine, const_buffer_ref bytes,
+                                            core::engine_state& engine, detail::plain_bytes bytes,
                                             const detail::rest_of_send& rest) {
   if (engine.home != &through.runtime() || engine.kind != core::engine_kind::ordered) [[unlikely]]
     return post_send_in_slow(through, to, engine, bytes, rest);
@@ -111,7 +118,7 @@ net::header send_under(match_policy policy, std::uint64_t tag,
 }  // namespace
 
 status detail::fast_post_am(core::device_state& through, message_target to, remote_completion at,
-                            const_buffer_ref bytes, std::uint64_t tag) {
+                            detail::plain_bytes bytes, std::uint64_t tag) {
   if (at.id < remote_completion_ids_max) [[likely]] {
     const net::outgoing* const ring =
         post_word<operation::active_message>(through, to, bytes, [&](net::header& header) {
@@ -125,24 +132,21 @@ status detail::fast_post_am(core::device_state& through, message_target to, remo
 }
 
 status device::post_am_slow(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
-                            const post_am_options& options) {
-  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || !is_good(bytes)) [[unlikely]]
-    refuse_post(*state_, peer, to, bytes.bytes());
-  return core::active_message::post_active_message(*state_, peer, to.id, bytes, local, options);
+                              const post_am_options& options) {
+  const core::source_payload payload{bytes};
+  check_post(*state_, peer, to, payload);
+  return core::active_message::post_active_message(*state_, peer, to.id, payload, local, options);
 }
 
 status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
                        const post_am_options& options) {
   const core::source_payload payload{bytes};
-  if (peer >= state_->rank_count() || to.id >= remote_completion_ids_max || payload.is_bad()) [[unlikely]] {
-    if (payload.is_too_long()) core::refuse_long_list("post_am", peer);
-    refuse_post(*state_, peer, to, payload.bytes());
-  }
+  check_post(*state_, peer, to, payload);
   return core::active_message::post_active_message(*state_, peer, to.id, payload, local, options);
 }
 
 status detail::fast_post_send(core::device_state& through, message_target to, match_policy policy,
-                              const_buffer_ref bytes, std::uint64_t tag) {
+                              detail::plain_bytes bytes, std::uint64_t tag) {
   const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
     header = send_under(policy, tag);
     return true;
@@ -153,7 +157,7 @@ status detail::fast_post_send(core::device_state& through, message_target to, ma
 }
 
 status detail::fast_send_in(core::device_state& through, message_target to, core::engine_state& engine,
-                            const_buffer_ref bytes, const rest_of_send& rest) {
+                            detail::plain_bytes bytes, const rest_of_send& rest) {
   if (engine.home_of_simple != &through.runtime()) return post_send_in_order(through, to, engine, bytes, rest);
   const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
     header = send_under(match_policy::rank_tag, rest.tag, engine.id);

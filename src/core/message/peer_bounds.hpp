@@ -44,7 +44,7 @@ namespace weft::core {
 [[nodiscard]] constexpr bool is_memory(std::uint64_t address, std::uint64_t bytes, std::uint64_t pieces) noexcept {
   if (pieces == 0) return is_memory(address, bytes);
   return pieces <= remote_pieces_max && pieces <= bytes / remote_piece_bytes_min && bytes <= buffer_bytes_max &&
-         is_memory(address, pieces * sizeof(net::memory_piece));
+         is_memory(address, pieces * sizeof(const_buffer_ref));
 }
 
 // Whether the values of a body are possible. Not checked here: tickets, which are looked up with their peer and step
@@ -54,6 +54,9 @@ namespace weft::core {
 }
 [[nodiscard]] constexpr bool can_be(const fin_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const rtr_body& /*body*/) noexcept { return true; }
+[[nodiscard]] constexpr bool can_be(const chunks_failed_body& body) noexcept {
+  return body.bytes <= buffer_bytes_max && body.sent <= body.bytes;
+}
 [[nodiscard]] constexpr bool can_be(const copy_invitation_body& body) noexcept {
   return body.bytes <= copy_state::bytes_max && is_memory(body.address, body.bytes, body.pieces);
 }

@@ -35,6 +35,8 @@ enum class wire : std::uint32_t {
   // For a long message that its sender cancels (withdraw_rts.cpp).
   withdraw_rts,     // id, tag: as of its RTS; `withdraw_rts_body`: it is not to be received, unless that has begun
   withdraw_answer,  // `withdraw_answer_body`: that RTS is not here
+  // For a message whose bytes the sender can't read (rendezvous.cpp).
+  chunks_failed,  // tag: the receiver's ticket; `chunks_failed_body`: no further packets come
 };
 
 inline constexpr unsigned policy_shift = 8;
@@ -96,6 +98,12 @@ struct copy_invitation_body {
   std::uint32_t index;       // of the copy state, in the shared memory of the receiver
   std::uint32_t number;      // of the copy (shared_copy.hpp)
   std::uint64_t pieces = 0;  // of the list; 0: the buffer is one piece
+};
+
+struct chunks_failed_body {
+  std::uint64_t sent;    // bytes in packets before
+  std::uint64_t bytes;   // of the message
+  std::uint64_t is_end;  // to a receive of a receiver-first engine: that no `written` has announced the message's end
 };
 
 struct put_body {
@@ -160,6 +168,7 @@ struct withdraw_answer_body {
 };
 
 static_assert(std::is_trivially_copyable_v<rts_body> && sizeof(rts_body) == 32 && sizeof(copy_invitation_body) == 40);
+static_assert(sizeof(chunks_failed_body) == 24);
 static_assert(sizeof(fin_body) == 16 && sizeof(rtr_body) == 16 && sizeof(put_body) == 24);
 static_assert(sizeof(put_rts_body) == 32 && sizeof(signal_body) == 24);
 static_assert(sizeof(atomic_body) == 40 && sizeof(atomic_result_body) == 24);

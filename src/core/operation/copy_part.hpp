@@ -31,6 +31,7 @@ struct copy_part {
   bool acknowledge = false;             // FIN completes it, also after packets
   base::try_lock uses_position;         // held for a load or store of `kept`, never during a copy
   bool is_counted = false;              // receiver: among the long active messages under way
+  std::atomic<bool> has_failed{false};  // receiver: a kind of memory has failed, at either side
   std::uint32_t number = 0;             // of `state`'s copy
   copy_state* state = nullptr;          // of a long message that both sides copy
   std::uint64_t remote_address = 0;     // of the bytes at the peer, or of the list of their pieces; 0: not known here
@@ -41,6 +42,7 @@ struct copy_part {
   /// The bytes at the peer are at `address`, or in `pieces` pieces that a list there names. Before a byte is copied.
   void begin(std::uint64_t address, std::uint32_t pieces) noexcept {
     remote_address = address;
+    has_failed.store(false, std::memory_order_relaxed);  // [own] no chunk is under way yet
     remote = {.pieces = pieces};
   }
   /// `copy` gets the position where the last copy of the use with this ticket has ended, and changes it; without a

@@ -249,11 +249,12 @@ void deliver(device_state& dev, operation_state& receive, const net::arrival& me
   }
   receive.receiving.message_bytes = message.bytes;
   receive.bytes = 0;
-  if (message.bytes <= receive.receiving.into.bytes()) {
-    receive.receiving.into.copy_from(message.payload, message.bytes);
+  if (message.bytes > receive.receiving.into.bytes()) {
+    receive.error = errc::truncated;
+  } else if (receive.receiving.into.copy_from(message.payload, message.bytes)) {
     receive.bytes = message.bytes;
   } else {
-    receive.error = errc::truncated;
+    receive.error = errc::memory_failed;
   }
   give_back(message);
   complete::signal_or_defer(dev, receive);

@@ -7,11 +7,12 @@
 namespace weft::core::complete {
 
 completion_record record_of(operation opcode, std::uint32_t peer, std::uint64_t tag,
-                            const detail::raw_record::reference& data) noexcept {
+                            const detail::raw_record::reference& data, bool of_kind) noexcept {
   detail::raw_record raw;
   raw.peer = peer;
   raw.opcode = opcode;
   raw.location = data.owner != nullptr ? detail::payload_location::owned : detail::payload_location::borrowed;
+  if (of_kind) raw.location = detail::payload_location::borrowed_of_kind;
   raw.tag = tag;
   raw.refer(data);
   return completion_record{raw};
@@ -33,12 +34,17 @@ completion_record record_of(const net::arrival& message) noexcept {
 }
 
 completion_record record_of(const operation_state& operation) noexcept {
-  const auto* data = operation.receiving.into.address() != nullptr ? operation.receiving.into.address()
-                                                                   : operation.sending.source.address();
-  completion_record record =
-      record_of(operation.opcode, operation.peer, operation.tag,
-                {const_cast<std::byte*>(data), data != nullptr ? operation.bytes : 0, operation.receiving.owner,
-                 operation.owed.context, operation.receiving.message_bytes});
+  const target_payload& into = operation.receiving.into;
+  const source_payload& from = operation.sending.source;
+  const bool is_into = into.address() != nullptr || into.memory() != nullptr;
+  detail::raw_record::reference data = is_into ? reference_to(into, operation.bytes, operation.owed.context)
+                                               : reference_to(from, operation.bytes, operation.owed.context);
+  const bool of_kind = data.owner != nullptr;
+  data.message_bytes = operation.receiving.message_bytes;
+  if (detail::payload_owner* const owner = operation.receiving.owner; owner != nullptr) data.owner = owner;
+  completion_record record = record_of(operation.opcode, operation.peer, operation.tag, data, of_kind);
+  if (of_kind && operation.receiving.owner != nullptr)
+    record.raw().location = detail::payload_location::owned_of_kind;
   record.raw().error = operation.error;
   return record;
 }

@@ -20,9 +20,21 @@ void signal_or_defer(device_state& dev, operation_state& operation) noexcept;
 /// Puts an operation back into its set: nothing more is owed for it, and no flush waits for it.
 void put_back(device_state& dev, operation_state& done) noexcept;
 
-/// The record of an operation that has moved the user's bytes at `data`.
+/// The record of an operation that has moved the user's bytes at `data`. `of_kind`: which are not in ordinary memory.
 [[nodiscard]] completion_record record_of(operation opcode, std::uint32_t peer, std::uint64_t tag,
-                                          const detail::raw_record::reference& data) noexcept;
+                                          const detail::raw_record::reference& data, bool of_kind = false) noexcept;
+/// The part of a record that refers to `bytes` bytes of a user's buffer.
+template <class Buffer>
+[[nodiscard]] detail::raw_record::reference reference_to(const payload<Buffer>& data, std::uint64_t bytes,
+                                                         void* context) noexcept {
+  if (const memory* const in = data.memory(); in != nullptr) [[unlikely]] {
+    // In place of the owner (detail::payload_location::borrowed_of_kind).
+    auto* const word = reinterpret_cast<detail::payload_owner*>(const_cast<memory*>(in));
+    return {const_cast<std::byte*>(data.address_of_piece()), bytes, word, context};
+  }
+  auto* const address = const_cast<std::byte*>(data.address());
+  return {address, address != nullptr ? bytes : 0, nullptr, context};
+}
 [[nodiscard]] completion_record record_of(const operation_state& operation) noexcept;
 /// The record of an active message: it contains a short payload, and owns the packet of a longer one.
 [[nodiscard]] completion_record record_of(const net::arrival& message) noexcept;

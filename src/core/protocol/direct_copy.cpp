@@ -5,6 +5,7 @@
 #include <span>
 #include <type_traits>
 
+#include "base/assertion.hpp"
 #include "core/message/choose_protocol.hpp"
 #include "core/runtime/rank_memory.hpp"
 
@@ -16,8 +17,12 @@ using window = std::array<net::memory_piece, net::copy_pieces_max>;
 using net::copy_result;
 using net::memory_piece;
 
-// What the peer's list has in its memory.
-static_assert(sizeof(buffer_ref) == sizeof(memory_piece) && sizeof(const_buffer_ref) == sizeof(memory_piece));
+// What the peer's list has in its memory: address, bytes, and a word that is null in each list that is named to peers.
+struct listed_piece {
+  memory_piece piece;
+  std::uint64_t memory;
+};
+static_assert(sizeof(buffer_ref) == sizeof(listed_piece) && sizeof(const_buffer_ref) == sizeof(listed_piece));
 static_assert(std::is_trivially_copyable_v<buffer_ref> && std::is_trivially_copyable_v<const_buffer_ref>);
 
 net::memory_pieces first_of(const window& of, std::size_t count) noexcept { return {of.data(), count}; }
@@ -32,9 +37,15 @@ void cut(window& pieces, found_pieces& found, std::uint64_t bytes) noexcept {
 // Reads the next pieces of the peer's list.
 copy_result read_window(device_state& dev, const operation_state& operation, std::span<memory_piece> out) noexcept {
   const copy_part& copying = operation.copying;
-  const memory_piece here = net::piece_of(out.data(), out.size_bytes());
-  const memory_piece there{copying.remote_address + copying.remote.piece * sizeof(memory_piece), out.size_bytes()};
-  return dev.routes().endpoint_to(operation.peer).read_remote(operation.peer, {&here, 1}, {&there, 1});
+  std::array<listed_piece, net::copy_pieces_max> listed;
+  const std::uint64_t bytes = out.size() * sizeof(listed_piece);
+  const memory_piece here = net::piece_of(listed.data(), bytes);
+  const memory_piece there{copying.remote_address + copying.remote.piece * sizeof(listed_piece), bytes};
+  const copy_result answer = dev.routes().endpoint_to(operation.peer).read_remote(operation.peer, {&here, 1}, {&there, 1});
+  if (answer != copy_result::done) return answer;
+  std::transform(listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(out.size()), out.begin(),
+                 [](const listed_piece& each) { return each.piece; });
+  return answer;
 }
 
 // The pieces of the peer's memory where the bytes from `offset` on lie, of up to `bytes` bytes. The list may have
@@ -105,13 +116,13 @@ class chunk {
   }
   void gather(const source_payload& own, std::uint64_t offset, std::uint64_t all, list_position& at) const noexcept {
     each(all, [&](std::size_t, std::byte* data, std::uint64_t bytes) {
-      own.copy_to(data, offset, static_cast<std::size_t>(bytes), at);
+      static_cast<void>(own.copy_to(data, offset, static_cast<std::size_t>(bytes), at));  // ordinary memory
       offset += bytes;
     });
   }
   void scatter(const target_payload& own, std::uint64_t offset, std::uint64_t all, list_position& at) const noexcept {
     each(all, [&](std::size_t, const std::byte* data, std::uint64_t bytes) {
-      own.copy_from(data, offset, static_cast<std::size_t>(bytes), at);
+      static_cast<void>(own.copy_from(data, offset, static_cast<std::size_t>(bytes), at));  // ordinary memory
       offset += bytes;
     });
   }
@@ -140,6 +151,7 @@ template <class Buffer, class Move>
 copy_result copy_window(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
                         std::uint64_t& bytes, list_position& at, const Move& move) noexcept {
   constexpr bool is_read = std::is_same_v<Buffer, buffer_ref>;
+  WEFT_ASSERT_CHECKED(own.is_for_peers());
   window here, there;
   found_pieces mine = own.find_pieces(offset, bytes, at, here);
   const chunk through{dev.memory().packets(), goes_by_chunk(mine.count, mine.bytes) ? bytes : 0};

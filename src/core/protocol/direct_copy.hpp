@@ -19,11 +19,12 @@ struct announced_memory {
   std::uint32_t pieces = 0;   // of that list
 };
 
-/// `piece_bytes_min`: a list of shorter pieces, on average, is not named, nor a very long one.
+/// Memory of kinds that only their functions copy is not named. `piece_bytes_min`: a list of shorter pieces, on average, is not named, nor a very long one.
 template <class Buffer>
 [[nodiscard]] announced_memory announced(const payload<Buffer>& memory,
                                          std::uint64_t piece_bytes_min = announced_piece_bytes_min) noexcept {
-  if (!memory.is_list()) return {reinterpret_cast<std::uint64_t>(memory.address()), 0};
+  if (!memory.is_for_peers()) return {};
+  if (!memory.is_list()) return {reinterpret_cast<std::uint64_t>(memory.address_of_piece()), 0};
   if (memory.piece_bytes() < piece_bytes_min || memory.pieces() > remote_pieces_max) return {};
   return {reinterpret_cast<std::uint64_t>(memory.list()), static_cast<std::uint32_t>(memory.pieces())};
 }

@@ -83,6 +83,7 @@ bool message_sink::continue_operation(const net::arrival& message) noexcept {
     case wire::copy_invitation: return cooperative_copy::on_copy_invitation(dev(), message);
     case wire::chunk:
     case wire::last_chunk: return rendezvous::on_chunk(dev(), message);
+    case wire::chunks_failed: return rendezvous::on_chunks_failed(dev(), message);
     case wire::atomic_result: return one_sided_target::on_atomic_result(dev(), message);
     case wire::written: return receiver_first::on_written(dev(), message);
     case wire::withdraw_answer: return withdraw_rts::on_withdraw_answer(dev(), message);
@@ -99,6 +100,7 @@ bool message_sink::dispatch(const net::arrival& message) noexcept {
     case wire::copy_invitation:
     case wire::chunk:
     case wire::last_chunk:
+    case wire::chunks_failed:
     case wire::atomic_result:
     case wire::written:
     case wire::withdraw_answer: return continue_operation(message);

@@ -64,8 +64,9 @@ void check_alignment(const transfer_request& request, const region_location& loc
 attempt begin_transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   // No bytes to move: only the signal is left.
   if (operation.bytes == 0) return notify(dev, operation);
+  const bool for_system = operation.sending.source.is_for_peers() && operation.receiving.into.is_for_peers();
   const bool direct = operation.transfer.mapped != nullptr ||
-                      (operation.copying.remote_address != 0 && operation.opcode != operation::atomic);
+                      (operation.copying.remote_address != 0 && operation.opcode != operation::atomic && for_system);
   operation.next.store(direct ? step::transfer : step::ask, std::memory_order_relaxed);  // [own]
   return direct ? transfer(dev, operation, reason) : ask(dev, operation, reason);
 }
@@ -117,14 +118,18 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
   return status::posted(ticket);
 }
 
-// Copies a short put into a packet; `none` if no packet is free.
-std::uint32_t pack_put(device_state& dev, const operation_state& operation, std::uint64_t ticket) noexcept {
+// Copies a short put into a packet; `none` if no packet is free, or its bytes can't be read: an error.
+std::uint32_t pack_put(device_state& dev, operation_state& operation, std::uint64_t ticket) noexcept {
   packet_pool& packets = dev.memory().packets();
   const std::uint32_t packet = packets.try_get_for(operation.bytes);
   if (packet == packet_pool::none) return packet;
   const put_body body{operation.transfer.region, operation.transfer.region_offset, ticket};
   std::memcpy(packets.data(packet), &body, sizeof body);
-  operation.sending.source.copy_to(packets.data(packet) + sizeof body, static_cast<std::size_t>(operation.bytes));
+  if (!operation.sending.source.copy_to(packets.data(packet) + sizeof body, static_cast<std::size_t>(operation.bytes))) {
+    operation.error = errc::memory_failed;
+    packets.put(packet);
+    return packet_pool::none;
+  }
   return packet;
 }
 
@@ -140,14 +145,14 @@ net::copy_result copy_some(device_state& dev, operation_state& operation, std::u
   const target_payload& into = operation.receiving.into;
   const source_payload& from = operation.sending.source;
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] the copying device's
-  operation.copying.with_position(is_get ? into.is_list() : from.is_list(), ticket, [&](list_position& at) {
-    if (is_get) {
-      into.copy_from(there, done, static_cast<std::size_t>(bytes), at);
-    } else {
-      from.copy_to(there, done, static_cast<std::size_t>(bytes), at);
-    }
-  });
-  return net::copy_result::done;
+  const bool copied =
+      operation.copying.with_position(is_get ? into.is_list() : from.is_list(), ticket, [&](list_position& at) {
+        return is_get ? into.copy_from(there, done, static_cast<std::size_t>(bytes), at)
+                      : from.copy_to(there, done, static_cast<std::size_t>(bytes), at);
+      });
+  if (copied) return net::copy_result::done;
+  operation.error = errc::memory_failed;
+  return net::copy_result::bad_address;
 }
 
 }  // namespace
@@ -162,8 +167,8 @@ status post_transfer(device_state& dev, const transfer_request& request) {
 attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
   if (operation.opcode == operation::atomic) {
     const std::uint64_t old = apply_atomic(operation.transfer.mapped, operation.transfer.atomic);
-    operation.receiving.into.copy_from(reinterpret_cast<const std::byte*>(&old),
-                                       static_cast<std::size_t>(operation.receiving.into.bytes()));
+    static_cast<void>(operation.receiving.into.copy_from(  // a word in ordinary memory
+        reinterpret_cast<const std::byte*>(&old), static_cast<std::size_t>(operation.receiving.into.bytes())));
     return attempt::finished;
   }
   const std::uint64_t done =
@@ -179,7 +184,9 @@ attempt transfer(device_state& dev, operation_state& operation, shortage& reason
       operation.copying.moved.store(0, std::memory_order_relaxed);  // [own] begins again by messages
       operation.next.store(step::ask, std::memory_order_relaxed);   // [own]
       return ask(dev, operation, reason);
-    case net::copy_result::bad_address: operation.error = errc::transport_failed; break;
+    case net::copy_result::bad_address:
+      if (operation.error == errc::none) operation.error = errc::transport_failed;
+      break;
     case net::copy_result::peer_gone:
       operation.error = errc::peer_failed;
       look_for_ends_soon(dev);
@@ -228,6 +235,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   completion* const local = operation.owed.target;
   net::post_result result = net::post_result::full;
   if (is_eager_put && packet == packet_pool::none) {
+    if (operation.error != errc::none) return attempt::finished;
     reason = shortage::packets;
   } else {
     if (is_done_when_sent) operation.owed.target = nullptr;

@@ -161,8 +161,8 @@ bool on_atomic_result(device_state& dev, const net::arrival& message) noexcept {
   if (operation == nullptr) return true;
   operation->error = arrive::error_of(body.error);
   if (operation->error == errc::none && operation->receiving.into.bytes() <= sizeof body.value) {
-    operation->receiving.into.copy_from(reinterpret_cast<const std::byte*>(&body.value),
-                                        static_cast<std::size_t>(operation->receiving.into.bytes()));
+    static_cast<void>(operation->receiving.into.copy_from(  // a word in ordinary memory
+        reinterpret_cast<const std::byte*>(&body.value), static_cast<std::size_t>(operation->receiving.into.bytes())));
   }
   complete::signal_or_defer(dev, *operation);
   return true;

@@ -80,9 +80,12 @@ status post_rts(device_state& dev, const message_request& request) noexcept {
   return status::retry(shortage_of(result));
 }
 
-// Whether a message for which there is no packet stays with its sender, by an RTS: all packets may hold messages that
-// wait for receives, and the one that is received next may be this one. Active messages are consumed as they arrive.
-bool needs_no_packet(wire kind, shortage reason) noexcept { return kind == wire::send && reason == shortage::packets; }
+// Whether a message that was refused for this reason stays with its sender, by an RTS. If there is no packet: all of
+// them may hold messages that wait for receives, and the one that is received next may be this one. Active messages are
+// consumed as they arrive. If its bytes can't be read: then both sides get the error when the receiver asks for them.
+bool goes_by_rts_after(wire kind, shortage reason) noexcept {
+  return reason == shortage::none || (kind == wire::send && reason == shortage::packets);
+}
 
 status try_post(device_state& dev, const message_request& request, bool eager) noexcept {
   if (!eager) return post_rts(dev, request);
@@ -91,7 +94,7 @@ status try_post(device_state& dev, const message_request& request, bool eager) n
   if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok) {
     return status::done();
   }
-  return needs_no_packet(request.eager, reason) ? post_rts(dev, request) : status::retry(reason);
+  return goes_by_rts_after(request.eager, reason) ? post_rts(dev, request) : status::retry(reason);
 }
 
 status post_later(device_state& dev, const message_request& request, bool eager) {
@@ -107,10 +110,9 @@ status post_later(device_state& dev, const message_request& request, bool eager)
 // Signals the completion object of a message that was sent eagerly: now, or by `operation` if the object is full.
 status signal_sent(device_state& dev, operation_state& operation, const message_request& request) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] still
-  const auto* const address = request.bytes.address();
   completion_record record = complete::record_of(
       request.opcode, request.peer, request.tag,
-      {const_cast<std::byte*>(address), address != nullptr ? request.bytes.bytes() : 0, nullptr, request.context});
+      complete::reference_to(request.bytes, request.bytes.bytes(), request.context), request.bytes.memory() != nullptr);
   promise::make(*request.local);
   if (promise::keep(dev, *request.local, record)) {
     dev.runtime().signalled(request.local);
@@ -133,7 +135,7 @@ status post_and_signal(device_state& dev, const message_request& request) {
     if (post_eager(dev, request.peer, request.device, header, request.bytes, reason) == net::post_result::ok)
       return signal_sent(dev, *operation, request);
     complete::put_back(dev, *operation);
-    if (needs_no_packet(request.eager, reason)) {
+    if (goes_by_rts_after(request.eager, reason)) {
       const status later = post_rts(dev, request);
       if (!later.is_retry()) return later;
     }
@@ -176,6 +178,7 @@ status post_in_order_now(device_state& dev, const message_request& request, orde
     };
     reason = shortage::lock;
     if (post_numbered_now(numbers, request.peer, send) == numbered::sent) return status::done();
+    if (reason == shortage::none) reason = shortage::operations;  // the RTS needs one
   }
   if (!request.allow_retry) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
   return status::retry(reason);
@@ -183,13 +186,13 @@ status post_in_order_now(device_state& dev, const message_request& request, orde
 
 // The ring that takes a message of one piece inline, if it is known.
 net::outgoing* ring_for(device_state& dev, const message_request& request) noexcept {
-  const bool goes_inline = request.allow_done && !request.delivered && !request.bytes.is_list() &&
+  const bool goes_inline = request.allow_done && !request.delivered && request.bytes.is_plain() &&
                            request.bytes.bytes() <= detail::inline_bytes_max;
   return goes_inline ? dev.routes().known_ring({request.peer, request.device}) : nullptr;
 }
 
 // A send with an operation in hand, which carries the message if that has a number and is refused: then it is posted.
-status post_in_order(device_state& dev, const message_request& request, ordered_numbers& numbers) {
+status post_in_order(device_state& dev, const message_request& request, ordered_numbers& numbers, bool eager) {
   if (net::outgoing* const ring = ring_for(dev, request); ring != nullptr) {
     // The message takes its number once the ring has room, so it needs no operation.
     net::header header = header_of(request.eager, request);
@@ -199,7 +202,6 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
     if (result == net::post_result::ok) return status::done();
     if (request.allow_retry) return status::retry(shortage_of(result));
   }
-  const bool eager = goes_eagerly(dev, request);
   const bool is_held = dev.routes().holds_posts_back(request.peer);
   if (is_held && request.allow_retry) return status::retry(shortage::ring);
   operation_state* const operation = dev.operations().posts().try_get();
@@ -236,6 +238,7 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
   }
   if (!eager) promise::cancel(*request.local);
   complete::put_back(dev, *operation);
+  if (eager && reason == shortage::none) return post_in_order(dev, request, numbers, false);
   if (!request.allow_retry) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
   return status::retry(reason);
 }
@@ -243,7 +246,7 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
 status try_post_send(device_state& dev, const message_request& request, engine_state& engine) {
   if (!engine.is_ordered()) return try_post_message(dev, request);
   if (engine.receiver_first) return post_to_ready_receive(dev, request, engine);
-  return post_in_order(dev, request, engine.numbers);
+  return post_in_order(dev, request, engine.numbers, goes_eagerly(dev, request));
 }
 
 }  // namespace
@@ -270,11 +273,14 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
   net::post_result result = net::post_result::full;
   packet_pool& packets = dev.memory().packets();
   if (choose_protocol(count, packets.packet_bytes()) == message_protocol::inlined) {
-    if (!bytes.is_list()) {
+    if (bytes.is_plain()) {
       result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
     } else {
       std::byte gathered[detail::inline_bytes_max];
-      bytes.copy_to(gathered, count);
+      if (!bytes.copy_to(gathered, count)) {
+        reason = shortage::none;
+        return result;
+      }
       result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, gathered, count);
     }
   } else {
@@ -283,7 +289,11 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
       reason = shortage::packets;
       return result;
     }
-    bytes.copy_to(packets.data(packet), count);
+    if (!bytes.copy_to(packets.data(packet), count)) {
+      packets.put(packet);
+      reason = shortage::none;
+      return result;
+    }
     result = dev.routes().endpoint_to(peer).try_send(peer, device, header, packet, count);
     if (result == net::post_result::ok) {
       dev.counts().went(path::one_packet, operation::message, count);
@@ -345,8 +355,8 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
       operation.reach(step::try_signal);
       return complete::try_signal(dev, operation);
     }
-    if (!needs_no_packet(kind, reason)) return false;
-    header.kind = kind_word(wire::send_rts, policy_of(operation.sending.kind));
+    if (!goes_by_rts_after(kind, reason)) return false;
+    header.kind = kind_word(kind == wire::send ? wire::send_rts : wire::rts, policy_of(operation.sending.kind));
     operation.sending.kind = header.kind;
   }
   const announced_memory from = announced(operation.sending.source);

@@ -43,7 +43,8 @@ namespace post_message {
                                  std::uint32_t bytes, const post_packet_options& options);
 [[nodiscard]] status post_send(device_state& dev, const message_request& request, engine_state& engine);
 
-/// Tries once to send the message inline or in a packet. If there is no room, `reason` says what is short.
+/// Tries once to send the message inline or in a packet. If there is no room, `reason` says what is short; it is `none`
+/// if a kind of memory has failed to read the bytes.
 [[nodiscard]] net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t device,
                                           const net::header& header, const source_payload& bytes,
                                           shortage& reason) noexcept;

@@ -66,6 +66,11 @@ void count_written(device_state& dev, operation_state& receive, std::uint64_t by
   if (receive.copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
   if (dev.operations().claim(note, peer) == nullptr) return;  // a faulty peer has ended it twice
   receive.bytes = receive.receiving.message_bytes;
+  // [written.failed] relaxed <- [chunk.fail], [written.fail]: published by the count.
+  if (receive.copying.has_failed.load(std::memory_order_relaxed)) [[unlikely]] {
+    receive.error = errc::memory_failed;
+    receive.bytes = 0;
+  }
   if (receive.copying.acknowledge) {
     if (!rendezvous::send_fin(dev, receive)) dev.defer(receive);
   } else {
@@ -108,13 +113,14 @@ bool is_short(device_state& dev, const operation_state& send) noexcept {
 // The first step of a send that has matched its receive.
 step step_with(device_state& dev, operation_state& send, const ready_body& ready) noexcept {
   send.copying.remote_ticket = ready.ticket;
-  send.copying.begin(ready.address, static_cast<std::uint32_t>(ready.pieces));
+  const bool may_write = send.sending.source.is_for_peers();  // else in packets
+  send.copying.begin(may_write ? ready.address : 0, static_cast<std::uint32_t>(ready.pieces));
   send.answering.receiver_error = errc::none;
   if (send.bytes > ready.bytes) {
     send.answering.receiver_error = errc::truncated;
     return step::send_written;
   }
-  if (!send.copying.acknowledge || (ready.address != 0 && !is_short(dev, send))) return step::write;
+  if (!send.copying.acknowledge || (send.copying.remote_address != 0 && !is_short(dev, send))) return step::write;
   send.copying.remote_address = 0;  // by packets, which the receiver confirms: `written` tells it the send's ticket
   return step::send_written;
 }
@@ -168,6 +174,7 @@ bool write_piece(device_state& dev, operation_state& send) noexcept {
 status announce(device_state& dev, operation_state& receive, const receive_request& request) {
   completion& local = *receive.owed.target;
   receive.bytes = receive.receiving.into.bytes();
+  receive.copying.has_failed.store(false, std::memory_order_relaxed);  // [own] no chunk is under way yet
   // [receive.announced] relaxed -> [receive.ask]: no more than a guess there.
   receive.receiving.announced_to.store(request.peer, std::memory_order_relaxed);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until RTR is out
@@ -208,6 +215,18 @@ bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint6
   }
   give_back(message);
   count_written(dev, *receive, written);
+  return true;
+}
+
+bool on_chunks_failed(device_state& dev, const net::arrival& message, const chunks_failed_body& body) noexcept {
+  operation_state* const receive =
+      dev.operations().receives().find(message.header.tag, message.source, step::wait_for_sender);
+  if (receive == nullptr || body.bytes > receive->bytes) return arrive::reject(dev, message);
+  // [written.fail] relaxed -> [written.failed]: published by the count.
+  receive->copying.has_failed.store(true, std::memory_order_relaxed);
+  if (body.is_end != 0) receive->receiving.message_bytes = body.bytes;
+  const std::uint64_t all = body.is_end != 0 ? receive->bytes + 1 : body.bytes;
+  count_written(dev, *receive, all - body.sent);
   return true;
 }
 
@@ -299,10 +318,10 @@ void meet_ready(device_state& dev, operation_state& send, const ready_body& with
 bool write(device_state& dev, operation_state& send) noexcept {
   if (is_short(dev, send)) {
     const net::header header{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.copying.remote_ticket};
-    shortage reason = shortage::none;  // not used here
+    shortage reason = shortage::none;
     if (post_message::post_eager(dev, send.peer, send.device, header, send.sending.source, reason) !=
         net::post_result::ok)
-      return false;
+      return reason == shortage::none && rendezvous::fail_chunks(dev, send);
     send.reach(step::try_signal);
     return complete::try_signal(dev, send);
   }

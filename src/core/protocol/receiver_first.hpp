@@ -15,6 +15,9 @@ namespace weft::core::receiver_first {
 /// A step: sends the RTR that had no room.
 [[nodiscard]] bool send_ready(device_state& dev, operation_state& receive) noexcept;
 [[nodiscard]] bool on_written_chunk(device_state& dev, const net::arrival& message, std::uint64_t offset) noexcept;
+/// The sender can't read its bytes.
+[[nodiscard]] bool on_chunks_failed(device_state& dev, const net::arrival& message,
+                                    const chunks_failed_body& body) noexcept;
 [[nodiscard]] bool on_written(device_state& dev, const net::arrival& message) noexcept;
 /// Asks the sender, once, to give the receive up. **Returns**: `too_late` if there is no such receive; `asked` if the
 /// sender has been asked, now or before, and will answer; `busy` if it could not be asked: try again.

@@ -76,7 +76,9 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
     void* const memory = to.entry->owner.allocate(body.bytes, message.source, message.header.tag);
     if (memory == nullptr) return wait_for_memory(dev, *operation, *to.entry, message, body);
     operation->receiving.owner = &to.entry->owner;
-    operation->receiving.into = buffer_ref{memory, static_cast<std::size_t>(body.bytes)};
+    const auto size = static_cast<std::size_t>(body.bytes);
+    const weft::memory* const kind = to.entry->owner.kind();
+    operation->receiving.into = kind == nullptr ? buffer_ref{memory, size} : buffer_ref{memory, size, *kind};
   }
   operation->will_signal(*to.entry->target);
   begin(dev, *operation, body);
@@ -127,9 +129,34 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
 
 void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t offset) noexcept {
   const target_payload into = to.receiving.into;  // if the peer is faulty, another thread may end the operation
-  to.copying.with_position(into.is_list(), chunk.header.tag,
-                           [&](list_position& at) { into.copy_from(chunk.payload, offset, chunk.bytes, at); });
+  const bool copied = to.copying.with_position(into.is_list(), chunk.header.tag, [&](list_position& at) {
+    return into.copy_from(chunk.payload, offset, chunk.bytes, at);
+  });
+  // [chunk.fail] relaxed -> [chunk.failed]: published by the count of the chunk.
+  if (!copied) [[unlikely]]
+    to.copying.has_failed.store(true, std::memory_order_relaxed);
 }
+
+namespace {
+
+// Counts bytes that have arrived; the last ones complete the operation, of `all` bytes.
+void count_arrived(device_state& dev, operation_state& operation, std::uint64_t bytes, std::uint64_t all) noexcept {
+  // [chunk.count] acq_rel -> [chunk.count]: the thread that copies the last chunk sees all others in the buffer.
+  if (operation.copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
+  // [chunk.failed] relaxed <- [chunk.fail]: published by the count.
+  if (operation.copying.has_failed.load(std::memory_order_relaxed)) [[unlikely]] {
+    operation.error = errc::memory_failed;
+    operation.bytes = 0;
+  }
+  if (operation.copying.acknowledge) {
+    // The backlog continues with the step that is left: FIN, or the signal of a completion object that is full.
+    if (!send_fin(dev, operation)) dev.defer(operation);
+  } else {
+    complete::signal_or_defer(dev, operation);
+  }
+}
+
+}  // namespace
 
 bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   const std::uint64_t offset = std::uint64_t{message.header.sequence} << 32 | message.header.id;
@@ -143,16 +170,44 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   const std::uint32_t bytes = message.bytes;
   const std::uint64_t all = operation->bytes;  // once this chunk is counted, the operation may be another one
   give_back(message);
-  // [chunk.count] acq_rel -> [chunk.count]: the thread that copies the last chunk sees all others in the buffer.
-  if (operation->copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes == all) {
-    if (operation->copying.acknowledge) {
-      // The backlog continues with the step that is left: FIN, or the signal of a completion object that is full.
-      if (!send_fin(dev, *operation)) dev.defer(*operation);
-    } else {
-      complete::signal_or_defer(dev, *operation);
-    }
-  }
+  count_arrived(dev, *operation, bytes, all);
   return true;
+}
+
+// As the last chunk: packets that were sent before it may arrive after it.
+bool on_chunks_failed(device_state& dev, const net::arrival& message) noexcept {
+  chunks_failed_body body;
+  if (!read_body(message, body)) return arrive::reject(dev, message);
+  operation_state* const operation = dev.operations().find(message.header.tag, message.source, step::wait_for_chunks);
+  if (operation == nullptr) return receiver_first::on_chunks_failed(dev, message, body);
+  if (body.bytes != operation->bytes || body.sent == body.bytes) return arrive::reject(dev, message);
+  // [chunk.fail_at_sender] relaxed -> [chunk.failed]: published by the count.
+  operation->copying.has_failed.store(true, std::memory_order_relaxed);
+  count_arrived(dev, *operation, operation->bytes - body.sent, operation->bytes);
+  return true;
+}
+
+// If the target answers, it has the error, too, and this rank gets it from there.
+bool fail_chunks(device_state& dev, operation_state& operation) noexcept {
+  const bool is_answered = operation.copying.acknowledge && operation.set() == operation_set::posts;
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
+  const std::uint64_t sent = operation.copying.moved.load(std::memory_order_relaxed);  // [own] the sender's alone
+  const chunks_failed_body body{sent, operation.bytes, !is_answered};
+  const net::header header{.kind = static_cast<std::uint32_t>(wire::chunks_failed),
+                           .note = is_answered ? operation_pool::note_of(ticket) : 0,
+                           .tag = operation.copying.remote_ticket};
+  const std::uint32_t peer = operation.peer;
+  const std::uint32_t device = operation.device;
+  // [own] this thread's until it is out
+  const step back = operation.next.load(std::memory_order_relaxed);
+  const auto send = [&] { return dev.routes().try_send_body(peer, device, header, body); };
+  const net::post_result result =
+      is_answered ? send_and_wait(dev, operation, step::wait_for_answer, back, send) : send();
+  if (result != net::post_result::ok) return false;
+  if (is_answered) return true;
+  operation.error = errc::memory_failed;
+  operation.reach(step::try_signal);
+  return complete::try_signal(dev, operation);
 }
 
 bool stream(device_state& dev, operation_state& operation) noexcept {
@@ -172,8 +227,13 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     const std::uint32_t packet = packets.try_get_for(bytes);
     if (packet == packet_pool::none) return false;
     const source_payload& source = operation.sending.source;
-    operation.copying.with_position(source.is_list(), ticket,
-                                    [&](list_position& at) { source.copy_to(packets.data(packet), sent, bytes, at); });
+    const bool is_read = operation.copying.with_position(source.is_list(), ticket, [&](list_position& at) {
+      return source.copy_to(packets.data(packet), sent, bytes, at);
+    });
+    if (!is_read) [[unlikely]] {
+      packets.put(packet);
+      return fail_chunks(dev, operation);
+    }
     const bool is_last = sent + bytes == operation.bytes;
     const net::header header{.kind = static_cast<std::uint32_t>(is_last ? last : wire::chunk),
                              .id = static_cast<std::uint32_t>(sent),
@@ -212,7 +272,8 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
-  if (operation.copying.remote_address == 0) return send_rtr(dev, operation);  // in short pieces at the sender
+  // In short pieces at the sender, or in memory of a kind at either side: packets.
+  if (operation.copying.remote_address == 0 || !operation.receiving.into.is_for_peers()) return send_rtr(dev, operation);
   if (operation.copying.state != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done =

@@ -21,12 +21,16 @@ void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, er
 [[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool send_rtr(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool on_chunk(device_state& dev, const net::arrival& message) noexcept;
+[[nodiscard]] bool on_chunks_failed(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool send_fin(device_state& dev, operation_state& operation) noexcept;
 
 // At the sender.
 [[nodiscard]] bool on_rtr(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool stream(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool on_fin(device_state& dev, const net::arrival& message) noexcept;
+
+/// For an operation whose bytes this rank can't read: no further packet comes, and both sides get the error.
+[[nodiscard]] bool fail_chunks(device_state& dev, operation_state& operation) noexcept;
 
 /// Copies a chunk, whose place is checked, into the buffer. Several threads may, with a chunk each.
 void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t offset) noexcept;

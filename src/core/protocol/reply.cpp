@@ -112,6 +112,11 @@ kept_reply* take_room(kept_reply* reserved, std::size_t bytes) noexcept {
   if (reserved == nullptr && !all.has_room()) refuse_beyond(message, all.kept_max());
   kept_reply* const room = take_room(reserved, bytes);
   if (room == nullptr) refuse_for_memory(message);
+  if (!room->copy(message.bytes)) {
+    spare_of_this_thread().put(room);
+    throw error{errc::memory_failed,
+                fmt::format("reply to rank {}: the kind of memory of the bytes has failed to copy them", message.peer)};
+  }
   room->keep(dev, message);
 }
 
@@ -149,7 +154,6 @@ void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
   runtime_state& runtime = at.runtime();
   at_ = &at;
   message_ = message;
-  message.bytes.copy_to(memory(), static_cast<std::size_t>(message.bytes.bytes()));
   message_.bytes = const_buffer_ref{memory(), static_cast<std::size_t>(message.bytes.bytes())};
   is_long_ = !is_eager(message.bytes.bytes(), runtime.memory().packets().packet_bytes());
   if (message.local != nullptr) promise::make(*message.local);

@@ -40,7 +40,11 @@ class kept_reply final : public retry_entry {
   [[nodiscard]] device_state* reserved_for() const noexcept { return at_; }
   void reserve(device_state& at) noexcept { at_ = &at; }
 
-  /// Takes the reply over, bytes included, and leaves it to calls of progress on `at`. `room()` is enough.
+  /// Copies the bytes of a message, for which `room()` is enough. False: their kind of memory has failed.
+  [[nodiscard]] bool copy(const source_payload& bytes) noexcept {
+    return bytes.copy_to(memory(), static_cast<std::size_t>(bytes.bytes()));
+  }
+  /// Takes over the reply whose bytes it has copied, and leaves it to calls of progress on `at`.
   void keep(device_state& at, const reply_request& message) noexcept;
   /// The reply has been sent, and the signal alone is left.
   void keep_signal(device_state& at, const reply_request& message) noexcept;

@@ -77,6 +77,7 @@ void devices::open(runtime_state& owner, device& interface, const device_options
     for (const auto& transport : owner.transports()) transport->go_live(index);
     device_state& opened = *made;
     all_[index] = std::move(made);
+    opened.look_at_addresses(owner.memory().kinds().knows_addresses());
     // First: from then on a thread of another device may poll it, and run handlers that use `interface`.
     handle = &opened;
     if (options.shared) shared_.add(index, opened);

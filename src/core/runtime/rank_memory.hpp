@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/config.hpp"
+#include "core/memory/memory_kinds.hpp"
 #include "core/memory/packet_pool.hpp"
 #include "core/runtime/copy_states.hpp"
 #include "core/runtime/job.hpp"
@@ -21,6 +22,8 @@ class rank_memory {
   rank_memory(const transport_set& transports, const job& of, const base::settings& settings);
 
   [[nodiscard]] packet_pool& packets() noexcept { return packets_; }
+  /// Kinds of memory that buffers of this runtime may name.
+  [[nodiscard]] memory_kinds& kinds() noexcept { return kinds_; }
   [[nodiscard]] region_table& regions() noexcept { return regions_; }
   /// Copy states of long messages that both sides copy.
   [[nodiscard]] core::copy_states& copy_states() noexcept { return copy_states_; }
@@ -31,6 +34,7 @@ class rank_memory {
 
   block own_packets_;  // null if a transport has lent them
   packet_pool packets_;
+  memory_kinds kinds_;
   region_table regions_;
   core::copy_states copy_states_;
 };

@@ -11,7 +11,7 @@
 
 namespace weft::net::ofi {
 
-inline constexpr std::uint8_t wire_version = 2;
+inline constexpr std::uint8_t wire_version = 3;
 
 struct wire_header {
   std::uint64_t job = 0;  // drawn by rank 0: tells this job's messages from anybody else's
