@@ -59,12 +59,12 @@ TEST(lists, are_copied_from_any_place) {
     memory.fill(1);
     const core::source_payload list{memory.from()};
     std::vector<std::byte> whole(bytes);
-    list.copy_to(whole.data(), bytes);
+    EXPECT_TRUE(list.copy_to(whole.data(), bytes));
     core::list_position at;
     for (int copy = 0; copy < 50; ++copy) {
       const std::size_t offset = random() % bytes, count = 1 + random() % (bytes - offset);
       std::vector<std::byte> part(count);
-      list.copy_to(part.data(), offset, count, at);
+      EXPECT_TRUE(list.copy_to(part.data(), offset, count, at));
       EXPECT_TRUE(std::ranges::equal(part, std::span{whole}.subspan(offset, count)));
       std::array<net::memory_piece, 7> pieces;
       const core::found_pieces found = list.find_pieces(offset, count, at, pieces);
@@ -103,7 +103,7 @@ TEST(lists, of_short_pieces_go_in_packets_and_are_walked_once) {
     EXPECT_EQ(sent.value(), 1U);
     EXPECT_EQ(chunks, bytes / bench.rt().attributes().packet_bytes);
     std::vector<std::byte> wanted(bytes);
-    core::source_payload{mine.from()}.copy_to(wanted.data(), bytes);
+    EXPECT_TRUE(core::source_payload{mine.from()}.copy_to(wanted.data(), bytes));
     EXPECT_EQ(theirs, wanted);
   });
 }
@@ -235,7 +235,7 @@ TEST(lists, are_written_by_chunks_in_any_order) {
     std::vector<std::byte> theirs(bytes);
     test::scattered source{bytes, test::cut::one_piece, random};
     source.fill(3);
-    core::source_payload{source.from()}.copy_to(theirs.data(), bytes);
+    EXPECT_TRUE(core::source_payload{source.from()}.copy_to(theirs.data(), bytes));
     completion_queue over{bench.rt()};
     ASSERT_TRUE(bench.dev().post_recv(1, mine.into(), over).is_posted());
     EXPECT_TRUE(bench.deliver(wire::send_rts, core::rts_body{0, bytes, 9, 0}, to_default));
