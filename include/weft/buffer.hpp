@@ -19,16 +19,15 @@ class memory;
 namespace detail {
 
 /// A buffer in ordinary memory, for fast paths: it goes in two registers.
-struct plain_bytes {
+struct ordinary_bytes {
   const void* address;
   std::size_t bytes;
 };
-struct plain_buffer {
+struct ordinary_buffer {
   void* address;
   std::size_t bytes;
-  constexpr operator plain_bytes() const noexcept { return {address, bytes}; }
+  constexpr operator ordinary_bytes() const noexcept { return {address, bytes}; }
 };
-
 
 template <class Container>
 using element_of = std::remove_pointer_t<decltype(std::data(std::declval<Container&>()))>;
@@ -162,8 +161,10 @@ class buffer_ref {
 namespace detail {
 
 /// Of buffers in ordinary memory.
-[[nodiscard]] constexpr plain_bytes plain(const const_buffer_ref& of) noexcept { return {of.address(), of.bytes()}; }
-[[nodiscard]] constexpr plain_buffer plain(const buffer_ref& of) noexcept { return {of.address(), of.bytes()}; }
+[[nodiscard]] constexpr ordinary_bytes ordinary(const const_buffer_ref& of) noexcept {
+  return {of.address(), of.bytes()};
+}
+[[nodiscard]] constexpr ordinary_buffer ordinary(const buffer_ref& of) noexcept { return {of.address(), of.bytes()}; }
 
 }  // namespace detail
 
@@ -242,7 +243,7 @@ class buffer_allocator {
 
   /// The memory that `allocate` gives, if it is not ordinary; asked once, when the completion object is registered.
   ///
-  /// **Blocking**: never. **Errors**: may not throw.
+  /// **Blocking**: may not block. **Threads**: called by the thread that registers. **Errors**: may not throw.
   [[nodiscard]] virtual const weft::memory* memory() const noexcept { return nullptr; }
 };
 

@@ -89,8 +89,8 @@ class [[nodiscard]] completion_record {
     const auto size = static_cast<std::size_t>(where.bytes);
     return in == nullptr ? const_buffer_ref{where.data, size} : const_buffer_ref{where.data, size, *in};
   }
-  /// The memory of the bytes: that of the buffer that the post named, or of the allocator. Null for ordinary memory, and
-  /// for a list of buffers.
+  /// The memory of the bytes: that of the buffer that the post named, or of the allocator. Null for ordinary memory,
+  /// and for a list of buffers.
   [[nodiscard]] const weft::memory* memory() const noexcept {
     if (!detail::is_of_kind(raw_.location)) [[likely]]
       return nullptr;

@@ -46,23 +46,23 @@ class run_loop_state;
 namespace detail {
 
 /// The fast path of `device::post_am` and `post_send`, for inline messages with default options (`goes_inline`).
-status fast_post_am(core::device_state& through, message_target to, remote_completion at, plain_bytes bytes,
+status fast_post_am(core::device_state& through, message_target to, remote_completion at, ordinary_bytes bytes,
                     std::uint64_t tag);
-status fast_post_send(core::device_state& through, message_target to, match_policy policy, plain_bytes bytes,
+status fast_post_send(core::device_state& through, message_target to, match_policy policy, ordinary_bytes bytes,
                       std::uint64_t tag);
 /// The same for an engine named by its object, matched by rank and tag.
-status fast_send_in(core::device_state& through, message_target to, core::engine_state& engine, plain_bytes bytes,
+status fast_send_in(core::device_state& through, message_target to, core::engine_state& engine, ordinary_bytes bytes,
                     const rest_of_send& rest);
 /// The fast path of `device::post_recv`, for receives from the default engine that may answer *retry*.
-status fast_post_recv(core::device_state& through, message_source from, plain_buffer buffer, completion& local,
+status fast_post_recv(core::device_state& through, message_source from, ordinary_buffer buffer, completion& local,
                       std::uint64_t tag, void* context);
 /// The same for an engine named by its object.
-status fast_recv_in(core::device_state& through, message_source from, plain_buffer buffer, completion& local,
+status fast_recv_in(core::device_state& through, message_source from, ordinary_buffer buffer, completion& local,
                     std::uint64_t tag, void* context, core::engine_state& engine);
 /// Puts and gets that are one copy, as the peer's memory is mapped here. False: nothing has happened.
-[[nodiscard]] bool fast_put(core::device_state& through, std::uint32_t peer, plain_bytes bytes,
+[[nodiscard]] bool fast_put(core::device_state& through, std::uint32_t peer, ordinary_bytes bytes,
                             const remote_buffer& to);
-[[nodiscard]] bool fast_get(core::device_state& through, std::uint32_t peer, plain_buffer buffer,
+[[nodiscard]] bool fast_get(core::device_state& through, std::uint32_t peer, ordinary_buffer buffer,
                             const remote_buffer& from);
 /// All other gets into one buffer, and wrong calls.
 status slow_post_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
@@ -121,7 +121,7 @@ class device {
                  const post_am_options& options = {}) {
     // The compiler mostly knows the options here, and removes the test and the options.
     if (detail::goes_inline(bytes, options)) [[likely]]
-      return detail::fast_post_am(*state_, {peer, options.device}, to, detail::plain(bytes), options.tag);
+      return detail::fast_post_am(*state_, {peer, options.device}, to, detail::ordinary(bytes), options.tag);
     return post_am_slow(peer, to, bytes, local, detail::copy_of(options));
   }
   /// Sends a list of buffers as one active message; a long one travels in packets. **Buffer**: the list and its
@@ -200,10 +200,10 @@ class device {
         [[likely]] {
       if (options.engine.object() != nullptr) {
         if (options.policy == match_policy::rank_tag)
-          return detail::fast_send_in(*state_, {peer, options.device}, *options.engine.object(), detail::plain(bytes),
-                                      {options.tag, &local, options.context});
+          return detail::fast_send_in(*state_, {peer, options.device}, *options.engine.object(),
+                                      detail::ordinary(bytes), {options.tag, &local, options.context});
       } else if (options.engine.is_default()) {
-        return detail::fast_post_send(*state_, {peer, options.device}, options.policy, detail::plain(bytes),
+        return detail::fast_post_send(*state_, {peer, options.device}, options.policy, detail::ordinary(bytes),
                                       options.tag);
       }
     }
@@ -234,10 +234,10 @@ class device {
     if (options.policy <= match_policy::none && options.allow_retry && !options.any_tag && buffer.memory() == nullptr &&
         &local.runtime() == runtime_) [[likely]] {
       if (options.engine.object() != nullptr)
-        return detail::fast_recv_in(*state_, {peer, options.policy}, detail::plain(buffer), local, options.tag,
+        return detail::fast_recv_in(*state_, {peer, options.policy}, detail::ordinary(buffer), local, options.tag,
                                     options.context, *options.engine.object());
       if (options.engine.is_default())
-        return detail::fast_post_recv(*state_, {peer, options.policy}, detail::plain(buffer), local, options.tag,
+        return detail::fast_post_recv(*state_, {peer, options.policy}, detail::ordinary(buffer), local, options.tag,
                                       options.context);
     }
     return post_recv_slow(peer, buffer, local, detail::copy_of(options));
@@ -286,7 +286,7 @@ class device {
   status post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {}) {
     if (options.allow_done && !options.signal && bytes.memory() == nullptr && &local.runtime() == runtime_ &&
-        detail::fast_put(*state_, peer, detail::plain(bytes), to)) [[likely]] {
+        detail::fast_put(*state_, peer, detail::ordinary(bytes), to)) [[likely]] {
       return status::done();
     }
     return post_put_slow(peer, bytes, to, local, detail::copy_of(options));
@@ -304,7 +304,7 @@ class device {
   status post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, completion& local,
                   const post_get_options& options = {}) {
     if (options.allow_done && !options.signal && buffer.memory() == nullptr && &local.runtime() == runtime_ &&
-        detail::fast_get(*state_, peer, detail::plain(buffer), from)) [[likely]] {
+        detail::fast_get(*state_, peer, detail::ordinary(buffer), from)) [[likely]] {
       return status::done();
     }
     return detail::slow_post_get(*state_, peer, buffer, from, local, detail::copy_of(options));

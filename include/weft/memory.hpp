@@ -25,8 +25,8 @@ struct memory_copies;
 /// What a kind of memory can do. The library copies the functions' addresses.
 ///
 /// The functions: **Blocking**: they may not wait for other threads of the program, as progress waits for them.
-/// **Threads**: any thread that posts or makes progress calls them, several at once. They may not call Weft. **Errors**:
-/// a function that throws, or that answers another number than it was asked for, fails the operation with
+/// **Threads**: any thread that posts or makes progress calls them, several at once. They may not call Weft.
+/// **Errors**: a function that throws, or that answers another number than it was asked for, fails the operation with
 /// `memory_failed` (docs/rules.md).
 struct memory_functions {
   /// Copies bytes `offset` to `offset + bytes - 1` of the buffer at `address` to `to`, which is ordinary memory.
@@ -37,8 +37,8 @@ struct memory_functions {
   /// null where `processor_may_touch`.
   std::size_t (*copy_in)(const memory& of, void* address, std::uint64_t offset, const std::byte* from,
                          std::size_t bytes) = nullptr;
-  /// Whether one of the `bytes` bytes at `address` is of this kind. If it is not null, posts refuse buffers of this kind
-  /// that do not name their memory. Each post of the runtime asks it then, and none takes the shortest path.
+  /// Whether one of the `bytes` bytes at `address` is of this kind. If it is not null, posts refuse buffers of this
+  /// kind that do not name their memory. Each post of the runtime asks it then, and none takes the shortest path.
   bool (*contains)(void* context, const void* address, std::size_t bytes) = nullptr;
   void* context = nullptr;           ///< handed to `contains`
   bool processor_may_touch = false;  ///< the library may copy by itself
@@ -90,7 +90,9 @@ class memory {
   [[nodiscard]] std::string_view kind() const noexcept;
 
  protected:
+  /// Of `layout`, which is no kind.
   struct of_layout {};
+  /// For `layout`.
   memory(of_layout /*which*/, void* context) noexcept : context_{context} {}
 
  private:
@@ -117,14 +119,14 @@ struct layout_functions {
 
 /// A type with functions of a layout: `pack(address, offset, to, bytes)` and `unpack(address, offset, from, bytes)`.
 template <class Shape>
-concept layout_shape =
-    requires(const Shape& shape, void* address, std::uint64_t offset, std::byte* part, std::size_t bytes) {
+concept layout_shape = requires(const Shape& shape, void* address, std::uint64_t offset, std::byte* part,
+                                std::size_t bytes) {
   { shape.pack(static_cast<const void*>(address), offset, part, bytes) } -> std::same_as<std::size_t>;
   { shape.unpack(address, offset, static_cast<const std::byte*>(part), bytes) } -> std::same_as<std::size_t>;
 };
 
-/// Bytes that do not lie side by side, in ordinary memory: functions of the user's pack and unpack them. A buffer with a
-/// layout has the address that the functions get, which may be null, and the size of the packed bytes.
+/// Bytes that do not lie side by side, in ordinary memory: functions of the user's pack and unpack them. A buffer with
+/// a layout has the address that the functions get, which may be null, and the size of the packed bytes.
 ///
 /// Every runtime knows layouts. Cost: a call for each cell or packet. Peers never read or write such a buffer by
 /// themselves, so a long message needs progress of both ranks.
@@ -138,16 +140,21 @@ class layout : public memory {
   /// The same with the functions of `shape`, which must live as long.
   template <layout_shape Shape>
   explicit layout(const Shape& shape)
-      : layout{{.pack = [](const void* context, const void* address, std::uint64_t offset, std::byte* to,
-                           std::size_t bytes) { return static_cast<const Shape*>(context)->pack(address, offset, to, bytes); },
-                .unpack =
-                    [](const void* context, void* address, std::uint64_t offset, const std::byte* from, std::size_t bytes) {
-                      return static_cast<const Shape*>(context)->unpack(address, offset, from, bytes);
-                    }},
-               &shape} {}
+      : layout{
+            {.pack =
+                 [](const void* context, const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) {
+                   return static_cast<const Shape*>(context)->pack(address, offset, to, bytes);
+                 },
+             .unpack =
+                 [](const void* context, void* address, std::uint64_t offset, const std::byte* from,
+                    std::size_t bytes) {
+                   return static_cast<const Shape*>(context)->unpack(address, offset, from, bytes);
+                 }},
+            &shape} {}
 
-  /// A layout whose bytes lie side by side after all: its buffers are ordinary ones, and no function is called.
+  /// Of a layout whose bytes lie side by side after all.
   struct contiguous {};
+  /// A layout whose buffers are ordinary ones: no function is called.
   explicit layout(contiguous /*all*/) noexcept;
 
   /// Whether its bytes lie side by side.

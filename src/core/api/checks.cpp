@@ -28,17 +28,18 @@ void refuse_long_list(const char* call, std::uint32_t peer) {
 }
 
 void refuse_memory(const char* call, std::uint32_t peer, const refused_memory& why) {
-  const char* const what = [&] {
+  const char* const reason = [&] {
     switch (why.why) {
       case memory_refusal::ended: return "a buffer names memory of a kind that has ended";
       case memory_refusal::foreign: return "a buffer names memory of a kind that another runtime has made";
       case memory_refusal::unaligned: return "the address of a buffer is not aligned as its kind of memory demands";
-      case memory_refusal::unnamed: return "the bytes of a buffer are of a kind of memory, and the buffer does not name it";
+      case memory_refusal::unnamed:
+        return "the bytes of a buffer are of a kind of memory, and the buffer does not name it";
       case memory_refusal::none: break;
     }
     return "a buffer";
   }();
-  throw error{errc::invalid_argument, fmt::format("{} with rank {}: {} (kind: {})", call, peer, what, why.kind)};
+  throw error{errc::invalid_argument, fmt::format("{} with rank {}: {} (kind: {})", call, peer, reason, why.kind)};
 }
 
 void refuse_completion_id(const char* call, std::uint32_t peer, std::uint32_t id) {

@@ -17,13 +17,14 @@ namespace {
 void check_functions(std::string_view name, const memory_functions& functions) {
   if (name.empty()) throw error{errc::invalid_argument, "memory_kind: the name is empty"};
   if (!functions.processor_may_touch && (functions.copy_in == nullptr || functions.copy_out == nullptr)) {
-    throw error{errc::invalid_argument,
-                fmt::format("memory_kind '{}': {} is null: without processor_may_touch the library needs both functions",
-                            name, functions.copy_in == nullptr ? "copy_in" : "copy_out")};
+    throw error{
+        errc::invalid_argument,
+        fmt::format("memory_kind '{}': {} is null: without processor_may_touch the library needs both functions", name,
+                    functions.copy_in == nullptr ? "copy_in" : "copy_out")};
   }
   if (!std::has_single_bit(functions.alignment)) {
-    throw error{errc::invalid_argument, fmt::format("memory_kind '{}': an alignment of {} is not a power of two", name,
-                                                    functions.alignment)};
+    throw error{errc::invalid_argument,
+                fmt::format("memory_kind '{}': an alignment of {} is not a power of two", name, functions.alignment)};
   }
 }
 
@@ -39,14 +40,14 @@ memory_kind::memory_kind(weft::runtime& owner, std::string_view name, const memo
     throw error{errc::invalid_state, fmt::format("memory_kind '{}': the process has {} kinds of memory already", name,
                                                  core::memory_kinds::kinds_max)};
   }
-  state.look_at_addresses();
+  state.devices().look_at_addresses(state.memory().kinds().knows_addresses());
 }
 
 memory_kind::~memory_kind() {
   core::runtime_state& state = *runtime_->state_;
   if (state.is_copy()) return;
   state.memory().kinds().end(*state_);
-  state.look_at_addresses();
+  state.devices().look_at_addresses(state.memory().kinds().knows_addresses());
 }
 
 std::string_view memory_kind::name() const noexcept { return state_->name; }

@@ -85,7 +85,7 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   request.allow_retry = options.allow_retry;
   // An engine named by its id has been found: the fast path of one named by its object.
   if (base::has_fast_paths && request.engine->home != nullptr && options.engine.object() == nullptr &&
-      options.allow_retry && !options.any_tag && into.is_plain()) {
+      options.allow_retry && !options.any_tag && into.is_ordinary()) {
     return detail::fast_recv_in(through, {peer, options.policy}, {into.address(), into.bytes()}, local, options.tag,
                                 options.context, *request.engine);
   }

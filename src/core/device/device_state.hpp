@@ -4,13 +4,13 @@
 // `progress` (core/progress) polls the endpoints, whose messages go to the sink (core/protocol/dispatch.cpp).
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/not_inherited.hpp"
 #include "core/device/backlog.hpp"
 #include "core/device/device_counts.hpp"
+#include "core/device/device_marks.hpp"
 #include "core/device/endpoints.hpp"
 #include "core/device/hook_list.hpp"
 #include "core/device/message_sink.hpp"
@@ -61,18 +61,7 @@ class device_state final : public message_sink {
   /// The public object.
   [[nodiscard]] device& interface() noexcept { return *interface_; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  [[nodiscard]] bool is_shared() const noexcept { return (marks_.load(std::memory_order_relaxed) & shared_mark) != 0; }
-  /// Whether posts have to ask kinds of memory for addresses (memory_kinds.hpp).
-  [[nodiscard]] bool looks_at_addresses() const noexcept {
-    return (marks_.load(std::memory_order_relaxed) & addresses_mark) != 0;  // [hint] as in memory_kinds
-  }
-  /// Whether neither is so.
-  [[nodiscard]] bool posts_simply() const noexcept { return marks_.load(std::memory_order_relaxed) == 0; }  // [hint]
-  void look_at_addresses(bool look) noexcept {
-    // [hint] as in memory_kinds; a lock of the runtime's is held
-    const auto others = static_cast<std::uint8_t>(marks_.load(std::memory_order_relaxed) & shared_mark);
-    marks_.store(static_cast<std::uint8_t>(others | (look ? addresses_mark : 0)), std::memory_order_relaxed);  // [hint]
-  }
+  [[nodiscard]] device_marks& marks() noexcept { return marks_; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return routes_.rank_count(); }
 
   // Parts of the runtime.
@@ -108,13 +97,10 @@ class device_state final : public message_sink {
   void adopt(device_state& gone) noexcept;
 
  private:
-  static constexpr std::uint8_t shared_mark = 1;
-  static constexpr std::uint8_t addresses_mark = 2;
-
   // A post uses these and the first fields of `routes_`, which lie in one line.
   runtime_state* runtime_;
   std::uint32_t index_;
-  std::atomic<std::uint8_t> marks_;
+  device_marks marks_;
   core::routes routes_;
   device* interface_;
   core::operations* operations_;

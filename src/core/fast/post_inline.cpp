@@ -18,20 +18,20 @@
 namespace weft {
 namespace {
 
-const_buffer_ref plain_ref(detail::plain_bytes bytes) noexcept { return {bytes.address, bytes.bytes}; }
+const_buffer_ref buffer_of(detail::ordinary_bytes bytes) noexcept { return {bytes.address, bytes.bytes}; }
 
 // Finds what is wrong with a post; throws if anything is.
 void check_post(core::device_state& through, std::uint32_t peer, remote_completion to,
-                                             const core::source_payload& bytes) {
+                const core::source_payload& bytes) {
   if (peer >= through.rank_count()) core::refuse_rank("post_am", peer, through.rank_count());
   if (to.id >= remote_completion_ids_max) core::refuse_completion_id("post_am", peer, to.id);
   core::check_buffer("post_am", peer, through.runtime(), bytes);
 }
 
 // Whether it is a buffer, and no kind of memory has to be asked whether it is one of its own.
-[[nodiscard]] bool is_good(const core::device_state& through, detail::plain_bytes bytes) noexcept {
+[[nodiscard]] bool is_good(core::device_state& through, detail::ordinary_bytes bytes) noexcept {
   return bytes.bytes <= core::buffer_bytes_max && (bytes.address != nullptr || bytes.bytes == 0) &&
-         !through.looks_at_addresses();
+         !through.marks().looks_at_addresses();
 }
 
 [[gnu::noinline, gnu::cold]] status done_and_woken(net::sleep_word& receiver) noexcept {
@@ -47,9 +47,9 @@ void check_post(core::device_state& through, std::uint32_t peer, remote_completi
 // `begin(header)` sets the header once the ring has room; false: don't send.
 template <operation Opcode, class Begin>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
-                                                       detail::plain_bytes bytes, const Begin& begin) noexcept {
+                                                       detail::ordinary_bytes bytes, const Begin& begin) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
-  if (bytes.bytes != net::word_bytes || bytes.address == nullptr || !through.posts_simply() ||
+  if (bytes.bytes != net::word_bytes || bytes.address == nullptr || !through.marks().are_none() ||
       to.peer() >= through.rank_count()) [[unlikely]] {
     return nullptr;
   }
@@ -72,33 +72,33 @@ net::header send_under(match_policy policy, std::uint64_t tag,
 }
 
 [[gnu::noinline]] status post_am_slow(core::device_state& through, detail::message_target to, remote_completion at,
-                                      detail::plain_bytes bytes, std::uint64_t tag) {
+                                      detail::ordinary_bytes bytes, std::uint64_t tag) {
   if (to.peer() >= through.rank_count() || at.id >= remote_completion_ids_max || !is_good(through, bytes)) [[unlikely]]
-    check_post(through, to.peer(), at, plain_ref(bytes));
+    check_post(through, to.peer(), at, buffer_of(bytes));
   return core::post_inline::post(through, operation::active_message, to, core::active_message_to(at.id, tag), bytes);
 }
 
 [[gnu::noinline]] status post_send_slow(core::device_state& through, detail::message_target to, match_policy policy,
-                                        detail::plain_bytes bytes, std::uint64_t tag) {
+                                        detail::ordinary_bytes bytes, std::uint64_t tag) {
   if (to.peer() >= through.rank_count()) [[unlikely]]
     core::refuse_rank("post_send", to.peer(), through.rank_count());
   if (!is_good(through, bytes)) [[unlikely]]
-    core::check_buffer("post_send", to.peer(), through.runtime(), core::source_payload{plain_ref(bytes)});
+    core::check_buffer("post_send", to.peer(), through.runtime(), core::source_payload{buffer_of(bytes)});
   return core::post_inline::post(through, operation::send, to, send_under(policy, tag), bytes);
 }
 
 // A send in an engine named by its object that is no simple case, or is wrong.
 [[gnu::noinline]] status post_send_in_slow(core::device_state& through, detail::message_target to,
-                                           core::engine_state& engine, detail::plain_bytes bytes,
+                                           core::engine_state& engine, detail::ordinary_bytes bytes,
                                            const detail::rest_of_send& rest) {
   return core::post_send_checked(
-      through, to.peer(), plain_ref(bytes), *rest.local,
+      through, to.peer(), buffer_of(bytes), *rest.local,
       {.tag = rest.tag, .engine = {engine.id, engine}, .device = to.device(), .context = rest.context});
 }
 
 // In an ordered engine: one compare-and-exchange more, for the number, which is taken once the ring has room.
 [[gnu::noinline]] status post_send_in_order(core::device_state& through, detail::message_target to,
-                                            core::engine_state& engine, detail::plain_bytes bytes,
+                                            core::engine_state& engine, detail::ordinary_bytes bytes,
                                             const detail::rest_of_send& rest) {
   if (engine.home != &through.runtime() || engine.kind != core::engine_kind::ordered) [[unlikely]]
     return post_send_in_slow(through, to, engine, bytes, rest);
@@ -118,7 +118,7 @@ net::header send_under(match_policy policy, std::uint64_t tag,
 }  // namespace
 
 status detail::fast_post_am(core::device_state& through, message_target to, remote_completion at,
-                            detail::plain_bytes bytes, std::uint64_t tag) {
+                            detail::ordinary_bytes bytes, std::uint64_t tag) {
   if (at.id < remote_completion_ids_max) [[likely]] {
     const net::outgoing* const ring =
         post_word<operation::active_message>(through, to, bytes, [&](net::header& header) {
@@ -132,7 +132,7 @@ status detail::fast_post_am(core::device_state& through, message_target to, remo
 }
 
 status device::post_am_slow(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
-                              const post_am_options& options) {
+                            const post_am_options& options) {
   const core::source_payload payload{bytes};
   check_post(*state_, peer, to, payload);
   return core::active_message::post_active_message(*state_, peer, to.id, payload, local, options);
@@ -146,7 +146,7 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
 }
 
 status detail::fast_post_send(core::device_state& through, message_target to, match_policy policy,
-                              detail::plain_bytes bytes, std::uint64_t tag) {
+                              detail::ordinary_bytes bytes, std::uint64_t tag) {
   const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
     header = send_under(policy, tag);
     return true;
@@ -157,7 +157,7 @@ status detail::fast_post_send(core::device_state& through, message_target to, ma
 }
 
 status detail::fast_send_in(core::device_state& through, message_target to, core::engine_state& engine,
-                            detail::plain_bytes bytes, const rest_of_send& rest) {
+                            detail::ordinary_bytes bytes, const rest_of_send& rest) {
   if (engine.home_of_simple != &through.runtime()) return post_send_in_order(through, to, engine, bytes, rest);
   const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
     header = send_under(match_policy::rank_tag, rest.tag, engine.id);

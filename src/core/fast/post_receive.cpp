@@ -15,8 +15,8 @@ namespace {
 
 // Sets the operation of a common receive, except for the step that it has reached.
 [[gnu::always_inline]] inline match_key describe(engine_state& engine, operation_state& receive,
-                                                 detail::message_source from, detail::plain_buffer into, std::uint64_t tag,
-                                                 void* context) noexcept {
+                                                 detail::message_source from, detail::ordinary_buffer into,
+                                                 std::uint64_t tag, void* context) noexcept {
   receive.opcode = operation::receive;
   receive.peer = from.peer();
   receive.device = net::any_device;
@@ -52,7 +52,7 @@ namespace {
 }
 
 // For a device that keeps no receives, or has none now.
-[[gnu::noinline]] status post_receive_slow(device_state& dev, detail::message_source from, detail::plain_buffer into,
+[[gnu::noinline]] status post_receive_slow(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
                                            completion& local, std::uint64_t tag, void* context,
                                            engine_state& engine) noexcept {
   operation_state* const receive = dev.own_receives().get();
@@ -80,9 +80,9 @@ namespace {
 
 // The common receive: into one buffer, from an engine that uses the matching table; it may answer retry. The caller has
 // checked the arguments.
-[[gnu::always_inline]] inline status post_receive(device_state& dev, detail::message_source from, detail::plain_buffer into,
-                                                  completion& local, std::uint64_t tag, void* context,
-                                                  engine_state& engine) noexcept {
+[[gnu::always_inline]] inline status post_receive(device_state& dev, detail::message_source from,
+                                                  detail::ordinary_buffer into, completion& local, std::uint64_t tag,
+                                                  void* context, engine_state& engine) noexcept {
   // Calls no function but in tail position: 130 instructions instead of 162.
   if (!dev.own_receives().has_some() || !promise::has_own_word(local)) [[unlikely]]
     return post_receive_slow(dev, from, into, local, tag, context, engine);
@@ -98,7 +98,7 @@ namespace {
   return status::posted(ticket);
 }
 
-[[gnu::noinline]] status post_checked_in(device_state& dev, detail::message_source from, detail::plain_buffer buffer,
+[[gnu::noinline]] status post_checked_in(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer,
                                          completion& local, std::uint64_t tag, void* context, engine_state& engine) {
   return post_receive_checked(dev, from.peer(), target_payload{buffer}, local,
                               {.tag = tag, .engine = {engine.id, engine}, .policy = from.policy(), .context = context});
@@ -127,9 +127,9 @@ namespace {
 }
 
 // For a device that keeps no receives, or has none now.
-[[gnu::noinline]] status post_in_order_slow(device_state& dev, detail::message_source from, detail::plain_buffer into,
-                                            completion& local, std::uint64_t tag, void* context,
-                                            engine_state& engine) noexcept {
+[[gnu::noinline]] status post_in_order_slow(device_state& dev, detail::message_source from,
+                                            detail::ordinary_buffer into, completion& local, std::uint64_t tag,
+                                            void* context, engine_state& engine) noexcept {
   operation_state* const receive = dev.own_receives().get();
   if (receive == nullptr) [[unlikely]]
     return post_checked_in(dev, from, into, local, tag, context, engine);
@@ -140,7 +140,7 @@ namespace {
 }
 
 // The common receive in an ordered engine; it names rank and tag.
-[[gnu::noinline]] status post_in_order(device_state& dev, detail::message_source from, detail::plain_buffer into,
+[[gnu::noinline]] status post_in_order(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
                                        completion& local, std::uint64_t tag, void* context,
                                        engine_state& engine) noexcept {
   if (!dev.own_receives().has_some() || !promise::has_own_word(local)) [[unlikely]]
@@ -157,22 +157,23 @@ namespace {
 }
 
 // Has the same arguments as its caller, so that they stay in their registers.
-[[gnu::noinline]] status post_checked(device_state& dev, detail::message_source from, detail::plain_buffer buffer,
+[[gnu::noinline]] status post_checked(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer,
                                       completion& local, std::uint64_t tag, void* context) {
   return post_receive_checked(dev, from.peer(), target_payload{buffer}, local,
                               {.tag = tag, .policy = from.policy(), .context = context});
 }
 
-bool is_good(const device_state& dev, detail::message_source from, detail::plain_buffer buffer) noexcept {
+bool is_good(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer) noexcept {
   return from.peer() < dev.rank_count() && buffer.address != nullptr && buffer.bytes <= buffer_bytes_max &&
-         !dev.looks_at_addresses();
+         !dev.marks().looks_at_addresses();
 }
 
 }  // namespace
 }  // namespace weft::core::fast
 
-weft::status weft::detail::fast_post_recv(core::device_state& through, message_source from, detail::plain_buffer buffer,
-                                          completion& local, std::uint64_t tag, void* context) {
+weft::status weft::detail::fast_post_recv(core::device_state& through, message_source from,
+                                          detail::ordinary_buffer buffer, completion& local, std::uint64_t tag,
+                                          void* context) {
   if (base::has_fast_paths && core::fast::is_good(through, from, buffer)) [[likely]] {
     return core::fast::post_receive(through, from, buffer, local, tag, context,
                                     through.matching().engines().standard());
@@ -180,9 +181,9 @@ weft::status weft::detail::fast_post_recv(core::device_state& through, message_s
   return core::fast::post_checked(through, from, buffer, local, tag, context);
 }
 
-weft::status weft::detail::fast_recv_in(core::device_state& through, message_source from, detail::plain_buffer buffer,
-                                        completion& local, std::uint64_t tag, void* context,
-                                        core::engine_state& engine) {
+weft::status weft::detail::fast_recv_in(core::device_state& through, message_source from,
+                                        detail::ordinary_buffer buffer, completion& local, std::uint64_t tag,
+                                        void* context, core::engine_state& engine) {
   if (base::has_fast_paths && core::fast::is_good(through, from, buffer)) [[likely]] {
     if (engine.home_of_simple == &through.runtime())
       return core::fast::post_receive(through, from, buffer, local, tag, context, engine);

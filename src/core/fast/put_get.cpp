@@ -23,7 +23,7 @@ using net::word_bytes;
   const remote_region& region = at.region;
   core::runtime_state& state = through.runtime();
   if (bytes > core::copied_in_call_max || peer >= through.rank_count() || region.rank != peer ||
-      region.job != state.job().number() || region.name == 0 || through.looks_at_addresses()) [[unlikely]] {
+      region.job != state.job().number() || region.name == 0 || through.marks().looks_at_addresses()) [[unlikely]] {
     return nullptr;
   }
   return state.memory().regions().mapped_in_call(peer, region.name, at.offset, bytes);
@@ -47,15 +47,15 @@ using net::word_bytes;
 
 }  // namespace
 
-bool detail::fast_put(core::device_state& through, std::uint32_t peer, plain_bytes bytes,
-                      const remote_buffer& to) {
+bool detail::fast_put(core::device_state& through, std::uint32_t peer, ordinary_bytes bytes, const remote_buffer& to) {
   std::byte* const there = mapped_here(through, peer, to, bytes.bytes);
   if (there == nullptr || bytes.address == nullptr) [[unlikely]]
     return false;
   return fast_copy(through, operation::put, there, bytes.address, bytes.bytes);
 }
 
-bool detail::fast_get(core::device_state& through, std::uint32_t peer, plain_buffer buffer, const remote_buffer& from) {
+bool detail::fast_get(core::device_state& through, std::uint32_t peer, ordinary_buffer buffer,
+                      const remote_buffer& from) {
   const std::byte* const there = mapped_here(through, peer, from, buffer.bytes);
   if (there == nullptr || buffer.address == nullptr) [[unlikely]]
     return false;

@@ -40,7 +40,7 @@ namespace weft::core::fast {
               bytes,
               nullptr});
   auto& receive = static_cast<operation_state&>(*found);
-  if (bytes <= receive.receiving.into.bytes() && receive.receiving.into.is_plain()) [[likely]] {
+  if (bytes <= receive.receiving.into.bytes() && receive.receiving.into.is_ordinary()) [[likely]] {
     detail::copy_inline(receive.receiving.into.address_of_piece(), payload, bytes);
     if (const completion* const object = signal_receive(dev, receive, source, tag, bytes)) [[likely]] {
       dev.runtime().signalled(object);
@@ -106,7 +106,7 @@ namespace {
     return arrive_send::on_send(dev, {source, header, payload, bytes, nullptr});
   }
   const completion* object = nullptr;
-  if (bytes <= receive->receiving.into.bytes() && receive->receiving.into.is_plain()) [[likely]] {
+  if (bytes <= receive->receiving.into.bytes() && receive->receiving.into.is_ordinary()) [[likely]] {
     detail::copy_inline(receive->receiving.into.address(), payload, bytes);
     object = signal_receive(dev, *receive, source, header.tag, bytes);
   }

@@ -78,7 +78,7 @@ namespace fast {
 [[gnu::always_inline]] inline const completion* deliver_word(device_state& dev, operation_state& receive,
                                                              std::uint32_t source, std::uint64_t tag,
                                                              const std::byte* payload) noexcept {
-  if (net::word_bytes <= receive.receiving.into.bytes() && receive.receiving.into.is_plain()) [[likely]] {
+  if (net::word_bytes <= receive.receiving.into.bytes() && receive.receiving.into.is_ordinary()) [[likely]] {
     std::memcpy(receive.receiving.into.address(), payload, net::word_bytes);
     if (const completion* const object = signal_receive(dev, receive, source, tag, net::word_bytes)) [[likely]]
       return object;

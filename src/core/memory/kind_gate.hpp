@@ -2,7 +2,7 @@
 // waits for them, and none enters afterwards.
 //
 // Progress: wait-free; the end of a kind waits for functions of the user's. Linearization: entering at its addition,
-// which sees whether the number is still there; the end at its exchange of the same word.
+// which sees whether the number is still there; the end at its change of that word.
 //
 // Reuse: a kind that takes the place of an ended one has another number, so memory of the ended one does not enter.
 //
@@ -22,7 +22,7 @@ class basic_kind_gate {
  public:
   /// The kind with this number begins. The gate is closed; threads that try an older number may be there for a moment.
   void open(std::uint32_t number) noexcept {
-    // [kind.open] release -> [kind.enter]: the functions of the kind.
+    // [kind.open] release -> [kind.enter], [kind.number]: the functions of the kind.
     word_.fetch_add(std::uint64_t{number} << number_shift, std::memory_order_release);
   }
 
@@ -39,9 +39,9 @@ class basic_kind_gate {
     word_.fetch_sub(1, std::memory_order_release);
   }
 
-  /// From here on nobody enters.
+  /// From here on no thread enters.
   void close() noexcept {
-    // [kind.close] relaxed: later calls find another number in the same word; nothing else is published.
+    // [kind.close] relaxed: later calls find no number in this word; nothing else is published.
     word_.fetch_and(callers_mask, std::memory_order_relaxed);
   }
   /// After `close`: whether all have left.
@@ -51,7 +51,7 @@ class basic_kind_gate {
   }
   /// The number of the kind that exists at this moment; 0: none.
   [[nodiscard]] std::uint32_t number() const noexcept {
-    // [kind.number] acquire <- [kind.open]: what a check reads of the kind.
+    // [kind.number] acquire <- [kind.open]: the functions of the kind, for a check.
     return static_cast<std::uint32_t>(word_.load(std::memory_order_acquire) >> number_shift);
   }
   [[nodiscard]] bool is_open(std::uint32_t of_kind) const noexcept { return number() == of_kind; }

@@ -31,8 +31,9 @@ void log_failure(const memory& of, const char* why, const std::string& text) noe
   static base::said_once said_of_layouts;
   static std::array<base::said_once, 8> said_of_kinds;
   const std::string_view kind = memory_copies::kind_of(of);
-  base::said_once& said =
-      memory_copies::is_layout(of) ? said_of_layouts : said_of_kinds[std::hash<std::string_view>{}(kind) % said_of_kinds.size()];
+  base::said_once& said = memory_copies::is_layout(of)
+                              ? said_of_layouts
+                              : said_of_kinds[std::hash<std::string_view>{}(kind) % said_of_kinds.size()];
   base::log_once(said, base::log_level::error,
                  "a function of memory of kind '{}' {}{}{}: the operation fails with memory_failed; of further ones "
                  "nothing is said",
@@ -102,7 +103,7 @@ refused_memory memory_kinds::find_unnamed(const void* address, std::uint64_t byt
   return {};
 }
 
-bool memory_copies::is_plain(const memory& of) noexcept {
+bool memory_copies::is_ordinary(const memory& of) noexcept {
   return of.kind_ == nullptr && static_cast<const layout&>(of).is_contiguous();
 }
 
@@ -122,7 +123,10 @@ bool memory_copies::run(const memory& of, std::size_t bytes, const Copy& copy) n
   try {
     const std::size_t copied = copy();
     if (copied == bytes) return true;
-    log_failure(of, copied < bytes ? "has copied fewer bytes than it was asked for" : "says that it has copied more bytes than it was asked for", {});
+    log_failure(of,
+                copied < bytes ? "has copied fewer bytes than it was asked for"
+                               : "says that it has copied more bytes than it was asked for",
+                {});
   } catch (...) {
     log_failure(of, "has thrown", base::exception_text());
   }

@@ -28,10 +28,10 @@ struct kind_state {
 /// Why a post refuses a buffer.
 enum class memory_refusal : std::uint8_t {
   none,
-  ended,       // its kind has ended
-  foreign,     // its kind is another runtime's
-  unaligned,   // its address is no multiple of the kind's alignment
-  unnamed,     // it is of a kind that it does not name
+  ended,      // its kind has ended
+  foreign,    // its kind is another runtime's
+  unaligned,  // its address is no multiple of the kind's alignment
+  unnamed,    // it is of a kind that it does not name
 };
 
 /// A refusal, and the kind that it is about.
@@ -62,7 +62,7 @@ class memory_kinds {
  private:
   [[nodiscard]] refused_memory find_unnamed(const void* address, std::uint64_t bytes) const noexcept;
 
-  std::uint64_t number_;  // of the runtime
+  std::uint64_t number_;                   // of the runtime
   std::atomic<std::uint32_t> knowing_{0};  // kinds that have `contains`
 };
 
@@ -75,7 +75,7 @@ struct memory_copies {
                                std::size_t bytes) noexcept;
 
   /// Whether it is a layout that is ordinary memory all the same.
-  [[nodiscard]] static bool is_plain(const memory& of) noexcept;
+  [[nodiscard]] static bool is_ordinary(const memory& of) noexcept;
   /// Whether it is a layout: its buffers may have a null address.
   [[nodiscard]] static bool is_layout(const memory& of) noexcept { return of.kind_ == nullptr; }
   /// Whether the system copies by the address, for this rank and for peers. False once the kind has ended.

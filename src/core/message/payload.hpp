@@ -51,17 +51,16 @@ class payload {
     if (piece.memory() != nullptr) [[unlikely]]
       name_memory(*piece.memory());
   }
-  payload(const detail::plain_buffer& piece) noexcept : memory_{piece.address}, bytes_{piece.bytes} {}  // NOLINT: too
+  payload(const detail::ordinary_buffer& piece) noexcept
+      : memory_{piece.address}, bytes_{piece.bytes} {}  // NOLINT: too
   explicit payload(const basic_buffer_list<Buffer>& several) noexcept;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   /// Whether it is one piece of ordinary memory.
-  [[nodiscard]] bool is_plain() const noexcept { return rest_ == 0; }
+  [[nodiscard]] bool is_ordinary() const noexcept { return rest_ == 0; }
   [[nodiscard]] bool is_list() const noexcept { return (rest_ & list_mark) != 0; }
   /// Whether bytes of it lie in other than ordinary memory.
-  [[nodiscard]] bool has_kinds() const noexcept {
-    return is_list() ? (rest_ & kinds_mark) != 0 : rest_ != 0;
-  }
+  [[nodiscard]] bool has_kinds() const noexcept { return is_list() ? (rest_ & kinds_mark) != 0 : rest_ != 0; }
   /// Whether the operating system copies all of it by its addresses, for this rank and for peers.
   [[nodiscard]] bool is_for_peers() const noexcept {
     return !has_kinds() || (!is_list() && memory_copies::is_for_peers(*memory()));
@@ -72,7 +71,7 @@ class payload {
   }
   /// The address of the one piece of ordinary memory; null for a list, and for other memory.
   [[nodiscard]] byte_pointer address() const noexcept {
-    return is_plain() ? static_cast<byte_pointer>(memory_) : nullptr;
+    return is_ordinary() ? static_cast<byte_pointer>(memory_) : nullptr;
   }
   /// The address of the one piece, in any memory, where `is_list` has answered false.
   [[nodiscard]] byte_pointer address_of_piece() const noexcept { return static_cast<byte_pointer>(memory_); }
@@ -98,7 +97,8 @@ class payload {
 
   /// Copies bytes `offset` to `offset + count - 1`. `at` is any position in this list, and afterwards that of the last
   /// byte. False: a function of a kind of memory has failed, and some of the bytes may be copied.
-  [[nodiscard]] bool copy_to(std::byte* out, std::uint64_t offset, std::size_t count, list_position& at) const noexcept {
+  [[nodiscard]] bool copy_to(std::byte* out, std::uint64_t offset, std::size_t count,
+                             list_position& at) const noexcept {
     return each_piece(offset, count, at,
                       [&](const weft::memory* in, byte_pointer piece, std::uint64_t from, std::size_t bytes) {
                         if (in != nullptr && !memory_copies::out(*in, piece, from, out, bytes)) return false;
@@ -133,7 +133,8 @@ class payload {
     if (!is_list()) return bytes_ == 0 || visit(memory(), static_cast<const void*>(memory_), bytes_);
     for (std::uint64_t i = 0; i < pieces(); ++i) {
       const Buffer& each = list()[i];
-      if (each.bytes() != 0 && !visit(kind_of(each), static_cast<const void*>(each.address()), std::uint64_t{each.bytes()}))
+      if (each.bytes() != 0 &&
+          !visit(kind_of(each), static_cast<const void*>(each.address()), std::uint64_t{each.bytes()}))
         return false;
     }
     return true;
@@ -161,11 +162,11 @@ class payload {
 
   // The memory of a piece that its functions copy; null: ordinary memory.
   [[nodiscard]] static const weft::memory* kind_of(const Buffer& piece) noexcept {
-    return piece.memory() != nullptr && !memory_copies::is_plain(*piece.memory()) ? piece.memory() : nullptr;
+    return piece.memory() != nullptr && !memory_copies::is_ordinary(*piece.memory()) ? piece.memory() : nullptr;
   }
   [[nodiscard]] bool is_layout() const noexcept { return memory() != nullptr && memory_copies::is_layout(*memory()); }
   void name_memory(const weft::memory& in) noexcept {
-    if (!memory_copies::is_plain(in)) rest_ = reinterpret_cast<std::uintptr_t>(&in);
+    if (!memory_copies::is_ordinary(in)) rest_ = reinterpret_cast<std::uintptr_t>(&in);
   }
 
   // Calls `visit(memory, address, offset, bytes)` for each piece of these bytes, with the part of it, until it answers

@@ -66,7 +66,7 @@ bool end_moved(device_state& dev, unsigned arrived) noexcept {
 }
 
 passed pass_for_other(device_state& dev) noexcept {
-  WEFT_ASSERT_CHECKED(dev.gate().is_inside() && dev.is_shared());
+  WEFT_ASSERT_CHECKED(dev.gate().is_inside() && dev.marks().is_shared());
   unsigned moved = advance_kept(dev);
   const unsigned arrived = dev.endpoints().poll_all(dev);
   if (!dev.hooks().is_empty()) moved += dev.hooks().run(dev);

@@ -43,8 +43,7 @@ completion_record record_of(const operation_state& operation) noexcept {
   data.message_bytes = operation.receiving.message_bytes;
   if (detail::payload_owner* const owner = operation.receiving.owner; owner != nullptr) data.owner = owner;
   completion_record record = record_of(operation.opcode, operation.peer, operation.tag, data, of_kind);
-  if (of_kind && operation.receiving.owner != nullptr)
-    record.raw().location = detail::payload_location::owned_of_kind;
+  if (of_kind && operation.receiving.owner != nullptr) record.raw().location = detail::payload_location::owned_of_kind;
   record.raw().error = operation.error;
   return record;
 }

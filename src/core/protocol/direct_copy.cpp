@@ -41,7 +41,8 @@ copy_result read_window(device_state& dev, const operation_state& operation, std
   const std::uint64_t bytes = out.size() * sizeof(listed_piece);
   const memory_piece here = net::piece_of(listed.data(), bytes);
   const memory_piece there{copying.remote_address + copying.remote.piece * sizeof(listed_piece), bytes};
-  const copy_result answer = dev.routes().endpoint_to(operation.peer).read_remote(operation.peer, {&here, 1}, {&there, 1});
+  const copy_result answer =
+      dev.routes().endpoint_to(operation.peer).read_remote(operation.peer, {&here, 1}, {&there, 1});
   if (answer != copy_result::done) return answer;
   std::transform(listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(out.size()), out.begin(),
                  [](const listed_piece& each) { return each.piece; });

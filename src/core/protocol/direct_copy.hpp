@@ -19,7 +19,8 @@ struct announced_memory {
   std::uint32_t pieces = 0;   // of that list
 };
 
-/// Memory of kinds that only their functions copy is not named. `piece_bytes_min`: a list of shorter pieces, on average, is not named, nor a very long one.
+/// Memory of kinds that only their functions copy is not named. `piece_bytes_min`: a list of shorter pieces, on
+/// average, is not named, nor a very long one.
 template <class Buffer>
 [[nodiscard]] announced_memory announced(const payload<Buffer>& memory,
                                          std::uint64_t piece_bytes_min = announced_piece_bytes_min) noexcept {

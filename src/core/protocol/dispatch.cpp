@@ -142,8 +142,8 @@ bool message_sink::on_message(const net::arrival& message) noexcept {
 // In this file, so that the endpoints' polls are compiled together with the handlers of messages.
 void open_endpoints(device_state& made, std::uint32_t ring_cells) {
   for (const auto& transport : made.runtime().transports()) {
-    endpoints::endpoint& opened =
-        made.endpoints().add(net::open_endpoint<message_sink>(*transport, made.index(), made.is_shared(), ring_cells));
+    endpoints::endpoint& opened = made.endpoints().add(
+        net::open_endpoint<message_sink>(*transport, made.index(), made.marks().is_shared(), ring_cells));
     for (std::uint32_t rank = 0; rank < made.rank_count(); ++rank) {
       if (!made.routes().has(rank) && transport->reaches(rank)) made.routes().use(rank, opened);
     }

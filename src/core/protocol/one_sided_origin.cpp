@@ -125,7 +125,8 @@ std::uint32_t pack_put(device_state& dev, operation_state& operation, std::uint6
   if (packet == packet_pool::none) return packet;
   const put_body body{operation.transfer.region, operation.transfer.region_offset, ticket};
   std::memcpy(packets.data(packet), &body, sizeof body);
-  if (!operation.sending.source.copy_to(packets.data(packet) + sizeof body, static_cast<std::size_t>(operation.bytes))) {
+  if (!operation.sending.source.copy_to(packets.data(packet) + sizeof body,
+                                        static_cast<std::size_t>(operation.bytes))) {
     operation.error = errc::memory_failed;
     packets.put(packet);
     return packet_pool::none;

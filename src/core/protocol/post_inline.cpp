@@ -9,7 +9,7 @@ status refused(device_state& dev, operation opcode, std::uint32_t peer, net::pos
 }
 
 status post_slow(device_state& dev, std::uint32_t peer, std::uint32_t device, std::uint32_t kind, std::uint32_t id,
-                 std::uint64_t tag, detail::plain_bytes bytes) {
+                 std::uint64_t tag, detail::ordinary_bytes bytes) {
   const net::header header{.kind = kind, .id = id, .sequence = 0, .tag = tag};
   const operation opcode = kind_of(kind) == wire::send ? operation::send : operation::active_message;
   const auto count = static_cast<std::uint32_t>(bytes.bytes);

@@ -13,15 +13,15 @@ namespace weft::core::post_inline {
 /// For a message whose ring is not known yet, or that takes no ring. Takes the header's fields as arguments: in the
 /// common case the header then need not lie in memory.
 [[nodiscard]] status post_slow(device_state& dev, std::uint32_t peer, std::uint32_t device, std::uint32_t kind,
-                               std::uint32_t id, std::uint64_t tag, detail::plain_bytes bytes);
+                               std::uint32_t id, std::uint64_t tag, detail::ordinary_bytes bytes);
 
 /// Posts into the peer's ring if that is known, else by the endpoint.
 [[nodiscard]] [[gnu::always_inline]] inline status post(device_state& dev, operation opcode, detail::message_target to,
-                                                        const net::header& header, detail::plain_bytes bytes) {
+                                                        const net::header& header, detail::ordinary_bytes bytes) {
   WEFT_ASSERT_CHECKED(bytes.bytes <= detail::inline_bytes_max);
   const auto count = static_cast<std::uint32_t>(bytes.bytes);
   if (net::outgoing* const ring = dev.routes().known_ring(to); ring != nullptr) [[likely]] {
-    const net::post_result result = ring->push(dev.is_shared(), header, bytes.address, count);
+    const net::post_result result = ring->push(dev.marks().is_shared(), header, bytes.address, count);
     if (result != net::post_result::ok) [[unlikely]]
       return refused(dev, opcode, to.peer(), result);
     dev.counts().posted(opcode, count);

@@ -186,7 +186,7 @@ status post_in_order_now(device_state& dev, const message_request& request, orde
 
 // The ring that takes a message of one piece inline, if it is known.
 net::outgoing* ring_for(device_state& dev, const message_request& request) noexcept {
-  const bool goes_inline = request.allow_done && !request.delivered && request.bytes.is_plain() &&
+  const bool goes_inline = request.allow_done && !request.delivered && request.bytes.is_ordinary() &&
                            request.bytes.bytes() <= detail::inline_bytes_max;
   return goes_inline ? dev.routes().known_ring({request.peer, request.device}) : nullptr;
 }
@@ -197,7 +197,7 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
     // The message takes its number once the ring has room, so it needs no operation.
     net::header header = header_of(request.eager, request);
     const auto begin = [&] { return numbers.try_take(request.peer, header.sequence); };
-    const net::post_result result = ring->push(dev.is_shared(), header, request.bytes.address(),
+    const net::post_result result = ring->push(dev.marks().is_shared(), header, request.bytes.address(),
                                                static_cast<std::uint32_t>(request.bytes.bytes()), false, begin);
     if (result == net::post_result::ok) return status::done();
     if (request.allow_retry) return status::retry(shortage_of(result));
@@ -273,7 +273,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
   net::post_result result = net::post_result::full;
   packet_pool& packets = dev.memory().packets();
   if (choose_protocol(count, packets.packet_bytes()) == message_protocol::inlined) {
-    if (bytes.is_plain()) {
+    if (bytes.is_ordinary()) {
       result = dev.routes().endpoint_to(peer).try_send_inline(peer, device, header, bytes.address(), count);
     } else {
       std::byte gathered[detail::inline_bytes_max];

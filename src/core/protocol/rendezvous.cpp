@@ -132,7 +132,7 @@ void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t of
   const bool copied = to.copying.with_position(into.is_list(), chunk.header.tag, [&](list_position& at) {
     return into.copy_from(chunk.payload, offset, chunk.bytes, at);
   });
-  // [chunk.fail] relaxed -> [chunk.failed]: published by the count of the chunk.
+  // [chunk.fail] relaxed -> [chunk.failed], [written.failed]: published by the count of the chunk.
   if (!copied) [[unlikely]]
     to.copying.has_failed.store(true, std::memory_order_relaxed);
 }
@@ -143,7 +143,7 @@ namespace {
 void count_arrived(device_state& dev, operation_state& operation, std::uint64_t bytes, std::uint64_t all) noexcept {
   // [chunk.count] acq_rel -> [chunk.count]: the thread that copies the last chunk sees all others in the buffer.
   if (operation.copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
-  // [chunk.failed] relaxed <- [chunk.fail]: published by the count.
+  // [chunk.failed] relaxed <- [chunk.fail], [chunk.fail_at_sender]: published by the count.
   if (operation.copying.has_failed.load(std::memory_order_relaxed)) [[unlikely]] {
     operation.error = errc::memory_failed;
     operation.bytes = 0;
@@ -190,7 +190,7 @@ bool on_chunks_failed(device_state& dev, const net::arrival& message) noexcept {
 // If the target answers, it has the error, too, and this rank gets it from there.
 bool fail_chunks(device_state& dev, operation_state& operation) noexcept {
   const bool is_answered = operation.copying.acknowledge && operation.set() == operation_set::posts;
-  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] until it is out
+  const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);       // [own] until it is out
   const std::uint64_t sent = operation.copying.moved.load(std::memory_order_relaxed);  // [own] the sender's alone
   const chunks_failed_body body{sent, operation.bytes, !is_answered};
   const net::header header{.kind = static_cast<std::uint32_t>(wire::chunks_failed),
@@ -273,7 +273,8 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
   // In short pieces at the sender, or in memory of a kind at either side: packets.
-  if (operation.copying.remote_address == 0 || !operation.receiving.into.is_for_peers()) return send_rtr(dev, operation);
+  if (operation.copying.remote_address == 0 || !operation.receiving.into.is_for_peers())
+    return send_rtr(dev, operation);
   if (operation.copying.state != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done =

@@ -12,7 +12,7 @@ namespace weft::core::rendezvous {
 /// The target begins to receive what RTS `body` announces, into the buffer of `receiving`: the next step is in the
 /// backlog. A message that is longer than the buffer is not received: `receiving` ends with the error `truncated`.
 void begin(device_state& dev, operation_state& receiving, const rts_body& body) noexcept;
-/// The target does not take what was announced with the sender's `ticket`: the sender gets its buffer back, and `why`.
+/// The target refuses the message that the sender announced with `ticket`: the sender gets its buffer back, and `why`.
 /// If `answer` owes a signal, that has the error, too.
 void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, errc why) noexcept;
 
@@ -29,7 +29,7 @@ void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, er
 [[nodiscard]] bool stream(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool on_fin(device_state& dev, const net::arrival& message) noexcept;
 
-/// For an operation whose bytes this rank can't read: no further packet comes, and both sides get the error.
+/// For an operation whose bytes this rank can't read: it sends no further packet, and both sides get the error.
 [[nodiscard]] bool fail_chunks(device_state& dev, operation_state& operation) noexcept;
 
 /// Copies a chunk, whose place is checked, into the buffer. Several threads may, with a chunk each.

@@ -77,7 +77,7 @@ void devices::open(runtime_state& owner, device& interface, const device_options
     for (const auto& transport : owner.transports()) transport->go_live(index);
     device_state& opened = *made;
     all_[index] = std::move(made);
-    opened.look_at_addresses(owner.memory().kinds().knows_addresses());
+    opened.marks().look_at_addresses(owner.memory().kinds().knows_addresses());
     // First: from then on a thread of another device may poll it, and run handlers that use `interface`.
     handle = &opened;
     if (options.shared) shared_.add(index, opened);
@@ -97,6 +97,12 @@ std::uint32_t devices::free_index(std::uint32_t cells) const noexcept {
     if (other == count) other = index;
   }
   return other;
+}
+
+void devices::look_at_addresses(bool look) {
+  visit([&](std::uint32_t, device_state* each) {
+    if (each != nullptr) each->marks().look_at_addresses(look);
+  });
 }
 
 void devices::hide(device_state& shared) noexcept {

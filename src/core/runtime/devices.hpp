@@ -26,6 +26,8 @@ class devices {
   /// a depth of rings that can't be; invalid_state inside a handler or hook of the default device, and if no more
   /// devices may exist.
   void open(runtime_state& owner, device& interface, const device_options& options, device_state*& handle);
+  /// Whether posts of all devices ask kinds of memory for addresses.
+  void look_at_addresses(bool look);
   /// From here on no thread of another device begins to poll a shared device.
   void hide(device_state& shared) noexcept;
   /// Destroys a device that no other thread can find any more. `entry` is inside the gate of the default device, unless

@@ -144,7 +144,7 @@ end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept 
         "a device is destroyed inside a handler or hook of its own or of the default device, perhaps "
         "as a static object by an exit() there");
   }
-  if (gone.is_shared()) of.devices().hide(gone);
+  if (gone.marks().is_shared()) of.devices().hide(gone);
 }
 
 bool end_of_device::go_on() noexcept { return close(false); }
@@ -157,7 +157,7 @@ void end_of_device::wait_for_gate() noexcept {
 // Never waits while it holds the lock: handlers may make devices.
 bool end_of_device::close(bool may_block) noexcept {
   device_state& gone = **handle_;
-  if (gone.is_shared() && !gone.gate().is_free()) return false;
+  if (gone.marks().is_shared() && !gone.gate().is_free()) return false;
   gone.hooks().clear();  // before the lock: hooks may own objects of this runtime
   const std::uint32_t index = gone.index();
   poll_gate::scoped_entry entry;

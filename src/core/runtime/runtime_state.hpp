@@ -70,13 +70,6 @@ class runtime_state {
   /// **Errors**: those of `engines::make`.
   [[nodiscard]] engine_state& make_engine(const matching_engine_options& options);
 
-  /// Whether posts ask kinds of memory for addresses has changed: devices know it, too.
-  void look_at_addresses() {
-    devices_.visit([&](std::uint32_t, device_state* device) {
-      if (device != nullptr) device->look_at_addresses(memory_->kinds().knows_addresses());
-    });
-  }
-
   /// Called after each signal of a completion object, which may have been destroyed by now.
   [[gnu::always_inline]] void signalled(const completion* object) noexcept { parking_.signalled(object); }
 
