@@ -95,7 +95,7 @@ class [[nodiscard]] completion_record {
     if (!detail::is_of_kind(raw_.location)) [[likely]]
       return nullptr;
     const auto where = raw_.referred();
-    if (detail::is_owned(raw_.location)) return where.owner->kind();
+    if (detail::is_owned(raw_.location)) return static_cast<const detail::memory_owner*>(where.owner)->kind();
     return reinterpret_cast<const weft::memory*>(where.owner);
   }
 

@@ -55,11 +55,23 @@ namespace detail {
 class payload_owner {
  public:
   virtual void release(void* data, std::size_t bytes) noexcept = 0;
-  /// Where its payloads are not in ordinary memory.
-  [[nodiscard]] virtual const memory* kind() const noexcept { return nullptr; }
 
  protected:
   ~payload_owner() = default;
+};
+
+/// An owner of payloads that may lie in other than ordinary memory.
+class memory_owner : public payload_owner {
+ public:
+  /// That memory; null if it is ordinary.
+  [[nodiscard]] const memory* kind() const noexcept { return kind_; }
+
+ protected:
+  explicit memory_owner(const memory* kind) noexcept : kind_{kind} {}
+  ~memory_owner() = default;
+
+ private:
+  const memory* kind_;
 };
 
 /// The most bytes that an inline payload has: it lies in a cell and a record, without memory of its own.
@@ -70,7 +82,7 @@ enum class payload_location : std::uint8_t {
   in_record,
   owned,
   borrowed,
-  // The same in other than ordinary memory. A borrowed one has the memory in place of the owner.
+  // The same in other than ordinary memory. The owner is a `memory_owner`; a borrowed one has the memory in its place.
   owned_of_kind,
   borrowed_of_kind,
 };

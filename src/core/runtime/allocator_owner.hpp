@@ -11,16 +11,14 @@
 namespace weft::core {
 
 /// Gives such memory back through a record.
-class allocator_owner final : public detail::payload_owner {
+class allocator_owner final : public detail::memory_owner {
  public:
   explicit allocator_owner(buffer_allocator* allocator) noexcept
-      : allocator_{allocator}, kind_{allocator != nullptr ? allocator->memory() : nullptr} {}
+      : memory_owner{allocator != nullptr ? allocator->memory() : nullptr}, allocator_{allocator} {}
   /// The only function that allocates memory of a size that a peer sent; null beyond `buffer_bytes_max`, for any
   /// allocator.
   [[nodiscard]] void* allocate(std::uint64_t bytes, std::uint32_t source, std::uint64_t tag) noexcept;
   void release(void* data, std::size_t bytes) noexcept override;
-  /// The memory that the allocator gives, if it is not ordinary.
-  [[nodiscard]] const memory* kind() const noexcept override { return kind_; }
   /// Whether so many bytes can never be allocated. False if the user has given an allocator.
   [[nodiscard]] bool is_beyond_all(std::uint64_t bytes) const noexcept;
   /// Whether all memory that it gave has come back, and no thread is inside `release` any more.
@@ -31,7 +29,6 @@ class allocator_owner final : public detail::payload_owner {
 
  private:
   buffer_allocator* allocator_;
-  const memory* kind_;
   std::atomic<std::uint64_t> given_{0};  // pieces of memory that are not back
 };
 

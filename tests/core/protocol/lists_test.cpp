@@ -156,10 +156,13 @@ TEST(lists, of_a_peer_that_lies_end_the_receive_with_an_error) {
   constexpr std::uint64_t huge = ~std::uint64_t{0};
   std::vector<std::byte> some(bytes, std::byte{3});
   const std::uint64_t at = reinterpret_cast<std::uint64_t>(some.data());
-  const std::vector<std::vector<net::memory_piece>> lies{
-      std::vector<net::memory_piece>(40, {at, 0}),
+  struct listed {  // as a buffer_ref lies in memory
+    std::uint64_t address, bytes, memory = 0;
+  };
+  const std::vector<std::vector<listed>> lies{
+      std::vector<listed>(40, {at, 0}),
       {{at, 100}, {at, 0}, {0, 0}, {at, 8}},
-      std::vector<net::memory_piece>(40, {at, 4095}),
+      std::vector<listed>(40, {at, 4095, 99}),
   };
   for (const auto& lie : lies) {
     step_bench::run([&](step_bench& bench) {
@@ -178,7 +181,7 @@ TEST(lists, of_a_peer_that_lies_end_the_receive_with_an_error) {
   }
   // A piece that is longer than the message is used as far as the message goes.
   step_bench::run([&](step_bench& bench) {
-    const std::vector<net::memory_piece> list{{at, 5000}, {at, huge}, {at, huge}};
+    const std::vector<listed> list{{at, 5000}, {at, huge}, {at, huge}};
     std::vector<std::byte> mine(bytes + 8);
     completion_queue over{bench.rt()};
     ASSERT_TRUE(bench.dev().post_recv(1, std::span{mine}.first(bytes), over).is_posted());
