@@ -215,6 +215,13 @@ class device {
   status post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                    const post_send_options& options = {});
 
+  /// Sends the first `bytes` bytes of a packet that the caller has filled, without a copy (libfabric copies them).
+  ///
+  /// **Buffer**: after *done* the library owns the packet, and `filled` is empty; after *retry* the caller still owns
+  /// it. **Returns**: *done* or *retry*. **Errors**: `invalid_state` for a packet that was posted before;
+  /// `invalid_argument` for a packet of another runtime and for more bytes than a packet has; those of `post_send`.
+  status post_send(std::uint32_t peer, packet& filled, std::size_t bytes, const post_packet_send_options& options = {});
+
   /// Receives one message into `buffer`. Never *done*: the library always signals `local`, perhaps before this returns,
   /// with source, tag and the bytes that were written. If the message is longer than the buffer, the record has the
   /// error `truncated`: not one byte is written, and `message_bytes()` says how long the message was.
@@ -294,6 +301,12 @@ class device {
   /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
   status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {});
+
+  /// Writes the first `bytes` bytes of a packet that the caller has filled, which the caller need not keep. **Buffer**
+  /// and **Returns**: as for `post_send` of a packet; a flush says when the bytes are there. **Errors**: those of
+  /// `post_put` and of `post_send` of a packet; after *done* they come with the next flush.
+  status post_put(std::uint32_t peer, packet& filled, std::size_t bytes, const remote_buffer& to,
+                  const post_packet_put_options& options = {});
 
   /// Reads `buffer.bytes()` bytes from the region of rank `peer` that `from` names. With `.signal` it then signals that
   /// completion object there.

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "weft/post_options.hpp"
+
 namespace weft {
 
 namespace core {
@@ -18,7 +20,22 @@ struct post_packet_options {
   /// The tag of the message.
   std::uint64_t tag = 0;
   /// The index of the target's device that receives the message, modulo the number of its devices.
-  std::uint32_t device = ~std::uint32_t{0};
+  std::uint32_t device = any_device;
+};
+
+/// Options of `device::post_send` with a packet.
+struct post_packet_send_options {
+  std::uint64_t tag = 0;                         ///< as in `post_send_options`
+  engine_ref engine{};                           ///< as in `post_send_options`
+  match_policy policy = match_policy::rank_tag;  ///< as in `post_send_options`
+  std::uint32_t device = any_device;             ///< as in `post_packet_options`
+};
+
+/// Options of `device::post_put` with a packet.
+struct post_packet_put_options {
+  signal_target signal = std::nullopt;  ///< as in `post_put_options`
+  std::uint64_t tag = 0;                ///< of the signal
+  std::uint32_t device = any_device;    ///< as in `post_packet_options`
 };
 
 /// Memory from the library's packet pool: write a message into it and post it without a copy.
@@ -60,6 +77,9 @@ class [[nodiscard]] packet {
   packet(core::packet_pool& pool, std::span<std::byte> memory, std::uint32_t index) noexcept
       : pool_{&pool}, memory_{memory}, index_{index} {}
   void give_back() noexcept;
+  // Of a post: that the packet can be posted; and what becomes of it.
+  void check(const char* call, const core::packet_pool& pool, std::uint32_t peer, std::size_t bytes) const;
+  void end_post(const status& answer) noexcept;
 
   core::packet_pool* pool_;
   std::span<std::byte> memory_;

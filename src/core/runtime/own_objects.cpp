@@ -6,11 +6,13 @@
 
 namespace weft::core {
 
-void own_objects::make(runtime& interface, const device_options& options, const base::settings& settings) {
+void own_objects::make(runtime& interface, const device_options& options, const base::settings& settings,
+                       packet_pool& packets) {
   WEFT_ASSERT(default_device_ == nullptr);
   default_device_ = std::make_unique<device>(interface, options);
   barrier_ = std::make_unique<core::barrier>(interface);
   replies_ = std::make_unique<core::replies>(interface, settings);
+  packet_returns_ = std::make_unique<core::packet_returns>(interface, packets);
 }
 
 void own_objects::watch(runtime_state& of) {
@@ -29,6 +31,7 @@ void own_objects::end(bool is_copy) noexcept {
   }
   barrier_.reset();
   default_device_.reset();
+  packet_returns_.reset();
   replies_.reset();  // the device's end has tried to send what was kept
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "core/runtime/barrier.hpp"
+#include "core/runtime/packet_returns.hpp"
 #include "core/runtime/replies.hpp"
 #include "core/runtime/runtime_witness.hpp"
 #include "core/wait/descriptor_state.hpp"
@@ -18,7 +19,7 @@ class own_objects {
   explicit own_objects(core::parking& lot) noexcept : parking_{&lot} {}
 
   /// Makes the default device with `options`, the barrier and the replies. Called once.
-  void make(runtime& interface, const device_options& options, const base::settings& settings);
+  void make(runtime& interface, const device_options& options, const base::settings& settings, packet_pool& packets);
   /// From here on the process reports of the runtime if nothing moves in it. Called after `make`.
   void watch(runtime_state& of);
   /// Destroys them. `is_copy`: in a child of fork(). Ends the process if a peer has yet to fetch a long reply.
@@ -27,6 +28,7 @@ class own_objects {
   [[nodiscard]] device& default_device() noexcept { return *default_device_; }
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
   [[nodiscard]] core::replies& replies() noexcept { return *replies_; }
+  [[nodiscard]] core::packet_returns& packet_returns() noexcept { return *packet_returns_; }
   /// Made by the first call. **Threads**: any.
   [[nodiscard]] descriptor_state& descriptor(runtime_state& of);
   /// Wakes threads that wait for a barrier or a flush: they wait for the barrier's object. **Threads**: any.
@@ -37,6 +39,7 @@ class own_objects {
   std::unique_ptr<device> default_device_;
   std::unique_ptr<core::barrier> barrier_;
   std::unique_ptr<core::replies> replies_;
+  std::unique_ptr<core::packet_returns> packet_returns_;
   std::mutex descriptor_mutex_;
   std::unique_ptr<descriptor_state> descriptor_;
   std::unique_ptr<runtime_witness> witness_;

@@ -67,7 +67,7 @@ runtime_state::runtime_state(runtime& interface, std::shared_ptr<boot::bootstrap
 }
 
 void runtime_state::start(runtime& interface, const device_options& options) {
-  own_.make(interface, options, job_.settings());
+  own_.make(interface, options, job_.settings(), memory_->packets());
   registrations_.add_internal(own_.barrier(), barrier::id);
   matching_.kept().registered(barrier::id);
   job_.join();  // every rank's device 0 takes messages from here on
