@@ -30,6 +30,9 @@ typedef struct {
   int threads;
   int window;
   double seconds;
+  size_t block;  // bytes lie in blocks, a stride apart; 0: side by side
+  size_t stride;
+  int send_blocks, receive_blocks, by_loops;
 } point;
 
 // One thread's way to its partner thread.
@@ -42,6 +45,9 @@ typedef struct {
   int window;
   char* out;
   char* in;
+  MPI_Datatype send_type;  // of a message; without blocks, of all its bytes
+  MPI_Datatype receive_type;
+  char* blocks;  // by loops
   MPI_Request* requests;
   MPI_Win win;  // of the one-sided kinds
   char* mine;   // open to the partner
@@ -209,53 +215,91 @@ static void wait_for_all(lane* on, int count) {
   }
 }
 
-static void receive(lane* on, size_t bytes, int tag) {
+static void receive(lane* on, int count, MPI_Datatype type, int tag) {
   if (on->looks == 0) {
-    MPI_Recv(on->in, (int)bytes, MPI_CHAR, on->partner, tag, on->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(on->in, count, type, on->partner, tag, on->comm, MPI_STATUS_IGNORE);
     return;
   }
-  MPI_Irecv(on->in, (int)bytes, MPI_CHAR, on->partner, tag, on->comm, on->requests);
+  MPI_Irecv(on->in, count, type, on->partner, tag, on->comm, on->requests);
   wait_for_all(on, 1);
   met(on);
 }
 
 // ---------------------------------------------------------------------------------------------- messages
 
+// Loops of the program, in which the compiler knows the size of a block of one word. As in weft-perf.
+static void pack(lane* on, char* to) {
+  if (!on->of->by_loops || !on->of->send_blocks) return;
+  const char* from = on->blocks;
+  const size_t count = on->of->bytes / on->of->block, stride = on->of->stride;
+  on->blocks[0] = to[0];
+  if (on->of->block == 8) {
+    for (size_t i = 0; i < count; ++i, to += 8, from += stride) memcpy(to, from, 8);
+  } else {
+    for (size_t i = 0; i < count; ++i, to += on->of->block, from += stride) memcpy(to, from, on->of->block);
+  }
+}
+
+static void unpack(lane* on, const char* from) {
+  if (!on->of->by_loops || !on->of->receive_blocks) return;
+  char* to = on->blocks;
+  const size_t count = on->of->bytes / on->of->block, stride = on->of->stride;
+  if (on->of->block == 8) {
+    for (size_t i = 0; i < count; ++i, from += 8, to += stride) memcpy(to, from, 8);
+  } else {
+    for (size_t i = 0; i < count; ++i, from += on->of->block, to += stride) memcpy(to, from, on->of->block);
+  }
+}
+
+static void send_one(lane* on) {
+  pack(on, on->out);
+  MPI_Send(on->out, 1, on->send_type, on->partner, 0, on->comm);
+}
+
+static void receive_one(lane* on) {
+  receive(on, 1, on->receive_type, 0);
+  unpack(on, on->in);
+}
+
 static void ping(lane* on, int last) {
   mark(on->out, last);
-  MPI_Send(on->out, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm);
-  receive(on, on->of->bytes, 0);
+  send_one(on);
+  receive_one(on);
 }
 
 static void pong(lane* on) {
   do {
-    receive(on, on->of->bytes, 0);
+    receive_one(on);
     mark(on->out, on->in[0]);
-    MPI_Send(on->out, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm);
+    send_one(on);
   } while (on->in[0] == 0);
 }
 
 // All messages of a bandwidth's window share a buffer, as in weft-perf.
-static size_t window_stride(const lane* on) { return on->of->metric == bandwidth ? 0 : stride_of(on->of->bytes); }
+static size_t window_stride(const lane* on) {
+  return on->of->metric == bandwidth && !on->of->by_loops ? 0 : stride_of(on->of->bytes);
+}
 
 static void send_window(lane* on, int last) {
   const size_t stride = window_stride(on);
   for (int i = 0; i < on->window; ++i) {
     if (i == 0 || stride != 0) mark(on->out + (size_t)i * stride, last);
-    MPI_Isend(on->out + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
+    pack(on, on->out + (size_t)i * stride);
+    MPI_Isend(on->out + (size_t)i * stride, 1, on->send_type, on->partner, 0, on->comm, &on->requests[i]);
   }
   wait_for_all(on, on->window);
   if (on->of->metric == stream && !last) return;
-  receive(on, 1, 1);
+  receive(on, 1, MPI_CHAR, 1);
 }
 
 static void receive_windows(lane* on) {
   const size_t stride = window_stride(on);
   for (int last = 0; !last;) {
     for (int i = 0; i < on->window; ++i) {
-      MPI_Irecv(on->in + (size_t)i * stride, (int)on->of->bytes, MPI_CHAR, on->partner, 0, on->comm, &on->requests[i]);
+      MPI_Irecv(on->in + (size_t)i * stride, 1, on->receive_type, on->partner, 0, on->comm, &on->requests[i]);
     }
     wait_for_all(on, on->window);
+    for (int i = 0; i < on->window; ++i) unpack(on, on->in + (size_t)i * stride);
     if (on->of->metric != stream) met(on);
     last = on->in[0];
     if (on->of->metric == stream && !last) continue;
@@ -357,6 +401,16 @@ static void* run_lane(void* argument) {
   return NULL;
 }
 
+static MPI_Datatype type_of(const point* of, int has_blocks) {
+  MPI_Datatype out;
+  if (has_blocks && !of->by_loops)
+    MPI_Type_vector((int)(of->bytes / of->block), (int)of->block, (int)of->stride, MPI_CHAR, &out);
+  else
+    MPI_Type_contiguous((int)of->bytes, MPI_CHAR, &out);
+  MPI_Type_commit(&out);
+  return out;
+}
+
 static void open_lane(lane* on, const point* of, int index) {
   memset(on, 0, sizeof *on);
   on->of = of;
@@ -371,7 +425,11 @@ static void open_lane(lane* on, const point* of, int index) {
   if (uses_defaults || (crowded && !has_spin_phases)) on->core = -1;
   begin_phase(on);
   on->window = of->metric == stream ? chunk : (of->metric == rate || of->metric == bandwidth || of->metric == put_rate) ? of->window : 1;
-  const size_t all = stride_of(of->bytes) * (size_t)on->window;
+  const size_t memory = of->block != 0 ? of->bytes / of->block * of->stride : of->bytes;
+  const size_t all = stride_of(memory) * (size_t)on->window;
+  on->send_type = type_of(of, of->send_blocks);
+  on->receive_type = type_of(of, of->receive_blocks);
+  if (of->by_loops) on->blocks = allocate(memory);
   on->out = allocate(all);
   on->in = allocate(all);
   on->requests = calloc((size_t)on->window, sizeof(MPI_Request));
@@ -387,6 +445,9 @@ static void close_lane(lane* on) {
     MPI_Win_unlock_all(on->win);
     MPI_Win_free(&on->win);
   }
+  MPI_Type_free(&on->send_type);
+  MPI_Type_free(&on->receive_type);
+  free(on->blocks);
   free(on->out);
   free(on->in);
   free(on->requests);
@@ -441,6 +502,7 @@ static void run_point(int index, const point* of) {
 static point parse(const char* text) {
   char name[32];
   point out;
+  memset(&out, 0, sizeof out);
   double milliseconds;
   if (sscanf(text, "%31[^:]:%zu:%d:%d:%lf", name, &out.bytes, &out.threads, &out.window, &milliseconds) != 5 ||
       out.threads < 1 || out.threads > threads_max || out.bytes < 1 || out.bytes > 1 << 30) {
@@ -450,6 +512,17 @@ static point parse(const char* text) {
   for (out.metric = 0; out.metric < kinds && strcmp(name, names[out.metric]) != 0; ++out.metric) {
   }
   if (out.metric == kinds) fail("unknown kind");
+  const char* const blocks = strstr(text, ":blocks-");
+  if (blocks != NULL) {
+    char ends[16], how[16];
+    if (sscanf(blocks, ":blocks-%zu-%zu-%15[a-z]-%15[a-z]", &out.block, &out.stride, ends, how) != 4 || out.block == 0 ||
+        out.bytes % out.block != 0 || out.stride < out.block) {
+      fail("these are no blocks");
+    }
+    out.send_blocks = strcmp(ends, "receiver") != 0;
+    out.receive_blocks = strcmp(ends, "sender") != 0;
+    out.by_loops = strcmp(how, "loops") == 0;
+  }
   if (out.metric == put_visible && out.bytes % 8 != 0) fail("what becomes visible is looked at word by word");
   return out;
 }

@@ -19,6 +19,8 @@ const std::map<std::string, operation> operations{{"am", operation::am},
                                                   {"receiver-first", operation::receiver_first},
                                                   {"ordered", operation::ordered}};
 const std::map<std::string, memory> memories{{"ordinary", memory::ordinary}, {"weft", memory::weft}};
+const std::map<std::string, strided::ends> ends_of_messages{
+    {"both", strided::ends::both}, {"sender", strided::ends::sender}, {"receiver", strided::ends::receiver}};
 const std::map<std::string, bench_options::pinning> pinnings{{"core", bench_options::pinning::core},
                                                              {"none", bench_options::pinning::none}};
 
@@ -40,6 +42,7 @@ CLI::Option* add_choice(CLI::App& to, const std::string& name, Out& out, const s
 struct texts {
   std::vector<std::string> sizes;
   std::string pieces;
+  std::string layout;
   std::string transport;
   std::string provider;
 };
@@ -54,6 +57,25 @@ std::size_t size_of(const std::string& text, const char* option) {
     throw CLI::ValidationError(option, "'" + text + "' is not from 1 byte to 1024 GiB");
   }
   return bytes;
+}
+
+void add_layout(CLI::App& to, options& out, texts& text) {
+  to.add_option(
+      "--layout", text.layout,
+      "BLOCK:STRIDE, as in 8:16: sends and receives whose bytes lie in blocks, packed and unpacked by a layout");
+  add_choice(to, "--layout-at", out.bench.blocks.at, ends_of_messages,
+             "both, sender or receiver: the ends at which the bytes lie in blocks");
+  to.add_flag("--by-loops", out.bench.blocks.by_loops,
+              "without a layout: the program packs and unpacks whole messages by loops");
+}
+
+void set_layout(const std::string& text, strided& out) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) throw CLI::ValidationError("--layout", "'" + text + "' is not BLOCK:STRIDE");
+  out.block_bytes = size_of(text.substr(0, colon), "--layout");
+  out.stride_bytes = size_of(text.substr(colon + 1), "--layout");
+  if (out.stride_bytes < out.block_bytes)
+    throw CLI::ValidationError("--layout", "'" + text + "': blocks that are longer than the stride overlap");
 }
 
 void add_common(CLI::App& to, options& out) {
@@ -138,6 +160,7 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
                    "as a plain program: threads wait by device::wait, on the cores that the launcher gives them");
   }
   bandwidth.add_option("--pieces", text.pieces, "messages are lists of pieces of so many bytes, at both sides");
+  for (CLI::App* each : {&latency, &bandwidth}) add_layout(*each, out, text);
   rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
   put.add_flag("--touch", out.touch, "the origin writes and the target reads the data each time, outside the time");
   CLI::App& wait = *app.add_subcommand("wait", "what an idle wait costs, and how long a wake-up takes");
@@ -206,6 +229,16 @@ void check_together(const options& chosen) {
   if (chosen.stream && chosen.operation.value_or(operation::am) != operation::am) {
     throw CLI::ValidationError("--stream", "only active messages need no receives, so only they can stream");
   }
+  const strided& blocks = chosen.bench.blocks;
+  if (blocks.block_bytes == 0) {
+    if (blocks.by_loops || blocks.at != strided::ends::both)
+      throw CLI::ValidationError(blocks.by_loops ? "--by-loops" : "--layout-at", "it needs --layout BLOCK:STRIDE");
+    return;
+  }
+  if (chosen.operation == operation::am)
+    throw CLI::ValidationError("--layout", "a layout is measured by sends and receives, not by active messages");
+  if (chosen.bench.piece_bytes != 0)
+    throw CLI::ValidationError("--layout", "messages lie either in the blocks of a layout or in --pieces");
 }
 
 }  // namespace
@@ -224,6 +257,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
     app.parse(argc, argv);
     for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each, "--sizes"));
     if (!text.pieces.empty()) out.bench.piece_bytes = size_of(text.pieces, "--pieces");
+    if (!text.layout.empty()) set_layout(text.layout, out.bench.blocks);
     out.command = app.get_subcommands().front()->get_name();
     if (out.uses_defaults) {
       out.bench.pin = bench_options::pinning::none;

@@ -59,6 +59,7 @@ class contest {
 
  private:
   static std::string detail_of(const point& of) {
+    if (of.blocks.block_bytes != 0) return of.blocks.text();
     if (!of.claim_name.empty()) return name_of(of.operation);
     if (of.kind == kind::put) return "origin";
     if (of.kind == kind::put_visible) return "visible";
@@ -144,6 +145,9 @@ void run_compare(const options& chosen) {
     std::vector<contestant> all{weft_itself(chosen)};
     if (each.alone) {
       all.push_back(weft_dedicated(chosen));
+    } else if (each.has_blocks) {
+      all.insert(all.end(), {weft_packing_by_loops(chosen), weft_in_packets(chosen)});
+      all.insert(all.end(), peers.with_blocks.begin(), peers.with_blocks.end());
     } else if (each.uses_defaults) {
       all.push_back(weft_unbound(chosen));
       all.insert(all.end(), peers.with_defaults.begin(), peers.with_defaults.end());

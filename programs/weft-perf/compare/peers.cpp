@@ -51,7 +51,8 @@ variables transport_by(const std::string& provider) {
   return {{"WEFT_TRANSPORT", "ofi"}, {"WEFT_OFI_PROVIDER", provider}};
 }
 
-round_result run_weft(const char* pin, const std::vector<point>& points, const char* bind = "auto") {
+round_result run_weft(const char* pin, const std::vector<point>& points, const char* bind = "auto",
+                      const variables& more = {}) {
   std::vector<std::string> command = points_command();
   command.insert(command.begin() + 1, {"--bind", bind});
   command.insert(command.end(), {"--pin", points.front().uses_defaults ? "none" : pin});
@@ -60,7 +61,9 @@ round_result run_weft(const char* pin, const std::vector<point>& points, const c
     command.push_back(each.text());
     seconds += 20 * each.seconds;
   }
-  const launched result = run_program(command, seconds, transport_by(points.front().provider));
+  variables environment = transport_by(points.front().provider);
+  environment.insert(more.begin(), more.end());
+  const launched result = run_program(command, seconds, environment);
   if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
   return parse_samples(result.output, points.size());
 }
@@ -114,6 +117,20 @@ contestant weft_dedicated(const options& chosen) {
 contestant weft_unbound(const options& chosen) {
   return {std::string{unbound_weft},
           [pin = pinning_of(chosen.bench)](const std::vector<point>& points) { return run_weft(pin, points, "none"); }};
+}
+
+contestant weft_packing_by_loops(const options& chosen) {
+  return {std::string{weft_by_loops}, [pin = pinning_of(chosen.bench)](std::vector<point> points) {
+            for (point& each : points) each.blocks.by_loops = true;
+            return run_weft(pin, points);
+          }};
+}
+
+contestant weft_in_packets(const options& chosen) {
+  return {std::string{weft_side_by_side}, [pin = pinning_of(chosen.bench)](std::vector<point> points) {
+            for (point& each : points) each.blocks = {};
+            return run_weft(pin, points, "auto", {{"WEFT_SHM_CMA", "off"}});
+          }};
 }
 
 std::string find_network_provider() {

@@ -24,6 +24,7 @@ struct contestant {
 
 struct peer_list {
   std::vector<contestant> present;
+  std::vector<contestant> with_blocks;    ///< each MPI by its vector type, and by loops
   std::vector<contestant> with_defaults;  ///< programs of `uses_defaults`, as launchers start them, and bound
   std::vector<std::string> absent;        ///< peers that are not installed
 };
@@ -36,6 +37,10 @@ struct peer_list {
 
 /// Weft where no rank is bound, to compare with weft-run's default.
 [[nodiscard]] contestant weft_unbound(const options& chosen);
+
+/// Weft as a program that packs and unpacks by loops, and with buffers whose bytes lie side by side and go by packets.
+[[nodiscard]] contestant weft_packing_by_loops(const options& chosen);
+[[nodiscard]] contestant weft_in_packets(const options& chosen);
 
 /// The provider of libfabric that two processes of this machine reach each other by over TCP: `net`, or `tcp` where
 /// libfabric is too new to have that. Empty: Weft finds none; says why. **Blocking**: two ranks are started.

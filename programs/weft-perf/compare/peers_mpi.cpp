@@ -114,6 +114,15 @@ void add_with_spin_phases(peer_list& to, mpi_runner one) {
   add(to, one);
 }
 
+// By a vector type, and by a program that packs and unpacks by loops.
+void add_with_blocks(peer_list& to, const mpi_runner& one) {
+  to.with_blocks.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
+  to.with_blocks.push_back({one.name + ", by loops", [one](std::vector<point> points) {
+                              for (point& each : points) each.blocks.by_loops = true;
+                              return one.run(points);
+                            }});
+}
+
 // As its users start it, and with each rank on a core of its own.
 void add_with_defaults(peer_list& to, mpi_runner one, const std::vector<std::string>& bound) {
   one.uses_defaults = true;
@@ -146,9 +155,10 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       continue;
     }
     if (!is_open_mpi(*launcher)) {
-      add_with_spin_phases(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program});
-      add_with_defaults(to, {.name = each.name, .start = {*launcher, "-n", "2"}, .program = program},
-                        {"-bind-to", "core"});
+      const mpi_runner one{.name = each.name, .start = {*launcher, "-n", "2"}, .program = program};
+      add_with_spin_phases(to, one);
+      add_with_blocks(to, one);
+      add_with_defaults(to, one, {"-bind-to", "core"});
       continue;
     }
     // With --oversubscribe Open MPI might decide to yield by itself: both options are given.
@@ -160,6 +170,7 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
                         .open_mpi = true};
     };
     add_with_spin_phases(to, open_mpi(each.name, "0"));
+    add_with_blocks(to, open_mpi(each.name, "0"));
     add(to, open_mpi(each.name + ", yielding", "1"));
     mpi_runner as_users = open_mpi(each.name, "0");
     as_users.start = {*launcher, "-n", "2"};

@@ -82,6 +82,25 @@ std::vector<point> programs_with_defaults(const options& chosen, double seconds)
   return out;
 }
 
+// 1 MiB whose bytes lie in blocks at both ends: to and fro, one message at a time, and a window of them.
+std::vector<point> in_blocks(double seconds) {
+  std::vector<point> out;
+  for (const std::size_t block : {std::size_t{8}, 4 * kib}) {
+    const auto add = [&](const char* claim, kind metric, std::uint32_t window) {
+      out.push_back({.kind = metric,
+                     .operation = operation::sendrecv,
+                     .bytes = 1024 * kib,
+                     .window = window,
+                     .seconds = seconds,
+                     .blocks = {.block_bytes = block, .stride_bytes = 2 * block},
+                     .claim_name = claim});
+    };
+    add("layout_latency", kind::latency, 1);
+    for (const std::uint32_t window : {1U, window_for(1024 * kib)}) add("layout_bandwidth", kind::bandwidth, window);
+  }
+  return out;
+}
+
 // Eight bytes to and fro, and in windows, between two processes of this machine over TCP.
 std::vector<point> over_network(const options& chosen, double seconds) {
   std::vector<point> out;
@@ -126,6 +145,7 @@ std::vector<suite> suites_of(const options& chosen, double seconds) {
       {.points = one_thread(chosen, seconds), .rounds = rounds},
       {.points = many_threads(chosen, crowded), .rounds = crowded_rounds},
       {.points = on_shared_device(crowded), .rounds = rounds, .alone = true},
+      {.points = in_blocks(seconds), .rounds = rounds, .has_blocks = true},
       {.points = programs_with_defaults(chosen, crowded), .rounds = crowded_rounds, .uses_defaults = true},
       {.points = over_network(chosen, seconds), .rounds = rounds}};
   for (suite& each : out) {

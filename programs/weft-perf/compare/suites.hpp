@@ -14,6 +14,7 @@ struct suite {
   std::vector<point> points;
   std::uint32_t rounds;
   bool alone = false;          ///< Weft against itself: a device shared by all threads against one for each
+  bool has_blocks = false;     ///< messages whose bytes lie in blocks
   bool uses_defaults = false;  ///< programs that wait by default, as launchers start them
 };
 

@@ -1,5 +1,7 @@
 #include "weft-perf/limits/limit_rounds.hpp"
 
+#include <fmt/format.h>
+
 #include "weft-perf/limits/handover.hpp"
 #include "weft-perf/limits/limits.hpp"
 
@@ -8,7 +10,11 @@ namespace {
 
 constexpr double seconds = 0.02;  // of a limit in a round
 
-double measure_limit(const std::string& name, std::size_t bytes) {
+double measure_limit(const point& of, const std::string& name, std::size_t bytes) {
+  if (of.blocks.block_bytes != 0) {
+    return limits::pack_and_unpack({.block_bytes = of.blocks.block_bytes, .stride_bytes = of.blocks.stride_bytes},
+                                   bytes, seconds);
+  }
   if (name == "cells") return limits::cell_stream(seconds);
   if (name == "packets") return limits::copy_through_packets(bytes, seconds);
   if (name == "memcpy repeated") return limits::copy(limits::state::repeated, bytes, seconds);
@@ -32,6 +38,11 @@ std::optional<std::string> limit_name_of(const point& of, path by) {
     return by == path::cell ? std::optional<std::string>{"cells"} : std::nullopt;
   }
   if (of.kind != kind::bandwidth && of.kind != kind::put_rate) return std::nullopt;
+  // By loops, or in blocks at one end alone, each end has more to do, or less.
+  if (of.blocks.block_bytes != 0) {
+    if (of.blocks.by_loops || of.blocks.at != strided::ends::both) return std::nullopt;
+    return fmt::format("pack and unpack {}", of.blocks.text());
+  }
   switch (by) {
     case path::packet:
       // An active message is read where it is.
@@ -58,7 +69,7 @@ void limit_rounds::measure(const point& of, const path_mix& by) {
     if (!measured_.insert({name, bytes}).second) return;
     sample one;
     one.before_ns = measure_handover_here();
-    one.value = measure_limit(name, bytes);
+    one.value = measure_limit(of, name, bytes);
     one.after_ns = measure_handover_here();
     if (one.value > 0) add(name, bytes, one);
   });

@@ -44,6 +44,11 @@ std::vector<limit> all_limits(double seconds) {
     out.push_back(
         {"cross-memory copy by both", "B/s", bytes, 2, true, [=] { return cross_memory_copy(true, bytes, seconds); }});
   }
+  for (const std::size_t block : {std::size_t{8}, 4 * kib}) {
+    const block_loops loops{.block_bytes = block, .stride_bytes = 2 * block};
+    out.push_back({fmt::format("pack and unpack {} B of {} B", block, 2 * block), "B/s", 1024 * kib, 2, true,
+                   [=] { return pack_and_unpack(loops, 1024 * kib, seconds); }});
+  }
   out.push_back({"futex", "ns", 4, 2, false, [=] { return futex(seconds); }});
   out.push_back({"yield", "ns", 0, 2, false, [=] { return yield(seconds); }});
   return out;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft-perf/limits/block_loops.hpp"
+
 namespace weft::perf::limits {
 
 /// Cells of 64 bytes through a ring, one writer and one reader: cells per second.
@@ -23,6 +25,10 @@ enum class state : std::uint8_t {
 
 /// Through packets: one core copies them in, the other one out, at the same time. Bytes per second.
 [[nodiscard]] double copy_through_packets(std::size_t bytes, double seconds);
+
+/// One core packs messages of `bytes` bytes out of blocks while the other one unpacks as many into blocks, each in
+/// memory of its own: no byte passes between them. Bytes per second.
+[[nodiscard]] double pack_and_unpack(const block_loops& loops, std::size_t bytes, double seconds);
 
 /// Copies between two processes by process_vm_readv; `both`: half each, by process_vm_writev as well. Bytes per
 /// second; 0 where the system forbids it.

@@ -30,6 +30,7 @@ std::vector<operation> operations_of(const options& chosen, kind metric) {
   if (metric == kind::stream) return {operation::am};
   if (metric != kind::latency && metric != kind::rate && metric != kind::bandwidth) return {operation::am};
   if (chosen.operation) return {*chosen.operation};
+  if (chosen.bench.blocks.block_bytes != 0) return {operation::sendrecv};
   return {operation::am, operation::sendrecv};
 }
 
@@ -60,6 +61,7 @@ std::vector<point> points_of(const options& chosen) {
                            .verify = chosen.verify,
                            .touch = chosen.touch && (metric == kind::put || metric == kind::get),
                            .piece_bytes = chosen.bench.piece_bytes,
+                           .blocks = chosen.bench.blocks,
                            .uses_defaults = chosen.uses_defaults});
           }
         }
@@ -81,11 +83,15 @@ const char* detail_of(const point& of) {
   return of.threads > 1 || of.uses_defaults || of.kind == kind::bandwidth ? name_of(of.operation) : "";
 }
 
+std::string detail_of_bytes(const point& of) {
+  if (of.blocks.block_bytes != 0) return fmt::format("{}, {}", name_of(of.operation), of.blocks.text());
+  return of.piece_bytes == 0 ? detail_of(of) : fmt::format("{}, pieces of {} B", name_of(of.operation), of.piece_bytes);
+}
+
 figure figure_of(const point& of, const labelled& rounds, const options& chosen) {
   figure out;
   out.claim = of.claim();
-  out.detail =
-      of.piece_bytes == 0 ? detail_of(of) : fmt::format("{}, pieces of {} B", name_of(of.operation), of.piece_bytes);
+  out.detail = detail_of_bytes(of);
   out.unit = of.unit();
   out.mode = name_of(of.mode);
   out.label = rounds.label;

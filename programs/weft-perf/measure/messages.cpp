@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "weft-perf/measure/bench.hpp"
+#include "weft-perf/measure/block_buffers.hpp"
 #include "weft-perf/measure/content.hpp"
 
 namespace weft::perf {
@@ -66,10 +67,12 @@ class sendrecv_messaging {
         slots_{slots},
         in_{on.device().runtime(), measured.memory, measured.bytes, slots},
         lists_{measured},
+        blocks_{measured},
         engine_{on} {}
 
-  void send(std::span<const std::byte> bytes) {
+  void send(std::span<std::byte> bytes) {
     if (lists_.has(bytes.size())) return lane_.post_send(lists_.from(bytes), engine_.name());
+    if (blocks_.sends(bytes.size())) return lane_.post_send(blocks_.from(bytes), engine_.name());
     lane_.post_send(bytes, engine_.name());
   }
   void prepare(std::size_t count) {
@@ -77,6 +80,8 @@ class sendrecv_messaging {
       const std::span<std::byte> into = in_[i % slots_];
       if (lists_.has(into.size())) {
         lane_.post_recv(lists_.into(into), engine_.name());
+      } else if (blocks_.receives(into.size())) {
+        lane_.post_recv(blocks_.into(into), engine_.name());
       } else {
         lane_.post_recv(into, engine_.name());
       }
@@ -88,6 +93,7 @@ class sendrecv_messaging {
     std::byte flags{};
     for (std::size_t i = 0; i < std::min(prepared_, slots_); ++i) {
       lists_.take(in_[i]);
+      blocks_.take(in_[i]);
       flags |= in_[i][0];
       if (measured_.verify && !lane_.begins) wrong_ += is_filled(in_[i], measured_.bytes) ? 0 : 1;
     }
@@ -101,6 +107,7 @@ class sendrecv_messaging {
   std::size_t slots_;
   buffers in_;
   piece_lists lists_;
+  block_buffers blocks_;
   Engine engine_;
   std::size_t prepared_ = 0;
   double wrong_ = 0;
@@ -116,7 +123,7 @@ class conversation {
         measured_{measured},
         window_{measured.kind == kind::latency ? 1
                                                : (measured.window == 0 ? window_for(measured.bytes) : measured.window)},
-        slots_{measured.kind == kind::bandwidth && !measured.verify ? 1 : window_},
+        slots_{measured.kind == kind::bandwidth && !measured.verify && !measured.blocks.by_loops ? 1 : window_},
         messaging_{on, measured, slots_},
         out_{on.device().runtime(), measured.memory, measured.bytes, slots_} {}
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,7 @@ std::string figure::best_peer() const {
   for (const auto& [name, values] : peers) {
     const auto slowest = peer_slowest_to_median.find(name);
     if (slowest != peer_slowest_to_median.end() && slowest->second < 0.5) continue;
-    if (name == unbound_weft || name == threads_weft) continue;
+    if (std::find(no_peers.begin(), no_peers.end(), name) != no_peers.end()) continue;
     if (best.empty() ||
         (more_is_better ? values.median > peers.at(best).median : values.median < peers.at(best).median))
       best = name;

@@ -1,6 +1,7 @@
 // One result: a line of a table for people, or an object on a line of its own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,9 @@ namespace weft::perf {
 /// Weft once more, in a comparison with MPI: shown beside the others, but no peer.
 inline constexpr std::string_view unbound_weft = "Weft, unbound";
 inline constexpr std::string_view threads_weft = "Weft, threads";
+inline constexpr std::string_view weft_by_loops = "Weft, by loops";
+inline constexpr std::string_view weft_side_by_side = "Weft, side by side in packets";
+inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_by_loops, weft_side_by_side};
 
 struct figure {
   std::string claim;

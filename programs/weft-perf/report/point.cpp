@@ -16,6 +16,7 @@ constexpr std::array kinds{kind::latency, kind::rate,        kind::stream,   kin
 constexpr std::array operations{operation::am, operation::sendrecv, operation::receiver_first, operation::ordered};
 constexpr std::array modes{mode::processes, mode::threads_dedicated, mode::threads_shared};
 constexpr std::array memories{memory::ordinary, memory::weft};
+constexpr std::array all_ends{strided::ends::both, strided::ends::sender, strided::ends::receiver};
 
 template <class Values>
 auto named(const Values& values, const std::string& name) {
@@ -25,7 +26,31 @@ auto named(const Values& values, const std::string& name) {
   throw error{errc::invalid_argument, fmt::format("'{}' is no word of a point", name)};
 }
 
+strided parse_blocks(const std::string& text) {
+  std::istringstream words{text};
+  std::array<std::string, 5> word;
+  for (std::string& each : word) std::getline(words, each, '-');
+  return {.block_bytes = std::stoull(word[1]),
+          .stride_bytes = std::stoull(word[2]),
+          .at = named(all_ends, word[3]),
+          .by_loops = word[4] == "loops"};
+}
+
 }  // namespace
+
+const char* name_of(strided::ends at) noexcept {
+  switch (at) {
+    case strided::ends::both: return "both";
+    case strided::ends::sender: return "sender";
+    case strided::ends::receiver: return "receiver";
+  }
+  return "unknown";
+}
+
+std::string strided::text() const {
+  return fmt::format("{} B of {} B{}{}", block_bytes, stride_bytes,
+                     at == ends::both ? "" : fmt::format(" at the {}", name_of(at)), by_loops ? ", by loops" : "");
+}
 
 const char* name_of(kind metric) noexcept {
   switch (metric) {
@@ -88,13 +113,17 @@ const char* point::unit() const noexcept {
 }
 
 std::string point::text() const {
-  return fmt::format("{}:{}:{}:{}:{:.0f}:{}:{}:{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
-                     name_of(operation), name_of(mode), name_of(memory), uses_defaults ? ":plain" : "");
+  const std::string of_blocks = blocks.block_bytes == 0
+                                    ? ""
+                                    : fmt::format(":blocks-{}-{}-{}-{}", blocks.block_bytes, blocks.stride_bytes,
+                                                  name_of(blocks.at), blocks.by_loops ? "loops" : "layout");
+  return fmt::format("{}:{}:{}:{}:{:.0f}:{}:{}:{}{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
+                     name_of(operation), name_of(mode), name_of(memory), uses_defaults ? ":plain" : "", of_blocks);
 }
 
 point point::parse(const std::string& text) {
   std::istringstream words{text};
-  std::array<std::string, 9> word;
+  std::array<std::string, 8> word;
   for (std::string& each : word) std::getline(words, each, ':');
   point out;
   out.kind = named(kinds, word[0]);
@@ -103,13 +132,16 @@ point point::parse(const std::string& text) {
     out.threads = static_cast<std::uint32_t>(std::stoul(word[2]));
     out.window = static_cast<std::uint32_t>(std::stoul(word[3]));
     out.seconds = std::stod(word[4]) / 1000;
+    for (std::string more; std::getline(words, more, ':');) {
+      if (more.starts_with("blocks-")) out.blocks = parse_blocks(more);
+      out.uses_defaults |= more == "plain";
+    }
   } catch (const std::exception&) {
     throw error{errc::invalid_argument, fmt::format("'{}' is no point: a number is missing", text)};
   }
   out.operation = named(operations, word[5]);
   out.mode = named(modes, word[6]);
   out.memory = named(memories, word[7]);
-  out.uses_defaults = word[8] == "plain";
   return out;
 }
 

@@ -22,6 +22,20 @@ enum class operation : std::uint8_t { am, sendrecv, receiver_first, ordered };
 enum class mode : std::uint8_t { processes, threads_dedicated, threads_shared };
 enum class memory : std::uint8_t { ordinary, weft };
 
+/// How the bytes of a message lie: in blocks, a stride apart.
+struct strided {
+  enum class ends : std::uint8_t { both, sender, receiver };
+
+  std::size_t block_bytes = 0;  ///< 0: side by side
+  std::size_t stride_bytes = 0;
+  ends at = ends::both;
+  bool by_loops = false;  ///< without a layout: the program copies between the blocks and a buffer
+
+  /// `8 B of 16 B`; ends and `by loops` are named where they are not as usual.
+  [[nodiscard]] std::string text() const;
+};
+
+[[nodiscard]] const char* name_of(strided::ends at) noexcept;
 [[nodiscard]] const char* name_of(kind metric) noexcept;
 [[nodiscard]] const char* name_of(operation how) noexcept;
 [[nodiscard]] const char* name_of(mode how) noexcept;
@@ -39,6 +53,7 @@ struct point {
   bool verify = false;
   bool touch = false;           ///< both sides touch the data each time
   std::size_t piece_bytes = 0;  ///< messages are lists of such pieces; 0: one buffer
+  strided blocks{};             ///< how the bytes of messages lie
   bool uses_defaults = false;   ///< threads wait by `device::wait` with its defaults, wherever the system puts them
   std::string claim_name{};     ///< the claim, where the rest does not tell it
   std::string provider{};       ///< of libfabric, for messages over a network; empty: through shared memory
@@ -50,8 +65,8 @@ struct point {
   [[nodiscard]] const char* unit() const noexcept;
   [[nodiscard]] bool is_latency() const noexcept;
 
-  /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, and `:uses_defaults`, as programs that measure
-  /// peers read it.
+  /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, then `:plain` where it uses defaults, and
+  /// `:blocks-BLOCK-STRIDE-ENDS-layout`, or `-loops`, where there are blocks, as programs that measure peers read it.
   [[nodiscard]] std::string text() const;
   /// **Errors**: `invalid_argument`.
   [[nodiscard]] static point parse(const std::string& text);
