@@ -1,4 +1,5 @@
-// What a post asks about its device before it takes the shortest path: one byte.
+// What a post asks about its device before it takes the shortest path. It finds all of that, and whether its peer is a
+// rank of the job, by one comparison.
 #pragma once
 
 #include <atomic>
@@ -8,30 +9,38 @@ namespace weft::core {
 
 class device_marks {
  public:
-  explicit device_marks(bool shared) noexcept : marks_{shared ? shared_mark : std::uint8_t{0}} {}
+  device_marks(bool shared, std::uint32_t rank_count) noexcept
+      : simple_ranks_{shared ? 0 : rank_count},
+        unasked_ranks_{rank_count},
+        rank_count_{rank_count},
+        is_shared_{shared} {}
 
-  [[nodiscard]] bool is_shared() const noexcept { return (now() & shared_mark) != 0; }
+  [[nodiscard]] bool is_shared() const noexcept { return is_shared_; }
   /// Whether posts have to ask kinds of memory whether an address is of theirs (memory_kinds.hpp).
-  [[nodiscard]] bool looks_at_addresses() const noexcept { return (now() & addresses_mark) != 0; }
-  /// Whether neither is true.
-  [[nodiscard]] bool are_none() const noexcept { return now() == 0; }
+  [[nodiscard]] bool looks_at_addresses() const noexcept { return !is_unasked_rank(0); }
+
+  /// Whether `peer` is a rank, and `looks_at_addresses` is false.
+  [[nodiscard]] bool is_unasked_rank(std::uint32_t peer) const noexcept {
+    return peer < unasked_ranks_.load(std::memory_order_relaxed);  // [hint] see look_at_addresses
+  }
+  /// The same, and the device is one thread's own.
+  [[nodiscard]] bool is_simple_rank(std::uint32_t peer) const noexcept {
+    return peer < simple_ranks_.load(std::memory_order_relaxed);  // [hint] see look_at_addresses
+  }
 
   /// **Threads**: one at a time.
   void look_at_addresses(bool look) noexcept {
-    const auto others = static_cast<std::uint8_t>(now() & shared_mark);
     // [hint] a buffer of a kind that is made meanwhile is none that a post may know
-    marks_.store(static_cast<std::uint8_t>(others | (look ? addresses_mark : 0)), std::memory_order_relaxed);
+    unasked_ranks_.store(look ? 0 : rank_count_, std::memory_order_relaxed);
+    simple_ranks_.store(look || is_shared_ ? 0 : rank_count_,
+                        std::memory_order_relaxed);  // [hint] a post may see either first
   }
 
  private:
-  static constexpr std::uint8_t shared_mark = 1;
-  static constexpr std::uint8_t addresses_mark = 2;
-
-  [[nodiscard]] std::uint8_t now() const noexcept {
-    return marks_.load(std::memory_order_relaxed);
-  }  // [hint] see above
-
-  std::atomic<std::uint8_t> marks_;
+  std::atomic<std::uint32_t> simple_ranks_;   // all ranks, or 0
+  std::atomic<std::uint32_t> unasked_ranks_;  // all ranks, or 0
+  const std::uint32_t rank_count_;
+  const bool is_shared_;
 };
 
 }  // namespace weft::core

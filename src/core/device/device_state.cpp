@@ -14,7 +14,7 @@ device_state::device_state(runtime_state& runtime, device& interface, std::uint3
                            progress_policy policy, std::uint32_t ring_cells)
     : runtime_{&runtime},
       index_{index},
-      marks_{shared},
+      marks_{shared, runtime.size()},
       routes_{runtime.rank(), runtime.size()},
       interface_{&interface},
       operations_{&runtime.operations()},

@@ -49,8 +49,8 @@ template <operation Opcode, class Begin>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
                                                        detail::ordinary_bytes bytes, const Begin& begin) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
-  if (bytes.bytes != net::word_bytes || bytes.address == nullptr || !through.marks().are_none() ||
-      to.peer() >= through.rank_count()) [[unlikely]] {
+  if (bytes.bytes != net::word_bytes || bytes.address == nullptr || !through.marks().is_simple_rank(to.peer()))
+      [[unlikely]] {
     return nullptr;
   }
   net::outgoing* const ring = through.routes().known_ring(to);

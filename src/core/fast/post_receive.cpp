@@ -164,8 +164,7 @@ namespace {
 }
 
 bool is_good(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer) noexcept {
-  return from.peer() < dev.rank_count() && buffer.address != nullptr && buffer.bytes <= buffer_bytes_max &&
-         !dev.marks().looks_at_addresses();
+  return dev.marks().is_unasked_rank(from.peer()) && buffer.address != nullptr && buffer.bytes <= buffer_bytes_max;
 }
 
 }  // namespace

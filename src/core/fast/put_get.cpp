@@ -22,8 +22,8 @@ using net::word_bytes;
   if constexpr (!base::has_fast_paths) return nullptr;
   const remote_region& region = at.region;
   core::runtime_state& state = through.runtime();
-  if (bytes > core::copied_in_call_max || peer >= through.rank_count() || region.rank != peer ||
-      region.job != state.job().number() || region.name == 0 || through.marks().looks_at_addresses()) [[unlikely]] {
+  if (bytes > core::copied_in_call_max || !through.marks().is_unasked_rank(peer) || region.rank != peer ||
+      region.job != state.job().number() || region.name == 0) [[unlikely]] {
     return nullptr;
   }
   return state.memory().regions().mapped_in_call(peer, region.name, at.offset, bytes);
