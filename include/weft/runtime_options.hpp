@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weft/device_options.hpp"
+#include "weft/long_messages.hpp"
 #include "weft/progress_policy.hpp"
 
 namespace weft {
@@ -52,6 +53,10 @@ struct runtime_options {
   std::string transport{};
   /// Whether to try to read and write long messages in the memory of the other process.
   std::optional<bool> shm_cma{};
+  /// How messages that are longer than a packet travel from a peer whose memory this rank can read.
+  std::optional<weft::long_messages> long_messages{};
+  /// Bytes that a side copies at a time where both sides copy a message; 0: chosen by size.
+  std::optional<std::size_t> copy_piece_bytes{};
   /// The libfabric provider. Rank 0's counts for all ranks.
   std::string ofi_provider{};
 

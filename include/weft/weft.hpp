@@ -18,6 +18,7 @@
 #include "weft/graph.hpp"
 #include "weft/handler.hpp"
 #include "weft/hook.hpp"
+#include "weft/long_messages.hpp"
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
 #include "weft/memory.hpp"

@@ -29,6 +29,7 @@ constexpr std::array log_names{"error"sv, "warn"sv, "info"sv, "debug"sv};
 constexpr std::array switch_names{"off"sv, "on"sv};
 constexpr std::array bind_names{"none"sv, "auto"sv};
 constexpr std::array cma_names{"auto"sv, "off"sv};
+constexpr std::array long_names{"auto"sv, "packets"sv, "one_side"sv, "both"sv};
 constexpr std::array policy_names{"local"sv, "random"sv, "all"sv, "adaptive"sv};
 
 [[noreturn]] void refuse(const setting& row, given_value value, std::string_view why) {
@@ -156,7 +157,8 @@ std::string text_of(const setting& row, const std::optional<bool>& given) {
   const bool first_is_on = row.names[0] != "off" && row.names[0] != "none";
   return std::string{row.names[*given == first_is_on ? 0 : 1]};
 }
-std::string text_of(const setting& row, const std::optional<progress_policy>& given) {
+template <class Choice>
+requires std::is_enum_v<Choice> std::string text_of(const setting& row, const std::optional<Choice>& given) {
   if (!given) return {};
   const auto index = static_cast<std::size_t>(*given);
   return index < row.names.size() ? std::string{row.names[index]} : fmt::format("{}", index);
@@ -230,6 +232,14 @@ constexpr std::array table{
                            "if the peer were dead; or write:")),
     of_rank<&o::shm_cma>(
         choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory")),
+    of_rank<&o::long_messages>(choice<&s::long_messages>(
+        "WEFT_LONG_MESSAGES", long_names,
+        "how messages longer than a packet travel where the receiver can read the sender's memory: as the first ones "
+        "have shown to be fastest, in packets, copied by the receiver, or by both")),
+    of_rank<&o::copy_piece_bytes>(multiple_of(
+        4 * KiB, number<&s::copy_piece_bytes>("WEFT_COPY_PIECE_BYTES", "bytes", 0, 512 * KiB,
+                                              "what a side copies at a time where both copy a long message; 0: chosen "
+                                              "by size"))),
     of_rank<&o::ofi_provider>(text<&s::ofi_provider>(
         "WEFT_OFI_PROVIDER",
         "libfabric: the provider to use, as in tcp;ofi_rxm; rank 0 takes the fastest unless said")),

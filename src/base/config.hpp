@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/long_messages.hpp"
 #include "weft/progress_policy.hpp"
 #include "weft/runtime_options.hpp"
 
@@ -67,6 +68,8 @@ struct settings_of_rank {
   bool print_counters = false;
   progress_policy policy = progress_policy::local;
   cma_mode shm_cma = cma_mode::automatic;
+  weft::long_messages long_messages = weft::long_messages::automatic;
+  std::size_t copy_piece_bytes = 0;
   std::string ofi_provider;
   std::size_t unexpected_bytes_max = std::size_t{64} << 20;
   std::optional<std::size_t> state_bytes_max;

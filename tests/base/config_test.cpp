@@ -182,6 +182,8 @@ std::vector<member_case> member_cases() {
       {"WEFT_SIM_DENY_PERCENT", runtime_options{.sim_deny_percent = 100}, "100"},
       {"WEFT_SIM_FAIL", runtime_options{.sim_fail = "read:17"}, "read:17"},
       {"WEFT_SHM_CMA", runtime_options{.shm_cma = false}, "off"},
+      {"WEFT_LONG_MESSAGES", runtime_options{.long_messages = weft::long_messages::one_side}, "one_side"},
+      {"WEFT_COPY_PIECE_BYTES", runtime_options{.copy_piece_bytes = 65536}, "65536"},
       {"WEFT_OFI_PROVIDER", runtime_options{.ofi_provider = "tcp"}, "tcp"},
       {"WEFT_UNEXPECTED_BYTES_MAX", runtime_options{.unexpected_bytes_max = 0}, "0"},
       {"WEFT_STATE_BYTES_MAX", runtime_options{.state_bytes_max = 1U << 20}, "1048576"},
@@ -252,6 +254,10 @@ TEST(runtime_options, out_of_range_are_refused_like_variables) {
   expect_words(member_refusal({.ring_cells = 100}), {"runtime_options::ring_cells='100' is not a power of two"});
   expect_words(member_refusal({.progress_policy = static_cast<weft::progress_policy>(9)}),
                {"runtime_options::progress_policy='9' is not one of the choices", "local, random, all, adaptive"});
+  expect_words(member_refusal({.long_messages = static_cast<weft::long_messages>(4)}),
+               {"runtime_options::long_messages='4' is not one of the choices", "auto, packets, one_side, both"});
+  expect_words(member_refusal({.copy_piece_bytes = 5000}), {"runtime_options::copy_piece_bytes='5000'"});
+  expect_words(member_refusal({.copy_piece_bytes = std::size_t{1} << 21}), {"copy_piece_bytes", "is out of range"});
   expect_words(member_refusal({.sim_refuse_percent = 101}), {"runtime_options::sim_refuse_percent='101'"});
 }
 

@@ -58,7 +58,7 @@ namespace weft::core {
   return body.bytes <= buffer_bytes_max && body.sent <= body.bytes;
 }
 [[nodiscard]] constexpr bool can_be(const copy_invitation_body& body) noexcept {
-  return body.bytes <= copy_state::bytes_max && is_memory(body.address, body.bytes, body.pieces);
+  return copy_state::can_copy(body.bytes, body.asked_pages) && is_memory(body.address, body.bytes, body.pieces);
 }
 [[nodiscard]] constexpr bool can_be(const put_body& /*body*/) noexcept { return true; }
 [[nodiscard]] constexpr bool can_be(const put_rts_body& body) noexcept {

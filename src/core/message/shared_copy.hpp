@@ -33,13 +33,20 @@ class alignas(detail::cache_line_bytes) basic_copy_state {
  public:
   static constexpr std::uint64_t piece_bytes_min = std::uint64_t{32} << 10;
   static constexpr std::uint64_t piece_bytes_max = std::uint64_t{128} << 10;
-  /// Pieces are counted in 32 bits.
-  static constexpr std::uint64_t bytes_max = piece_bytes_max << 31;
+  /// Pieces that a receiver may ask for, in the invitation.
+  static constexpr std::uint32_t page_bytes = 4096;
+  static constexpr std::uint32_t asked_pages_max = 128;
 
   /// A half, so that both sides copy a part of a short message; at most so long that the side that ends first waits
   /// only shortly for the last piece.
   [[nodiscard]] static constexpr std::uint64_t piece_bytes(std::uint64_t bytes) noexcept {
     return std::clamp((bytes / 2 + 4095) / 4096 * 4096, piece_bytes_min, piece_bytes_max);
+  }
+  /// Whether a message of `bytes` bytes can be copied in pieces of so many pages (0: by its size). Pieces are counted
+  /// in 32 bits.
+  [[nodiscard]] static constexpr bool can_copy(std::uint64_t bytes, std::uint32_t asked_pages) noexcept {
+    if (asked_pages == 0) return bytes <= piece_bytes_max << 31;
+    return asked_pages <= asked_pages_max && bytes <= std::uint64_t{asked_pages} * page_bytes << 31;
   }
 
   /// Begins copy `number`, which must differ from the last one's. Called by the receiver, before it invites the sender.
@@ -52,9 +59,10 @@ class alignas(detail::cache_line_bytes) basic_copy_state {
     next_.store(std::uint64_t{number} << 32, std::memory_order_relaxed);
   }
 
-  /// The next piece of copy `number`, which is `bytes` long; an empty one if all are claimed, or that copy has ended.
-  [[nodiscard]] shared_piece claim(std::uint32_t number, std::uint64_t bytes) noexcept {
-    const std::uint64_t each = piece_bytes(bytes);
+  /// The next piece of copy `number`, which is `bytes` long, in pieces of so many pages (0: by its size); an empty one
+  /// if all are claimed, or that copy has ended.
+  [[nodiscard]] shared_piece claim(std::uint32_t number, std::uint64_t bytes, std::uint32_t asked_pages = 0) noexcept {
+    const std::uint64_t each = asked_pages != 0 ? std::uint64_t{asked_pages} * page_bytes : piece_bytes(bytes);
     // [copy_state.look] relaxed: a wrong guess makes the exchange below fail.
     std::uint64_t seen = next_.load(std::memory_order_relaxed);
     for (;;) {

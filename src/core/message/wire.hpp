@@ -95,9 +95,10 @@ struct copy_invitation_body {
   std::uint64_t ticket;   // the sender's operation
   std::uint64_t address;  // of the receiver's buffer, or of a list of its pieces
   std::uint64_t bytes;
-  std::uint32_t index;       // of the copy state, in the shared memory of the receiver
-  std::uint32_t number;      // of the copy (shared_copy.hpp)
-  std::uint64_t pieces = 0;  // of the list; 0: the buffer is one piece
+  std::uint32_t index;            // of the copy state, in the shared memory of the receiver
+  std::uint32_t number;           // of the copy (shared_copy.hpp)
+  std::uint32_t pieces = 0;       // of the list; 0: the buffer is one piece
+  std::uint32_t asked_pages = 0;  // of 4 KiB, that a side copies at a time; 0: by the size of the message
 };
 
 struct chunks_failed_body {

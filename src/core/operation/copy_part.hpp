@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/try_lock.hpp"
+#include "core/message/copy_choice.hpp"
 #include "core/message/payload.hpp"
 #include "core/message/shared_copy.hpp"
 #include "core/operation/listed_field.hpp"
@@ -32,6 +33,8 @@ struct copy_part {
   base::try_lock uses_position;         // held for a load or store of `kept`, never during a copy
   bool is_counted = false;              // receiver: among the long active messages under way
   std::atomic<bool> has_failed{false};  // receiver: a kind of memory has failed, at either side
+  chosen_copy chosen;                   // receiver: of a message with an RTS
+  std::uint32_t chosen_at = 0;          // as `timed_copy::begun`
   std::uint32_t number = 0;             // of `state`'s copy
   copy_state* state = nullptr;          // of a long message that both sides copy
   std::uint64_t remote_address = 0;     // of the bytes at the peer, or of the list of their pieces; 0: not known here

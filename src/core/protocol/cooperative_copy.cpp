@@ -17,8 +17,10 @@ namespace weft::core::cooperative_copy {
 
 namespace {
 
-// Below this size, the invitation costs more than the sender's help saves.
-constexpr std::uint64_t shared_bytes_min = 2 * copy_state::piece_bytes_min;
+// Below this size, the invitation costs more than the sender's help saves; unless other pieces are set.
+constexpr std::uint64_t shared_bytes_min(std::uint32_t asked_pages) noexcept {
+  return 2 * (asked_pages != 0 ? std::uint64_t{asked_pages} * copy_state::page_bytes : copy_state::piece_bytes_min);
+}
 
 // Pieces copied in one call of progress: some tens of microseconds.
 constexpr unsigned pieces_per_call = 8;
@@ -38,8 +40,9 @@ operation_state* find_source(device_state& dev, std::uint64_t ticket, std::uint3
 // False: no copy state is free, or the copy is not worth it; nothing has happened.
 bool begin(device_state& dev, operation_state& operation) noexcept {
   const announced_memory into = announced(operation.receiving.into, shared_piece_bytes_min);
-  if (operation.bytes < shared_bytes_min || operation.bytes > copy_state::bytes_max || into.address == 0 ||
-      operation.copying.is_alone ||
+  const std::uint8_t asked_pages = operation.copying.chosen.asked_pages;
+  if (operation.bytes < shared_bytes_min(asked_pages) || !copy_state::can_copy(operation.bytes, asked_pages) ||
+      into.address == 0 || operation.copying.is_alone || operation.copying.chosen.method == copy_method::one_side ||
       operation.copying.moved.load(std::memory_order_relaxed) != 0) {  // [own] the fetching device
     return false;
   }
@@ -52,7 +55,7 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
   copy_state& copy = *states.at(dev.routes().own_rank(), index);
   const std::uint32_t number = states.number(index);
   const copy_invitation_body body{
-      operation.copying.remote_ticket, into.address, operation.bytes, index, number, into.pieces};
+      operation.copying.remote_ticket, into.address, operation.bytes, index, number, into.pieces, asked_pages};
   const net::header header{.kind = static_cast<std::uint32_t>(wire::copy_invitation)};
   if (dev.routes().try_send_body(operation.peer, operation.device, header, body) != net::post_result::ok) {
     states.close(copy);
@@ -67,7 +70,8 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
 bool fetch(device_state& dev, operation_state& operation) noexcept {
   copy_state& copy = *operation.copying.state;
   for (unsigned i = 0; i < pieces_per_call; ++i) {
-    const shared_piece piece = copy.claim(operation.copying.number, operation.bytes);
+    const shared_piece piece =
+        copy.claim(operation.copying.number, operation.bytes, operation.copying.chosen.asked_pages);
     if (piece.bytes == 0) break;
     const net::copy_result result =
         direct_copy::read(dev, operation, operation.receiving.into, piece.offset, piece.bytes);
@@ -91,7 +95,10 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
   }
   operation.copying.state = nullptr;
   dev.memory().copy_states().close(copy);
-  if (!operation.copying.is_alone) return rendezvous::send_fin(dev, operation);
+  if (!operation.copying.is_alone) {
+    dev.memory().copy_choices().end(operation);
+    return rendezvous::send_fin(dev, operation);
+  }
   operation.copying.moved.store(0, std::memory_order_relaxed);  // [own] begins again: one of the two could not copy
   return false;
 }
@@ -108,10 +115,11 @@ bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept
   if (help == nullptr) return true;
   help->peer = message.source;
   help->copying.remote_ticket = body.ticket;
-  help->copying.begin(body.address, static_cast<std::uint32_t>(body.pieces));
+  help->copying.begin(body.address, body.pieces);
   help->bytes = body.bytes;
   help->copying.state = copy;
   help->copying.number = body.number;
+  help->copying.chosen.asked_pages = static_cast<std::uint8_t>(body.asked_pages);
   dev.defer(*help, step::write_pieces);
   return true;
 }
@@ -124,7 +132,8 @@ bool write_pieces(device_state& dev, operation_state& help) noexcept {
     const operation_state* const from = find_source(dev, help.copying.remote_ticket, help.peer, help.bytes, is_wrong);
     const source_payload source = from != nullptr ? from->sending.source : source_payload{};
     const shared_piece piece =
-        from != nullptr ? help.copying.state->claim(help.copying.number, help.bytes) : shared_piece{};
+        from != nullptr ? help.copying.state->claim(help.copying.number, help.bytes, help.copying.chosen.asked_pages)
+                        : shared_piece{};
     bool copied = false;
     if (piece.bytes != 0) {
       copied = direct_copy::write(dev, help, source, piece.offset, piece.bytes) == net::copy_result::done;

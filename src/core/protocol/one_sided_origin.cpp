@@ -233,6 +233,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   const put_rts_body rts{operation.transfer.region, operation.transfer.region_offset, operation.bytes, ticket};
   const std::uint64_t bytes = operation.bytes;
   const bool is_done_when_sent = operation.sending.done_when_sent;
+  operation.copying.chosen_at = 0;  // there is no choice
   completion* const local = operation.owed.target;
   net::post_result result = net::post_result::full;
   if (is_eager_put && packet == packet_pool::none) {

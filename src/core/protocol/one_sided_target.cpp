@@ -115,6 +115,7 @@ bool on_put_rts(device_state& dev, const net::arrival& message) noexcept {
   operation_state* const receiver = begin_region(dev, message, body, operation::put_signal, consumed);
   if (receiver == nullptr) return consumed;
   receiver->copying.acknowledge = true;
+  receiver->copying.chosen_at = 0;  // there is no choice
   dev.defer(*receiver, step::send_rtr);
   return true;
 }

@@ -93,6 +93,7 @@ void begin(device_state& dev, operation_state& receiving, const rts_body& body) 
   const bool fits = body.bytes <= receiving.receiving.into.bytes();
   receiving.bytes = fits ? body.bytes : 0;
   if (!fits) receiving.error = errc::truncated;
+  dev.memory().copy_choices().begin(receiving);
   dev.defer(receiving, receiving.bytes != 0 ? step::fetch : step::send_fin);
 }
 
@@ -148,6 +149,7 @@ void count_arrived(device_state& dev, operation_state& operation, std::uint64_t 
     operation.error = errc::memory_failed;
     operation.bytes = 0;
   }
+  dev.memory().copy_choices().end(operation);
   if (operation.copying.acknowledge) {
     // The backlog continues with the step that is left: FIN, or the signal of a completion object that is full.
     if (!send_fin(dev, operation)) dev.defer(operation);
@@ -272,9 +274,11 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
-  // In short pieces at the sender, or in memory of a kind at either side: packets.
-  if (operation.copying.remote_address == 0 || !operation.receiving.into.is_for_peers())
+  // In short pieces at the sender, in memory of a kind at either side, or as it is chosen: packets.
+  if (operation.copying.remote_address == 0 || operation.copying.chosen.method == copy_method::packets ||
+      !operation.receiving.into.is_for_peers()) {
     return send_rtr(dev, operation);
+  }
   if (operation.copying.state != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done =
@@ -285,6 +289,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
     case net::copy_result::done:
       operation.copying.moved.store(done + bytes, std::memory_order_relaxed);  // [own] the fetching device's alone
       if (done + bytes < operation.bytes) return false;
+      dev.memory().copy_choices().end(operation);
       dev.counts().went(path::copied, operation.opcode, operation.bytes);
       break;
     case net::copy_result::unavailable:

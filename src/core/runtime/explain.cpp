@@ -110,9 +110,11 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   const base::settings& settings = state_->job().settings();
   const net::direct_copies copies = through->copies(peer);
   const message_protocol chosen = core::choose_protocol(bytes, sizes.packet_bytes);
-  return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
+  const bool is_chosen = chosen == message_protocol::rendezvous && copies.possible;
+  return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
                      peer, description_of(chosen, copies.possible), reasons(chosen, bytes, sizes, copies),
-                     through->name(), settings.transport, others + not_made(settings, transports, size()),
+                     is_chosen ? state_->memory().copy_choices().describe(peer, bytes) : "", through->name(),
+                     settings.transport, others + not_made(settings, transports, size()),
                      meeting_of(state_->transports().neighbours(), rank(), peer));
 }
 

@@ -25,7 +25,8 @@ rank_memory::rank_memory(const transport_set& transports, const job& of, const b
       packets_{own_packets_ != nullptr ? own_packets_.get() : transports.sharing()->packet_memory(),
                settings.packet_count, static_cast<std::uint32_t>(settings.packet_bytes)},
       regions_{of.rank(), of.size(), transports.all(), settings},
-      copy_states_{regions_, of.rank()} {
+      copy_states_{regions_, of.rank()},
+      copy_choices_{of.rank(), of.size(), settings} {
   if (net::memory_sharing* const lender = transports.sharing(); lender != nullptr) packets_.reclaim_from(*lender);
   for (const auto& transport : transports) transport->use_packets(packets_);
 }

@@ -9,6 +9,7 @@
 #include "base/config.hpp"
 #include "core/memory/memory_kinds.hpp"
 #include "core/memory/packet_pool.hpp"
+#include "core/runtime/copy_choices.hpp"
 #include "core/runtime/copy_states.hpp"
 #include "core/runtime/job.hpp"
 #include "core/runtime/regions.hpp"
@@ -27,6 +28,8 @@ class rank_memory {
   [[nodiscard]] region_table& regions() noexcept { return regions_; }
   /// Copy states of long messages that both sides copy.
   [[nodiscard]] core::copy_states& copy_states() noexcept { return copy_states_; }
+  /// How the bytes of long messages travel to this rank.
+  [[nodiscard]] core::copy_choices& copy_choices() noexcept { return copy_choices_; }
 
  private:
   using block = std::unique_ptr<std::byte, void (*)(std::byte*)>;
@@ -37,6 +40,7 @@ class rank_memory {
   memory_kinds kinds_;
   region_table regions_;
   core::copy_states copy_states_;
+  core::copy_choices copy_choices_;
 };
 
 }  // namespace weft::core

@@ -187,15 +187,24 @@ TEST(wild_peer, names_sizes_offsets_and_ids_that_can_not_be_in_every_kind_of_mes
     constexpr std::uint64_t bytes = 10 * core::remote_piece_bytes_min;
     for (const std::uint64_t pieces : test::boundary_words) {
       if (pieces <= 10) continue;
-      EXPECT_TRUE(
-          wild.is_refused(core::wire::copy_invitation, 0, core::copy_invitation_body{1, 8, bytes, 0, 0, pieces}));
       EXPECT_TRUE(wild.is_refused(core::wire::ready_to_receive, 4, core::ready_body{8, bytes, 1, pieces}));
       const auto low = static_cast<std::uint32_t>(pieces);
       if (low > 10) {
         EXPECT_TRUE(
+            wild.is_refused(core::wire::copy_invitation, 0, core::copy_invitation_body{1, 8, bytes, 0, 0, low}));
+        EXPECT_TRUE(
             wild.is_refused(core::wire::send_rts, default_matching_engine, core::rts_body{8, bytes, 1, 0, low}));
       }
     }
+    // Pieces of a copy by both that no receiver asks for.
+    for (const std::uint64_t wrong : test::boundary_words) {
+      const auto asked = static_cast<std::uint32_t>(wrong);
+      if (core::copy_state::can_copy(100'000, asked)) continue;
+      EXPECT_TRUE(
+          wild.is_refused(core::wire::copy_invitation, 0, core::copy_invitation_body{1, 8, 100'000, 0, 0, 0, asked}));
+    }
+    EXPECT_TRUE(wild.is_refused(core::wire::copy_invitation, 0,
+                                core::copy_invitation_body{1, 8, std::uint64_t{1} << 44, 0, 0, 0, 1}));
     const std::uint64_t at_the_end = ~std::uint64_t{0} - 5 * sizeof(net::memory_piece);
     EXPECT_TRUE(wild.is_refused(core::wire::rts, 1, core::rts_body{at_the_end, bytes, 1, 0, 10}));
     EXPECT_TRUE(
