@@ -29,6 +29,11 @@ const std::map<std::string, progress_policy> policies{{"local", progress_policy:
                                                       {"all", progress_policy::all},
                                                       {"adaptive", progress_policy::adaptive}};
 
+const std::map<std::string, long_messages> all_long_messages{{"auto", long_messages::automatic},
+                                                             {"packets", long_messages::packets},
+                                                             {"one_side", long_messages::one_side},
+                                                             {"both", long_messages::both}};
+
 // An option with a few values that have names: help and refusals say them.
 template <class Out, class Value>
 CLI::Option* add_choice(CLI::App& to, const std::string& name, Out& out, const std::map<std::string, Value>& values,
@@ -114,6 +119,19 @@ void add_operation(CLI::App& to, options& out) {
              "am, sendrecv, receiver-first or ordered; the first two unless given");
 }
 
+void add_long_messages(CLI::App& to, options& out) {
+  const auto choose = [&](const std::vector<std::string>& chosen) {
+    out.bench.long_messages.clear();
+    for (const std::string& each : chosen) out.bench.long_messages.push_back(all_long_messages.at(each));
+  };
+  to.add_option_function<std::vector<std::string>>(
+        "--long-messages", choose,
+        "how messages longer than a packet travel, as WEFT_LONG_MESSAGES; of several with commas, each has a round in "
+        "turn")
+      ->delimiter(',')
+      ->check(CLI::IsMember(all_long_messages));
+}
+
 void add_window(CLI::App& to, options& out) {
   to.add_option("--window", out.windows, "messages before an answer is awaited; several with commas")
       ->delimiter(',')
@@ -154,6 +172,7 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   CLI::App& put = *app.add_subcommand("put", "puts, at the origin and visible at the target, and gets");
   for (CLI::App* each : {&latency, &rate, &bandwidth, &put}) add_measuring(*each, out, text);
   for (CLI::App* each : {&latency, &rate, &bandwidth}) add_operation(*each, out);
+  for (CLI::App* each : {&latency, &bandwidth}) add_long_messages(*each, out);
   for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
   for (CLI::App* each : {&latency, &rate}) {
     each->add_flag("--plain", out.uses_defaults,

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "weft-perf/commands.hpp"
 #include "weft-perf/limits/limit_rounds.hpp"
@@ -88,10 +91,34 @@ std::string detail_of_bytes(const point& of) {
   return of.piece_bytes == 0 ? detail_of(of) : fmt::format("{}, pieces of {} B", name_of(of.operation), of.piece_bytes);
 }
 
-figure figure_of(const point& of, const labelled& rounds, const options& chosen) {
+// A job in which points are measured.
+struct job {
+  std::string name;  // how long messages travel; empty: as it is set
+  weft::runtime runtime;
+  team all;
+
+  job(const options& chosen, std::string called, const runtime_options& with)
+      : name{std::move(called)}, runtime{with}, all{runtime, chosen.bench.pin == bench_options::pinning::core} {}
+};
+
+std::vector<std::unique_ptr<job>> make_jobs(const options& chosen) {
+  std::vector<std::unique_ptr<job>> out;
+  for (const long_messages how : chosen.bench.long_messages)
+    out.push_back(std::make_unique<job>(chosen, weft::name_of(how), runtime_options{.long_messages = how}));
+  if (out.empty()) out.push_back(std::make_unique<job>(chosen, "", runtime_options{}));
+  return out;
+}
+
+std::string detail_of(const point& of, const std::string& in_job) {
+  std::string out = detail_of_bytes(of);
+  if (!in_job.empty()) out += (out.empty() ? "" : ", ") + in_job;
+  return out;
+}
+
+figure figure_of(const point& of, const std::string& in_job, const labelled& rounds, const options& chosen) {
   figure out;
   out.claim = of.claim();
-  out.detail = detail_of_bytes(of);
+  out.detail = detail_of(of, in_job);
   out.unit = of.unit();
   out.mode = name_of(of.mode);
   out.label = rounds.label;
@@ -114,26 +141,30 @@ figure figure_of(const point& of, const labelled& rounds, const options& chosen)
 }  // namespace
 
 void run_measurements(const options& chosen) {
-  weft::runtime rt;
-  team all{rt, chosen.bench.pin == bench_options::pinning::core};
+  const std::vector<std::unique_ptr<job>> jobs = make_jobs(chosen);
+  weft::runtime& rt = jobs.front()->runtime;
   if (chosen.mode != mode::processes && rt.size() != 2) {
     throw error{errc::invalid_argument, "threads are measured between two ranks, as in: weft-run -n 2 weft-perf"};
   }
   printer out{chosen.json, false};
   const std::uint32_t rounds = chosen.rounds == 0 ? 11 : chosen.rounds;
   for (const point& each : points_of(chosen)) {
-    std::vector<sample> samples;
-    for (std::uint32_t i = 0; i < rounds; ++i) samples.push_back(run_round(all, each, chosen.bench));
-    if (rt.rank() != 0) continue;
-    const std::vector<labelled> groups = by_label(samples, chosen.near_below_ns);
-    if (groups.empty()) {
-      fmt::print(stderr, "weft-perf: {}: the machine changed its state in each of {} rounds; try more rounds\n",
-                 each.claim(), rounds);
+    std::vector<std::vector<sample>> samples(jobs.size());
+    for (std::uint32_t i = 0; i < rounds; ++i) {
+      for (std::size_t k = 0; k < jobs.size(); ++k) samples[k].push_back(run_round(jobs[k]->all, each, chosen.bench));
     }
-    for (const labelled& group : groups) out.print(figure_of(each, group, chosen));
+    if (rt.rank() != 0) continue;
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      const std::vector<labelled> groups = by_label(samples[k], chosen.near_below_ns);
+      if (groups.empty()) {
+        fmt::print(stderr, "weft-perf: {}: the machine changed its state in each of {} rounds; try more rounds\n",
+                   each.claim(), rounds);
+      }
+      for (const labelled& group : groups) out.print(figure_of(each, jobs[k]->name, group, chosen));
+    }
   }
   out.name_wrong_limits();
-  rt.barrier();
+  for (const auto& each : jobs) each->runtime.barrier();
 }
 
 void run_points(const options& chosen) {
