@@ -5,7 +5,6 @@
 #include <span>
 #include <type_traits>
 
-#include "base/assertion.hpp"
 #include "core/message/choose_protocol.hpp"
 #include "core/runtime/rank_memory.hpp"
 
@@ -152,7 +151,6 @@ template <class Buffer, class Move>
 copy_result copy_window(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
                         std::uint64_t& bytes, list_position& at, const Move& move) noexcept {
   constexpr bool is_read = std::is_same_v<Buffer, buffer_ref>;
-  WEFT_ASSERT_CHECKED(own.is_for_peers());
   window here, there;
   found_pieces mine = own.find_pieces(offset, bytes, at, here);
   const chunk through{dev.memory().packets(), goes_by_chunk(mine.count, mine.bytes) ? bytes : 0};

@@ -88,7 +88,8 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
 void begin(device_state& dev, operation_state& receiving, const rts_body& body) noexcept {
   receiving.receiving.message_bytes = body.bytes;
   receiving.copying.remote_ticket = body.ticket;
-  receiving.copying.begin(body.address, body.pieces);
+  // In memory of a kind at this side: packets. A kind may end meanwhile, so this is asked once.
+  receiving.copying.begin(receiving.receiving.into.is_for_peers() ? body.address : 0, body.pieces);
   receiving.copying.acknowledge = body.acknowledge != 0;
   const bool fits = body.bytes <= receiving.receiving.into.bytes();
   receiving.bytes = fits ? body.bytes : 0;
@@ -275,10 +276,8 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
   // In short pieces at the sender, in memory of a kind at either side, or as it is chosen: packets.
-  if (operation.copying.remote_address == 0 || operation.copying.chosen.method == copy_method::packets ||
-      !operation.receiving.into.is_for_peers()) {
+  if (operation.copying.remote_address == 0 || operation.copying.chosen.method == copy_method::packets)
     return send_rtr(dev, operation);
-  }
   if (operation.copying.state != nullptr || cooperative_copy::begin(dev, operation))
     return cooperative_copy::fetch(dev, operation);
   const std::uint64_t done =
