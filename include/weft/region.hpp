@@ -50,8 +50,8 @@ class memory_region {
 
   /// Opens `memory`. **Blocking**: briefly, for a lock. **Buffer**: `memory` stays the caller's and must outlive the
   /// region.
-  /// **Errors**: `invalid_argument` for empty memory or a null pointer, and for memory of a kind that knows its
-  /// addresses (memory.hpp); `invalid_state` beyond `WEFT_REGIONS_MAX` regions at once.
+  /// **Errors**: `invalid_argument` for empty memory, a null pointer, or memory of a kind (memory.hpp) that knows its
+  /// addresses; `invalid_state` beyond `WEFT_REGIONS_MAX` regions at once.
   memory_region(weft::runtime& owner, std::span<std::byte> memory);
 
   /// Withdraws the region: later puts, gets and atomics of peers are refused. Make sure that no peer is accessing the

@@ -98,6 +98,7 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
   }
   const target_payload result =
       request.result != nullptr ? target_payload{buffer_ref{request.result, request.bytes}} : target_payload{};
+  core::check_buffer("post_atomic", peer, *runtime_->state_, result);
   return core::one_sided_origin::post_transfer(*state_,
                                                {.opcode = operation::atomic,
                                                 .peer = peer,

@@ -21,6 +21,12 @@ memory_region::memory_region(weft::runtime& owner, std::span<std::byte> memory) 
     throw error{errc::invalid_argument,
                 fmt::format("memory_region: the memory is null but has {} bytes", memory.size())};
   }
+  const core::refused_memory kind = owner.state_->memory().kinds().check(nullptr, memory.data(), memory.size());
+  if (kind.why != core::memory_refusal::none) {
+    throw error{
+        errc::invalid_argument,
+        fmt::format("memory_region: the memory is of kind '{}', and regions are of ordinary memory", kind.kind)};
+  }
   owner.state_->refuse_copies();
   const core::refused_memory found = owner.state_->memory().kinds().check(nullptr, memory.data(), memory.size());
   if (found.why != core::memory_refusal::none) {

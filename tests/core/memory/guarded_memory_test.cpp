@@ -126,7 +126,29 @@ TEST(guarded_memory, is_refused_where_it_comes_without_its_name) {
       while (over.pop()) {
       }
     }
+    refused([&] { memory_region{rt, std::span{guarded.address(), 100}}; });
+    auto* const word = reinterpret_cast<std::uint64_t*>(guarded.address());
+    refused([&] { return dev.post_atomic<std::uint64_t>(0, atomic_op::fetch_add, 1, there, over, {.result = word}); });
     EXPECT_FALSE(inbox.pop().has_value());
+  });
+}
+
+// The bytes before and behind it are ordinary memory, or nobody's.
+TEST(guarded_memory, is_refused_where_one_byte_of_it_is_named) {
+  test::local_job{1}.run([](runtime& rt) {
+    const guarded_memory guarded{rt, 8192};
+    std::byte* const begin = guarded.address();
+    std::byte* const end = begin + guarded.bytes();
+    const auto refused = [&](std::byte* address, std::size_t bytes) {
+      expect_error(errc::invalid_argument, [&] { memory_region{rt, std::span{address, bytes}}; });
+    };
+    refused(begin, 1);
+    refused(begin - 1, 2);
+    refused(begin - 4096, 3 * 8192);
+    refused(end - 1, 1);
+    refused(end - 1, 4096);
+    EXPECT_NO_THROW((memory_region{rt, std::span{begin - 1, 1}}));
+    EXPECT_NO_THROW((memory_region{rt, std::span{end, 1}}));
   });
 }
 
