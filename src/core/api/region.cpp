@@ -28,11 +28,6 @@ memory_region::memory_region(weft::runtime& owner, std::span<std::byte> memory) 
         fmt::format("memory_region: the memory is of kind '{}', and regions are of ordinary memory", kind.kind)};
   }
   owner.state_->refuse_copies();
-  const core::refused_memory found = owner.state_->memory().kinds().check(nullptr, memory.data(), memory.size());
-  if (found.why != core::memory_refusal::none) {
-    throw error{errc::invalid_argument,
-                fmt::format("memory_region: the memory is of kind '{}'; regions are of ordinary memory", found.kind)};
-  }
   handle_ = {owner.state_->job().number(), owner.state_->memory().regions().open(memory), memory.size(),
              owner.state_->rank()};
 }
