@@ -22,7 +22,7 @@ class basic_kind_gate {
  public:
   /// The kind with this number begins. The gate is closed; threads that try an older number may be there for a moment.
   void open(std::uint32_t number) noexcept {
-    // [kind.open] release -> [kind.enter], [kind.number]: the functions of the kind.
+    // [kind.open] release -> [kind.enter]: the functions of the kind.
     word_.fetch_add(std::uint64_t{number} << number_shift, std::memory_order_release);
   }
 
@@ -49,12 +49,10 @@ class basic_kind_gate {
     // [kind.left] acquire <- [kind.leave]: all that functions did.
     return (word_.load(std::memory_order_acquire) & callers_mask) == 0;
   }
-  /// The number of the kind that exists at this moment; 0: none.
+  /// The number of the kind that exists at this moment; 0: none. A guess: the caller has to enter.
   [[nodiscard]] std::uint32_t number() const noexcept {
-    // [kind.number] acquire <- [kind.open]: the functions of the kind, for a check.
-    return static_cast<std::uint32_t>(word_.load(std::memory_order_acquire) >> number_shift);
+    return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) >> number_shift);  // [hint]
   }
-  [[nodiscard]] bool is_open(std::uint32_t of_kind) const noexcept { return number() == of_kind; }
 
  private:
   static constexpr unsigned number_shift = 32;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
@@ -71,16 +72,27 @@ void memory_kinds::end(kind_state& kind) noexcept {
   kind.number = 0;
 }
 
+// Not called if the kind has ended. It may end, and another one take its place, as soon as this thread is outside.
+template <class Look>
+void memory_copies::look(const memory& of, const Look& look_at) noexcept {
+  kind_state& kind = *of.kind_;
+  if (!kind.gate.try_enter(number_of(of))) return;
+  look_at(std::as_const(kind));
+  kind.gate.leave();
+}
+
 refused_memory memory_kinds::check(const memory* in, const void* address, std::uint64_t bytes) const noexcept {
   if (in == nullptr) return knows_addresses() ? find_unnamed(address, bytes) : refused_memory{};
   if (memory_copies::is_layout(*in)) return {};
-  const kind_state& kind = *memory_copies::state_of(*in);
-  const std::uint32_t number = memory_copies::number_of(*in);
-  if (!kind.gate.is_open(number)) return {memory_refusal::ended, "ended"};
-  if (kind.runtime != number_) return {memory_refusal::foreign, kind.name};
-  if (reinterpret_cast<std::uintptr_t>(address) % kind.functions.alignment != 0)
-    return {memory_refusal::unaligned, kind.name};
-  return {};
+  refused_memory out{memory_refusal::ended, "ended"};
+  memory_copies::look(*in, [&](const kind_state& kind) {
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(address) % kind.functions.alignment == 0;
+    out = {kind.runtime != number_ ? memory_refusal::foreign
+           : is_aligned            ? memory_refusal::none
+                                   : memory_refusal::unaligned,
+           kind.name};
+  });
+  return out;
 }
 
 refused_memory memory_kinds::find_unnamed(const void* address, std::uint64_t bytes) const noexcept {
@@ -108,12 +120,16 @@ bool memory_copies::is_ordinary(const memory& of) noexcept {
 }
 
 bool memory_copies::is_for_peers(const memory& of) noexcept {
-  return of.kind_ != nullptr && of.kind_->gate.is_open(number_of(of)) && of.kind_->functions.peers_may_copy;
+  bool out = false;
+  if (of.kind_ != nullptr) look(of, [&](const kind_state& kind) { out = kind.functions.peers_may_copy; });
+  return out;
 }
 
 std::string_view memory_copies::kind_of(const memory& of) noexcept {
   if (of.kind_ == nullptr) return "layout";
-  return of.kind_->gate.is_open(number_of(of)) ? of.kind_->name : "ended";
+  std::string_view out = "ended";
+  look(of, [&](const kind_state& kind) { out = kind.name; });
+  return out;
 }
 
 // Calls `copy`, a function of the user's.

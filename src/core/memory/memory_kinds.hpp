@@ -1,7 +1,7 @@
 // Kinds of memory: the table of all kinds of the process, and the copies by their functions.
 //
 // Cost of a copy: for a layout one call of the user's function; for another kind two locked operations more
-// (kind_gate.hpp). Ordinary memory does not come here.
+// (kind_gate.hpp), as for each look at it by a post. Ordinary memory does not come here.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ namespace weft::core {
 /// One place in the table. It lives as long as the process: an operation may still name a kind that has ended.
 struct kind_state {
   kind_gate gate;
-  // Written before the gate opens; read inside it, or under the table's lock.
+  // Written before the gate opens; read inside it, by the thread that makes or ends the kind, or under the table's
+  // lock.
   std::uint32_t number = 0;   // 0: free
   std::uint64_t runtime = 0;  // of which it is
   std::string_view name;
@@ -84,10 +85,11 @@ struct memory_copies {
 
  private:
   friend class memory_kinds;
-  [[nodiscard]] static const kind_state* state_of(const memory& of) noexcept { return of.kind_; }
   [[nodiscard]] static std::uint32_t number_of(const memory& of) noexcept {
     return static_cast<std::uint32_t>(of.number_);
   }
+  template <class Look>
+  static void look(const memory& of, const Look& look_at) noexcept;
   template <class Copy>
   [[nodiscard]] static bool run(const memory& of, std::size_t bytes, const Copy& copy) noexcept;
   template <class Copy>
