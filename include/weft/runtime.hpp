@@ -183,7 +183,8 @@ class runtime {
   /// for that id before.
   ///
   /// **Blocking**: briefly, for a lock. **Errors**: `invalid_argument` for an id that is reserved, in use, or was used
-  /// before, and for an object of another runtime; `std::bad_alloc`. **Source**: yan2025-lci, 4.2.3.
+  /// before, for an object of another runtime, and for an allocator whose kind of memory has ended or is of another
+  /// runtime; `std::bad_alloc`. **Source**: yan2025-lci, 4.2.3.
   [[nodiscard]] registration register_completion(completion& target, const register_completion_options& options);
 
   /// Returns once every rank has called it, or has posted a barrier.

@@ -42,6 +42,12 @@ void refuse_memory(const char* call, std::uint32_t peer, const refused_memory& w
   throw error{errc::invalid_argument, fmt::format("{} with rank {}: {} (kind: {})", call, peer, reason, why.kind)};
 }
 
+void refuse_memory_of_allocator(std::uint32_t id, const refused_memory& why) {
+  throw error{errc::invalid_argument,
+              fmt::format("register_completion with id {}: the allocator gives memory of a kind that {} (kind: {})", id,
+                          why.why == memory_refusal::ended ? "has ended" : "another runtime has made", why.kind)};
+}
+
 void refuse_completion_id(const char* call, std::uint32_t peer, std::uint32_t id) {
   throw error{errc::invalid_argument,
               fmt::format("{} to rank {}: completion id {} is reserved for the library", call, peer, id)};

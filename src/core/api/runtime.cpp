@@ -50,6 +50,10 @@ registration runtime::register_completion(completion& target, const register_com
   if (&target.runtime() != this) {
     throw error{errc::invalid_argument, "register_completion: the completion object was made from another runtime"};
   }
+  if (options.allocator != nullptr) {
+    const core::refused_memory found = state_->memory().kinds().check(options.allocator->memory(), nullptr, 0);
+    if (found.why != core::memory_refusal::none) core::refuse_memory_of_allocator(options.id, found);
+  }
   state_->register_completion(target, options.id, options.allocator);
   return registration{state_.get(), &target, options.id};
 }

@@ -32,7 +32,7 @@ found_entry find_entry(device_state& dev, const net::arrival& message) noexcept 
 }
 
 errc error_of(std::uint64_t word) noexcept {
-  return word > static_cast<std::uint64_t>(errc::region_refused) ? errc::none : static_cast<errc>(word);
+  return word > static_cast<std::uint64_t>(errc::memory_failed) ? errc::none : static_cast<errc>(word);
 }
 
 static_assert(net::slots_max <= askers_max, "each device of a rank can ask");

@@ -321,8 +321,10 @@ bool write(device_state& dev, operation_state& send) noexcept {
     const net::header header{.kind = static_cast<std::uint32_t>(wire::last_chunk), .tag = send.copying.remote_ticket};
     shortage reason = shortage::none;
     if (post_message::post_eager(dev, send.peer, send.device, header, send.sending.source, reason) !=
-        net::post_result::ok)
-      return reason == shortage::none && rendezvous::fail_chunks(dev, send);
+        net::post_result::ok) {
+      // Without an object to signal, the post may still answer done: it answers posted, and the backlog fails the send.
+      return reason == shortage::none && send.owed.target != nullptr && rendezvous::fail_chunks(dev, send);
+    }
     send.reach(step::try_signal);
     return complete::try_signal(dev, send);
   }

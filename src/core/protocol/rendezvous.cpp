@@ -1,6 +1,7 @@
 #include "core/protocol/rendezvous.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "core/message/message_body.hpp"
@@ -141,15 +142,23 @@ void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t of
 
 namespace {
 
+// A kind of memory could not copy all bytes. The record will have none, so the memory from an allocator goes back now.
+void fail_for_kind(operation_state& operation) noexcept {
+  if (detail::payload_owner* const owner = std::exchange(operation.receiving.owner, nullptr); owner != nullptr) {
+    owner->release(operation.receiving.into.address_of_piece(), static_cast<std::size_t>(operation.bytes));
+    operation.receiving.into = {};
+  }
+  operation.error = errc::memory_failed;
+  operation.bytes = 0;
+}
+
 // Counts bytes that have arrived; the last ones complete the operation, of `all` bytes.
 void count_arrived(device_state& dev, operation_state& operation, std::uint64_t bytes, std::uint64_t all) noexcept {
   // [chunk.count] acq_rel -> [chunk.count]: the thread that copies the last chunk sees all others in the buffer.
   if (operation.copying.moved.fetch_add(bytes, std::memory_order_acq_rel) + bytes != all) return;
   // [chunk.failed] relaxed <- [chunk.fail], [chunk.fail_at_sender]: published by the count.
-  if (operation.copying.has_failed.load(std::memory_order_relaxed)) [[unlikely]] {
-    operation.error = errc::memory_failed;
-    operation.bytes = 0;
-  }
+  if (operation.copying.has_failed.load(std::memory_order_relaxed)) [[unlikely]]
+    fail_for_kind(operation);
   dev.memory().copy_choices().end(operation);
   if (operation.copying.acknowledge) {
     // The backlog continues with the step that is left: FIN, or the signal of a completion object that is full.
