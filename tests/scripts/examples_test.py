@@ -52,6 +52,7 @@ RINGS = {
     "hook_allreduce": lambda rank, size: f"rank {rank}: the largest is {(size - 1) * 10}",
     "large_message": lambda rank, size: f"rank {rank}: 16777216 bytes from rank {previous(rank, size)}, all of them right",
     "mailbox": lambda rank, size: rf"rank {rank}: 1000 letters came; \d+ posts were answered with retry",
+    "matrix_columns": lambda rank, size: f"rank {rank}: 32 columns came from rank {previous(rank, size)}, 0 numbers wrong",
     "put_signal": lambda rank, size: f"rank {rank}: 50 blocks came from rank {previous(rank, size)}, 0 words wrong",
     "ring": lambda rank, size: f"after 3 laps of {size} ranks: {3 * size}" if rank == 0 else "",
     "rpc": lambda rank, size: f"rank {rank}: 2000 calls were answered, {calls_to(rank, size)} came here",
