@@ -132,9 +132,8 @@ status begin_write(device_state& dev, operation_state& send, unexpected_message&
   dev.matching().unexpected().put(with);
   send.reach(first);
   completion& local = *send.owed.target;
-  // Memory of kinds may fail, which a completion object is to hear.
-  const bool may_be_done = allow_done && !send.copying.acknowledge && !send.sending.source.has_kinds() &&
-                           (first == step::send_written || is_short(dev, send));
+  const bool may_be_done =
+      allow_done && !send.copying.acknowledge && (first == step::send_written || is_short(dev, send));
   if (may_be_done) send.owed.target = nullptr;
   if (advance(dev, send)) {
     if (!may_be_done) return status::posted(ticket);
