@@ -71,6 +71,20 @@ class Explain(unittest.TestCase):
         self.assertIn("not packet: a packet holds 8192 bytes (WEFT_PACKET_BYTES)\n", text)
         self.assertIn("not rendezvous by copy: no direct copies: WEFT_SHM_CMA=off", text)
 
+    def test_it_says_how_long_messages_travel_and_which_setting_says_so(self):
+        text = explain(1, "1MiB").stdout
+        self.assertIn("the receiver finds out by the first messages of 512 KiB to 1 MiB", text)
+        self.assertIn("(WEFT_LONG_MESSAGES=auto)\n", text)
+        for how, words in (("one_side", "copied by the receiver"), ("both", "copied by both")):
+            result = explain(1, "1MiB", WEFT_LONG_MESSAGES=how)
+            self.assertEqual(self.way(result), "rendezvous by copy")
+            self.assertIn(f"  {words}: WEFT_LONG_MESSAGES={how}\n", result.stdout)
+        result = explain(1, "1MiB", WEFT_LONG_MESSAGES="packets")
+        self.assertEqual(self.way(result), "rendezvous by packets")
+        self.assertIn("not rendezvous by copy: the receiver of these messages chooses packets\n", result.stdout)
+        self.assertIn("  in packets: WEFT_LONG_MESSAGES=packets\n", result.stdout)
+        self.assertNotIn("WEFT_LONG_MESSAGES", explain(1, 8192).stdout)
+
     def test_it_names_the_transport_and_why_no_other(self):
         text = explain(1, 8).stdout
         self.assertIn("transport shm (WEFT_TRANSPORT=", text)

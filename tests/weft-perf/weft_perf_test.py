@@ -227,6 +227,14 @@ class Figures(unittest.TestCase):
         got = self.figures("bandwidth", *TINY, "--sizes", "64KiB", ranks=2, WEFT_SHM_CMA="off")
         self.assertEqual({each["path"] for each in got}, {"many packets"})
 
+    def test_ways_of_long_messages_are_compared_in_turns(self):
+        got = self.figures("bandwidth", *TINY, "--operation", "sendrecv", "--sizes", "64KiB", "--verify",
+                           "--long-messages", "auto,packets,one_side", ranks=2)
+        paths = {each["what"]: each["path"] for each in got}
+        self.assertEqual(set(paths), {"sendrecv, auto", "sendrecv, packets", "sendrecv, one_side"})
+        self.assertEqual(paths["sendrecv, packets"], "many packets")
+        self.assertIn(paths["sendrecv, one_side"], COPIED)
+
     def test_puts_and_gets(self):
         for more in ([], ["--memory", "ordinary"], ["--touch"]):
             got = self.figures("put", *TINY, "--sizes", "8,64KiB", "--verify", *more, ranks=2)

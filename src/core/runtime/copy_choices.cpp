@@ -162,15 +162,26 @@ void copy_choices::log_change(std::uint32_t peer, std::size_t index, peer_choice
   }
 }
 
+bool copy_choices::try_read(std::uint32_t peer, std::size_t index, class_choice& out) const noexcept {
+  // [copy_choices.read] acquire <- [copy_choices.make]: the object.
+  peer_choice* const about = peers_[peer].load(std::memory_order_acquire);
+  return about != nullptr && about->try_read(index, out);
+}
+
+copy_method copy_choices::usual(std::uint32_t peer, std::uint64_t bytes) const noexcept {
+  if (how_ != long_messages::automatic) return forced_by(how_);
+  const std::size_t index = peer_choice::class_of(bytes, packet_bytes_);
+  class_choice known;
+  return try_read(peer, index, known) ? known.settled() : methods_of(index).first;
+}
+
 std::string copy_choices::describe(std::uint32_t peer, std::uint64_t bytes) const {
   if (how_ != long_messages::automatic)
     return fmt::format("  {}: WEFT_LONG_MESSAGES={}\n", name_of(forced_by(how_)), weft::name_of(how_));
   if (peer == rank_) return fmt::format("  {}: of the rank itself\n", name_of(copy_method::one_side));
   const std::size_t index = peer_choice::class_of(bytes, packet_bytes_);
-  // [copy_choices.read] acquire <- [copy_choices.make]: the object.
-  peer_choice* const about = peers_[peer].load(std::memory_order_acquire);
   class_choice known;
-  if (about == nullptr || !about->try_read(index, known) || known.is_learning()) {
+  if (!try_read(peer, index, known) || known.is_learning()) {
     return fmt::format(
         "  the receiver finds out by the first messages of {} whether packets, its own copy or one by "
         "both is fastest (WEFT_LONG_MESSAGES=auto)\n",

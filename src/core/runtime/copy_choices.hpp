@@ -33,6 +33,8 @@ class copy_choices {
   /// any.
   void end(const operation_state& receiving) noexcept;
 
+  /// How most messages of so many bytes from `peer` travel.
+  [[nodiscard]] copy_method usual(std::uint32_t peer, std::uint64_t bytes) const noexcept;
   /// How messages of so many bytes from `peer` travel, and why, for people: a line or several, each with its end.
   [[nodiscard]] std::string describe(std::uint32_t peer, std::uint64_t bytes) const;
 
@@ -40,6 +42,7 @@ class copy_choices {
   [[nodiscard]] peer_choice* of(std::uint32_t peer) noexcept;
   [[nodiscard]] timed_copy choose(const operation_state& receiving) noexcept;
   [[nodiscard]] class_methods methods_of(std::size_t index) const noexcept;
+  [[nodiscard]] bool try_read(std::uint32_t peer, std::size_t index, class_choice& out) const noexcept;
   [[nodiscard]] double times_for_ns() const noexcept;
   void log_change(std::uint32_t peer, std::size_t index, peer_choice& about) const noexcept;
   [[nodiscard]] std::string speeds_of(const class_choice& known) const;

@@ -35,7 +35,7 @@ std::string description_of(message_protocol chosen, bool copies) {
 }
 
 std::string reasons(message_protocol chosen, std::size_t bytes, const runtime_attributes& sizes,
-                    const net::direct_copies& copies) {
+                    const net::direct_copies& copies, bool is_copied) {
   std::string out;
   const auto not_by = [&](std::string_view name, const std::string& why) {
     out += fmt::format("  not {}: {}\n", name, why);
@@ -50,8 +50,10 @@ std::string reasons(message_protocol chosen, std::size_t bytes, const runtime_at
     return out;
   }
   not_by("packet", fmt::format("a packet holds {} bytes (WEFT_PACKET_BYTES)", sizes.packet_bytes));
-  if (copies.possible) {
+  if (is_copied) {
     not_by(by_packets, fmt::format("direct copies are possible: {}", copies.how));
+  } else if (copies.possible) {
+    not_by(by_copy, "the receiver of these messages chooses packets");
   } else {
     not_by(by_copy, fmt::format("no direct copies: {}", copies.how));
   }
@@ -110,11 +112,13 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   const base::settings& settings = state_->job().settings();
   const net::direct_copies copies = through->copies(peer);
   const message_protocol chosen = core::choose_protocol(bytes, sizes.packet_bytes);
-  const bool is_chosen = chosen == message_protocol::rendezvous && copies.possible;
+  core::copy_choices& choices = state_->memory().copy_choices();
+  const bool has_choice = chosen == message_protocol::rendezvous && copies.possible;
+  const bool is_copied = has_choice && choices.usual(peer, bytes) != core::copy_method::packets;
   return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
-                     peer, description_of(chosen, copies.possible), reasons(chosen, bytes, sizes, copies),
-                     is_chosen ? state_->memory().copy_choices().describe(peer, bytes) : "", through->name(),
-                     settings.transport, others + not_made(settings, transports, size()),
+                     peer, description_of(chosen, is_copied), reasons(chosen, bytes, sizes, copies, is_copied),
+                     has_choice ? choices.describe(peer, bytes) : "", through->name(), settings.transport,
+                     others + not_made(settings, transports, size()),
                      meeting_of(state_->transports().neighbours(), rank(), peer));
 }
 

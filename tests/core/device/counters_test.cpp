@@ -66,7 +66,7 @@ TEST(counters, tell_what_was_posted_and_what_has_arrived) {
 // Two ranks that call progress only when it is their turn, so that it is known who copies.
 TEST(copy_counters, tell_that_sender_and_receiver_copied_a_long_message_together) {
   test::tally<int> step;
-  test::local_job{2}.run([&](runtime& rt) {
+  test::local_job{2, {.long_messages = long_messages::both}}.run([&](runtime& rt) {
     device& dev = rt.default_device();
     counter local{rt};
     std::vector<std::byte> bytes(std::size_t{8} << 20, std::byte{1});

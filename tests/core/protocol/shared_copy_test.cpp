@@ -18,7 +18,7 @@ TEST(shared_copy, is_completed_by_the_receiver_whatever_the_sender_does_meanwhil
   constexpr std::size_t bytes = std::size_t{8} << 20;
   for (int calls = 0; calls < 6; ++calls) {
     test::flag offered, asked, computes, received;
-    test::local_job{2}.run([&](runtime& rt) {
+    test::local_job{2, {.long_messages = long_messages::both}}.run([&](runtime& rt) {
       device& dev = rt.default_device();
       std::vector<std::byte> memory(bytes, std::byte{static_cast<unsigned char>(rt.rank() + 1)});
       counter local{rt};

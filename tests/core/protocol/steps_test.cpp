@@ -165,6 +165,71 @@ TEST(steps, of_a_receive_that_both_copy_wait_for_the_piece_that_the_sender_has_c
   });
 }
 
+TEST(steps, of_a_receive_ask_for_packets_or_for_pieces_of_a_size_where_a_setting_says_so) {
+  const std::vector<std::byte> theirs = pattern(shared_bytes);
+  std::vector<std::byte> mine(shared_bytes);
+  const auto receive = [&](step_bench& bench, completion_queue& over) {
+    mine.assign(shared_bytes, std::byte{});
+    ASSERT_TRUE(bench.dev().post_recv(1, std::span{mine}, over).is_posted());
+    EXPECT_TRUE(announce(bench, theirs));
+    bench.step();
+  };
+  step_bench::run(
+      [&](step_bench& bench) {
+        completion_queue over{bench.rt()};
+        receive(bench, over);
+        send_chunks(bench, theirs, bench.take(wire::rtr).body<core::rtr_body>().receiver_ticket);
+        EXPECT_EQ(mine, theirs);
+        expect_fin(bench);
+        expect_received(over, shared_bytes);
+      },
+      {.long_messages = long_messages::packets});
+  step_bench::run(
+      [&](step_bench& bench) {
+        completion_queue over{bench.rt()};
+        receive(bench, over);
+        for (int i = 0; i < 8; ++i) bench.step();
+        EXPECT_EQ(mine, theirs);
+        expect_fin(bench);
+        expect_received(over, shared_bytes);
+        EXPECT_TRUE(bench.script().sent.empty()) << "the sender was invited";
+      },
+      {.long_messages = long_messages::one_side});
+  step_bench::run(
+      [&](step_bench& bench) {
+        completion_queue over{bench.rt()};
+        receive(bench, over);
+        EXPECT_EQ(bench.take(wire::copy_invitation).body<core::copy_invitation_body>().asked_pages, 3U);
+        for (int i = 0; i < 40; ++i) bench.step();
+        EXPECT_EQ(mine, theirs);
+        expect_fin(bench);
+        expect_received(over, shared_bytes);
+      },
+      {.long_messages = long_messages::both, .copy_piece_bytes = 3 * 4096});
+}
+
+TEST(steps, of_a_send_that_both_copy_write_pieces_as_long_as_they_are_asked_for) {
+  step_bench::run([](step_bench& bench) {
+    counter sent{bench.rt()};
+    const std::vector<std::byte> mine = pattern(shared_bytes);
+    std::vector<std::byte> theirs(shared_bytes);
+    ASSERT_TRUE(bench.dev().post_send(1, std::span{mine}, sent).is_posted());
+    const auto rts = bench.take(wire::send_rts).body<core::rts_body>();
+    core::copy_state& copy = *bench.state().memory().copy_states().at(step_bench::peer, 0);
+    copy.open(1);
+    const core::shared_piece first = copy.claim(1, shared_bytes, 1);
+    EXPECT_EQ(first.bytes, 4096U);
+    EXPECT_TRUE(bench.deliver(wire::copy_invitation,
+                              core::copy_invitation_body{rts.ticket, address_of(theirs), shared_bytes, 0, 1, 0, 1}));
+    bench.step();
+    EXPECT_EQ(copy.claim(1, shared_bytes, 1).offset % 4096, 0U);
+    EXPECT_EQ(theirs[4096], mine[4096]);
+    EXPECT_EQ(theirs[0], std::byte{}) << "a piece that the receiver has claimed";
+    EXPECT_TRUE(bench.deliver(wire::fin, core::fin_body{rts.ticket, 0}));
+    EXPECT_EQ(sent.value(), 1U);
+  });
+}
+
 TEST(steps, of_a_send_that_both_copy_write_the_pieces_that_are_left) {
   step_bench::run([](step_bench& bench) {
     counter sent{bench.rt()};
