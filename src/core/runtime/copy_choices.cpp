@@ -14,6 +14,8 @@ namespace weft::core {
 namespace {
 
 constexpr std::uint8_t short_piece_pages = 8;
+// Packets need the sender's progress. A longer message is not worth to wait for a sender that computes.
+constexpr std::uint64_t packets_bytes_max = std::uint64_t{256} << 10;
 
 // The time that is measured with: so few bits of it are kept that a message that takes half a minute is the longest.
 std::uint64_t time_now() noexcept { return base::ticks() >> 4; }
@@ -69,7 +71,8 @@ class_methods copy_choices::methods_of(std::size_t index) const noexcept {
   const std::uint64_t piece =
       asked_pages_ != 0 ? std::uint64_t{asked_pages_} * copy_state::page_bytes : copy_state::piece_bytes_min;
   class_methods out;
-  out.allowed = set_of(copy_method::packets) | set_of(copy_method::one_side);
+  out.allowed = set_of(copy_method::one_side);
+  if (longest <= packets_bytes_max) out.allowed |= set_of(copy_method::packets);
   if (longest < 2 * piece) return out;
   out.first = copy_method::both_long;
   out.allowed |= set_of(copy_method::both_long);
