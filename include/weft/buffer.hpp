@@ -80,6 +80,7 @@ class const_buffer_ref {
   /// `bytes` bytes of the memory `in` (memory.hpp), which must live until the operation is complete.
   constexpr const_buffer_ref(const void* address, std::size_t bytes, const weft::memory& in) noexcept
       : address_{address}, bytes_{bytes}, memory_{&in} {}
+  const_buffer_ref(const void*, std::size_t, const weft::memory&&) = delete;  // the memory ends before the operation
 
   /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
   /// that owns its elements, nor for a string literal, whose last element is a NUL.
@@ -130,6 +131,7 @@ class buffer_ref {
   /// `bytes` bytes of the memory `in` (memory.hpp), which must live until the operation is complete.
   constexpr buffer_ref(void* address, std::size_t bytes, const weft::memory& in) noexcept
       : address_{address}, bytes_{bytes}, memory_{&in} {}
+  buffer_ref(void*, std::size_t, const weft::memory&&) = delete;  // the memory ends before the operation
 
   /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
   /// that owns its elements.

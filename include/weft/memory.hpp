@@ -151,6 +151,8 @@ class layout : public memory {
                    return static_cast<const Shape*>(context)->unpack(address, offset, from, bytes);
                  }},
             &shape} {}
+  template <layout_shape Shape>
+  explicit layout(const Shape&&) = delete;  // the shape ends before the operation
 
   /// Of a layout whose bytes lie side by side after all.
   struct contiguous {};

@@ -21,6 +21,15 @@ std::string make();
 const std::vector<int> make_const();
 std::vector<const_buffer_ref> make_list();
 struct pair { int first, second; };
+struct packs {
+  std::size_t pack(const void*, std::uint64_t, std::byte*, std::size_t bytes) const { return bytes; }
+};
+struct unpacks : packs {
+  std::size_t unpack(void*, std::uint64_t, const std::byte*, std::size_t bytes) { return bytes; }
+};
+struct rows : packs {
+  std::size_t unpack(void*, std::uint64_t, const std::byte*, std::size_t bytes) const { return bytes; }
+};
 void use(device& dev, blocking_device& io, run_loop& loop, counter& local, remote_buffer at) {
   std::uint64_t word = 0;
   pair both{};
@@ -28,6 +37,10 @@ void use(device& dev, blocking_device& io, run_loop& loop, counter& local, remot
   std::vector<const_buffer_ref> parts;
   std::vector<buffer_ref> holes;
   std::string text;
+  const rows shape;
+  const packs half;
+  unpacks changing;
+  const layout scattered{shape};
 """
 TEMPORARY = "the buffer is a temporary"
 LIST = "the list of buffers is a temporary"
@@ -50,6 +63,13 @@ REFUSED = {
     "dev.post_am(1, {1}, &word, local);": VALUE,
     'dev.post_am(1, {1}, "hello", local);': 'std::string_view{"text"}',
     "dev.until_accepted([&] { dev.post_send(1, numbers, local); });": "returns the status of a post",
+    "dev.post_send(1, {&both, 8, layout{shape}}, local);": "deleted function",
+    "dev.post_recv(1, {&both, 8, layout{shape}}, local);": "deleted function",
+    "const layout of_temporary{rows{}};": "deleted function",
+    "const layout of_half{half};": "no matching function",
+    "const layout of_changing{changing};": "no matching function",
+    "const layout of_address{&shape};": "no matching function",
+    "const layout copied{scattered};": "deleted function",
 }
 RIGHT = """
   dev.post_am(1, {1}, text, local);
@@ -63,6 +83,10 @@ RIGHT = """
   dev.post_recv(1, numbers, local);
   dev.post_recv(1, std::span{numbers}.first(2), local);
   dev.post_recv(1, holes, local);
+  dev.post_send(1, {&both, 8, scattered}, local);
+  dev.post_recv(1, {nullptr, 8, scattered}, local);
+  parts.emplace_back(&both, 8, scattered);
+  const layout side_by_side{layout::contiguous{}};
   dev.post_put(1, numbers, at, local, {.signal = {5}});
   dev.post_put(1, numbers, at, local, {.signal = {{5}}});
   dev.post_get(1, numbers, at, local, {.signal = remote_completion{.id = 5}});
