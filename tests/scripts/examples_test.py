@@ -42,6 +42,8 @@ PAIRS = {
                                     rf"rank {rank} thread 1: [\d.]+ us a round trip",
 }
 RINGS = {
+    "device_memory": lambda rank, size: f"rank {rank}: the bytes of rank {previous(rank, size)} came whole; "
+                                        "a buffer that does not name its memory is refused",
     "distributed_array": lambda rank, size: f"rank {rank}: read 1000 squares, 0 of them wrong",
     "event_loop": lambda rank, size: f"rank {rank}: 6 messages came around the ring",
     "fiber_pieces": lambda rank, size: f"rank {rank}: the words of rank {(rank + 1) % size} add up, rightly",
