@@ -223,6 +223,36 @@ class Figures(unittest.TestCase):
             for each in got:
                 self.assertIn(each["path"], paths)
 
+    def test_messages_in_blocks(self):
+        for ends, loops, shape, paths in (("both", [], "8:16", ("many packets",)), ("sender", [], "24:40", ("many packets",)),
+                                          ("receiver", [], "4KiB:6000", ("many packets",)),
+                                          ("both", ["--by-loops"], "8:8", COPIED)):
+            got = self.figures("bandwidth", *TINY, "--sizes", "100000", "--window", "1,3", "--layout", shape, "--layout-at", ends,
+                               *loops, "--verify", ranks=2)
+            self.assertEqual({(each["bytes"], each["window"]) for each in got}, {(100000, 1), (100000, 3)})
+            for each in got:
+                self.assertIn(each["path"], paths)
+                self.assertTrue(each["what"].startswith("sendrecv, "))
+                self.assertEqual("by loops" in each["what"], bool(loops))
+        for operation in ("sendrecv", "ordered", "receiver-first"):
+            got = self.figures("latency", *TINY, "--sizes", "8,40,4096,64KiB", "--layout", "1:3", "--operation", operation,
+                               "--verify", ranks=2)
+            self.assertEqual([each["bytes"] for each in got], [8, 40, 4096, 65536])
+            self.assertEqual({each["what"] for each in got}, {f"{operation}, 1 B of 3 B"})
+
+    def test_a_comparison_of_messages_in_blocks(self):
+        got = self.figures("compare", "--quick", *TINY, "--claims", "layout_latency,layout_bandwidth")
+        self.assertEqual({(each["claim"], each["what"], each["window"]) for each in got},
+                         {(claim, what, window) for what in ("8 B of 16 B", "4096 B of 8192 B")
+                          for claim, window in (("layout_latency", 1), ("layout_bandwidth", 1), ("layout_bandwidth", 16))})
+        for each in got:
+            self.assertEqual((each["bytes"], each["path"]), (1 << 20, "many packets"))
+            self.assertLessEqual({"Weft, by loops", "Weft, side by side in packets"}, set(each["peers"]))
+            self.assertFalse((each["best_peer"] or "").startswith("Weft"))
+            if each["claim"] == "layout_bandwidth":
+                self.assertEqual(each["limit_name"], f"pack and unpack {each['what']}")
+        self.check_peers(got)
+
     def test_messages_that_the_kernel_does_not_copy_go_in_many_packets(self):
         got = self.figures("bandwidth", *TINY, "--sizes", "64KiB", ranks=2, WEFT_SHM_CMA="off")
         self.assertEqual({each["path"] for each in got}, {"many packets"})
@@ -389,6 +419,12 @@ class Tables(unittest.TestCase):
     def test_what_makes_no_sense_is_refused(self):
         for arguments in (["--bogus"], [], ["latency", "--sizes", "0"], ["latency", "--sizes", "8kb"],
                           ["rate", "--threads", "4"], ["rate", "--stream", "--operation", "sendrecv"],
+                          ["bandwidth", "--layout", "8"], ["bandwidth", "--layout", "16:8"], ["bandwidth", "--layout", "0:8"],
+                          ["latency", "--layout", "8:16", "--operation", "am"], ["latency", "--by-loops"],
+                          ["bandwidth", "--layout", "8:16", "--pieces", "8"], ["latency", "--layout-at", "sender"],
+                          ["latency", "--layout", "8:16", "--layout-at", "left"], ["rate", "--layout", "8:16"],
+                          ["points", "latency:8:1:1:10:sendrecv:processes:weft:blocks-8-16-left-layout"],
+                          ["points", "latency:8:1:1:10:sendrecv:processes:weft:blocks-8"],
                           ["latency", "--mode", "both"], ["latency", "--duration", "nan"], ["latency", "--rounds", " 2"],
                           ["latency", "--rounds", "0x2"], ["attentiveness", "--task-us", "nan"], ["compare", "--mpi", "nonsense", "--claims", "am_rate"], ["points", "walk:8:1:1:10:am:processes:weft"]):
             self.assertEqual(run(*arguments, ranks=2).returncode, 2, arguments)

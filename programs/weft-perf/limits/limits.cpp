@@ -48,6 +48,8 @@ std::vector<limit> all_limits(double seconds) {
     const block_loops loops{.block_bytes = block, .stride_bytes = 2 * block};
     out.push_back({fmt::format("pack and unpack {} B of {} B", block, 2 * block), "B/s", 1024 * kib, 2, true,
                    [=] { return pack_and_unpack(loops, 1024 * kib, seconds); }});
+    out.push_back({fmt::format("pack beside unpack {} B of {} B", block, 2 * block), "B/s", 1024 * kib, 2, true,
+                   [=] { return pack_beside_unpack(loops, 1024 * kib, seconds); }});
   }
   out.push_back({"futex", "ns", 4, 2, false, [=] { return futex(seconds); }});
   out.push_back({"yield", "ns", 0, 2, false, [=] { return yield(seconds); }});

@@ -26,9 +26,12 @@ enum class state : std::uint8_t {
 /// Through packets: one core copies them in, the other one out, at the same time. Bytes per second.
 [[nodiscard]] double copy_through_packets(std::size_t bytes, double seconds);
 
-/// One core packs messages of `bytes` bytes out of blocks while the other one unpacks as many into blocks, each in
-/// memory of its own: no byte passes between them. Bytes per second.
+/// Messages of `bytes` bytes through packets: one core packs them out of blocks, the other one unpacks them into
+/// blocks, at one time. Bytes per second.
 [[nodiscard]] double pack_and_unpack(const block_loops& loops, std::size_t bytes, double seconds);
+/// One core packs whole messages while the other one unpacks as many, each in memory of its own: no byte passes between
+/// them. Bytes per second.
+[[nodiscard]] double pack_beside_unpack(const block_loops& loops, std::size_t bytes, double seconds);
 
 /// Copies between two processes by process_vm_readv; `both`: half each, by process_vm_writev as well. Bytes per
 /// second; 0 where the system forbids it.

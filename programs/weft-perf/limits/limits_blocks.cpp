@@ -1,10 +1,11 @@
-// Loops that pack and unpack, by two cores.
+// Loops that pack and unpack, by two cores at one time.
 #include <atomic>
 #include <thread>
 
 #include "weft-perf/limits/bursts.hpp"
 #include "weft-perf/limits/limits.hpp"
 #include "weft-perf/limits/limits_memory.hpp"
+#include "weft-perf/limits/packet_copies.hpp"
 #include "weft-perf/report/machine.hpp"
 
 namespace weft::perf::limits {
@@ -31,7 +32,7 @@ struct messages_of_both {
 
 }  // namespace
 
-double pack_and_unpack(const block_loops& loops, std::size_t bytes, double seconds) {
+double pack_beside_unpack(const block_loops& loops, std::size_t bytes, double seconds) {
   const touched_memory packed{bytes};
   const touched_memory blocks{loops.memory_bytes(bytes)};
   messages_of_both messages;
@@ -59,6 +60,21 @@ double pack_and_unpack(const block_loops& loops, std::size_t bytes, double secon
   // relaxed: nothing but the wish to stop.
   messages.is_over.store(true, std::memory_order_relaxed);
   return best.rate();
+}
+
+double pack_and_unpack(const block_loops& loops, std::size_t bytes, double seconds) {
+  const touched_memory from{loops.memory_bytes(bytes)};
+  const touched_memory to{loops.memory_bytes(bytes)};
+  return best_through_packets(
+      bytes, seconds,
+      [&](std::byte* packet, std::size_t offset, std::size_t count) {
+        loops.pack(from.data(), offset, packet, count);
+        asm volatile("" : : "r"(packet) : "memory");
+      },
+      [&](const std::byte* packet, std::size_t offset, std::size_t count) {
+        loops.unpack(to.data(), offset, packet, count);
+        asm volatile("" : : "r"(to.data()) : "memory");
+      });
 }
 
 }  // namespace weft::perf::limits
