@@ -264,23 +264,6 @@ class run_loop {
     return detail::operation_awaiter<decltype(post)>{state(), operation::active_message, peer, options.tag, post};
   }
 
-  /// Awaits `device::post_send` of a packet, which is empty afterwards.
-  [[nodiscard]] auto post_send(std::uint32_t peer, packet& filled, std::size_t bytes,
-                               const post_packet_send_options& options = {}) {
-    const auto post = [=, dev = through_, &filled](completion& /*local*/, void* /*context*/) {
-      return dev->post_send(peer, filled, bytes, options);
-    };
-    return detail::operation_awaiter<decltype(post)>{state(), operation::send, peer, options.tag, post};
-  }
-  /// Awaits `device::post_put` of a packet, which is empty afterwards.
-  [[nodiscard]] auto post_put(std::uint32_t peer, packet& filled, std::size_t bytes, const remote_buffer& to,
-                              const post_packet_put_options& options = {}) {
-    const auto post = [=, dev = through_, &filled](completion& /*local*/, void* /*context*/) {
-      return dev->post_put(peer, filled, bytes, to, options);
-    };
-    return detail::operation_awaiter<decltype(post)>{state(), operation::put, peer, options.tag, post};
-  }
-
   /// Awaits `device::post_am`. A request of `stop` cancels the message as `device::cancel` does; then the record has
   /// the error `cancelled`. Until its target has answered, the await does not end.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,

@@ -35,7 +35,7 @@ std::vector<std::size_t> sizes_of(const runtime& rt) {
   return {0, 1, 8, 40, 41, 1000, packet_bytes - 24, packet_bytes};
 }
 
-// All packets are in the pool again, but for those that threads keep at hand.
+// All packets are in the pool again, but for a few that threads keep at hand.
 void expect_all_back(runtime& rt) {
   std::vector<packet> all;
   EXPECT_TRUE(test::eventually(rt.default_device(), [&] {
