@@ -34,6 +34,9 @@ std::vector<point> one_thread(const options& chosen, double seconds) {
     add(kind::bandwidth, operation::sendrecv, bytes, window_for(bytes), memory::ordinary);
     if (!chosen.quick) add(kind::put_rate, operation::am, bytes, window_for(bytes), memory::weft);
   }
+  // Sizes at which the way of long messages differs from machine to machine.
+  for (const std::size_t bytes : {16 * kib, 256 * kib})
+    if (!chosen.quick) add(kind::bandwidth, operation::sendrecv, bytes, window_for(bytes), memory::ordinary);
   add(kind::put, operation::am, 8, 1, memory::weft);
   add(kind::put_visible, operation::am, 8, 1, memory::weft);
   if (!chosen.quick) add(kind::get, operation::am, 8, 1, memory::weft);

@@ -12,14 +12,14 @@
 // count. Where messages are under way together, a trial has as many more messages: their ends come in bursts.
 //
 // *What decides.* First each method has `samples_min` trials, in turns, so that a first message into cold memory spoils
-// one of several. From then on the method with the lowest median is the *settled* one. After that one message of a
-// hundred explores: once there is credit for a trial, another method has one. The settled method adds a sample before
-// each, so that samples of one time are compared; a median of the last five decides, and a method has to be 1/16
-// better. If three trials of the settled method in a row are half as slow again as its median, they replace its
-// samples: so a peer that begins to compute while packets are awaited, or to share a core, costs some messages and not
-// some hundred. A trial whose time is spent eight times over ends with the message that did it. A method that is
-// several times slower is explored as much more rarely, so that exploring costs a hundredth of the time; it is never
-// given up.
+// one of several; one that is twice as slow as the best has fewer. From then on the method with the lowest median is
+// the *settled* one. After that one message of a hundred explores: once there is credit for a trial, another method has
+// one. The settled method adds a sample before each, so that samples of one time are compared; a median of the last
+// five decides, and a method has to be 1/16 better. If three trials of the settled method in a row are half as slow
+// again as its median, they replace its samples: so a peer that begins to compute while packets are awaited, or to
+// share a core, costs some messages and not some hundred. A trial whose time is spent eight times over ends with the
+// message that did it. A method that is several times slower is explored as much more rarely, so that exploring costs a
+// hundredth of the time; it is never given up.
 //
 // **Threads**: any. Devices of a rank may receive from one peer at a time. A thread that does not get the lock takes
 // the settled method and records nothing. What is recorded is a hint: a lost or a wrong sample costs speed alone.
@@ -135,7 +135,7 @@ class class_choice {
     bool has_changed = false;
     if (is_learning_) {
       list(method_).add(value);
-      is_learning_ = list(least_sampled()).count() < samples_min;
+      is_learning_ = needs_sample(least_sampled());
       if (!is_learning_) {
         settled_ = best();
         has_changed = true;
@@ -211,17 +211,24 @@ class class_choice {
       if ((allowed_ & set_of(method)) != 0) visit(method);
     }
   }
+  // While the choice is learned: a method that has been twice as slow as the best one is left to exploring.
+  [[nodiscard]] bool needs_sample(copy_method of) const noexcept {
+    const copy_samples& its = list(of);
+    return its.count() == 0 || (its.count() < samples_min && its.score() / 2 <= list(best()).score());
+  }
+  // Of the methods that need a sample.
   [[nodiscard]] copy_method least_sampled() const noexcept {
     copy_method out = settled_;
     each_allowed([&](copy_method each) {
-      if (list(each).count() < list(out).count()) out = each;
+      if (!needs_sample(each)) return;
+      if (!needs_sample(out) || list(each).count() < list(out).count()) out = each;
     });
     return out;
   }
   [[nodiscard]] copy_method best() const noexcept {
     copy_method out = settled_;
     each_allowed([&](copy_method each) {
-      if (list(each).count() != 0 && score(each) < score(out)) out = each;
+      if (list(each).count() != 0 && (list(out).count() == 0 || score(each) < score(out))) out = each;
     });
     return out;
   }

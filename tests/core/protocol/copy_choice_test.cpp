@@ -147,6 +147,24 @@ TEST(copy_choice, is_not_decided_by_a_first_message_into_cold_memory) {
   }
 }
 
+TEST(copy_choice, is_not_decided_for_ever_by_a_first_window_into_cold_memory) {
+  for (const copy_method cold : all_methods) {
+    machine here{{100, 110, 120, 130}};
+    here.of[static_cast<std::size_t>(cold)] = 50;
+    unsigned left = 64;
+    here.delay = [&](copy_method method) { return method == cold && left > 0 && left-- > 0 ? 1e5 : 0; };
+    here.run(20000, 16);
+    EXPECT_EQ(here.known().settled(), cold) << "though its first messages took a tenth of a millisecond each";
+  }
+}
+
+TEST(copy_choice, learns_with_few_messages_by_a_method_that_is_much_slower) {
+  machine here{{1000, 50, 60, 70}};
+  here.run(60);
+  EXPECT_FALSE(here.known().is_learning());
+  EXPECT_EQ(here.travelled[0], 4U);
+}
+
 TEST(copy_choice, is_not_decided_by_packets_that_are_used_for_the_first_time) {
   machine here{{40, 60, 70, 80}, every_method, true};
   std::uint64_t new_bytes = peer_choice::new_packet_bytes;
