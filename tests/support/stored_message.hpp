@@ -87,8 +87,10 @@ class stored_message {
   auto with_target(const Post& post) const {
     return is_list() ? post(buffer_list{std::span{into_}}) : post(into_.front());
   }
-  /// The one buffer.
+  /// The one buffer; the first one of a list.
   [[nodiscard]] const buffer_ref& one() const noexcept { return into_.front(); }
+  [[nodiscard]] const_buffer_list source() const noexcept { return std::span{from_}; }
+  [[nodiscard]] buffer_list target() const noexcept { return std::span{into_}; }
 
   /// Writes the message `key` into it.
   void fill(std::uint64_t key);
