@@ -21,7 +21,7 @@ void move_everything(std::uint32_t ranks, const runtime_options& options, test::
   });
 }
 
-TEST(kinds_of_memory, arrive_whole_between_ranks) { move_everything(2, {}, {.long_one_in = 3}); }
+TEST(kinds_of_memory, arrive_whole_between_ranks) { move_everything(2, {}, {.long_one_in = 3, .one_in = 2}); }
 
 TEST(kinds_of_memory, arrive_whole_where_posts_look_at_addresses) {
   move_everything(2, {}, {.long_one_in = 20, .one_in = 3, .knows_addresses = true});
