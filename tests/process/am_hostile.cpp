@@ -108,6 +108,12 @@ class wild_rank {
     ++refused_;
   }
 
+  // That so many bytes of a message are sent, and no more come.
+  void inject_failed(std::uint64_t ticket, std::uint64_t sent, std::uint64_t bytes) {
+    const weft::core::chunks_failed_body body{sent, bytes, 1};
+    inject_refused(wire::chunks_failed, body, sizeof body, ticket);
+  }
+
   void send_packet(wire kind, std::uint32_t bytes, std::uint64_t tag, std::uint32_t id) {
     const weft::net::header header{.kind = static_cast<std::uint32_t>(kind), .id = id, .tag = tag};
     wait([&] { return endpoint_->try_send(0, 0, header, next_packet_ % 64, bytes) == weft::net::post_result::ok; });
@@ -129,6 +135,7 @@ class wild_rank {
       inject_refused(wire::put_signal, offer, bytes);
       inject_refused(wire::get_signal, offer, bytes);
       inject_refused(wire::atomic, offer, bytes);
+      inject_refused(wire::chunks_failed, offer, bytes);
     }
     const std::uint64_t tickets[] = {0, 1, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}, 0xffff'ffff};
     for (const std::uint64_t ticket : tickets) {
@@ -139,6 +146,7 @@ class wild_rank {
       inject_refused(wire::chunk, ticket, 8, ticket);
       inject_refused(wire::last_chunk, ticket, 8, ticket);
       inject_refused(wire::written, weft::core::written_body{ticket, 0, ticket, 0}, sizeof(weft::core::written_body));
+      inject_failed(ticket, 0, long_bytes);
     }
     inject_refused(wire::written, tickets, 31);
     inject_refused(wire::ready_to_receive, tickets, 25, 0, weft::default_matching_engine);
@@ -150,7 +158,7 @@ class wild_rank {
     inject_refused(wire::fin, tickets, 15);
     inject_refused(wire::rtr, tickets, 17);
     for (const wire kind : {wire::rts, wire::fin, wire::rtr, wire::chunk, wire::last_chunk, wire::written,
-                            wire::ready_to_receive, wire::withdraw_rts, wire::withdraw_answer}) {
+                            wire::ready_to_receive, wire::withdraw_rts, wire::withdraw_answer, wire::chunks_failed}) {
       send_packet(kind, 24, 7, inbox_id);  // none of these arrives in a packet, except chunks, and rank 0 knows none
       ++refused_;
     }
@@ -189,11 +197,17 @@ class wild_rank {
     }
     inject_refused(wire::chunk, word, 8, ear_.ticket ^ 1, 0);
     inject_refused(wire::chunk, word, 8, ear_.ticket ^ std::uint64_t{1} << 40, 0);
+    inject_failed(ear_.ticket ^ 1, 0, long_bytes);
+    for (const std::uint64_t bytes : weft::test::boundary_words) {
+      if (bytes != long_bytes) inject_failed(ear_.ticket, 0, bytes);
+      if (bytes >= long_bytes) inject_failed(ear_.ticket, bytes, long_bytes);
+    }
     // Then all that was promised, in packets.
     for (std::uint32_t offset = 0; offset < long_bytes; offset += 5000)
       send_packet(wire::chunk, 5000, ear_.ticket, offset);
     // It is whole now: more is too much.
     inject_refused(wire::chunk, word, 8, ear_.ticket, 0);
+    inject_failed(ear_.ticket, 0, long_bytes);
   }
 
   std::shared_ptr<weft::boot::bootstrap> boot_;
