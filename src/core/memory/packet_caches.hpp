@@ -43,6 +43,9 @@ struct alignas(detail::cache_line_bytes) packet_cache {
     WEFT_ASSERT_CHECKED(is_full());
     return std::span{packets}.first(packets_max / 2);
   }
+  /// All of them, the coldest first.
+  [[nodiscard]] std::span<const std::uint32_t> all() const noexcept { return std::span{packets}.first(count); }
+  void drop_all() noexcept { count = 0; }
   void drop_colder_half() noexcept {
     WEFT_ASSERT_CHECKED(is_full());
     std::copy(packets.begin() + packets_max / 2, packets.end(), packets.begin());

@@ -89,7 +89,9 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
 }
 
 // The packet that was free for longest, once the thread's round is large enough. Packets that peers have returned are
-// reclaimed only when the deque is empty: reclaimed one by one, their line would move between the cores each time.
+// reclaimed only when the thread has no other: reclaimed one by one, their line would move between the cores each time.
+// Packets keep their order from round to round, the thread's cache included. So packets that are neighbours in memory
+// are written one after the other, and the processor fetches the lines of the next one meanwhile.
 std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   const std::uint32_t slot = detail::this_thread_slot();
   if (!caches_.has(slot)) return try_get();
@@ -100,7 +102,15 @@ std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
     return packet;
   }
   packet_deque* const own = own_deque(slot);
-  return own != nullptr && own->try_take_coldest(packet) ? packet : try_get();
+  if (own == nullptr) return try_get();
+  if (own->try_take_coldest(packet)) return packet;
+  packet_cache& cache = caches_.of(slot);
+  if (cache.is_empty() && source_->reclaim_packets() != 0 && own->try_take_coldest(packet)) return packet;
+  if (!cache.is_empty() && own->try_put(cache.all())) {
+    cache.drop_all();
+    if (own->try_take_coldest(packet)) return packet;
+  }
+  return try_get();
 }
 
 // If the cache is full, its colder half moves to the deque. If a stealing thread is inside the deque, the calling

@@ -158,6 +158,23 @@ TEST(packet_pool, gives_out_rested_packets_for_many_bytes) {
   EXPECT_EQ(take_all(pool).size(), many) << "all of them are there for whoever needs them";
 }
 
+// So neighbours in memory are written one after the other, also after many rounds.
+TEST(packet_pool, keeps_the_order_of_rested_packets_from_round_to_round) {
+  constexpr std::uint32_t many = 1024, bytes = 8192, round = many / 8, rounds = 10;
+  std::vector<std::byte> memory(net::packet_stride(bytes) * many);
+  packet_pool pool{memory.data(), many, bytes};
+  lender peers{pool};
+  std::vector<std::uint32_t> taken;
+  for (std::uint32_t i = 0; i < rounds * round; ++i) {
+    taken.push_back(pool.try_get_for(bytes));
+    ASSERT_NE(taken.back(), packet_pool::none);
+    peers.lent.push_back(taken.back());
+  }
+  for (std::uint32_t i = round; i < taken.size(); ++i) ASSERT_EQ(taken[i], taken[i - round]) << i;
+  (void)peers.reclaim_packets();
+  EXPECT_EQ(take_all(pool).size(), many);
+}
+
 TEST(packet_pool, gives_out_warm_packets_where_no_peer_reads_them) {
   pool_with_memory fixture;
   const std::uint32_t warm = fixture.pool.try_get_for(1 << 20);
