@@ -8,7 +8,7 @@ namespace weft {
 /// How a rank receives messages that are longer than a packet, from a peer whose memory it can read. The receiver
 /// decides for each message. Where it can't read that memory, the sender sends packets.
 enum class long_messages : std::uint8_t {
-  automatic,  ///< by what the first messages of a peer and size have shown, looked at again now and then
+  automatic,  ///< up to 32 KiB by the speed of the messages before, else by both
   packets,    ///< the sender copies the bytes into packets, and the receiver copies them out
   one_side,   ///< the receiver copies them from the sender's memory
   both,       ///< receiver and sender share that copy, where it is worth it

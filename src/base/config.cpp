@@ -234,8 +234,9 @@ constexpr std::array table{
         choice<&s::shm_cma>("WEFT_SHM_CMA", cma_names, "whether large messages are read from the peer's memory")),
     of_rank<&o::long_messages>(choice<&s::long_messages>(
         "WEFT_LONG_MESSAGES", long_names,
-        "how messages longer than a packet travel where the receiver can read the sender's memory: as the first ones "
-        "have shown to be fastest, in packets, copied by the receiver, or by both")),
+        "how messages longer than a packet travel where the receiver can read the sender's memory: by both above 32 "
+        "KiB "
+        "and else as the first ones have shown to be fastest, in packets, copied by the receiver, or by both")),
     of_rank<&o::copy_piece_bytes>(multiple_of(
         4 * KiB, number<&s::copy_piece_bytes>("WEFT_COPY_PIECE_BYTES", "bytes", 0, 512 * KiB,
                                               "what a side copies at a time where both copy a long message; 0: chosen "

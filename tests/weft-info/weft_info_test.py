@@ -72,8 +72,9 @@ class Explain(unittest.TestCase):
         self.assertIn("not rendezvous by copy: no direct copies: WEFT_SHM_CMA=off", text)
 
     def test_it_says_how_long_messages_travel_and_which_setting_says_so(self):
-        text = explain(1, "1MiB").stdout
-        self.assertIn("the receiver finds out by the first messages of 512 KiB to 1 MiB", text)
+        self.assertIn("copied by both: so are messages of more than 32 KiB", explain(1, "1MiB").stdout)
+        text = explain(1, "16KiB").stdout
+        self.assertIn("the receiver finds out by the first messages of 8 KiB to 16 KiB", text)
         self.assertIn("(WEFT_LONG_MESSAGES=auto)\n", text)
         for how, words in (("one_side", "copied by the receiver"), ("both", "copied by both")):
             result = explain(1, "1MiB", WEFT_LONG_MESSAGES=how)

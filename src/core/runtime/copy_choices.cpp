@@ -14,8 +14,9 @@ namespace weft::core {
 namespace {
 
 constexpr std::uint8_t short_piece_pages = 8;
-// Packets need the sender's progress. A longer message is not worth to wait for a sender that computes.
-constexpr std::uint64_t packets_bytes_max = std::uint64_t{256} << 10;
+// Longer messages go by both sides: their trials show too little of a copy by both among messages by another way
+// (docs/decisions/long-messages.md).
+constexpr std::uint64_t learned_bytes_max = std::uint64_t{32} << 10;
 
 // The time that is measured with: so few bits of it are kept that a message that takes half a minute is the longest.
 std::uint64_t time_now() noexcept { return base::ticks() >> 4; }
@@ -71,8 +72,7 @@ class_methods copy_choices::methods_of(std::size_t index) const noexcept {
   const std::uint64_t piece =
       asked_pages_ != 0 ? std::uint64_t{asked_pages_} * copy_state::page_bytes : copy_state::piece_bytes_min;
   class_methods out;
-  out.allowed = set_of(copy_method::one_side);
-  if (longest <= packets_bytes_max) out.allowed |= set_of(copy_method::packets);
+  out.allowed = set_of(copy_method::packets) | set_of(copy_method::one_side);
   if (longest < 2 * piece) return out;
   out.first = copy_method::both_long;
   out.allowed |= set_of(copy_method::both_long);
@@ -103,8 +103,8 @@ timed_copy copy_choices::choose(const operation_state& receiving) noexcept {
   constexpr timed_copy usual{.chosen = {.method = copy_method::both_long}};
   if (how_ != long_messages::automatic) return {.chosen = {.method = forced_by(how_)}};
   const copy_part& copying = receiving.copying;
-  if (receiving.bytes <= packet_bytes_ || copying.remote_address == 0 || copying.remote.pieces != 0 ||
-      !receiving.receiving.into.is_ordinary() || receiving.peer == rank_) {
+  if (receiving.bytes <= packet_bytes_ || receiving.bytes > learned_bytes_max || copying.remote_address == 0 ||
+      copying.remote.pieces != 0 || !receiving.receiving.into.is_ordinary() || receiving.peer == rank_) {
     return usual;
   }
   peer_choice* const known = of(receiving.peer);
@@ -173,6 +173,7 @@ bool copy_choices::try_read(std::uint32_t peer, std::size_t index, class_choice&
 
 copy_method copy_choices::usual(std::uint32_t peer, std::uint64_t bytes) const noexcept {
   if (how_ != long_messages::automatic) return forced_by(how_);
+  if (bytes > learned_bytes_max) return copy_method::both_long;
   const std::size_t index = peer_choice::class_of(bytes, packet_bytes_);
   class_choice known;
   return try_read(peer, index, known) ? known.settled() : methods_of(index).first;
@@ -182,12 +183,15 @@ std::string copy_choices::describe(std::uint32_t peer, std::uint64_t bytes) cons
   if (how_ != long_messages::automatic)
     return fmt::format("  {}: WEFT_LONG_MESSAGES={}\n", name_of(forced_by(how_)), weft::name_of(how_));
   if (peer == rank_) return fmt::format("  {}: of the rank itself\n", name_of(copy_method::one_side));
+  if (bytes > learned_bytes_max)
+    return fmt::format("  {}: so are messages of more than {} (WEFT_LONG_MESSAGES=auto)\n",
+                       name_of(copy_method::both_long), size_of(learned_bytes_max));
   const std::size_t index = peer_choice::class_of(bytes, packet_bytes_);
   class_choice known;
   if (!try_read(peer, index, known) || known.is_learning()) {
     return fmt::format(
-        "  the receiver finds out by the first messages of {} whether packets, its own copy or one by "
-        "both is fastest (WEFT_LONG_MESSAGES=auto)\n",
+        "  the receiver finds out by the first messages of {} whether packets or its own copy is "
+        "faster (WEFT_LONG_MESSAGES=auto)\n",
         bounds_of(index));
   }
   return fmt::format(

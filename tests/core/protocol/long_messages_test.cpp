@@ -94,7 +94,8 @@ TEST(long_messages, go_by_a_way_that_is_found_and_named) {
     EXPECT_THAT(text, HasSubstr("as the last ones have shown (WEFT_LONG_MESSAGES=auto)"));
     EXPECT_THAT(text, HasSubstr(" GB/s in packets"));
     EXPECT_THAT(text, HasSubstr(" GB/s copied by the receiver"));
-    EXPECT_THAT(rt.explain(peer, 40'000), HasSubstr("finds out by the first messages of 32 KiB to 64 KiB"));
+    EXPECT_THAT(rt.explain(peer, 10'000), HasSubstr("finds out by the first messages of 8 KiB to 16 KiB"));
+    EXPECT_THAT(rt.explain(peer, 40'000), HasSubstr("copied by both: so are messages of more than 32 KiB"));
     rt.barrier();
   });
 }
