@@ -1,5 +1,5 @@
-// Long messages whose bytes can't be read to their end: what the sender tells its peer, in each step; where the peer
-// dies meanwhile; and what a faulty peer can say.
+// Long messages whose bytes can't be read to their end: the sender's message in each step, a peer that dies in each
+// step, and a faulty peer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr net::header to_default{
     .kind = core::kind_word(wire::send_rts, static_cast<std::uint32_t>(match_policy::rank_tag)),
     .id = default_matching_engine};
 
-// A layout of which byte `end` and those behind it can't be packed.
+// A layout that can pack the bytes before `end` alone.
 struct ending {
   std::uint64_t end;
   std::size_t pack(const void* /*address*/, std::uint64_t offset, std::byte* to, std::size_t bytes) const {
@@ -203,7 +203,7 @@ class failing_receive {
   }
 
   [[nodiscard]] std::uint64_t ticket() const noexcept { return ticket_; }
-  // What a sender says that has sent so many bytes.
+  // Of a sender that has sent so many bytes.
   [[nodiscard]] chunks_failed_body after(std::uint64_t sent) const noexcept { return {sent, 1000, !acknowledge_}; }
   // Whether it is refused. It is always consumed.
   bool is_refused(std::uint64_t ticket, const chunks_failed_body& body) {
@@ -271,7 +271,7 @@ TEST(chunks_failed, end_the_receive_whenever_they_arrive) {
     receive.expect_failure();
     receive.expect_written(400);
   });
-  // A packet that was sent before comes behind.
+  // A packet that was sent before arrives after it.
   each_receive([](step_bench&, failing_receive& receive) {
     receive.deliver_chunk(200, 200);
     EXPECT_FALSE(receive.is_refused(receive.ticket(), receive.after(400)));
@@ -331,7 +331,7 @@ TEST(chunks_failed, of_a_faulty_peer_end_no_receive_but_one_of_their_own) {
   }
 }
 
-// Said twice, they count bytes beyond the message: it then waits for nothing but the peer's end.
+// Sent twice, they count bytes beyond the message: it then waits for nothing but the peer's end.
 TEST(chunks_failed, of_a_faulty_peer_that_repeats_itself_harm_its_own_message_alone) {
   each_receive([](step_bench& bench, failing_receive& receive) {
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(receive.is_refused(receive.ticket(), receive.after(400)));
