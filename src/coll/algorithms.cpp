@@ -1,0 +1,36 @@
+// The table of algorithms.
+#include <array>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/shape.hpp"
+
+namespace weft::coll {
+
+namespace {
+
+constexpr std::array table{
+    algorithm{"binomial", operation::broadcast, binomial_broadcast},
+};
+
+}  // namespace
+
+std::span<const algorithm> algorithms() noexcept { return table; }
+
+std::string_view name_of(operation which) noexcept {
+  switch (which) {
+    case operation::barrier: return "barrier";
+    case operation::broadcast: return "broadcast";
+    case operation::reduce: return "reduce";
+    case operation::allreduce: return "allreduce";
+    case operation::gather: return "gather";
+    case operation::scatter: return "scatter";
+    case operation::allgather: return "allgather";
+    case operation::alltoall: return "alltoall";
+    case operation::reduce_scatter: return "reduce_scatter";
+    case operation::scan: return "scan";
+    case operation::exscan: return "exscan";
+  }
+  return "unknown";
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,12 @@
+// The algorithms, each in the file with its name.
+#pragma once
+
+#include "coll/shape.hpp"
+
+namespace weft::coll {
+
+class schedule;
+
+void binomial_broadcast(schedule& out, const shape& of);
+
+}  // namespace weft::coll

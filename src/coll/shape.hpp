@@ -1,0 +1,64 @@
+// What a collective has to do, as one rank of the group sees it: all that an algorithm is told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace weft::coll {
+
+class schedule;
+
+enum class operation : std::uint8_t {
+  barrier,         // in and out: none
+  broadcast,       // in: the root's bytes; out: the same elsewhere
+  reduce,          // in: `block_bytes`; out: as much at the root
+  allreduce,       // in: `block_bytes`; out: as much
+  gather,          // in: this rank's block; out: all blocks at the root
+  scatter,         // in: all blocks at the root; out: this rank's block
+  allgather,       // in: this rank's block; out: all blocks
+  alltoall,        // in: a block for each rank; out: a block of each rank
+  reduce_scatter,  // in: a block for each rank; out: this rank's block, reduced
+  scan,            // in: `block_bytes`; out: reduced over ranks 0 to this one
+  exscan,          // in: `block_bytes`; out: reduced over the ranks below; nothing at rank 0
+};
+
+[[nodiscard]] std::string_view name_of(operation which) noexcept;
+
+/// Blocks of different sizes, by rank. Empty: all have `shape::block_bytes`, one behind the other.
+struct block_list {
+  std::span<const std::uint64_t> bytes{};
+  std::span<const std::uint64_t> offsets{};
+};
+
+struct shape {
+  coll::operation operation = coll::operation::barrier;
+  std::uint32_t rank = 0;  // in the group
+  std::uint32_t size = 1;
+  std::uint32_t root = 0;
+  std::uint64_t block_bytes = 0;    // of each rank's block
+  std::uint64_t element_bytes = 1;  // reductions cut between elements
+  bool is_commutative = true;
+  /// The block of this rank lies in `out` already, at its place there (and there is no `in`).
+  bool is_in_place = false;
+  block_list in_blocks{};   // of alltoall and scatter
+  block_list out_blocks{};  // of gather, allgather, alltoall; of reduce_scatter: the sizes
+};
+
+/// Writes the steps of this rank. **Errors**: std::bad_alloc.
+using algorithm_function = void (*)(schedule& out, const shape& of);
+
+/// An entry of the table of algorithms.
+struct algorithm {
+  std::string_view name;
+  coll::operation operation;
+  algorithm_function make;
+  /// Whether it can do this; null: always.
+  bool (*can)(const shape& of) = nullptr;
+};
+
+/// All algorithms, by operation.
+[[nodiscard]] std::span<const algorithm> algorithms() noexcept;
+
+}  // namespace weft::coll

@@ -1,0 +1,55 @@
+// Each algorithm, against a sequential oracle: 1 to 17 ranks, all roots, sizes around those that matter.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "coll/bytes.hpp"
+#include "coll/counts.hpp"
+#include "support/random_seed.hpp"
+
+namespace weft::coll {
+namespace {
+
+class coll_algorithms : public testing::TestWithParam<algorithm> {};
+
+std::string name_of_case(const testing::TestParamInfo<algorithm>& info) {
+  std::string out{name_of(info.param.operation)};
+  out += '_';
+  for (const char each : info.param.name) out += each == '-' ? '_' : each;
+  return out;
+}
+
+TEST_P(coll_algorithms, give_what_the_oracle_gives) {
+  std::mt19937 random{1};
+  for (std::uint32_t size = 1; size <= 17; ++size) {
+    for (std::uint32_t root = 0; root<size; root += size> 9 ? 5 : 1) {
+      for (const std::uint64_t elements : {0, 1, 3, 64}) {
+        for (const bool commutes : {true, false}) {
+          const shape of{.operation = GetParam().operation,
+                         .size = size,
+                         .root = root,
+                         .block_bytes = elements * 8,
+                         .element_bytes = 8,
+                         .is_commutative = commutes};
+          if (GetParam().can != nullptr && !GetParam().can(of)) continue;
+          EXPECT_EQ(test::check(GetParam(), of, random), "")
+              << size << " ranks, root " << root << ", " << elements << " elements, commutative: " << commutes;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(coll_algorithms, fit_together_at_every_size) {
+  for (const std::uint32_t size : {2U, 3U, 8U, 31U, 64U, 100U}) {
+    const shape of{.operation = GetParam().operation, .size = size, .block_bytes = 256, .element_bytes = 8};
+    if (GetParam().can != nullptr && !GetParam().can(of)) continue;
+    EXPECT_EQ(count(GetParam(), of).wrong, "") << size;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, coll_algorithms, testing::ValuesIn(algorithms().begin(), algorithms().end()),
+                         name_of_case);
+
+}  // namespace
+}  // namespace weft::coll

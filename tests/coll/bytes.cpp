@@ -1,0 +1,294 @@
+#include "coll/bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <tuple>
+
+namespace weft::coll::test {
+
+namespace {
+
+// An affine map x -> a x + b, of words modulo 2^32.
+struct affine {
+  std::uint32_t a;
+  std::uint32_t b;
+};
+
+affine combine(affine first, affine second, bool commutes) {
+  if (commutes) return {first.a + second.a, first.b ^ second.b};
+  return {first.a * second.a, first.a * second.b + first.b};
+}
+
+// into = from op into, where elements of 8 bytes are maps, and others single bytes that are added.
+void reduce(const std::byte* from, std::byte* into, std::uint64_t bytes, std::uint64_t element_bytes, bool commutes) {
+  for (std::uint64_t at = 0; at + element_bytes <= bytes; at += element_bytes) {
+    if (element_bytes == sizeof(affine)) {
+      affine first, second;
+      std::memcpy(&first, from + at, sizeof first);
+      std::memcpy(&second, into + at, sizeof second);
+      const affine both = combine(first, second, commutes);
+      std::memcpy(into + at, &both, sizeof both);
+    } else {
+      for (std::uint64_t i = 0; i < element_bytes; ++i)
+        into[at + i] =
+            static_cast<std::byte>(static_cast<unsigned>(into[at + i]) + static_cast<unsigned>(from[at + i]));
+    }
+  }
+}
+
+struct message {
+  bool is_copied = false;
+  std::vector<std::byte> bytes;
+  std::uint32_t sent_by = 0;
+};
+
+struct place_of_rank {
+  const schedule* steps;
+  rank_bytes* bytes;
+  std::vector<std::byte> temporary;
+  std::vector<std::uint32_t> left;
+  std::vector<std::uint32_t> ready;
+
+  // Null: it leaves its memory.
+  std::byte* at(part where) {
+    static std::byte none;
+    if (where.bytes == 0) return &none;
+    std::vector<std::byte>& all = where.at == place::in ? bytes->in : where.at == place::out ? bytes->out : temporary;
+    return where.offset + where.bytes <= all.size() ? all.data() + where.offset : nullptr;
+  }
+  void finish(std::uint32_t index) {
+    for (std::uint32_t i = 0; i < left.size(); ++i) {
+      for (const std::uint32_t before : steps->before(steps->steps()[i])) {
+        if (before == index && --left[i] == 0) ready.push_back(i);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+// Of the running check: how elements are reduced.
+thread_local std::uint64_t element_bytes_now = 1;  // of the thread
+thread_local bool commutes_now = true;             // of the thread
+
+std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& bytes, std::mt19937& random) {
+  std::vector<place_of_rank> ranks;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    place_of_rank made{&all[rank], &bytes[rank], {}, {}, {}};
+    made.temporary.assign(all[rank].temporary_bytes(), std::byte{0x5a});
+    for (const step& each : all[rank].steps()) {
+      made.left.push_back(static_cast<std::uint32_t>(all[rank].before(each).size()));
+      if (made.left.back() == 0) made.ready.push_back(static_cast<std::uint32_t>(made.left.size() - 1));
+    }
+    ranks.push_back(std::move(made));
+  }
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, message> under_way;
+  // All steps that are ready, in a random order; receives whose message is not there wait.
+  for (;;) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> able;
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+      for (const std::uint32_t index : ranks[rank].ready) {
+        const step& each = ranks[rank].steps->steps()[index];
+        if (each.action != action::receive || under_way.contains({each.peer, rank, each.label}))
+          able.emplace_back(rank, index);
+      }
+    }
+    if (able.empty()) break;
+    const auto [rank, index] = able[random() % able.size()];
+    place_of_rank& mine = ranks[rank];
+    std::erase(mine.ready, index);
+    const step& each = mine.steps->steps()[index];
+    std::byte* const from = mine.at(each.from);
+    std::byte* const into = mine.at(each.into);
+    if (from == nullptr || into == nullptr) return fmt::format("step {} of rank {} leaves its memory", index, rank);
+    switch (each.action) {
+      case action::send: {
+        message sent{random() % 2 == 0, {}, index};
+        if (sent.is_copied) sent.bytes.assign(from, from + each.from.bytes);
+        if (!under_way.try_emplace({rank, each.peer, each.label}, sent).second)
+          return fmt::format("two messages of rank {} to {} with label {}", rank, each.peer, each.label);
+        if (!sent.is_copied) continue;
+        break;
+      }
+      case action::receive: {
+        const auto found = under_way.find({each.peer, rank, each.label});
+        message& sent = found->second;
+        place_of_rank& sender = ranks[each.peer];
+        if (!sent.is_copied) {
+          const part where = sender.steps->steps()[sent.sent_by].from;
+          sent.bytes.assign(sender.at(where), sender.at(where) + where.bytes);
+        }
+        if (sent.bytes.size() != each.into.bytes)
+          return fmt::format("rank {} receives {} bytes of {}'s {}", rank, each.into.bytes, each.peer,
+                             sent.bytes.size());
+        std::ranges::copy(sent.bytes, into);
+        if (!sent.is_copied) sender.finish(sent.sent_by);
+        under_way.erase(found);
+        break;
+      }
+      case action::reduce: reduce(from, into, each.into.bytes, element_bytes_now, commutes_now); break;
+      case action::copy: std::memmove(into, from, each.into.bytes); break;
+    }
+    mine.finish(index);
+  }
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    for (std::uint32_t i = 0; i < ranks[rank].left.size(); ++i) {
+      if (ranks[rank].left[i] != 0) return fmt::format("step {} of rank {} did not run", i, rank);
+    }
+    if (!ranks[rank].ready.empty()) return fmt::format("step {} of rank {} waits", ranks[rank].ready[0], rank);
+  }
+  return under_way.empty() ? std::string{} : "a message is not received";
+}
+
+namespace {
+
+std::vector<std::byte> some(std::uint64_t bytes, std::mt19937& random) {
+  std::vector<std::byte> out(bytes);
+  for (std::byte& each : out) each = static_cast<std::byte>(random());
+  return out;
+}
+
+std::uint64_t bytes_of(const shape& of, const block_list& blocks, std::uint32_t rank) {
+  return blocks.bytes.empty() ? of.block_bytes : blocks.bytes[rank];
+}
+std::uint64_t offset_of(const shape& of, const block_list& blocks, std::uint32_t rank) {
+  return blocks.bytes.empty() ? rank * of.block_bytes : blocks.offsets[rank];
+}
+std::uint64_t end_of(const shape& of, const block_list& blocks) {
+  std::uint64_t out = 0;
+  for (std::uint32_t rank = 0; rank < of.size; ++rank)
+    out = std::max(out, offset_of(of, blocks, rank) + bytes_of(of, blocks, rank));
+  return out;
+}
+
+using all_bytes = std::vector<std::vector<std::byte>>;
+
+std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::uint64_t offset, std::uint64_t bytes) {
+  std::vector<std::byte> out(in[count - 1].begin() + static_cast<std::ptrdiff_t>(offset),
+                             in[count - 1].begin() + static_cast<std::ptrdiff_t>(offset + bytes));
+  for (std::uint32_t rank = count - 1; rank-- > 0;)
+    reduce(in[rank].data() + offset, out.data(), bytes, element_bytes_now, commutes_now);
+  return out;
+}
+
+void put(std::vector<std::byte>& out, std::uint64_t at, std::span<const std::byte> bytes) {
+  std::ranges::copy(bytes, out.begin() + static_cast<std::ptrdiff_t>(at));
+}
+std::span<const std::byte> take(const std::vector<std::byte>& from, std::uint64_t at, std::uint64_t bytes) {
+  return std::span{from}.subspan(at, bytes);
+}
+
+// The inputs of all ranks, and what is to come out; bytes that no rank writes are as they were.
+struct expected {
+  all_bytes in;
+  all_bytes before;  // of out
+  all_bytes after;
+};
+
+// Where each rank's input lies if it is in place: in `out` already.
+expected expect(const shape& of, std::mt19937& random) {
+  expected all;
+  const std::uint32_t n = of.size;
+  const std::uint64_t block = of.block_bytes;
+  const std::uint64_t ins = end_of(of, of.in_blocks), outs = end_of(of, of.out_blocks);
+  const auto make = [&](auto in_bytes, auto out_bytes) {
+    for (std::uint32_t rank = 0; rank < n; ++rank) {
+      all.in.push_back(some(in_bytes(rank), random));
+      all.before.push_back(some(out_bytes(rank), random));
+    }
+    all.after = all.before;
+  };
+  const auto of_block = [&](std::uint32_t) { return block; };
+  const auto none = [](std::uint32_t) { return std::uint64_t{0}; };
+  const auto own_out = [&](std::uint32_t rank) { return bytes_of(of, of.out_blocks, rank); };
+  const auto own_in = [&](std::uint32_t rank) { return bytes_of(of, of.in_blocks, rank); };
+  const auto all_in = [&](std::uint32_t) { return ins; };
+  const auto all_out = [&](std::uint32_t) { return outs; };
+  const auto at_root = [&](std::uint64_t bytes) {
+    return [&of, bytes](std::uint32_t rank) { return rank == of.root ? bytes : 0; };
+  };
+  switch (of.operation) {
+    case operation::barrier: make(none, none); break;
+    case operation::broadcast:
+      make(at_root(block), [&](std::uint32_t rank) { return rank == of.root ? 0 : block; });
+      for (std::uint32_t rank = 0; rank < n; ++rank)
+        if (rank != of.root) all.after[rank] = all.in[of.root];
+      break;
+    case operation::reduce:
+      make(of_block, at_root(block));
+      all.after[of.root] = reduced(all.in, n, 0, block);
+      break;
+    case operation::allreduce:
+      make(of_block, of_block);
+      for (auto& each : all.after) each = reduced(all.in, n, 0, block);
+      break;
+    case operation::gather:
+      make(own_out, at_root(outs));
+      for (std::uint32_t rank = 0; rank < n; ++rank)
+        put(all.after[of.root], offset_of(of, of.out_blocks, rank), all.in[rank]);
+      break;
+    case operation::scatter:
+      make(at_root(ins), own_in);
+      for (std::uint32_t rank = 0; rank < n; ++rank) {
+        put(all.after[rank], 0,
+            take(all.in[of.root], offset_of(of, of.in_blocks, rank), bytes_of(of, of.in_blocks, rank)));
+      }
+      break;
+    case operation::allgather:
+      make(own_out, all_out);
+      for (auto& each : all.after)
+        for (std::uint32_t rank = 0; rank < n; ++rank) put(each, offset_of(of, of.out_blocks, rank), all.in[rank]);
+      break;
+    case operation::alltoall:
+      // Sizes are those of the sender's blocks; with lists, all ranks have one list of each side, so blocks have to be
+      // as long in both.
+      make(all_in, all_out);
+      for (std::uint32_t to = 0; to < n; ++to) {
+        for (std::uint32_t from = 0; from < n; ++from) {
+          put(all.after[to], offset_of(of, of.out_blocks, from),
+              take(all.in[from], offset_of(of, of.in_blocks, to), bytes_of(of, of.out_blocks, from)));
+        }
+      }
+      break;
+    case operation::reduce_scatter:
+      make(all_out, own_out);
+      for (std::uint32_t rank = 0; rank < n; ++rank)
+        all.after[rank] = reduced(all.in, n, offset_of(of, of.out_blocks, rank), bytes_of(of, of.out_blocks, rank));
+      break;
+    case operation::scan:
+      make(of_block, of_block);
+      for (std::uint32_t rank = 0; rank < n; ++rank) all.after[rank] = reduced(all.in, rank + 1, 0, block);
+      break;
+    case operation::exscan:
+      make(of_block, of_block);
+      for (std::uint32_t rank = 1; rank < n; ++rank) all.after[rank] = reduced(all.in, rank, 0, block);
+      break;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string check(const algorithm& which, const shape& of, std::mt19937& random) {
+  element_bytes_now = of.element_bytes;
+  commutes_now = of.is_commutative;
+  expected all = expect(of, random);
+  std::vector<schedule> schedules(of.size);
+  std::vector<rank_bytes> bytes(of.size);
+  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
+    shape mine = of;
+    mine.rank = rank;
+    which.make(schedules[rank], mine);
+    bytes[rank] = {all.in[rank], all.before[rank]};
+  }
+  if (std::string wrong = carry_out(schedules, bytes, random); !wrong.empty()) return wrong;
+  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
+    if (bytes[rank].in != all.in[rank]) return fmt::format("rank {}: the input was written", rank);
+    if (bytes[rank].out != all.after[rank]) return fmt::format("rank {}: the output is wrong", rank);
+  }
+  return {};
+}
+
+}  // namespace weft::coll::test
