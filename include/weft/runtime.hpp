@@ -20,6 +20,11 @@
 
 namespace weft {
 
+class group;
+namespace coll {
+class group_state;
+}
+
 namespace boot {
 class bootstrap;
 }
@@ -207,6 +212,11 @@ class runtime {
   /// the first; `invalid_argument` for a `local` of another runtime; `std::bad_alloc`.
   status post_barrier(completion& local, const post_barrier_options& options = {});
 
+  /// The group of all ranks, in which collectives run (weft/group.hpp). Each call names one group: other threads `dup`
+  /// it.
+  /// **Blocking**: briefly the first time, for memory and a lock. **Errors**: `std::bad_alloc`.
+  [[nodiscard]] group world();
+
   /// The sizes and bounds of this runtime.
   [[nodiscard]] const runtime_attributes& attributes() const noexcept;
   /// Its counters up to now; devices have counters of their own. A call reads the whole matching table, which takes
@@ -231,6 +241,7 @@ class runtime {
   friend class test::local_job;
   friend class completion_queue;
   friend class matching_engine;
+  friend class coll::group_state;
   friend class memory_kind;
   friend class memory_region;
   friend class blocking_device;

@@ -16,7 +16,10 @@ constexpr std::array table{
 
 std::span<const algorithm> algorithms() noexcept { return table; }
 
-std::string_view name_of(operation which) noexcept {
+}  // namespace weft::coll
+
+std::string_view weft::name_of(collective_operation which) noexcept {
+  using operation = collective_operation;
   switch (which) {
     case operation::barrier: return "barrier";
     case operation::broadcast: return "broadcast";
@@ -32,5 +35,3 @@ std::string_view name_of(operation which) noexcept {
   }
   return "unknown";
 }
-
-}  // namespace weft::coll

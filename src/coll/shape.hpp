@@ -6,25 +6,25 @@
 #include <span>
 #include <string_view>
 
+#include "weft/collectives.hpp"
+
 namespace weft::coll {
 
 class schedule;
 
-enum class operation : std::uint8_t {
-  barrier,         // in and out: none
-  broadcast,       // in: the root's bytes; out: the same elsewhere
-  reduce,          // in: `block_bytes`; out: as much at the root
-  allreduce,       // in: `block_bytes`; out: as much
-  gather,          // in: this rank's block; out: all blocks at the root
-  scatter,         // in: all blocks at the root; out: this rank's block
-  allgather,       // in: this rank's block; out: all blocks
-  alltoall,        // in: a block for each rank; out: a block of each rank
-  reduce_scatter,  // in: a block for each rank; out: this rank's block, reduced
-  scan,            // in: `block_bytes`; out: reduced over ranks 0 to this one
-  exscan,          // in: `block_bytes`; out: reduced over the ranks below; nothing at rank 0
-};
-
-[[nodiscard]] std::string_view name_of(operation which) noexcept;
+// Of each operation, what `in` and `out` are:
+//   barrier         none
+//   broadcast       in: the root's bytes; out: the same elsewhere
+//   reduce          in: `block_bytes`; out: as much at the root
+//   allreduce       in: `block_bytes`; out: as much
+//   gather          in: this rank's block; out: all blocks at the root
+//   scatter         in: all blocks at the root; out: this rank's block
+//   allgather       in: this rank's block; out: all blocks
+//   alltoall        in: a block for each rank; out: a block of each rank
+//   reduce_scatter  in: a block for each rank; out: this rank's block, reduced
+//   scan            in: `block_bytes`; out: reduced over ranks 0 to this one
+//   exscan          in: `block_bytes`; out: reduced over the ranks below; nothing at rank 0
+using operation = collective_operation;
 
 /// Blocks of different sizes, by rank. Empty: all have `shape::block_bytes`, one behind the other.
 struct block_list {

@@ -20,6 +20,15 @@ bool wait(device_state& through, std::span<const completion* const> objects, boo
 service::service(device_state& of) noexcept : of_{of} { of_.runtime().parking().begin_service(of_.index()); }
 service::~service() { of_.runtime().parking().end_service(of_.index()); }
 
+engine_ref engine_of_groups(runtime_state& of) {
+  of.refuse_copies();
+  engine_state& engine = of.matching().engines().of_groups(of.size(), of);
+  of.matching().kept().registered(engine.id, true);
+  of.parking().wake_everybody();  // to deliver messages that have come for it already
+  return {engine.id, engine};
+}
+std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept { return of.own().kept_for_groups(); }
+
 const completion& own_object_of(runtime_state& of) noexcept { return of.own().barrier(); }
 bool try_flush(runtime_state& of, std::uint32_t peer, detail::flush_mark& since) {
   return of.peers().try_flush({.peer = peer}, since);

@@ -49,6 +49,12 @@ class service {
   device_state& of_;
 };
 
+/// The engine of all groups. **Errors**: std::bad_alloc.
+[[nodiscard]] engine_ref engine_of_groups(runtime_state& of);
+/// What the layer of collectives keeps for a runtime; destroyed before it. At first null. **Threads**: under a lock of
+/// the caller's.
+[[nodiscard]] std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept;
+
 /// The object whose signals end a barrier or a flush.
 [[nodiscard]] const completion& own_object_of(runtime_state& of) noexcept;
 /// Whether all that was posted to `peer` is there, before the first call with `since`, which is not set then.

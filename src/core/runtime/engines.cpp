@@ -33,6 +33,15 @@ engine_state& engines::make(const matching_engine_options& options, std::uint32_
                                                   taken_because(ids_, id), rank)};
 }
 
+engine_state& engines::of_groups(std::uint32_t rank_count, const runtime_state& home) {
+  const std::scoped_lock lock{mutex_};
+  if (const auto found = made_.find(group_matching_engine); found != made_.end()) return found->second;
+  engine_state* const made = add_named(made_, ids_, group_matching_engine, group_matching_engine,
+                                       matching_engine_options{}, rank_count, &home);
+  WEFT_ASSERT(made != nullptr);
+  return *made;
+}
+
 base::id_table<>::outdated engines::withdraw(std::uint32_t id) noexcept {
   const std::scoped_lock lock{mutex_};
   ids_.withdraw(id);

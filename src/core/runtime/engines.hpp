@@ -24,6 +24,8 @@ class engines {
   /// withdrawn on this `rank`.
   [[nodiscard]] engine_state& make(const matching_engine_options& options, std::uint32_t rank, std::uint32_t rank_count,
                                    const runtime_state& home);
+  /// The engine of all groups, which the first call makes. **Errors**: std::bad_alloc.
+  [[nodiscard]] engine_state& of_groups(std::uint32_t rank_count, const runtime_state& home);
   /// A poll that begins from now on does not find the id; call `remove` when all polls that began before have ended.
   /// Returns the old table of ids, if there is a new one (`id_table::compact`).
   [[nodiscard]] base::id_table<>::outdated withdraw(std::uint32_t id) noexcept;

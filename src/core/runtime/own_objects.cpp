@@ -21,6 +21,7 @@ void own_objects::watch(runtime_state& of) {
 }
 
 void own_objects::end(bool is_copy) noexcept {
+  kept_for_groups_.reset();
   witness_.reset();
   descriptor_.reset();
   if (replies_ && !is_copy && replies_->has_unfetched()) {

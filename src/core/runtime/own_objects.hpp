@@ -29,6 +29,8 @@ class own_objects {
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
   [[nodiscard]] core::replies& replies() noexcept { return *replies_; }
   [[nodiscard]] core::packet_returns& packet_returns() noexcept { return *packet_returns_; }
+  /// The collectives' own: destroyed before all else here.
+  [[nodiscard]] std::shared_ptr<void>& kept_for_groups() noexcept { return kept_for_groups_; }
   /// Made by the first call. **Threads**: any.
   [[nodiscard]] descriptor_state& descriptor(runtime_state& of);
   /// Wakes threads that wait for a barrier or a flush: they wait for the barrier's object. **Threads**: any.
@@ -40,6 +42,7 @@ class own_objects {
   std::unique_ptr<core::barrier> barrier_;
   std::unique_ptr<core::replies> replies_;
   std::unique_ptr<core::packet_returns> packet_returns_;
+  std::shared_ptr<void> kept_for_groups_;
   std::mutex descriptor_mutex_;
   std::unique_ptr<descriptor_state> descriptor_;
   std::unique_ptr<runtime_witness> witness_;

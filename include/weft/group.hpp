@@ -1,0 +1,92 @@
+// Groups of ranks, in which collectives run (collectives.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "weft/error.hpp"
+
+namespace weft {
+
+class device;
+class runtime;
+namespace coll {
+class group_state;
+}
+
+/// Options of functions that make groups.
+struct group_options {
+  /// The device through which the members' collectives run: the same number on all of them; null: the device of the
+  /// group that the new one is made from, or the default device.
+  device* through = nullptr;
+};
+
+/// Some ranks of a job, numbered from 0 on. Copies name one group; it ends with the last of them, at each member by
+/// itself: no rank waits for another one then.
+///
+/// One thread at a time starts collectives in a group, and each member starts the same ones in one order. Several may
+/// be under way. Threads that start collectives at the same time use a group each (`dup`), on a device each if they are
+/// not to share one.
+///
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none. The runtime, and
+/// the group's device, must outlive it.
+class group {
+ public:
+  /// No group: may only be assigned to, copied, asked by `is_one`, and destroyed.
+  group() noexcept = default;
+
+  /// Whether it names a group.
+  [[nodiscard]] bool is_one() const noexcept { return state_ != nullptr; }
+  /// The number of members.
+  [[nodiscard]] std::uint32_t size() const noexcept;
+  /// This rank's number in the group.
+  [[nodiscard]] std::uint32_t rank() const noexcept;
+  /// The rank in the job of member `member`. **Errors**: `invalid_argument` for a member that there is not.
+  [[nodiscard]] std::uint32_t world_rank(std::uint32_t member) const;
+  /// The number in the group of rank `rank` of the job; nothing if it is no member.
+  [[nodiscard]] std::optional<std::uint32_t> member(std::uint32_t rank) const noexcept;
+  /// The device through which its collectives run.
+  [[nodiscard]] device& through() const noexcept;
+
+  /// Groups of the members that name one colour, each ordered by key, and by rank where keys are equal. No colour: this
+  /// member is in none of them, and gets no group. Collective over this group: two allgathers.
+  ///
+  /// **Blocking**: until all members have called it. **Threads**: as for starting a collective. **Errors**: those of a
+  /// blocking collective; `std::bad_alloc`.
+  [[nodiscard]] group split(std::optional<std::uint32_t> colour, std::int64_t key = 0,
+                            const group_options& options = {});
+  /// The same members once more, for another thread. Collective over this group: one broadcast. **Blocking**,
+  /// **Threads** and **Errors**: as for `split`.
+  [[nodiscard]] group dup(const group_options& options = {});
+  /// A group for each node (`runtime::node_of`). Collective over this group: one allgather. **Blocking**, **Threads**
+  /// and
+  /// **Errors**: as for `split`.
+  [[nodiscard]] group by_node(const group_options& options = {});
+
+ private:
+  friend class runtime;
+  friend class collective;
+  friend class persistent_collective;
+  friend group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag,
+                          const group_options& options);
+  explicit group(std::shared_ptr<coll::group_state> state) noexcept : state_{std::move(state)} {}
+
+  std::shared_ptr<coll::group_state> state_;
+};
+
+/// Tags of `make_group` are below this.
+inline constexpr std::uint32_t group_tags_max = (1U << 20) - 1;
+
+/// A group of these ranks of the job, in this order. Its members alone call this, with one list. `tag` tells apart
+/// groups that several threads of a rank make at the same time. One broadcast among the members.
+///
+/// **Blocking**: until the first of them has called it. **Threads**: any, each with a tag of its own. **Errors**:
+/// `invalid_argument` for ranks that there are not, that are named twice, or that are without this one, and for a tag
+/// that is too large; those of a blocking collective; `std::bad_alloc`.
+[[nodiscard]] group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag = 0,
+                               const group_options& options = {});
+
+}  // namespace weft

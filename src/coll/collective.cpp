@@ -1,0 +1,203 @@
+// Starts collectives: from what the user says to the shape that an algorithm is told, and a run of it.
+#include "weft/collectives.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "coll/group_state.hpp"
+#include "coll/run.hpp"
+#include "coll/shape.hpp"
+#include "weft/error.hpp"
+
+namespace weft {
+
+namespace {
+
+using coll::group_state;
+using coll::kept_run;
+using coll::shape;
+
+[[noreturn]] void refuse(collective_operation which, const std::string& why) {
+  throw error{errc::invalid_argument, fmt::format("{}: {}", name_of(which), why)};
+}
+
+void check_ordinary(const collective::parts& of) {
+  if (of.in.memory() != nullptr || of.out.memory() != nullptr)
+    refuse(of.operation, "buffers in other than ordinary memory are not taken yet: pack them before");
+}
+
+std::uint64_t sum_of(const blocks& of) noexcept {
+  std::uint64_t out = 0;
+  for (const std::uint64_t each : of.bytes) out += each;
+  return out;
+}
+
+void check_blocks(const collective::parts& of, const blocks& places, const group_state& in, std::uint64_t bytes) {
+  if (places.bytes.empty() && places.offsets.empty()) return;
+  if (places.bytes.size() != in.size() || places.offsets.size() != in.size()) {
+    refuse(of.operation, fmt::format("{} sizes and {} offsets of blocks, but the group has {} members",
+                                     places.bytes.size(), places.offsets.size(), in.size()));
+  }
+  for (std::uint32_t member = 0; member < in.size(); ++member) {
+    if (places.offsets[member] > bytes || places.bytes[member] > bytes - places.offsets[member]) {
+      refuse(of.operation, fmt::format("the block of member {} ({} bytes from {} on) leaves the buffer of {} bytes",
+                                       member, places.bytes[member], places.offsets[member], bytes));
+    }
+  }
+}
+
+// `whole` in as many blocks as there are members.
+std::uint64_t block_of(const collective::parts& of, std::uint64_t whole, const group_state& in) {
+  if (whole % in.size() != 0)
+    refuse(of.operation, fmt::format("{} bytes can't be {} blocks of one size", whole, in.size()));
+  return whole / in.size();
+}
+
+void check_same(const collective::parts& of, std::uint64_t a, std::uint64_t b) {
+  if (a != b) refuse(of.operation, fmt::format("input and output have {} and {} bytes, which have to fit", a, b));
+}
+
+// The sizes of a collective, as this member gives them.
+void size(shape& out, const collective::parts& of, const group_state& in) {
+  const std::uint64_t given = of.in.bytes(), got = of.out.bytes();
+  const bool is_root = of.root == in.rank();
+  const bool has_places = !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty();
+  out.is_in_place = of.in.address() == nullptr && of.in.bytes() == 0 && of.out.bytes() != 0;
+  switch (of.operation) {
+    case collective_operation::barrier: break;
+    case collective_operation::broadcast:
+      out.block_bytes = got;
+      out.is_in_place = false;
+      break;
+    case collective_operation::allreduce:
+    case collective_operation::scan:
+    case collective_operation::exscan:
+      out.block_bytes = got;
+      if (!out.is_in_place) check_same(of, given, got);
+      break;
+    case collective_operation::reduce:
+      out.is_in_place = out.is_in_place && is_root;
+      out.block_bytes = out.is_in_place ? got : given;
+      if (is_root && !out.is_in_place) check_same(of, given, got);
+      break;
+    case collective_operation::gather:
+      out.is_in_place = out.is_in_place && is_root;
+      if (has_places) break;
+      out.block_bytes = is_root ? block_of(of, got, in) : given;
+      if (is_root && !out.is_in_place) check_same(of, given, out.block_bytes);
+      break;
+    case collective_operation::scatter:
+      out.is_in_place = is_root && of.out.address() == nullptr && got == 0 && given != 0;
+      if (has_places) break;
+      out.block_bytes = is_root ? block_of(of, given, in) : got;
+      if (is_root && !out.is_in_place) check_same(of, out.block_bytes, got);
+      break;
+    case collective_operation::allgather:
+      if (has_places) break;
+      out.block_bytes = block_of(of, got, in);
+      if (!out.is_in_place) check_same(of, given, out.block_bytes);
+      break;
+    case collective_operation::alltoall:
+      if (has_places) break;
+      out.block_bytes = block_of(of, got, in);
+      if (!out.is_in_place) check_same(of, given, got);
+      break;
+    case collective_operation::reduce_scatter:
+      if (has_places) {
+        check_same(of, sum_of(of.out_blocks), out.is_in_place ? got : given);
+        break;
+      }
+      out.block_bytes = out.is_in_place ? block_of(of, got, in) : block_of(of, given, in);
+      if (!out.is_in_place) check_same(of, out.block_bytes, got);
+      break;
+  }
+  if (of.operation != collective_operation::reduce_scatter) {
+    check_blocks(of, of.in_blocks, in, given);
+    check_blocks(of, of.out_blocks, in, got);
+  }
+}
+
+shape shape_of(const collective::parts& of, const group_state& in) {
+  check_ordinary(of);
+  if (of.root >= in.size())
+    refuse(of.operation, fmt::format("there is no member {}; the group has members 0 to {}", of.root, in.size() - 1));
+  shape out{.operation = of.operation,
+            .rank = in.rank(),
+            .size = in.size(),
+            .root = of.root,
+            .element_bytes = of.how.element_bytes,
+            .is_commutative = of.how.is_commutative,
+            .in_blocks = {of.in_blocks.bytes, of.in_blocks.offsets},
+            .out_blocks = {of.out_blocks.bytes, of.out_blocks.offsets}};
+  size(out, of, in);
+  const bool reduces = of.operation == collective_operation::reduce ||
+                       of.operation == collective_operation::allreduce ||
+                       of.operation == collective_operation::reduce_scatter ||
+                       of.operation == collective_operation::scan || of.operation == collective_operation::exscan;
+  if (reduces && of.how.combine == nullptr) refuse(of.operation, "the reduction has no function");
+  if (reduces && (of.how.element_bytes == 0 || out.block_bytes % of.how.element_bytes != 0)) {
+    refuse(of.operation,
+           fmt::format("{} bytes are no whole number of elements of {} bytes", out.block_bytes, of.how.element_bytes));
+  }
+  return out;
+}
+
+group_state& checked(const std::shared_ptr<group_state>& of, collective_operation which) {
+  if (of == nullptr) refuse(which, "the group is none: it was never made, or this rank is in none of a split");
+  return *of;
+}
+
+// A run of the group's that is free, or a new one.
+kept_run& free_run(group_state& in, const shape& of, const collective::parts& parts, std::string_view algorithm) {
+  const coll::algorithm& how = coll::choose(of, algorithm);
+  for (const auto& each : in.kept()) {
+    if (!each->is_running() && each->is(how, of, parts.how)) return *each;
+  }
+  constexpr std::size_t kept_max = 16;
+  if (in.kept().size() >= kept_max) {
+    std::erase_if(in.kept(), [](const auto& each) { return !each->is_running(); });
+  }
+  return *in.kept().emplace_back(std::make_unique<kept_run>(nullptr, in, how, of, parts.how));
+}
+
+}  // namespace
+
+void collective::run(group& in, const collective_options& options) const {
+  group_state& state = checked(in.state_, parts_.operation);
+  const shape of = shape_of(parts_, state);
+  kept_run& by = free_run(state, of, parts_, options.algorithm);
+  by.use(parts_.in, parts_.out);
+  by.run();
+}
+
+status collective::post(group& in, completion& local, const collective_options& options, void* context) const {
+  group_state& state = checked(in.state_, parts_.operation);
+  const shape of = shape_of(parts_, state);
+  kept_run& by = free_run(state, of, parts_, options.algorithm);
+  by.use(parts_.in, parts_.out);
+  by.start(local, context);
+  return status::posted(0);
+}
+
+persistent_collective collective::keep(group& in, const collective_options& options) const {
+  group_state& state = checked(in.state_, parts_.operation);
+  const shape of = shape_of(parts_, state);
+  auto made = std::make_unique<kept_run>(in.state_, state, coll::choose(of, options.algorithm), of, parts_.how);
+  made->use(parts_.in, parts_.out);
+  return persistent_collective{std::move(made)};
+}
+
+persistent_collective::persistent_collective(std::unique_ptr<kept_run> of) noexcept : run_{std::move(of)} {}
+persistent_collective::persistent_collective(persistent_collective&&) noexcept = default;
+persistent_collective& persistent_collective::operator=(persistent_collective&&) noexcept = default;
+persistent_collective::~persistent_collective() = default;
+
+status persistent_collective::start(completion& local, void* context) {
+  run_->start(local, context);
+  return status::posted(0);
+}
+void persistent_collective::run() { run_->run(); }
+bool persistent_collective::is_running() const noexcept { return run_->is_running(); }
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+// What a member knows of a group, and the runs of its collectives that it keeps for the next ones.
+//
+// All groups share one matching engine of the library's own. The tag of a message has the group, the number of the
+// collective in it, and the label of the step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weft/device.hpp"
+#include "weft/matching_engine.hpp"
+
+namespace weft::coll {
+
+class kept_run;
+
+/// Names a group among all that its members are in: its first member's rank in the job, and that member's count of
+/// groups. Numbers of groups that can't be are names of the library's own.
+struct group_name {
+  static constexpr unsigned leader_bits = 20;
+  static constexpr unsigned number_bits = 20;
+  static constexpr std::uint32_t own_leader = (1U << leader_bits) - 1;
+
+  std::uint32_t leader = own_leader;
+  std::uint32_t number = 0;
+};
+
+class group_state {
+ public:
+  /// `members`: ranks of the job; empty for all of them.
+  group_state(weft::runtime& owner, device& through, group_name name, std::vector<std::uint32_t> members,
+              std::uint32_t rank);
+  ~group_state();
+  group_state(const group_state&) = delete;
+  group_state& operator=(const group_state&) = delete;
+
+  [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
+  [[nodiscard]] device& through() const noexcept { return *through_; }
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint32_t world_rank(std::uint32_t member) const noexcept {
+    return members_.empty() ? member : members_[member];
+  }
+  [[nodiscard]] std::span<const std::uint32_t> members() const noexcept { return members_; }
+
+  /// All ranks of the job, through the default device. One for each runtime. **Errors**: std::bad_alloc.
+  [[nodiscard]] static std::shared_ptr<group_state> world(weft::runtime& of);
+  /// A number for a group whose first member this rank is. **Errors**: std::bad_alloc.
+  [[nodiscard]] static std::uint32_t next_group_number(weft::runtime& of);
+
+  /// The engine of all groups.
+  [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
+  /// The tags of the next collective, without a label. **Threads**: one at a time.
+  [[nodiscard]] std::uint64_t take_tag() noexcept {
+    return tag_ | std::uint64_t{next_number_++ & number_mask} << label_bits;
+  }
+  /// Of how many collectives tags are different. A member that is so far ahead of another one has to wait for it.
+  static constexpr std::uint32_t numbers = 1U << 12;
+  /// Whether the next collective is to be preceded by a barrier, which keeps members less than `numbers` apart.
+  [[nodiscard]] bool wants_barrier() const noexcept { return (next_number_ & (numbers / 4 - 1)) == numbers / 4 - 1; }
+
+  /// Runs that are kept for later. **Threads**: one at a time.
+  [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
+
+ private:
+  static constexpr unsigned label_bits = 12;
+  static constexpr unsigned number_bits = 12;
+  static constexpr std::uint32_t number_mask = numbers - 1;
+  static_assert(numbers == 1U << number_bits);
+  static_assert(group_name::leader_bits + group_name::number_bits + label_bits + number_bits == 64);
+
+  weft::runtime* runtime_;
+  device* through_;
+  engine_ref engine_;
+  std::uint64_t tag_;
+  std::vector<std::uint32_t> members_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  std::uint32_t next_number_ = 0;
+  std::vector<std::unique_ptr<kept_run>> kept_;
+};
+
+}  // namespace weft::coll

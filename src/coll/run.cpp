@@ -1,0 +1,128 @@
+#include "coll/run.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/assertion.hpp"
+#include "weft/counter.hpp"
+#include "weft/error.hpp"
+#include "weft/synchronizer.hpp"
+
+namespace weft::coll {
+
+namespace {
+
+bool are_same(const block_list& a, const block_list& b) noexcept {
+  return a.bytes.data() == b.bytes.data() && a.bytes.size() == b.bytes.size() && a.offsets.data() == b.offsets.data();
+}
+
+// But for lists of blocks, which the user may change: they are compared by their address, and kept in no run.
+bool are_same(const shape& a, const shape& b) noexcept {
+  return a.operation == b.operation && a.root == b.root && a.block_bytes == b.block_bytes &&
+         a.element_bytes == b.element_bytes && a.is_commutative == b.is_commutative && a.is_in_place == b.is_in_place &&
+         are_same(a.in_blocks, b.in_blocks) && are_same(a.out_blocks, b.out_blocks);
+}
+
+}  // namespace
+
+kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const algorithm& how, const shape& of,
+                   const reduction& combine)
+    : keeps_{std::move(keeps)}, group_{&in}, how_{&how}, shape_{of}, combine_{combine}, graph_{in.through()} {
+  how.make(steps_, of);
+  temporary_.reset(new std::byte[steps_.temporary_bytes() + 1]);
+  build();
+}
+
+bool kept_run::is(const algorithm& how, const shape& of, const reduction& combine) const noexcept {
+  return how_ == &how && are_same(shape_, of) && combine_.combine == combine.combine &&
+         combine_.context == combine.context && combine_.element_bytes == combine.element_bytes;
+}
+
+void kept_run::build() {
+  for (const step& each : steps_.steps()) {
+    graph_node made;
+    switch (each.action) {
+      case action::send: made = graph_.add_post([this, &each](completion& local) { return send(each, local); }); break;
+      case action::receive:
+        made = graph_.add_post([this, &each](completion& local) { return receive(each, local); });
+        break;
+      case action::reduce: made = graph_.add([this, &each] { reduce(each); }); break;
+      case action::copy: made = graph_.add([this, &each] { copy(each); }); break;
+    }
+    for (const std::uint32_t before : steps_.before(each)) graph_.add_edge({before}, made);
+  }
+}
+
+const std::byte* kept_run::read(const part& of) const noexcept {
+  switch (of.at) {
+    case place::in: return static_cast<const std::byte*>(in_.address()) + of.offset;
+    case place::out: return static_cast<const std::byte*>(out_.address()) + of.offset;
+    case place::temporary: break;
+  }
+  return temporary_.get() + of.offset;
+}
+
+std::byte* kept_run::written(const part& of) const noexcept {
+  WEFT_ASSERT_CHECKED(of.at != place::in);
+  return of.at == place::out ? static_cast<std::byte*>(out_.address()) + of.offset : temporary_.get() + of.offset;
+}
+
+status kept_run::send(const step& which, completion& local) {
+  const const_buffer_ref bytes{read(which.from), static_cast<std::size_t>(which.from.bytes)};
+  return group_->through().post_send(group_->world_rank(which.peer), bytes, local,
+                                     {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
+}
+
+status kept_run::receive(const step& which, completion& local) {
+  const buffer_ref into{written(which.into), static_cast<std::size_t>(which.into.bytes)};
+  return group_->through().post_recv(group_->world_rank(which.peer), into, local,
+                                     {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
+}
+
+void kept_run::reduce(const step& which) {
+  if (which.into.bytes == 0) return;
+  combine_.combine(read(which.from), written(which.into),
+                   static_cast<std::size_t>(which.into.bytes / combine_.element_bytes), combine_.context);
+}
+
+void kept_run::copy(const step& which) {
+  if (which.into.bytes != 0) std::memmove(written(which.into), read(which.from), which.into.bytes);
+}
+
+void kept_run::start_behind_barrier(completion& done, void* context) {
+  if (!behind_barrier_) {
+    const shape of{.rank = group_->rank(), .size = group_->size()};
+    barrier_ = std::make_unique<kept_run>(nullptr, *group_, choose(of, {}), of, reduction{});
+    behind_barrier_.emplace(group_->through());
+    const graph_node first = behind_barrier_->add_graph(barrier_->graph_);
+    behind_barrier_->add_edge(first, behind_barrier_->add_graph(graph_));
+  }
+  barrier_->tag_ = group_->take_tag();
+  tag_ = group_->take_tag();
+  behind_barrier_->start(done, context);
+}
+
+void kept_run::start(completion& done, void* context) {
+  if (is_running()) {
+    throw error{errc::invalid_state, fmt::format("{}: the last start is under way; wait for its completion object",
+                                                 name_of(shape_.operation))};
+  }
+  if (group_->wants_barrier()) [[unlikely]]
+    return start_behind_barrier(done, context);
+  tag_ = group_->take_tag();
+  graph_.start(done, context);
+}
+
+void kept_run::run() {
+  synchronizer done{group_->runtime()};
+  device& through = group_->through();
+  start(done, nullptr);
+  through.wait(done);
+  const std::optional<completion_record> end = done.take();
+  if (!end || end->error() == errc::none) return;
+  throw error{end->error(),
+              fmt::format("{} ({}): an operation with a member has failed", name_of(shape_.operation), how_->name)};
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,70 @@
+// A collective of a group, as a graph: built once for its shape and algorithm, and started many times.
+//
+// Cost of a start: a pass over the steps; each step is a node of a graph (weft/graph.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "coll/group_state.hpp"
+#include "coll/schedule.hpp"
+#include "coll/shape.hpp"
+#include "weft/collectives.hpp"
+#include "weft/graph.hpp"
+
+namespace weft::coll {
+
+class kept_run {
+ public:
+  /// `keeps`: the group, if it is to live as long; null for a run that the group keeps. **Errors**: std::bad_alloc.
+  kept_run(std::shared_ptr<group_state> keeps, group_state& in, const algorithm& how, const shape& of,
+           const reduction& combine);
+
+  /// Whether it does this.
+  [[nodiscard]] bool is(const algorithm& how, const shape& of, const reduction& combine) const noexcept;
+  [[nodiscard]] bool is_running() const noexcept {
+    return graph_.is_running() || (behind_barrier_ && behind_barrier_->is_running());
+  }
+  [[nodiscard]] const group_state& group() const noexcept { return *group_; }
+
+  void use(const_buffer_ref in, buffer_ref out) noexcept {
+    in_ = in;
+    out_ = out;
+  }
+  /// **Errors**: invalid_state while it runs; std::bad_alloc.
+  void start(completion& done, void* context);
+  /// Starts it and waits. **Errors**: of an operation that failed.
+  void run();
+
+ private:
+  void build();
+  void start_behind_barrier(completion& done, void* context);
+  [[nodiscard]] const std::byte* read(const part& of) const noexcept;
+  [[nodiscard]] std::byte* written(const part& of) const noexcept;
+  [[nodiscard]] status send(const step& which, completion& local);
+  [[nodiscard]] status receive(const step& which, completion& local);
+  void reduce(const step& which);
+  void copy(const step& which);
+
+  std::shared_ptr<group_state> keeps_;
+  group_state* group_;
+  const algorithm* how_;
+  shape shape_;
+  reduction combine_;
+  schedule steps_;
+  weft::graph graph_;
+  std::unique_ptr<std::byte[]> temporary_;
+  const_buffer_ref in_;
+  buffer_ref out_;
+  std::uint64_t tag_ = 0;
+  // Made when they are first needed (group_state::wants_barrier).
+  std::unique_ptr<kept_run> barrier_;
+  std::optional<weft::graph> behind_barrier_;
+};
+
+/// The algorithm for a collective. **Errors**: invalid_argument for a name that there is not, or that can't do this.
+[[nodiscard]] const algorithm& choose(const shape& of, std::string_view wanted);
+
+}  // namespace weft::coll
