@@ -56,10 +56,10 @@ class engines {
     if (!lock) return;
     for (const auto& [id, each] : made_) visit(each);
   }
-  /// The number of engines, without the default one.
+  /// The number of engines, without those of the library.
   [[nodiscard]] std::size_t count() {
     const std::scoped_lock lock{mutex_};
-    return made_.size();
+    return made_.size() - made_.count(group_matching_engine);
   }
 
  private:

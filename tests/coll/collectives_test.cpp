@@ -1,0 +1,393 @@
+// Collectives in real jobs: every operation and algorithm by a printed seed, in every form, several in flight, in
+// groups that overlap, and by threads with a group each.
+#include "weft/collectives.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "coll/shape.hpp"
+#include "support/random_seed.hpp"
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+using words = std::vector<std::uint64_t>;
+
+// Word `i` that member `member` gives in collective `number`.
+std::uint64_t given(std::uint32_t number, std::uint32_t member, std::size_t i) {
+  return (number * 0x9e37'79b9'7f4a'7c15ULL) ^ (member * 0xbf58'476d'1ce4'e5b9ULL) ^ (i * 0x94d0'49bb'1331'11ebULL);
+}
+
+words given_words(std::uint32_t number, std::uint32_t member, std::size_t count) {
+  words out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = given(number, member, i);
+  return out;
+}
+
+// Combines as composition of affine maps does: x -> a x + b, where a is the low half of a word, and b the high one.
+struct composed {
+  std::uint64_t operator()(std::uint64_t first, std::uint64_t second) const noexcept {
+    const auto a1 = static_cast<std::uint32_t>(first), b1 = static_cast<std::uint32_t>(first >> 32);
+    const auto a2 = static_cast<std::uint32_t>(second), b2 = static_cast<std::uint32_t>(second >> 32);
+    return std::uint64_t{a2 * b1 + b2} << 32 | static_cast<std::uint32_t>(a1 * a2);
+  }
+};
+
+// What all members do in one collective, and what comes out of it at one member.
+struct exchange {
+  collective_operation operation;
+  std::string_view algorithm;
+  std::uint32_t number;
+  std::uint32_t size;
+  std::uint32_t root;
+  std::size_t count;  // words of a block
+  bool in_order;      // the reduction does not commute
+  bool in_place;
+
+  [[nodiscard]] std::uint64_t combined(std::uint32_t first, std::uint32_t last, std::size_t i) const {
+    std::uint64_t out = given(number, last, i);
+    for (std::uint32_t member = last; member-- > first;)
+      out = in_order ? composed{}(given(number, member, i), out) : given(number, member, i) + out;
+    return out;
+  }
+  [[nodiscard]] reduction how() const {
+    return in_order ? collectives::by<std::uint64_t>(composed{}, false) : collectives::by<std::uint64_t>(std::plus<>{});
+  }
+};
+
+// The buffers of one member, and what it is to have at the end.
+class member_side {
+ public:
+  member_side(const exchange& of, std::uint32_t me) : of_{of}, me_{me} {
+    const std::size_t n = of.size, count = of.count;
+    const bool is_root = me == of.root;
+    switch (of.operation) {
+      case collective_operation::barrier: break;
+      case collective_operation::broadcast:
+        out_ = is_root ? given_words(of.number, me, count) : words(count);
+        wanted_ = given_words(of.number, of.root, count);
+        break;
+      case collective_operation::reduce:
+        in_ = given_words(of.number, me, count);
+        out_.resize(is_root ? count : 0);
+        wanted_ = reduced(is_root ? count : 0, 0, of.size - 1);
+        break;
+      case collective_operation::allreduce:
+        in_ = given_words(of.number, me, count);
+        out_.resize(count);
+        wanted_ = reduced(count, 0, of.size - 1);
+        break;
+      case collective_operation::scan:
+        in_ = given_words(of.number, me, count);
+        out_.resize(count);
+        wanted_ = reduced(count, 0, me);
+        break;
+      case collective_operation::exscan:
+        in_ = given_words(of.number, me, count);
+        out_.resize(count, 77);
+        wanted_ = me == 0 ? out_ : reduced(count, 0, me - 1);
+        break;
+      case collective_operation::gather:
+      case collective_operation::allgather: {
+        const bool gets = is_root || of.operation == collective_operation::allgather;
+        in_ = given_words(of.number, me, count);
+        out_.resize(gets ? n * count : 0);
+        for (std::uint32_t from = 0; gets && from < n; ++from) append(wanted_, given_words(of.number, from, count));
+        break;
+      }
+      case collective_operation::scatter:
+        if (is_root) in_ = given_words(of.number, me, n * count);
+        out_.resize(count);
+        wanted_ = block(given_words(of.number, of.root, n * count), me);
+        break;
+      case collective_operation::alltoall:
+        in_ = given_words(of.number, me, n * count);
+        out_.resize(n * count);
+        for (std::uint32_t from = 0; from < n; ++from)
+          append(wanted_, block(given_words(of.number, from, n * count), me));
+        break;
+      case collective_operation::reduce_scatter:
+        in_ = given_words(of.number, me, n * count);
+        out_.resize(count);
+        wanted_ = block(reduced(n * count, 0, of.size - 1), me);
+        break;
+    }
+    const bool can_be = of.operation == collective_operation::allreduce || of.operation == collective_operation::scan ||
+                        of.operation == collective_operation::exscan || of.operation == collective_operation::alltoall;
+    is_in_place_ = of.in_place && can_be && !in_.empty() && !(of.operation == collective_operation::exscan && me == 0);
+    if (is_in_place_) out_ = in_;
+  }
+
+  [[nodiscard]] collective what() {
+    return collective{{.operation = of_.operation,
+                       .root = of_.root,
+                       .in = of_.operation == collective_operation::broadcast ? const_buffer_ref{out_}
+                             : is_in_place_                                   ? const_buffer_ref{}
+                                                                              : const_buffer_ref{in_},
+                       .out = out_,
+                       .how = of_.how()}};
+  }
+  void check() const {
+    EXPECT_EQ(out_, wanted_) << name_of(of_.operation) << ' ' << of_.algorithm << ", member " << me_ << " of "
+                             << of_.size << ", root " << of_.root << ", " << of_.count
+                             << " words, in order: " << of_.in_order << ", in place: " << is_in_place_;
+  }
+
+ private:
+  [[nodiscard]] words reduced(std::size_t count, std::uint32_t first, std::uint32_t last) const {
+    words out(count);
+    for (std::size_t i = 0; i < count; ++i) out[i] = of_.combined(first, last, i);
+    return out;
+  }
+  [[nodiscard]] words block(const words& of, std::uint32_t which) const {
+    const auto begin = of.begin() + static_cast<std::ptrdiff_t>(which * of_.count);
+    return {begin, begin + static_cast<std::ptrdiff_t>(of_.count)};
+  }
+  static void append(words& to, const words& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+  exchange of_;
+  std::uint32_t me_;
+  words in_, out_, wanted_;
+  bool is_in_place_ = false;
+};
+
+// A collective by chance, the same at all members of a group of this size.
+exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t size) {
+  const auto all = coll::algorithms();
+  constexpr std::size_t counts[] = {0, 1, 2, 5, 6, 100, 1024, 1025, 9000};
+  for (;;) {
+    const coll::algorithm& one = all[random() % all.size()];
+    const exchange out{.operation = one.operation,
+                       .algorithm = one.name,
+                       .number = number,
+                       .size = size,
+                       .root = static_cast<std::uint32_t>(random() % size),
+                       .count = counts[random() % std::size(counts)],
+                       .in_order = random() % 2 == 0,
+                       .in_place = random() % 3 == 0};
+    const coll::shape shape{.operation = one.operation,
+                            .size = size,
+                            .root = out.root,
+                            .block_bytes = out.count * 8,
+                            .element_bytes = 8,
+                            .is_commutative = !out.in_order};
+    if (one.can == nullptr || one.can(shape)) return out;
+  }
+}
+
+void run_some(group& in, std::uint64_t seed, unsigned count) {
+  std::mt19937 random{static_cast<std::uint32_t>(seed)};
+  for (unsigned i = 0; i < count; ++i) {
+    const exchange of = any_exchange(random, i, in.size());
+    member_side mine{of, in.rank()};
+    mine.what().run(in, {.algorithm = of.algorithm});
+    mine.check();
+  }
+}
+
+TEST(collectives, give_what_an_oracle_gives) {
+  const std::uint64_t seed = test::random_seed();
+  const unsigned count = test::under_sanitizer ? 30 : 100;
+  for (std::uint32_t ranks = 1; ranks <= 5; ++ranks) {
+    test::local_job{ranks}.run([&](runtime& rt) {
+      group all = rt.world();
+      run_some(all, seed + ranks, count);
+    });
+  }
+}
+
+TEST(collectives, several_of_one_group_are_under_way_at_once) {
+  const std::uint64_t seed = test::random_seed();
+  test::local_job{4}.run([&](runtime& rt) {
+    group all = rt.world();
+    std::mt19937 random{static_cast<std::uint32_t>(seed)};
+    for (int round = 0; round < 5; ++round) {
+      std::vector<exchange> which;
+      std::vector<member_side> mine;
+      for (std::uint32_t i = 0; i < 12; ++i) which.push_back(any_exchange(random, i, 4));
+      for (const exchange& each : which) mine.emplace_back(each, all.rank());
+      completion_queue ends{rt};
+      for (std::uint32_t i = 0; i < 12; ++i) {
+        // A member may wait for one and post another: the others can't tell.
+        if (all.rank() == 2 && i % 3 == 0) {
+          mine[i].what().run(all, {.algorithm = which[i].algorithm});
+        } else {
+          static_cast<void>(mine[i].what().post(all, ends, {.algorithm = which[i].algorithm}, &mine[i]));
+        }
+      }
+      const std::uint32_t posted = all.rank() == 2 ? 8 : 12;
+      for (std::uint32_t i = 0; i < posted; ++i) {
+        const auto end = rt.default_device().wait(ends, {.timeout = std::chrono::minutes{1}});
+        ASSERT_TRUE(end.has_value());
+        EXPECT_EQ(end->error(), errc::none);
+      }
+      for (const member_side& each : mine) each.check();
+    }
+  });
+}
+
+TEST(collectives, that_are_kept_are_started_many_times) {
+  test::local_job{3}.run([](runtime& rt) {
+    group all = rt.world();
+    std::uint64_t mine = 0, sum = 0;
+    persistent_collective again =
+        collectives::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, collectives::by<std::uint64_t>()).keep(all);
+    for (std::uint64_t i = 0; i < 2000; ++i) {  // more than there are numbers between two barriers of the library's
+      mine = i + rt.rank();
+      again.run();
+      ASSERT_EQ(sum, 3 * i + 3);
+    }
+    synchronizer end{rt};
+    EXPECT_TRUE(again.start(end).is_posted());
+    if (again.is_running()) {
+      EXPECT_THROW(static_cast<void>(again.start(end)), error);
+    }
+    rt.default_device().wait(end);
+    EXPECT_FALSE(again.is_running());
+  });
+}
+
+TEST(collectives, are_nodes_of_graphs) {
+  test::local_job{2}.run([](runtime& rt) {
+    group all = rt.world();
+    std::uint64_t number = rt.rank() == 0 ? 41 : 0, sum = 0;
+    graph both{rt.default_device()};
+    const graph_node first = both.add_post([&](completion& local) {
+      return collectives::broadcast({&number, sizeof number}).post(all, local);
+    });
+    const graph_node add = both.add([&] { number += rt.rank(); });
+    const graph_node second = both.add_post([&](completion& local) {
+      return collectives::allreduce({&number, sizeof number}, {&sum, sizeof sum}, collectives::by<std::uint64_t>())
+          .post(all, local);
+    });
+    both.add_edge(first, add);
+    both.add_edge(add, second);
+    synchronizer end{rt};
+    both.start(end);
+    rt.default_device().wait(end);
+    EXPECT_EQ(sum, 83U);
+  });
+}
+
+TEST(groups, know_their_members) {
+  test::local_job{5}.run([](runtime& rt) {
+    group all = rt.world();
+    EXPECT_EQ(all.size(), 5U);
+    EXPECT_EQ(all.rank(), rt.rank());
+    EXPECT_EQ(all.member(4), 4U);
+    EXPECT_FALSE(all.member(5).has_value());
+    EXPECT_THROW(static_cast<void>(all.world_rank(5)), error);
+    // Odd and even ranks, the highest first.
+    group half = all.split(rt.rank() % 2, -static_cast<std::int64_t>(rt.rank()));
+    EXPECT_EQ(half.size(), rt.rank() % 2 == 0 ? 3U : 2U);
+    EXPECT_EQ(half.world_rank(half.rank()), rt.rank());
+    EXPECT_EQ(half.world_rank(0), rt.rank() % 2 == 0 ? 4U : 3U);
+    EXPECT_EQ(half.member(rt.rank()), half.rank());
+    EXPECT_FALSE(half.member(1 - rt.rank() % 2).has_value());
+    // Rank 3 is in no group.
+    group few = all.split(rt.rank() == 3 ? std::nullopt : std::optional<std::uint32_t>{7});
+    EXPECT_EQ(few.is_one(), rt.rank() != 3);
+    if (few.is_one()) {
+      run_some(few, 5, 20);
+    } else {
+      EXPECT_THROW(collectives::barrier().run(few), error);
+    }
+    run_some(half, 6, 20);
+    group nodes = all.by_node();
+    EXPECT_EQ(nodes.size(), 5U);
+    group again = half.dup();
+    EXPECT_EQ(again.size(), half.size());
+    run_some(again, 7, 20);
+    collectives::barrier().run(all);
+  });
+}
+
+TEST(groups, are_made_by_their_members_alone) {
+  test::local_job{4}.run([](runtime& rt) {
+    const std::vector<std::uint32_t> some{3, 1};
+    if (rt.rank() % 2 == 1) {
+      group both = make_group(rt, some, 9);
+      EXPECT_EQ(both.rank(), rt.rank() == 3 ? 0U : 1U);
+      run_some(both, 1, 20);
+    }
+    if (rt.rank() == 1) {
+      EXPECT_THROW(static_cast<void>(make_group(rt, std::vector<std::uint32_t>{1, 4})), error);
+      EXPECT_THROW(static_cast<void>(make_group(rt, std::vector<std::uint32_t>{1, 1})), error);
+      EXPECT_THROW(static_cast<void>(make_group(rt, std::vector<std::uint32_t>{0, 2})), error);
+      EXPECT_THROW(static_cast<void>(make_group(rt, some, group_tags_max)), error);
+    }
+    rt.barrier();
+  });
+}
+
+TEST(groups, of_threads_don_t_disturb_each_other) {
+  const std::uint64_t seed = test::random_seed();
+  test::local_job{2}.run([&](runtime& rt) {
+    group all = rt.world();
+    constexpr unsigned threads = 3;
+    std::vector<std::unique_ptr<device>> devices;
+    std::vector<group> groups;
+    for (unsigned i = 0; i < threads; ++i) {
+      devices.push_back(std::make_unique<device>(rt));
+      groups.push_back(all.dup({.through = devices.back().get()}));
+    }
+    std::vector<std::thread> running;
+    for (unsigned i = 0; i < threads; ++i)
+      running.emplace_back([&, i] { run_some(groups[i], seed + i, test::under_sanitizer ? 20 : 60); });
+    for (std::thread& each : running) each.join();
+    groups.clear();
+    collectives::barrier().run(all);
+  });
+}
+
+TEST(groups, are_made_and_ended_by_the_thousand) {
+  test::local_job{2}.run([](runtime& rt) {
+    group all = rt.world();
+    std::vector<group> many;
+    for (int i = 0; i < 300; ++i) many.push_back(all.dup());
+    for (group& each : many) {
+      std::uint32_t number = rt.rank() == 1 ? 5 : 0;
+      collectives::broadcast({&number, sizeof number}, 1).run(each);
+      EXPECT_EQ(number, 5U);
+    }
+    many.clear();
+    for (int i = 0; i < 300; ++i) group one = all.dup();
+    collectives::barrier().run(all);
+  });
+}
+
+TEST(collectives, that_are_wrong_are_refused) {
+  test::local_job{2}.run([](runtime& rt) {
+    group all = rt.world();
+    words some(3);
+    const reduction sum = collectives::by<std::uint64_t>();
+    const auto refused = [&](const collective& what, const collective_options& options = {}) {
+      try {
+        what.run(all, options);
+      } catch (const error& why) {
+        return why.code() == errc::invalid_argument;
+      }
+      return false;
+    };
+    EXPECT_TRUE(refused(collectives::broadcast(some, 2)));
+    EXPECT_TRUE(refused(collectives::broadcast(some), {.algorithm = "no such"}));
+    EXPECT_TRUE(refused(collectives::allreduce(some, buffer_ref{some.data(), 8}, sum)));
+    EXPECT_TRUE(refused(collectives::allreduce(some, some, reduction{})));
+    EXPECT_TRUE(refused(collectives::allreduce(const_buffer_ref{some.data(), 12}, buffer_ref{some.data(), 12}, sum)));
+    EXPECT_TRUE(refused(collectives::allgather(some, some)));
+    const std::vector<std::uint64_t> sizes{8, 8}, far{0, 24};
+    EXPECT_TRUE(refused(collectives::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, far})));
+    EXPECT_TRUE(refused(collectives::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, {}})));
+    rt.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace weft
