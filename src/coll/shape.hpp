@@ -17,10 +17,10 @@ class schedule;
 //   broadcast       in: the root's bytes; out: the same elsewhere
 //   reduce          in: `block_bytes`; out: as much at the root
 //   allreduce       in: `block_bytes`; out: as much
-//   gather          in: this rank's block; out: all blocks at the root
-//   scatter         in: all blocks at the root; out: this rank's block
-//   allgather       in: this rank's block; out: all blocks
-//   alltoall        in: a block for each rank; out: a block of each rank
+//   gather          in: this rank's block; out: all blocks at the root. In place: the root's block is in its out
+//   scatter         in: all blocks at the root; out: this rank's block. In place: the root's block stays in its in
+//   allgather       in: this rank's block; out: all blocks. In place: this rank's block is in out
+//   alltoall        in: a block for each rank; out: a block of each rank. In place: out has both, with `out_blocks`
 //   reduce_scatter  in: a block for each rank; out: this rank's block, reduced
 //   scan            in: `block_bytes`; out: reduced over ranks 0 to this one
 //   exscan          in: `block_bytes`; out: reduced over the ranks below; nothing at rank 0
@@ -44,6 +44,8 @@ struct shape {
   bool is_in_place = false;
   block_list in_blocks{};   // of alltoall and scatter
   block_list out_blocks{};  // of gather, allgather, alltoall; of reduce_scatter: the sizes
+  /// Gather and scatter: the root has a list. The others may do without; `block_bytes` is then of their own block.
+  bool root_has_list = false;
 };
 
 /// Writes the steps of this rank. **Errors**: std::bad_alloc.

@@ -6,6 +6,9 @@
 #include <map>
 #include <tuple>
 
+#include "coll/counts.hpp"
+#include "coll/expected.hpp"
+
 namespace weft::coll::test {
 
 namespace {
@@ -142,29 +145,6 @@ std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& by
   return under_way.empty() ? std::string{} : "a message is not received";
 }
 
-namespace {
-
-std::vector<std::byte> some(std::uint64_t bytes, std::mt19937& random) {
-  std::vector<std::byte> out(bytes);
-  for (std::byte& each : out) each = static_cast<std::byte>(random());
-  return out;
-}
-
-std::uint64_t bytes_of(const shape& of, const block_list& blocks, std::uint32_t rank) {
-  return blocks.bytes.empty() ? of.block_bytes : blocks.bytes[rank];
-}
-std::uint64_t offset_of(const shape& of, const block_list& blocks, std::uint32_t rank) {
-  return blocks.bytes.empty() ? rank * of.block_bytes : blocks.offsets[rank];
-}
-std::uint64_t end_of(const shape& of, const block_list& blocks) {
-  std::uint64_t out = 0;
-  for (std::uint32_t rank = 0; rank < of.size; ++rank)
-    out = std::max(out, offset_of(of, blocks, rank) + bytes_of(of, blocks, rank));
-  return out;
-}
-
-using all_bytes = std::vector<std::vector<std::byte>>;
-
 std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::uint64_t offset, std::uint64_t bytes) {
   std::vector<std::byte> out(in[count - 1].begin() + static_cast<std::ptrdiff_t>(offset),
                              in[count - 1].begin() + static_cast<std::ptrdiff_t>(offset + bytes));
@@ -173,26 +153,14 @@ std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::ui
   return out;
 }
 
-void put(std::vector<std::byte>& out, std::uint64_t at, std::span<const std::byte> bytes) {
-  std::ranges::copy(bytes, out.begin() + static_cast<std::ptrdiff_t>(at));
-}
-std::span<const std::byte> take(const std::vector<std::byte>& from, std::uint64_t at, std::uint64_t bytes) {
-  return std::span{from}.subspan(at, bytes);
-}
+namespace {
 
-// The inputs of all ranks, and what is to come out; bytes that no rank writes are as they were.
-struct expected {
-  all_bytes in;
-  all_bytes before;  // of out
-  all_bytes after;
-};
-
-// Where each rank's input lies if it is in place: in `out` already.
-expected expect(const shape& of, std::mt19937& random) {
+expected expect(std::span<const shape> shapes, std::mt19937& random) {
+  const shape& of = shapes[0];
   expected all;
   const std::uint32_t n = of.size;
   const std::uint64_t block = of.block_bytes;
-  const std::uint64_t ins = end_of(of, of.in_blocks), outs = end_of(of, of.out_blocks);
+  const std::uint64_t outs = end_of(of, of.out_blocks);
   const auto make = [&](auto in_bytes, auto out_bytes) {
     for (std::uint32_t rank = 0; rank < n; ++rank) {
       all.in.push_back(some(in_bytes(rank), random));
@@ -203,8 +171,6 @@ expected expect(const shape& of, std::mt19937& random) {
   const auto of_block = [&](std::uint32_t) { return block; };
   const auto none = [](std::uint32_t) { return std::uint64_t{0}; };
   const auto own_out = [&](std::uint32_t rank) { return bytes_of(of, of.out_blocks, rank); };
-  const auto own_in = [&](std::uint32_t rank) { return bytes_of(of, of.in_blocks, rank); };
-  const auto all_in = [&](std::uint32_t) { return ins; };
   const auto all_out = [&](std::uint32_t) { return outs; };
   const auto at_root = [&](std::uint64_t bytes) {
     return [&of, bytes](std::uint32_t rank) { return rank == of.root ? bytes : 0; };
@@ -224,71 +190,46 @@ expected expect(const shape& of, std::mt19937& random) {
       make(of_block, of_block);
       for (auto& each : all.after) each = reduced(all.in, n, 0, block);
       break;
-    case operation::gather:
-      make(own_out, at_root(outs));
-      for (std::uint32_t rank = 0; rank < n; ++rank)
-        put(all.after[of.root], offset_of(of, of.out_blocks, rank), all.in[rank]);
-      break;
-    case operation::scatter:
-      make(at_root(ins), own_in);
-      for (std::uint32_t rank = 0; rank < n; ++rank) {
-        put(all.after[rank], 0,
-            take(all.in[of.root], offset_of(of, of.in_blocks, rank), bytes_of(of, of.in_blocks, rank)));
-      }
-      break;
-    case operation::allgather:
-      make(own_out, all_out);
-      for (auto& each : all.after)
-        for (std::uint32_t rank = 0; rank < n; ++rank) put(each, offset_of(of, of.out_blocks, rank), all.in[rank]);
-      break;
-    case operation::alltoall:
-      // Sizes are those of the sender's blocks; with lists, all ranks have one list of each side, so blocks have to be
-      // as long in both.
-      make(all_in, all_out);
-      for (std::uint32_t to = 0; to < n; ++to) {
-        for (std::uint32_t from = 0; from < n; ++from) {
-          put(all.after[to], offset_of(of, of.out_blocks, from),
-              take(all.in[from], offset_of(of, of.in_blocks, to), bytes_of(of, of.out_blocks, from)));
-        }
-      }
-      break;
     case operation::reduce_scatter:
       make(all_out, own_out);
       for (std::uint32_t rank = 0; rank < n; ++rank)
         all.after[rank] = reduced(all.in, n, offset_of(of, of.out_blocks, rank), bytes_of(of, of.out_blocks, rank));
       break;
+    case operation::gather:
+    case operation::scatter:
+    case operation::allgather:
+    case operation::alltoall:
     case operation::scan:
-      make(of_block, of_block);
-      for (std::uint32_t rank = 0; rank < n; ++rank) all.after[rank] = reduced(all.in, rank + 1, 0, block);
-      break;
-    case operation::exscan:
-      make(of_block, of_block);
-      for (std::uint32_t rank = 1; rank < n; ++rank) all.after[rank] = reduced(all.in, rank, 0, block);
-      break;
+    case operation::exscan: return expect_blocks(shapes, random);
   }
   return all;
 }
 
 }  // namespace
 
-std::string check(const algorithm& which, const shape& of, std::mt19937& random) {
-  element_bytes_now = of.element_bytes;
-  commutes_now = of.is_commutative;
-  expected all = expect(of, random);
-  std::vector<schedule> schedules(of.size);
-  std::vector<rank_bytes> bytes(of.size);
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
-    shape mine = of;
-    mine.rank = rank;
-    which.make(schedules[rank], mine);
+std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random) {
+  element_bytes_now = of[0].element_bytes;
+  commutes_now = of[0].is_commutative;
+  const expected all = expect(of, random);
+  std::vector<schedule> schedules(of.size());
+  std::vector<rank_bytes> bytes(of.size());
+  for (std::uint32_t rank = 0; rank < of.size(); ++rank) {
+    which.make(schedules[rank], of[rank]);
     bytes[rank] = {all.in[rank], all.before[rank]};
   }
+  if (const counts counted = count(schedules); !counted.wrong.empty()) return counted.wrong;
   if (std::string wrong = carry_out(schedules, bytes, random); !wrong.empty()) return wrong;
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
+  for (std::uint32_t rank = 0; rank < of.size(); ++rank) {
     if (bytes[rank].in != all.in[rank]) return fmt::format("rank {}: the input was written", rank);
     if (bytes[rank].out != all.after[rank]) return fmt::format("rank {}: the output is wrong", rank);
   }
   return {};
+}
+
+std::string check(const algorithm& which, const shape& of, std::mt19937& random) {
+  std::vector<shape> all(of.size, of);
+  for (std::uint32_t rank = 0; rank < of.size; ++rank) all[rank].rank = rank;
+  return check(which, all, random);
 }
 
 }  // namespace weft::coll::test

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,9 @@ struct rank_bytes {
                                     std::mt19937& random);
 
 /// Runs `which` for all ranks, with values by `random`, and compares. The elements of reductions are affine maps of two
-/// words, which are not commutative; commutative ones add words. **Returns** what is wrong.
+/// words, which are not commutative; commutative ones add words. **Returns** what is wrong. `of` has a shape for each
+/// rank, or is one for all ranks.
+[[nodiscard]] std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random);
 [[nodiscard]] std::string check(const algorithm& which, const shape& of, std::mt19937& random);
 
 }  // namespace weft::coll::test

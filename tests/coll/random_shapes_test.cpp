@@ -1,0 +1,152 @@
+// Each algorithm that moves blocks or scans, against the oracle, for random shapes: blocks of different sizes with gaps
+// between them and in any order, in place or not, empty ones, 1 to 33 ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "coll/bytes.hpp"
+#include "support/random_seed.hpp"
+
+namespace weft::coll {
+namespace {
+
+constexpr int shapes_of_each = weft::test::under_sanitizer ? 60 : 400;
+
+// Memory of a block list.
+struct owned_list {
+  std::vector<std::uint64_t> bytes;
+  std::vector<std::uint64_t> offsets;
+
+  [[nodiscard]] block_list view() const { return {bytes, offsets}; }
+};
+
+// The shapes of all ranks, and their lists.
+struct shapes {
+  std::vector<shape> all;
+  std::vector<owned_list> in;
+  std::vector<owned_list> out;
+};
+
+std::uint64_t below(std::mt19937& random, std::uint64_t end) { return random() % end; }
+
+// Lays the blocks out in a random order, with gaps in some lists.
+owned_list lay_out(const std::vector<std::uint64_t>& bytes, std::mt19937& random) {
+  owned_list out{bytes, std::vector<std::uint64_t>(bytes.size())};
+  std::vector<std::size_t> order(bytes.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (random() % 2 == 0) std::ranges::shuffle(order, random);
+  const std::uint64_t gap_end = 1 + below(random, 4);
+  std::uint64_t at = below(random, gap_end);
+  for (const std::size_t each : order) {
+    out.offsets[each] = at;
+    at += bytes[each] + below(random, gap_end);
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> random_sizes(std::uint32_t count, std::mt19937& random) {
+  const std::uint64_t end = 1 + below(random, 40);
+  const bool are_sparse = random() % 3 == 0;
+  std::vector<std::uint64_t> out(count);
+  for (std::uint64_t& each : out) each = are_sparse && random() % 4 != 0 ? 0 : below(random, end);
+  return out;
+}
+
+// Gather and scatter: lists of all ranks, or of the root alone.
+void give_root_a_list(shapes& to, bool is_gather, std::mt19937& random) {
+  const std::vector<std::uint64_t> sizes = random_sizes(to.all[0].size, random);
+  const bool root_alone = random() % 2 == 0;
+  for (shape& each : to.all) {
+    each.root_has_list = true;
+    if (root_alone && each.rank != each.root) {
+      each.block_bytes = sizes[each.rank];
+      continue;
+    }
+    owned_list& list = (is_gather ? to.out : to.in)[each.rank];
+    list = lay_out(sizes, random);
+    (is_gather ? each.out_blocks : each.in_blocks) = list.view();
+  }
+}
+
+void give_lists_for_allgather(shapes& to, std::mt19937& random) {
+  const std::vector<std::uint64_t> sizes = random_sizes(to.all[0].size, random);
+  for (shape& each : to.all) {
+    to.out[each.rank] = lay_out(sizes, random);
+    each.out_blocks = to.out[each.rank].view();
+  }
+}
+
+// In place, two ranks have blocks of one size for each other.
+void give_lists_for_alltoall(shapes& to, std::mt19937& random) {
+  const std::uint32_t size = to.all[0].size;
+  std::vector<std::vector<std::uint64_t>> sent(size);
+  for (auto& each : sent) each = random_sizes(size, random);
+  for (std::uint32_t from = 0; to.all[0].is_in_place && from < size; ++from)
+    for (std::uint32_t rank = 0; rank < from; ++rank) sent[from][rank] = sent[rank][from];
+  for (shape& each : to.all) {
+    std::vector<std::uint64_t> received(size);
+    for (std::uint32_t from = 0; from < size; ++from) received[from] = sent[from][each.rank];
+    to.in[each.rank] = lay_out(sent[each.rank], random);
+    to.out[each.rank] = lay_out(received, random);
+    if (!each.is_in_place) each.in_blocks = to.in[each.rank].view();
+    each.out_blocks = to.out[each.rank].view();
+  }
+}
+
+shapes random_shapes(operation which, std::mt19937& random) {
+  shape of{.operation = which, .element_bytes = 8};
+  of.size = 1 + static_cast<std::uint32_t>(below(random, random() % 8 == 0 ? 33 : 9));
+  of.root = static_cast<std::uint32_t>(below(random, of.size));
+  of.block_bytes = below(random, 10) * 8;
+  of.is_commutative = random() % 2 == 0;
+  of.is_in_place = random() % 2 == 0;
+  shapes out{std::vector<shape>(of.size, of), std::vector<owned_list>(of.size), std::vector<owned_list>(of.size)};
+  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
+    out.all[rank].rank = rank;
+    // Of alltoall alone all ranks have to agree.
+    if (which != operation::alltoall) out.all[rank].is_in_place = random() % 2 == 0;
+  }
+  if (random() % 2 == 0) return out;
+  if (which == operation::gather || which == operation::scatter) {
+    give_root_a_list(out, which == operation::gather, random);
+  } else if (which == operation::allgather) {
+    give_lists_for_allgather(out, random);
+  } else if (which == operation::alltoall) {
+    give_lists_for_alltoall(out, random);
+  }
+  return out;
+}
+
+bool is_tried(operation which) {
+  return which == operation::gather || which == operation::scatter || which == operation::allgather ||
+         which == operation::alltoall || which == operation::scan || which == operation::exscan;
+}
+
+TEST(coll_random_shapes, give_what_the_oracle_gives) {
+  std::mt19937 random{static_cast<std::mt19937::result_type>(weft::test::random_seed())};
+  for (const algorithm& each : algorithms()) {
+    if (!is_tried(each.operation)) continue;
+    int tried = 0;
+    while (tried < shapes_of_each) {
+      const shapes of = random_shapes(each.operation, random);
+      const auto can = [&](const shape& mine) { return each.can == nullptr || each.can(mine); };
+      if (!can(of.all[0])) {
+        EXPECT_TRUE(std::ranges::none_of(of.all, can)) << "ranks disagree";
+        continue;
+      }
+      EXPECT_TRUE(std::ranges::all_of(of.all, can)) << "ranks disagree";
+      ++tried;
+      const shape& one = of.all[0];
+      EXPECT_EQ(test::check(each, of.all, random), "")
+          << name_of(each.operation) << ' ' << each.name << ": " << one.size << " ranks, root " << one.root << ", "
+          << one.block_bytes << " bytes, in place: " << one.is_in_place << ", root has a list: " << one.root_has_list
+          << ", lists: " << !one.in_blocks.bytes.empty() << !one.out_blocks.bytes.empty();
+      if (HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::coll
