@@ -2,6 +2,7 @@
 #include <array>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/blocks.hpp"
 #include "coll/shape.hpp"
 
 namespace weft::coll {
@@ -10,6 +11,10 @@ namespace {
 
 constexpr std::array table{
     algorithm{"binomial", operation::broadcast, binomial_broadcast},
+    algorithm{"linear", operation::gather, linear_gather},
+    algorithm{"binomial", operation::gather, binomial_gather, has_equal_blocks},
+    algorithm{"linear", operation::scatter, linear_scatter},
+    algorithm{"binomial", operation::scatter, binomial_scatter, has_equal_blocks},
 };
 
 }  // namespace

@@ -9,4 +9,9 @@ class schedule;
 
 void binomial_broadcast(schedule& out, const shape& of);
 
+void linear_gather(schedule& out, const shape& of);
+void binomial_gather(schedule& out, const shape& of);
+void linear_scatter(schedule& out, const shape& of);
+void binomial_scatter(schedule& out, const shape& of);
+
 }  // namespace weft::coll

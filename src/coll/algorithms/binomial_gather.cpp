@@ -1,0 +1,56 @@
+// Gather along a binomial tree: a rank without its lowest bit receives the blocks of the ranks above it, and sends them
+// and its own in one message. Ranks count from the root.
+//
+// Cost, n ranks, m bytes a block: ceil(log2 n) rounds, n - 1 messages; each block moves as often as its rank has bits,
+// for powers of two (n / 2) log2 n m bytes. A rank with b ranks above it holds b + 1 blocks; the root holds the blocks
+// that go around the end.
+#include <algorithm>
+#include <bit>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/blocks.hpp"
+
+namespace weft::coll {
+
+namespace {
+
+void gather_at_root(schedule& out, const shape& of) {
+  for (std::uint32_t child = 1; child < of.size; child *= 2) {
+    const std::uint32_t rank = rank_of_relative(of, child);
+    const run_of_blocks into = blocks_from(place::out, of, rank, std::min(child, of.size - child));
+    if (into.rest.bytes == 0) {
+      out.receive(rank, 0, into.first);
+    } else {
+      const part held = out.temporary(into.bytes());
+      const step_ref received = out.receive(rank, 0, held);
+      unpack(out, held, into, {received});
+    }
+  }
+  if (!of.is_in_place) out.copy({place::in, 0, of.block_bytes}, block_of(place::out, of, {}, of.root));
+}
+
+}  // namespace
+
+void binomial_gather(schedule& out, const shape& of) {
+  const std::uint32_t mine = relative_rank(of);
+  if (mine == 0) return gather_at_root(out, of);
+  const part own{place::in, 0, of.block_bytes};
+  const std::uint32_t lowest = mine & -mine;
+  const std::uint32_t parent = rank_of_relative(of, mine - lowest);
+  const std::uint32_t blocks = std::min(lowest, of.size - mine);
+  if (blocks == 1) {
+    out.send(parent, 0, own);
+    return;
+  }
+  const part held = out.temporary(blocks * of.block_bytes);
+  const step_ref first = out.copy(own, sub(held, 0, of.block_bytes));
+  step_ref last = first;
+  for (std::uint32_t bit = 1; bit < blocks; bit *= 2) {
+    const part into = sub(held, bit * of.block_bytes, std::min(bit, blocks - bit) * of.block_bytes);
+    last = out.receive(rank_of_relative(of, mine + bit), 0, into);
+  }
+  const step_ref sent = out.send(parent, 0, held);
+  for (std::uint32_t each = first.index; each <= last.index; ++each) out.add_edge({each}, sent);
+}
+
+}  // namespace weft::coll

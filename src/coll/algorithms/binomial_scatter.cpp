@@ -1,0 +1,54 @@
+// Scatter along a binomial tree: each rank receives its block and those of the ranks above it from the rank without its
+// lowest bit, then sends them on, the most first. Ranks count from the root.
+//
+// Cost, n ranks, m bytes a block: ceil(log2 n) rounds, n - 1 messages; each block moves as often as its rank has bits,
+// for powers of two (n / 2) log2 n m bytes. A rank with b ranks above it holds b + 1 blocks; the root holds the blocks
+// that go around the end.
+#include <algorithm>
+#include <bit>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/blocks.hpp"
+
+namespace weft::coll {
+
+namespace {
+
+void scatter_at_root(schedule& out, const shape& of) {
+  for (std::uint32_t child = std::bit_ceil(of.size) / 2; child != 0; child /= 2) {
+    const std::uint32_t rank = rank_of_relative(of, child);
+    const run_of_blocks from = blocks_from(place::in, of, rank, std::min(child, of.size - child));
+    if (from.rest.bytes == 0) {
+      out.send(rank, 0, from.first);
+    } else {
+      const part held = out.temporary(from.bytes());
+      const step_ref packed = pack(out, from, held);
+      out.send(rank, 0, held, {packed});
+    }
+  }
+  if (!of.is_in_place) out.copy(block_of(place::in, of, {}, of.root), {place::out, 0, of.block_bytes});
+}
+
+}  // namespace
+
+void binomial_scatter(schedule& out, const shape& of) {
+  const std::uint32_t mine = relative_rank(of);
+  if (mine == 0) return scatter_at_root(out, of);
+  const part own{place::out, 0, of.block_bytes};
+  const std::uint32_t lowest = mine & -mine;
+  const std::uint32_t parent = rank_of_relative(of, mine - lowest);
+  const std::uint32_t blocks = std::min(lowest, of.size - mine);
+  if (blocks == 1) {
+    out.receive(parent, 0, own);
+    return;
+  }
+  const part held = out.temporary(blocks * of.block_bytes);
+  const step_ref received = out.receive(parent, 0, held);
+  for (std::uint32_t bit = std::bit_ceil(blocks) / 2; bit != 0; bit /= 2) {
+    const part from = sub(held, bit * of.block_bytes, std::min(bit, blocks - bit) * of.block_bytes);
+    out.send(rank_of_relative(of, mine + bit), 0, from, {received});
+  }
+  out.copy(sub(held, 0, of.block_bytes), own, {received});
+}
+
+}  // namespace weft::coll

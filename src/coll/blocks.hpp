@@ -1,0 +1,42 @@
+// Blocks of ranks: which an algorithm sends, and how it packs blocks that do not lie one behind the other.
+//
+// The linear and pairwise algorithms send no message for a block of 0 bytes: both ranks know its size.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "coll/ranks.hpp"
+#include "coll/schedule.hpp"
+#include "coll/shape.hpp"
+
+namespace weft::coll {
+
+/// Whether all blocks have `block_bytes`, at all ranks. Each rank gets the same answer.
+[[nodiscard]] inline bool has_equal_blocks(const shape& of) noexcept {
+  return of.in_blocks.bytes.empty() && of.out_blocks.bytes.empty() && !of.root_has_list;
+}
+
+/// The rank `distance` above this one, or below it, around the end; `distance` <= size.
+[[nodiscard]] constexpr std::uint32_t rank_above(const shape& of, std::uint32_t distance) noexcept {
+  return static_cast<std::uint32_t>((std::uint64_t{of.rank} + distance) % of.size);
+}
+[[nodiscard]] constexpr std::uint32_t rank_below(const shape& of, std::uint32_t distance) noexcept {
+  return static_cast<std::uint32_t>((std::uint64_t{of.rank} + of.size - distance) % of.size);
+}
+
+/// Equal blocks of consecutive ranks, around the end: `rest` has those from rank 0 on.
+struct run_of_blocks {
+  part first;
+  part rest;
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return first.bytes + rest.bytes; }
+};
+[[nodiscard]] run_of_blocks blocks_from(place at, const shape& of, std::uint32_t rank, std::uint32_t count) noexcept;
+
+/// Copies the blocks of a run one behind the other into `into`, or such blocks to the places of a run. **Returns** the
+/// last step. **Errors**: std::bad_alloc.
+step_ref pack(schedule& out, const run_of_blocks& from, part into, std::initializer_list<step_ref> before = {});
+step_ref unpack(schedule& out, part from, const run_of_blocks& into, std::initializer_list<step_ref> before = {});
+
+}  // namespace weft::coll
