@@ -15,6 +15,10 @@ constexpr std::array table{
     algorithm{"binomial", operation::gather, binomial_gather, has_equal_blocks},
     algorithm{"linear", operation::scatter, linear_scatter},
     algorithm{"binomial", operation::scatter, binomial_scatter, has_equal_blocks},
+    algorithm{"ring", operation::allgather, ring_allgather, can_ring_allgather},
+    algorithm{"recursive-doubling", operation::allgather, recursive_doubling_allgather,
+              can_recursive_doubling_allgather},
+    algorithm{"bruck", operation::allgather, bruck_allgather},
 };
 
 }  // namespace

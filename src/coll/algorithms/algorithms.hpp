@@ -13,5 +13,10 @@ void linear_gather(schedule& out, const shape& of);
 void binomial_gather(schedule& out, const shape& of);
 void linear_scatter(schedule& out, const shape& of);
 void binomial_scatter(schedule& out, const shape& of);
+void ring_allgather(schedule& out, const shape& of);
+bool can_ring_allgather(const shape& of);
+void recursive_doubling_allgather(schedule& out, const shape& of);
+bool can_recursive_doubling_allgather(const shape& of);
+void bruck_allgather(schedule& out, const shape& of);
 
 }  // namespace weft::coll

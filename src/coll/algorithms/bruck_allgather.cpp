@@ -1,0 +1,59 @@
+// Allgather of Bruck, Ho, Kipnis, Upfal and Weathersby (1997): in round k each rank sends all that it has, at most 2^k
+// blocks, to the rank 2^k below. A rank has the blocks from its own upwards in temporary memory, and copies them to
+// their places.
+//
+// Cost, n ranks, m bytes a block: ceil(log2 n) rounds, n ceil(log2 n) messages, n (n - 1) m bytes; each rank sends
+// (n - 1) m and holds n m.
+#include <algorithm>
+#include <vector>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/blocks.hpp"
+
+namespace weft::coll {
+
+namespace {
+
+// Copies `count` blocks, from `first` above this rank on, to their places.
+void copy_to_out(schedule& out, const shape& of, part held, std::uint32_t first, std::uint32_t count,
+                 step_ref received) {
+  if (has_equal_blocks(of)) {
+    unpack(out, held, blocks_from(place::out, of, rank_above(of, first), count), {received});
+    return;
+  }
+  std::uint64_t offset = 0;
+  for (std::uint32_t i = first; i < first + count; ++i) {
+    const part into = block_of(place::out, of, of.out_blocks, rank_above(of, i));
+    if (into.bytes != 0) out.copy(sub(held, offset, into.bytes), into, {received});
+    offset += into.bytes;
+  }
+}
+
+}  // namespace
+
+void bruck_allgather(schedule& out, const shape& of) {
+  // Of the block of the i-th rank above this one.
+  std::vector<std::uint64_t> offsets{0};
+  for (std::uint32_t i = 0; i < of.size; ++i)
+    offsets.push_back(offsets.back() + block_of(place::out, of, of.out_blocks, rank_above(of, i)).bytes);
+  const part held = out.temporary(offsets.back());
+  const part own_out = block_of(place::out, of, of.out_blocks, of.rank);
+  const part own = of.is_in_place ? own_out : part{place::in, 0, own_out.bytes};
+  if (!of.is_in_place) out.copy(own, own_out);
+  std::vector<step_ref> gathered;
+  if (of.size > 2) gathered.push_back(out.copy(own, sub(held, 0, own.bytes)));
+  for (std::uint32_t has = 1; has < of.size; has *= 2) {
+    const std::uint32_t blocks = std::min(has, of.size - has);
+    if (has == 1) {
+      out.send(rank_below(of, 1), 0, own);
+    } else {
+      const step_ref sent = out.send(rank_below(of, has), 0, sub(held, 0, offsets[blocks]));
+      for (const step_ref each : gathered) out.add_edge(each, sent);
+    }
+    const part into = sub(held, offsets[has], offsets[has + blocks] - offsets[has]);
+    gathered.push_back(out.receive(rank_above(of, has), 0, into));
+    copy_to_out(out, of, into, has, blocks, gathered.back());
+  }
+}
+
+}  // namespace weft::coll
