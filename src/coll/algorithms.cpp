@@ -19,6 +19,9 @@ constexpr std::array table{
     algorithm{"recursive-doubling", operation::allgather, recursive_doubling_allgather,
               can_recursive_doubling_allgather},
     algorithm{"bruck", operation::allgather, bruck_allgather},
+    algorithm{"linear", operation::alltoall, linear_alltoall},
+    algorithm{"pairwise", operation::alltoall, pairwise_alltoall},
+    algorithm{"bruck", operation::alltoall, bruck_alltoall, has_equal_blocks},
 };
 
 }  // namespace

@@ -18,5 +18,8 @@ bool can_ring_allgather(const shape& of);
 void recursive_doubling_allgather(schedule& out, const shape& of);
 bool can_recursive_doubling_allgather(const shape& of);
 void bruck_allgather(schedule& out, const shape& of);
+void linear_alltoall(schedule& out, const shape& of);
+void pairwise_alltoall(schedule& out, const shape& of);
+void bruck_alltoall(schedule& out, const shape& of);
 
 }  // namespace weft::coll

@@ -1,0 +1,34 @@
+// Alltoall: all messages at once, each rank to the ranks above it first. In place, the blocks to be sent are copied to
+// temporary memory.
+//
+// Cost, n ranks, m bytes a block: n - 1 rounds, n (n - 1) messages, n (n - 1) m bytes; in place each rank holds
+// (n - 1) m.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/blocks.hpp"
+
+namespace weft::coll {
+
+void linear_alltoall(schedule& out, const shape& of) {
+  const auto in_block = [&](std::uint32_t rank) { return block_of(place::in, of, of.in_blocks, rank); };
+  const auto out_block = [&](std::uint32_t rank) { return block_of(place::out, of, of.out_blocks, rank); };
+  if (!of.is_in_place) out.copy(in_block(of.rank), out_block(of.rank));
+  // In place, the step after which the block of a rank may be written.
+  std::vector<step_ref> copied(of.is_in_place ? of.size : 0);
+  for (std::uint32_t distance = 1; of.is_in_place && distance < of.size; ++distance) {
+    const std::uint32_t to = rank_above(of, distance);
+    const part from = out_block(to);
+    if (from.bytes == 0) continue;
+    const part held = out.temporary(from.bytes);
+    copied[to] = out.copy(from, held);
+    out.send(to, 0, held, {copied[to]});
+  }
+  for (std::uint32_t distance = 1; distance < of.size; ++distance) {
+    const std::uint32_t to = rank_above(of, distance);
+    const std::uint32_t source = rank_below(of, distance);
+    if (!of.is_in_place && in_block(to).bytes != 0) out.send(to, 0, in_block(to));
+    const step_ref before = of.is_in_place ? copied[source] : step_ref{};
+    if (out_block(source).bytes != 0) out.receive(source, 0, out_block(source), {before});
+  }
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,60 @@
+// Alltoall by pairwise exchange: one message each way at a time. With a power of two of ranks, those exchange whose
+// numbers differ by the round's bits; else a rank sends to the rank `round` above and receives from the one as far
+// below. In place, two ranks exchange whose numbers add up to the round's, so that one block of temporary memory is
+// enough.
+//
+// Cost, n ranks, m bytes a block: n - 1 rounds, n (n - 1) messages, n (n - 1) m bytes; in place, if n is not a power of
+// two, n rounds (for odd n no rank has a peer in all of them), and each rank holds m.
+#include <algorithm>
+#include <bit>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/blocks.hpp"
+
+namespace weft::coll {
+
+namespace {
+
+struct peers {
+  std::uint32_t to = 0;
+  std::uint32_t from = 0;
+};
+
+peers peers_in(const shape& of, std::uint32_t round) {
+  if (std::has_single_bit(of.size)) return {of.rank ^ round, of.rank ^ round};
+  if (!of.is_in_place) return {rank_above(of, round), rank_below(of, round)};
+  const std::uint32_t other = round >= of.rank ? round - of.rank : round + of.size - of.rank;
+  return {other, other};
+}
+
+part largest_block(schedule& out, const shape& of) {
+  if (of.out_blocks.bytes.empty()) return out.temporary(of.block_bytes);
+  return out.temporary(std::ranges::max(of.out_blocks.bytes));
+}
+
+}  // namespace
+
+void pairwise_alltoall(schedule& out, const shape& of) {
+  const auto in_block = [&](std::uint32_t rank) { return block_of(place::in, of, of.in_blocks, rank); };
+  const auto out_block = [&](std::uint32_t rank) { return block_of(place::out, of, of.out_blocks, rank); };
+  if (!of.is_in_place) out.copy(in_block(of.rank), out_block(of.rank));
+  const part held = of.is_in_place ? largest_block(out, of) : part{};
+  step_ref sent;
+  step_ref received;
+  for (std::uint32_t round = 0; round < of.size; ++round) {
+    const auto [to, source] = peers_in(of, round);
+    if (to == of.rank) continue;
+    part from = in_block(to);
+    const part into = out_block(source);
+    step_ref copied;
+    if (of.is_in_place) {
+      from = sub(held, 0, into.bytes);
+      if (from.bytes != 0) copied = out.copy(into, from, {sent, received});
+    }
+    const step_ref sent_before = sent;
+    if (from.bytes != 0) sent = out.send(to, 0, from, {sent_before, received, copied});
+    if (into.bytes != 0) received = out.receive(source, 0, into, {sent_before, received, copied});
+  }
+}
+
+}  // namespace weft::coll
