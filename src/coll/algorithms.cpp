@@ -22,6 +22,10 @@ constexpr std::array table{
     algorithm{"linear", operation::alltoall, linear_alltoall},
     algorithm{"pairwise", operation::alltoall, pairwise_alltoall},
     algorithm{"bruck", operation::alltoall, bruck_alltoall, has_equal_blocks},
+    algorithm{"linear", operation::scan, linear_scan},
+    algorithm{"recursive-doubling", operation::scan, recursive_doubling_scan},
+    algorithm{"linear", operation::exscan, linear_exscan},
+    algorithm{"recursive-doubling", operation::exscan, recursive_doubling_exscan},
 };
 
 }  // namespace

@@ -21,5 +21,9 @@ void bruck_allgather(schedule& out, const shape& of);
 void linear_alltoall(schedule& out, const shape& of);
 void pairwise_alltoall(schedule& out, const shape& of);
 void bruck_alltoall(schedule& out, const shape& of);
+void linear_scan(schedule& out, const shape& of);
+void recursive_doubling_scan(schedule& out, const shape& of);
+void linear_exscan(schedule& out, const shape& of);
+void recursive_doubling_exscan(schedule& out, const shape& of);
 
 }  // namespace weft::coll

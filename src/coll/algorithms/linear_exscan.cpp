@@ -1,0 +1,27 @@
+// Exscan along a chain: each rank receives its result from the rank below, and sends it, reduced with its own input, to
+// the rank above.
+//
+// Cost, n ranks, m bytes: n - 1 rounds, n - 1 messages, (n - 1) m bytes; each rank reduces once and holds m.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/schedule.hpp"
+
+namespace weft::coll {
+
+void linear_exscan(schedule& out, const shape& of) {
+  const part result{place::out, 0, of.block_bytes};
+  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
+  const bool is_last = of.rank + 1 == of.size;
+  if (of.rank == 0) {
+    if (!is_last) out.send(1, 0, own);
+    return;
+  }
+  const part next = is_last ? part{} : out.temporary(of.block_bytes);
+  const step_ref copied = is_last ? step_ref{} : out.copy(own, next);
+  // In place the result replaces the input.
+  const step_ref received = out.receive(of.rank - 1, 0, result, {of.is_in_place ? copied : step_ref{}});
+  if (is_last) return;
+  const step_ref reduced = out.reduce(result, next, {copied, received});
+  out.send(of.rank + 1, 0, next, {reduced});
+}
+
+}  // namespace weft::coll

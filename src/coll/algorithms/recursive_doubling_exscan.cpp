@@ -1,0 +1,47 @@
+// Exscan by recursive doubling (Kogge and Stone, 1973): as the scan, but each rank has two results so far: over the
+// 2^k - 1 ranks below, its own; and over itself and these, which it sends to the rank 2^k above. Operands stay in the
+// order of ranks.
+//
+// Cost, n ranks, m bytes: ceil(log2 n) rounds; in round k n - 2^k messages, for powers of two n log2 n - (n - 1); as
+// many times m bytes. Each rank reduces at most 2 (ceil(log2 n) - 1) times and holds 3 m.
+#include <array>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/schedule.hpp"
+
+namespace weft::coll {
+
+void recursive_doubling_exscan(schedule& out, const shape& of) {
+  const part result{place::out, 0, of.block_bytes};
+  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
+  const auto has_above = [&](std::uint64_t distance) { return of.rank + distance < of.size; };
+  if (of.rank == 0) {
+    for (std::uint32_t distance = 1; has_above(distance); distance *= 2) out.send(distance, 0, own);
+    return;
+  }
+  const part with_own = out.temporary(of.block_bytes);
+  const std::array below{out.temporary(of.block_bytes), out.temporary(of.block_bytes)};
+  step_ref with_own_last = has_above(1) ? out.copy(own, with_own) : step_ref{};
+  step_ref result_last;
+  std::array<step_ref, 2> is_free;
+  std::uint32_t now = 0;
+  for (std::uint32_t distance = 1; distance < of.size; distance *= 2, now ^= 1) {
+    const bool is_first = distance == 1;
+    step_ref sent;
+    if (has_above(distance)) sent = out.send(of.rank + distance, 0, with_own, {with_own_last});
+    if (of.rank < distance) continue;
+    const part into = is_first ? result : below[now];
+    // In place the first result replaces the input.
+    const step_ref writable = is_first && of.is_in_place ? with_own_last : is_free[now];
+    const step_ref received = out.receive(of.rank - distance, 0, into, {writable});
+    if (has_above(2ULL * distance)) with_own_last = out.reduce(into, with_own, {with_own_last, sent, received});
+    if (is_first) {
+      result_last = received;
+      continue;
+    }
+    result_last = out.reduce(into, result, {result_last, with_own_last, received});
+    is_free[now] = result_last;
+  }
+}
+
+}  // namespace weft::coll
