@@ -5,9 +5,11 @@
 
 #include <utility>
 
+#include "base/callback_scope.hpp"
 #include "coll/group_state.hpp"
 #include "coll/run.hpp"
 #include "coll/shape.hpp"
+#include "coll/straight.hpp"
 #include "weft/error.hpp"
 
 namespace weft {
@@ -164,8 +166,11 @@ kept_run& free_run(group_state& in, const shape& of, const collective::parts& pa
 }  // namespace
 
 void collective::run(group& in, const collective_options& options) const {
+  base::refuse_in_callback(name_of(parts_.operation).data());
   group_state& state = checked(in.state_, parts_.operation);
   const shape of = shape_of(parts_, state);
+  if (options.algorithm.empty() && coll::straight::can(of) && !state.wants_barrier())
+    return coll::straight::run(state, of, parts_.in, parts_.out, parts_.how);
   kept_run& by = free_run(state, of, parts_, options.algorithm);
   by.use(parts_.in, parts_.out);
   by.run();
@@ -197,7 +202,10 @@ status persistent_collective::start(completion& local, void* context) {
   run_->start(local, context);
   return status::posted(0);
 }
-void persistent_collective::run() { run_->run(); }
+void persistent_collective::run() {
+  base::refuse_in_callback("a collective");
+  run_->run();
+}
 bool persistent_collective::is_running() const noexcept { return run_->is_running(); }
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/counter.hpp"
 #include "weft/device.hpp"
 #include "weft/matching_engine.hpp"
 
@@ -61,6 +62,12 @@ class group_state {
   /// Whether the next collective is to be preceded by a barrier, which keeps members less than `numbers` apart.
   [[nodiscard]] bool wants_barrier() const noexcept { return (next_number_ & (numbers / 4 - 1)) == numbers / 4 - 1; }
 
+  /// Counts receives of short collectives; made by the first call. **Threads**: one at a time. **Errors**:
+  /// std::bad_alloc.
+  [[nodiscard]] counter& arrived() {
+    if (!arrived_) arrived_ = std::make_unique<counter>(*runtime_);
+    return *arrived_;
+  }
   /// Runs that are kept for later. **Threads**: one at a time.
   [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
 
@@ -79,6 +86,7 @@ class group_state {
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint32_t next_number_ = 0;
+  std::unique_ptr<counter> arrived_;
   std::vector<std::unique_ptr<kept_run>> kept_;
 };
 

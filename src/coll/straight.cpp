@@ -1,0 +1,180 @@
+#include "coll/straight.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "coll/ranks.hpp"
+#include "weft/counter.hpp"
+#include "weft/detail/raw_record.hpp"
+#include "weft/device.hpp"
+#include "weft/error.hpp"
+
+namespace weft::coll::straight {
+
+namespace {
+
+constexpr std::size_t bytes_max = detail::inline_bytes_max;
+using element_room = std::array<std::byte, bytes_max>;
+
+// The messages of one collective.
+class messages {
+ public:
+  explicit messages(group_state& in)
+      : in_{in}, arrived_{in.arrived()}, tag_{in.take_tag()}, awaited_{arrived_.value()}, failed_{arrived_.failed()} {}
+
+  // If an exception leaves the collective, its receive is taken back before its buffer goes.
+  ~messages() {
+    while (arrived_.value() < awaited_) {
+      static_cast<void>(in_.through().cancel(ticket_));
+      in_.through().progress();
+    }
+  }
+  messages(const messages&) = delete;
+  messages& operator=(const messages&) = delete;
+
+  // A receive that `wait` waits for.
+  void expect(std::uint32_t member, std::uint32_t label, void* into, std::size_t bytes) {
+    device& through = in_.through();
+    const std::uint32_t peer = in_.world_rank(member);
+    for (;;) {
+      const status answer =
+          through.post_recv(peer, buffer_ref{into, bytes}, arrived_, {.tag = tag_ | label, .engine = in_.engine()});
+      if (!answer.is_retry()) {
+        ticket_ = answer.ticket();
+        break;
+      }
+      through.progress();
+    }
+    ++awaited_;
+  }
+  void send(std::uint32_t member, std::uint32_t label, const void* from, std::size_t bytes) {
+    device& through = in_.through();
+    const std::uint32_t peer = in_.world_rank(member);
+    const auto post = [&] {
+      return through.post_send(peer, const_buffer_ref{from, bytes}, arrived_,
+                               {.tag = tag_ | label, .engine = in_.engine()});
+    };
+    while (post().is_retry()) through.progress();
+  }
+  void wait() {
+    in_.through().wait(arrived_, awaited_);
+    if (arrived_.failed() != failed_) {
+      throw error{errc::peer_failed, "a collective: the message of a member will not come, as its rank has ended"};
+    }
+  }
+
+ private:
+  group_state& in_;
+  counter& arrived_;
+  std::uint64_t tag_;
+  std::uint64_t awaited_;
+  std::uint64_t failed_;      // before
+  std::uint64_t ticket_ = 0;  // of the last receive
+};
+
+void barrier(group_state& in) {
+  messages all{in};
+  static std::byte none;
+  const std::uint32_t size = in.size();
+  for (std::uint32_t round = 0; round < doublings(size); ++round) {
+    const std::uint32_t distance = 1U << round;
+    all.expect((in.rank() + size - distance) % size, round, &none, 0);
+    all.send((in.rank() + distance) % size, round, &none, 0);
+    all.wait();
+  }
+}
+
+void broadcast(group_state& in, const shape& of, const void* from, void* into) {
+  messages all{in};
+  const auto bytes = static_cast<std::size_t>(of.block_bytes);
+  const std::uint32_t mine = relative_rank(of);
+  const std::uint32_t lowest = mine == 0 ? std::bit_ceil(of.size) : mine & -mine;
+  if (mine != 0) {
+    all.expect(rank_of_relative(of, mine - lowest), 0, into, bytes);
+    all.wait();
+    from = into;
+  }
+  for (std::uint32_t bit = lowest / 2; bit != 0; bit /= 2) {
+    if (mine + bit < of.size) all.send(rank_of_relative(of, mine + bit), 0, from, bytes);
+  }
+}
+
+// What a member has combined so far, and its exchange with others.
+class combining {
+ public:
+  combining(messages& all, const shape& of, const reduction& how, const void* from)
+      : all_{all}, bytes_{static_cast<std::size_t>(of.block_bytes)}, how_{how} {
+    std::memcpy(mine_->data(), from, bytes_);
+  }
+  [[nodiscard]] std::byte* bytes() noexcept { return mine_->data(); }
+  void take(std::uint32_t member, std::uint32_t label, bool is_lower) {
+    all_.expect(member, label, theirs_->data(), bytes_);
+    all_.wait();
+    combine(is_lower);
+  }
+  void exchange(std::uint32_t member, std::uint32_t label, bool is_lower) {
+    all_.expect(member, label, theirs_->data(), bytes_);
+    all_.send(member, label, mine_->data(), bytes_);
+    all_.wait();
+    combine(is_lower);
+  }
+
+ private:
+  void combine(bool is_lower) {
+    if (!is_lower) std::swap(mine_, theirs_);
+    how_.combine(theirs_->data(), mine_->data(), bytes_ / how_.element_bytes, how_.context);
+  }
+
+  messages& all_;
+  std::size_t bytes_;
+  const reduction& how_;
+  alignas(std::max_align_t) std::array<element_room, 2> room_;
+  element_room* mine_ = &room_[0];
+  element_room* theirs_ = &room_[1];
+};
+
+// Ranks beyond a power of two hand what they have to a neighbour, which takes part for both.
+void allreduce(group_state& in, const shape& of, const void* from, void* into, const reduction& how) {
+  messages all{in};
+  combining mine{all, of, how, from};
+  const auto bytes = static_cast<std::size_t>(of.block_bytes);
+  const std::uint32_t whole = std::bit_floor(of.size);
+  const std::uint32_t rest = of.size - whole;
+  const bool is_paired = of.rank < 2 * rest;
+  constexpr std::uint32_t folding = 100, unfolding = 101;
+  if (is_paired && of.rank % 2 == 0) {
+    all.send(of.rank + 1, folding, mine.bytes(), bytes);
+    all.expect(of.rank + 1, unfolding, into, bytes);
+    all.wait();
+    return;
+  }
+  if (is_paired) mine.take(of.rank - 1, folding, true);
+  const std::uint32_t number = is_paired ? of.rank / 2 : of.rank - rest;
+  for (std::uint32_t bit = 1, round = 0; bit < whole; bit *= 2, ++round) {
+    const std::uint32_t other = number ^ bit;
+    mine.exchange(other < rest ? 2 * other + 1 : other + rest, round, other < number);
+  }
+  if (is_paired) all.send(of.rank - 1, unfolding, mine.bytes(), bytes);
+  std::memcpy(into, mine.bytes(), bytes);
+}
+
+}  // namespace
+
+bool can(const shape& of) noexcept {
+  switch (of.operation) {
+    case operation::barrier: return true;
+    case operation::broadcast:
+    case operation::allreduce: return of.block_bytes <= bytes_max && of.block_bytes != 0;
+    default: return false;
+  }
+}
+
+void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how) {
+  if (of.operation == operation::barrier) return barrier(in);
+  if (of.operation == operation::broadcast) return broadcast(in, of, from.address(), into.address());
+  allreduce(in, of, of.is_in_place ? into.address() : from.address(), into.address(), how);
+}
+
+}  // namespace weft::coll::straight
