@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
@@ -106,6 +107,14 @@ class collective {
   void run(group& in, const collective_options& options = {}) const;
   /// Starts it: as `persistent_collective::start`. **Buffer**: the library's until the signal. **Returns**: *posted*.
   status post(group& in, completion& local, const collective_options& options = {}, void* context = nullptr) const;
+  /// Awaits it in a coroutine: `co_await collectives::broadcast(numbers).await(loop, all)`, which returns the record of
+  /// `post`. The loop's device is to be the group's.
+  template <class Loop>
+  [[nodiscard]] auto await(Loop& loop, group in, const collective_options& options = {}) const {
+    return loop.post([what = *this, in = std::move(in), options](completion& local, void* context) mutable {
+      return what.post(in, local, options, context);
+    });
+  }
   /// Keeps it, so that a start need not look for anything.
   [[nodiscard]] persistent_collective keep(group& in, const collective_options& options = {}) const;
 

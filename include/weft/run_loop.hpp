@@ -230,6 +230,14 @@ class run_loop {
     return detail::operation_awaiter<decltype(post)>{state(), operation::graph, 0, 0, post};
   }
 
+  /// Awaits any post: `post(completion& local, void* context)` makes one post with both, and returns its answer. After
+  /// *retry* the loop calls it again. Of use for posts that have no function here, such as those of collectives.
+  template <class Post>
+  requires std::is_invocable_r_v<status, Post&, completion&, void*>  //
+  [[nodiscard]] auto post(Post post) {
+    return detail::operation_awaiter<Post>{state(), operation::none, 0, 0, std::move(post)};
+  }
+
   // From here on: the posting functions of `device`.
 
   /// Awaits `device::post_am`.

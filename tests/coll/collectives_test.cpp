@@ -276,6 +276,26 @@ TEST(collectives, are_nodes_of_graphs) {
   });
 }
 
+task<void> exchanged(run_loop& loop, group all, std::uint64_t mine, std::uint64_t& sum) {
+  std::uint64_t number = all.rank() == 0 ? 7 : 0;
+  co_await collectives::broadcast({&number, sizeof number}).await(loop, all);
+  number += mine;
+  const completion_record end =
+      co_await collectives::allreduce({&number, sizeof number}, {&sum, sizeof sum}, collectives::by<std::uint64_t>())
+          .await(loop, all);
+  EXPECT_EQ(end.error(), errc::none);
+}
+
+TEST(collectives, are_awaited) {
+  test::local_job{3}.run([](runtime& rt) {
+    run_loop loop{rt.default_device()};
+    std::uint64_t sum = 0;
+    loop.spawn(exchanged(loop, rt.world(), rt.rank(), sum));
+    loop.run();
+    EXPECT_EQ(sum, 24U);
+  });
+}
+
 TEST(groups, know_their_members) {
   test::local_job{5}.run([](runtime& rt) {
     group all = rt.world();
