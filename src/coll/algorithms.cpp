@@ -10,7 +10,22 @@ namespace weft::coll {
 namespace {
 
 constexpr std::array table{
+    algorithm{"dissemination", operation::barrier, dissemination_barrier},
+    algorithm{"tree", operation::barrier, tree_barrier},
     algorithm{"binomial", operation::broadcast, binomial_broadcast},
+    algorithm{"k-nomial", operation::broadcast, knomial_broadcast},
+    algorithm{"scatter-allgather", operation::broadcast, scatter_allgather_broadcast, can_scatter_allgather_broadcast},
+    algorithm{"chain", operation::broadcast, chain_broadcast},
+    algorithm{"linear", operation::reduce, linear_reduce},
+    algorithm{"binomial", operation::reduce, binomial_reduce},
+    algorithm{"rabenseifner", operation::reduce, rabenseifner_reduce},
+    algorithm{"chain", operation::reduce, chain_reduce, can_chain_reduce},
+    algorithm{"recursive-doubling", operation::allreduce, recursive_doubling_allreduce},
+    algorithm{"rabenseifner", operation::allreduce, rabenseifner_allreduce},
+    algorithm{"ring", operation::allreduce, ring_allreduce, can_ring_allreduce},
+    algorithm{"pairwise", operation::reduce_scatter, pairwise_reduce_scatter},
+    algorithm{"ring", operation::reduce_scatter, ring_reduce_scatter, can_ring_reduce_scatter},
+    algorithm{"recursive-halving", operation::reduce_scatter, recursive_halving_reduce_scatter},
     algorithm{"linear", operation::gather, linear_gather},
     algorithm{"binomial", operation::gather, binomial_gather, has_equal_blocks},
     algorithm{"linear", operation::scatter, linear_scatter},

@@ -3,40 +3,77 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <functional>
+#include <queue>
 
 namespace weft::coll {
 
 namespace {
 
+// A receive, with the message that it waits for.
+struct waiting_receive {
+  std::uint64_t key = 0;  // sender and label
+  std::uint32_t index = 0;
+  std::uint32_t sent_by = step_ref::none;
+  std::uint64_t bytes = 0;
+  bool is_ready = false;
+};
+
+std::uint64_t key_of(std::uint32_t from, std::uint32_t label) { return std::uint64_t{from} << 32 | label; }
+
+using lowest_first = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
+
 // One rank on its way through its schedule.
 struct runner {
   const schedule* steps = nullptr;
-  std::vector<std::uint32_t> left;  // steps before each that have not run
-  std::vector<std::vector<std::uint32_t>> behind;
-  std::vector<std::uint32_t> ready;       // in the order of the schedule
-  std::vector<std::uint32_t> next_round;  // ready from the next round on
+  std::vector<std::uint32_t> left;          // steps before each that have not run
+  std::vector<std::uint32_t> behind;        // the steps after each
+  std::vector<std::uint32_t> behind_begin;  // of each, in `behind`
+  std::vector<waiting_receive> receives;    // sorted by key
+  std::vector<std::uint32_t> local;         // ready copies and reductions
+  lowest_first sends;                       // ready
+  lowest_first arrived;                     // indices in `receives`: ready, and the message is there
+  std::vector<std::uint32_t> next_round;    // ready from the next round on
   std::size_t ran = 0;
   std::uint64_t bytes = 0;
 };
 
+runner make_runner(const schedule& of) {
+  runner out;
+  out.steps = &of;
+  const auto count = static_cast<std::uint32_t>(of.steps().size());
+  out.left.resize(count);
+  out.behind_begin.resize(count + 1);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const step& each = of.steps()[i];
+    out.left[i] = each.before_end - each.before_begin;
+    for (const std::uint32_t before : of.before(each)) ++out.behind_begin[before + 1];
+    if (each.action == action::receive) out.receives.push_back({key_of(each.peer, each.label), i});
+  }
+  for (std::uint32_t i = 0; i < count; ++i) out.behind_begin[i + 1] += out.behind_begin[i];
+  out.behind.resize(out.behind_begin[count]);
+  std::vector<std::uint32_t> next{out.behind_begin.begin(), out.behind_begin.end() - 1};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    for (const std::uint32_t before : of.before(of.steps()[i])) out.behind[next[before]++] = i;
+  }
+  std::ranges::sort(out.receives, {}, [](const waiting_receive& each) { return std::pair{each.key, each.index}; });
+  return out;
+}
+
+// Null if there is none.
+waiting_receive* find(std::vector<waiting_receive>& in, std::uint64_t key) {
+  const auto found = std::ranges::lower_bound(in, key, {}, &waiting_receive::key);
+  return found != in.end() && found->key == key ? &*found : nullptr;
+}
+
 class world {
  public:
   world(std::span<const schedule> all, std::vector<ran_step>* order) : order_{order} {
-    for (const schedule& each : all) {
-      runner made;
-      made.steps = &each;
-      made.left.resize(each.steps().size());
-      made.behind.resize(each.steps().size());
-      for (std::uint32_t i = 0; i < each.steps().size(); ++i) {
-        for (const std::uint32_t before : each.before(each.steps()[i])) {
-          ++made.left[i];
-          made.behind[before].push_back(i);
-        }
-        if (made.left[i] == 0) made.ready.push_back(i);
-      }
-      ranks_.push_back(std::move(made));
+    for (const schedule& each : all) ranks_.push_back(make_runner(each));
+    for (runner& each : ranks_) {
+      check_labels(each);
+      for (std::uint32_t i = 0; i < each.left.size(); ++i)
+        if (each.left[i] == 0) make_ready(each, i);
     }
   }
 
@@ -48,9 +85,8 @@ class world {
       for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) has_sent |= send_one(rank);
       for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) has_sent |= receive_one(rank);
       for (runner& each : ranks_) {
-        each.ready.insert(each.ready.end(), each.next_round.begin(), each.next_round.end());
+        for (const std::uint32_t index : each.next_round) make_ready(each, index);
         each.next_round.clear();
-        std::ranges::sort(each.ready);
       }
       if (has_sent) ++out_.rounds;
     }
@@ -59,11 +95,22 @@ class world {
   }
 
  private:
-  using message_key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // from, to, label
-  struct message {
-    std::uint64_t bytes;
-    std::uint32_t sent_by;
-  };
+  void make_ready(runner& at, std::uint32_t index) {
+    const step& each = at.steps->steps()[index];
+    if (each.action == action::send) {
+      at.sends.push(index);
+    } else if (each.action == action::receive) {
+      waiting_receive& receive = *find(at.receives, key_of(each.peer, each.label));
+      receive.is_ready = true;
+      enqueue_if_arrived(at, receive);
+    } else {
+      at.local.push_back(index);
+    }
+  }
+
+  static void enqueue_if_arrived(runner& at, const waiting_receive& receive) {
+    if (receive.is_ready && receive.sent_by != step_ref::none) at.arrived.push(receive.index);
+  }
 
   void finish(std::uint32_t rank, std::uint32_t index, bool later, ran_step ran) {
     runner& at = ranks_[rank];
@@ -72,78 +119,78 @@ class world {
     ran.rank = rank;
     ran.index = index;
     if (order_ != nullptr) order_->push_back(ran);
-    for (const std::uint32_t each : at.behind[index]) {
-      if (--at.left[each] == 0) (later ? at.next_round : at.ready).push_back(each);
+    for (std::uint32_t i = at.behind_begin[index]; i < at.behind_begin[index + 1]; ++i) {
+      const std::uint32_t next = at.behind[i];
+      if (--at.left[next] != 0) continue;
+      if (later) {
+        at.next_round.push_back(next);
+      } else {
+        make_ready(at, next);
+      }
     }
   }
 
   // Reductions and copies take no round.
   void run_local(std::uint32_t rank) {
     runner& at = ranks_[rank];
-    for (std::size_t i = 0; i < at.ready.size();) {
-      const std::uint32_t index = at.ready[i];
-      const action kind = at.steps->steps()[index].action;
-      if (kind == action::send || kind == action::receive) {
-        ++i;
-        continue;
-      }
-      at.ready.erase(at.ready.begin() + static_cast<std::ptrdiff_t>(i));
+    while (!at.local.empty()) {
+      const std::uint32_t index = at.local.back();
+      at.local.pop_back();
       finish(rank, index, false, {});
     }
-    std::ranges::sort(at.ready);
   }
 
   bool send_one(std::uint32_t rank) {
     runner& at = ranks_[rank];
-    for (std::size_t i = 0; i < at.ready.size(); ++i) {
-      const std::uint32_t index = at.ready[i];
-      const step& each = at.steps->steps()[index];
-      if (each.action != action::send) continue;
-      at.ready.erase(at.ready.begin() + static_cast<std::ptrdiff_t>(i));
-      if (each.peer >= ranks_.size()) {
-        note(fmt::format("rank {} sends to rank {}", rank, each.peer));
-      } else if (!under_way_.try_emplace({rank, each.peer, each.label}, message{each.from.bytes, index}).second) {
-        note(fmt::format("rank {} sends two messages to rank {} with label {}", rank, each.peer, each.label));
-      }
-      ++out_.messages;
-      out_.bytes += each.from.bytes;
-      at.bytes += each.from.bytes;
-      out_.bytes_of_a_rank = std::max(out_.bytes_of_a_rank, at.bytes);
-      finish(rank, index, true, {});
-      return true;
+    if (at.sends.empty()) return false;
+    const std::uint32_t index = at.sends.top();
+    at.sends.pop();
+    const step& each = at.steps->steps()[index];
+    waiting_receive* const receive =
+        each.peer < ranks_.size() ? find(ranks_[each.peer].receives, key_of(rank, each.label)) : nullptr;
+    if (receive == nullptr) {
+      note(fmt::format("rank {} does not receive the message of rank {} with label {}", each.peer, rank, each.label));
+    } else if (receive->sent_by != step_ref::none) {
+      note(fmt::format("rank {} sends two messages to rank {} with label {}", rank, each.peer, each.label));
+    } else {
+      receive->sent_by = index;
+      receive->bytes = each.from.bytes;
+      enqueue_if_arrived(ranks_[each.peer], *receive);
     }
-    return false;
+    ++out_.messages;
+    out_.bytes += each.from.bytes;
+    at.bytes += each.from.bytes;
+    out_.bytes_of_a_rank = std::max(out_.bytes_of_a_rank, at.bytes);
+    finish(rank, index, true, {});
+    return true;
   }
 
   bool receive_one(std::uint32_t rank) {
     runner& at = ranks_[rank];
-    for (std::size_t i = 0; i < at.ready.size(); ++i) {
-      const std::uint32_t index = at.ready[i];
-      const step& each = at.steps->steps()[index];
-      if (each.action != action::receive) continue;
-      const auto found = under_way_.find({each.peer, rank, each.label});
-      if (found == under_way_.end()) continue;
-      if (found->second.bytes != each.into.bytes) {
-        note(fmt::format("rank {} receives {} bytes, and rank {} sends {}", rank, each.into.bytes, each.peer,
-                         found->second.bytes));
-      }
-      const std::uint32_t sent_by = found->second.sent_by;
-      under_way_.erase(found);
-      at.ready.erase(at.ready.begin() + static_cast<std::ptrdiff_t>(i));
-      finish(rank, index, true, {.sender = each.peer, .sent_by = sent_by});
-      return true;
+    if (at.arrived.empty()) return false;
+    const std::uint32_t index = at.arrived.top();
+    at.arrived.pop();
+    const step& each = at.steps->steps()[index];
+    const waiting_receive& receive = *find(at.receives, key_of(each.peer, each.label));
+    if (receive.bytes != each.into.bytes) {
+      note(fmt::format("rank {} receives {} bytes, and rank {} sends {}", rank, each.into.bytes, each.peer,
+                       receive.bytes));
     }
-    return false;
+    finish(rank, index, true, {.sender = each.peer, .sent_by = receive.sent_by});
+    return true;
+  }
+
+  void check_labels(const runner& at) {
+    const auto twice = std::ranges::adjacent_find(at.receives, {}, &waiting_receive::key);
+    if (twice == at.receives.end()) return;
+    const step& each = at.steps->steps()[twice->index];
+    note(fmt::format("two receives from rank {} with label {}", each.peer, each.label));
   }
 
   void check() {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       const std::size_t steps = ranks_[rank].steps->steps().size();
       if (ranks_[rank].ran != steps) note(fmt::format("{} of {} steps of rank {} ran", ranks_[rank].ran, steps, rank));
-    }
-    if (!under_way_.empty()) {
-      const auto& [from, to, label] = under_way_.begin()->first;
-      note(fmt::format("rank {} does not receive the message of rank {} with label {}", to, from, label));
     }
   }
 
@@ -152,7 +199,6 @@ class world {
   }
 
   std::vector<runner> ranks_;
-  std::map<message_key, message> under_way_;
   counts out_;
   bool has_moved_ = true;
   std::vector<ran_step>* order_;

@@ -29,4 +29,22 @@ namespace weft::coll {
   return {at, blocks.offsets[rank], blocks.bytes[rank]};
 }
 
+/// Part `index` of `count` of whole elements, as equal as they can be: the first ones have one more.
+[[nodiscard]] constexpr part share_of(part whole, std::uint64_t element_bytes, std::uint32_t index,
+                                      std::uint32_t count) noexcept {
+  const std::uint64_t elements = whole.bytes / element_bytes;
+  const std::uint64_t each = elements / count, more = elements % count;
+  const std::uint64_t begin = index * each + (index < more ? index : more);
+  return sub(whole, begin * element_bytes, (each + (index < more ? 1 : 0)) * element_bytes);
+}
+
+/// In how many segments a pipeline passes a block on, each of whole elements and of about `segment_bytes`.
+[[nodiscard]] constexpr std::uint32_t segments_of(const shape& of) noexcept {
+  constexpr std::uint64_t most = 1024;  // so many steps a schedule may have, and labels
+  const std::uint64_t elements = of.block_bytes / of.element_bytes;
+  const std::uint64_t wanted = of.segment_bytes == 0 ? most : of.block_bytes / of.segment_bytes;
+  const std::uint64_t able = wanted < elements ? wanted : elements;
+  return static_cast<std::uint32_t>(able < 1 ? 1 : able < most ? able : most);
+}
+
 }  // namespace weft::coll

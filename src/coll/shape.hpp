@@ -15,15 +15,16 @@ class schedule;
 // Of each operation, what `in` and `out` are:
 //   barrier         none
 //   broadcast       in: the root's bytes; out: the same elsewhere
-//   reduce          in: `block_bytes`; out: as much at the root
-//   allreduce       in: `block_bytes`; out: as much
+//   reduce          in: `block_bytes`; out: as much at the root. In place: the root's input is in its out
+//   allreduce       in: `block_bytes`; out: as much. In place: the input is in out
 //   gather          in: this rank's block; out: all blocks at the root. In place: the root's block is in its out
 //   scatter         in: all blocks at the root; out: this rank's block. In place: the root's block stays in its in
 //   allgather       in: this rank's block; out: all blocks. In place: this rank's block is in out
 //   alltoall        in: a block for each rank; out: a block of each rank. In place: out has both, with `out_blocks`
-//   reduce_scatter  in: a block for each rank; out: this rank's block, reduced
-//   scan            in: `block_bytes`; out: reduced over ranks 0 to this one
-//   exscan          in: `block_bytes`; out: reduced over the ranks below; nothing at rank 0
+//   reduce_scatter  in: a block for each rank; out: this rank's block, reduced. In place: out has all blocks of the
+//                   input, and the result at its begin; the rest may be changed
+//   scan            in: `block_bytes`; out: reduced over ranks 0 to this one. In place: the input is in out
+//   exscan          in: `block_bytes`; out: reduced over the ranks below; nothing at rank 0. In place: as scan
 using operation = collective_operation;
 
 /// Blocks of different sizes, by rank. Empty: all have `shape::block_bytes`, one behind the other.
@@ -37,13 +38,15 @@ struct shape {
   std::uint32_t rank = 0;  // in the group
   std::uint32_t size = 1;
   std::uint32_t root = 0;
-  std::uint64_t block_bytes = 0;    // of each rank's block
-  std::uint64_t element_bytes = 1;  // reductions cut between elements
+  std::uint64_t block_bytes = 0;    // of each rank's block, of whole elements
+  std::uint64_t element_bytes = 1;  // every cut is between elements
+  std::uint64_t segment_bytes = 32768;  // of a pipeline, about
   bool is_commutative = true;
-  /// The block of this rank lies in `out` already, at its place there (and there is no `in`).
+  /// The input, or a part of it, is in `out` already, as the operation says, and there is no `in` for it. Barrier and
+  /// broadcast have no such form.
   bool is_in_place = false;
   block_list in_blocks{};   // of alltoall and scatter
-  block_list out_blocks{};  // of gather, allgather, alltoall; of reduce_scatter: the sizes
+  block_list out_blocks{};  // of gather, allgather, alltoall; of reduce_scatter: the blocks of the input
   /// Gather and scatter: the root has a list. The others may do without; `block_bytes` is then of their own block.
   bool root_has_list = false;
 };

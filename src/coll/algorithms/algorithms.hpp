@@ -7,7 +7,30 @@ namespace weft::coll {
 
 class schedule;
 
+void dissemination_barrier(schedule& out, const shape& of);
+void tree_barrier(schedule& out, const shape& of);
+
 void binomial_broadcast(schedule& out, const shape& of);
+void knomial_broadcast(schedule& out, const shape& of);
+void scatter_allgather_broadcast(schedule& out, const shape& of);
+bool can_scatter_allgather_broadcast(const shape& of);
+void chain_broadcast(schedule& out, const shape& of);
+
+void linear_reduce(schedule& out, const shape& of);
+void binomial_reduce(schedule& out, const shape& of);
+void rabenseifner_reduce(schedule& out, const shape& of);
+void chain_reduce(schedule& out, const shape& of);
+bool can_chain_reduce(const shape& of);
+
+void recursive_doubling_allreduce(schedule& out, const shape& of);
+void rabenseifner_allreduce(schedule& out, const shape& of);
+void ring_allreduce(schedule& out, const shape& of);
+bool can_ring_allreduce(const shape& of);
+
+void pairwise_reduce_scatter(schedule& out, const shape& of);
+void ring_reduce_scatter(schedule& out, const shape& of);
+bool can_ring_reduce_scatter(const shape& of);
+void recursive_halving_reduce_scatter(schedule& out, const shape& of);
 
 void linear_gather(schedule& out, const shape& of);
 void binomial_gather(schedule& out, const shape& of);

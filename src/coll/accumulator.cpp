@@ -1,0 +1,56 @@
+#include "coll/accumulator.hpp"
+
+namespace weft::coll {
+
+accumulator::accumulator(ordered& steps, bool is_commutative, const places& at) noexcept
+    : steps_{steps}, is_commutative_{is_commutative}, may_write_{at.may_write}, has_result_{at.result.bytes != 0} {
+  buffers_[own] = {at.own, 0, true};
+  if (has_result_) buffers_[kept] = {at.result, 0, true};
+  if (has_result_ && at.own.at == at.result.at) value_ = kept;
+}
+
+accumulator::buffer& accumulator::make(std::uint32_t index, range of) {
+  buffer& out = buffers_[index];
+  if (!out.is_made) out = {steps_.steps().temporary(of.bytes), of.begin, true};
+  return out;
+}
+
+// One that has not the value, and not the last message: it can be received into while that is reduced.
+std::uint32_t accumulator::next_temporary() noexcept {
+  do last_ = last_ + 1 == buffer_count ? first_temporary : last_ + 1;
+  while (last_ == value_);
+  return last_;
+}
+
+void accumulator::send(std::uint32_t peer, std::uint32_t label, range of) { steps_.send(peer, label, value(of)); }
+
+void accumulator::receive(std::uint32_t peer, std::uint32_t label, range of, bool is_lower) {
+  const bool into_value = is_lower || is_commutative_;
+  if (!may_write_ && is_lower && !is_commutative_) {
+    const std::uint32_t next = has_result_ ? kept : next_temporary();
+    steps_.copy(value(of), at(make(next, of), of));
+    value_ = next;
+    may_write_ = true;
+  }
+  const bool moves = !into_value || !may_write_;
+  const std::uint32_t next = moves && has_result_ && value_ != kept ? kept : next_temporary();
+  const part theirs = at(make(next, of), of);
+  steps_.receive(peer, label, theirs);
+  if (!moves) {
+    steps_.reduce(theirs, value(of));
+    return;
+  }
+  steps_.reduce(value(of), theirs);
+  value_ = next;
+  may_write_ = true;
+}
+
+part accumulator::result(range of, range whole) { return at(make(kept, whole), of); }
+
+void accumulator::finish(range of, range whole) {
+  if (value_ == kept) return;
+  steps_.copy(value(of), result(of, whole));
+  value_ = kept;
+}
+
+}  // namespace weft::coll

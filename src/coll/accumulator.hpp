@@ -1,0 +1,66 @@
+// What a rank has reduced so far: its own input, then also what it receives from ranks just below or above those that
+// are in it. So the operands stay in the order of ranks, and an operation need not be commutative.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "coll/ordered.hpp"
+#include "coll/schedule.hpp"
+
+namespace weft::coll {
+
+/// Bytes of a value, from its begin.
+struct range {
+  std::uint64_t begin = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The reduced value is where a reduction left it: operands that are not commutative move it between buffers, because a
+/// reduction writes the operand of the higher ranks. It takes at most three temporary buffers as long as the first
+/// message.
+class accumulator {
+ public:
+  /// How the value begins, and where it is to end.
+  struct places {
+    part own;                // the input
+    bool may_write = false;  // in it
+    part result{};           // empty: anywhere
+  };
+
+  accumulator(ordered& steps, bool is_commutative, const places& at) noexcept;
+
+  /// Sends these bytes of the value. **Errors**: std::bad_alloc, as the other functions.
+  void send(std::uint32_t peer, std::uint32_t label, range of);
+  /// Receives the value of other ranks, all lower or all higher ones, and reduces. The value is then `of`, which lies
+  /// in the last one.
+  void receive(std::uint32_t peer, std::uint32_t label, range of, bool is_lower);
+  /// Where these bytes of the value are.
+  [[nodiscard]] part value(range of) const noexcept { return at(buffers_[value_], of); }
+  /// Copies these bytes to the result if they are elsewhere; the value is there then.
+  void finish(range of, range whole);
+  /// Where they are in the result. It is temporary memory for `whole` if no other was given.
+  [[nodiscard]] part result(range of, range whole);
+
+ private:
+  struct buffer {
+    part where;
+    std::uint64_t begin = 0;  // of its bytes, in the value
+    bool is_made = false;
+  };
+  static constexpr std::uint32_t own = 0, kept = 1, first_temporary = 2, buffer_count = 5;
+
+  static part at(const buffer& in, range of) noexcept { return sub(in.where, of.begin - in.begin, of.bytes); }
+  buffer& make(std::uint32_t index, range of);
+  [[nodiscard]] std::uint32_t next_temporary() noexcept;
+
+  ordered& steps_;
+  std::array<buffer, buffer_count> buffers_{};
+  std::uint32_t value_ = own;
+  std::uint32_t last_ = first_temporary;
+  bool is_commutative_;
+  bool may_write_;
+  bool has_result_;
+};
+
+}  // namespace weft::coll

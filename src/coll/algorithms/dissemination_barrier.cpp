@@ -1,0 +1,23 @@
+// Barrier by dissemination (Hensgen, Finkel and Manber, 1988): in round k each rank signals the rank 2^k above it, around
+// the end, and so passes on all signals that it has.
+//
+// Cost, n ranks: ceil(log2 n) rounds, n ceil(log2 n) messages of no bytes.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/ranks.hpp"
+#include "coll/schedule.hpp"
+
+namespace weft::coll {
+
+void dissemination_barrier(schedule& out, const shape& of) {
+  step_ref sent, received;
+  for (std::uint32_t round = 0; round < doublings(of.size); ++round) {
+    const std::uint32_t distance = 1U << round;
+    const auto above = static_cast<std::uint32_t>((std::uint64_t{of.rank} + distance) % of.size);
+    const auto below = static_cast<std::uint32_t>((std::uint64_t{of.rank} + of.size - distance) % of.size);
+    // After the last send, and so after all earlier receives.
+    sent = out.send(above, round, {}, {sent, received});
+    received = out.receive(below, round, {});
+  }
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,38 @@
+// Allreduce by recursive doubling: in round k each member exchanges its value so far with the member 2^k away, and both
+// reduce. Both operands are in the order of ranks. Of two ranks that are one member (`fold`), one sends its input to the
+// other, and gets the result.
+//
+// Cost, n ranks, 2^k the largest power of two that is no more, r = n - 2^k, m bytes: k rounds, and 2 more if r > 0;
+// 2^k k + 2 r messages, as many times m bytes; a rank sends k m, and m more in a pair.
+#include "coll/accumulator.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/fold.hpp"
+#include "coll/ordered.hpp"
+
+namespace weft::coll {
+
+void recursive_doubling_allreduce(schedule& out, const shape& of) {
+  constexpr std::uint32_t exchange = 0, result_of_pair = 1;
+  ordered steps{out};
+  const range all{0, of.block_bytes};
+  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
+  const part result{place::out, 0, of.block_bytes};
+  const fold group{of.size};
+  const std::uint32_t member = group.member_of(of.rank);
+  if (group.leader_of(member) != of.rank) {
+    steps.send(group.leader_of(member), exchange, own);
+    steps.receive(group.leader_of(member), result_of_pair, result);
+    return;
+  }
+  accumulator sum{steps, of.is_commutative, {own, of.is_in_place, result}};
+  if (group.is_pair(member)) sum.receive(group.follower_of(member), exchange, all, false);
+  for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) {
+    const std::uint32_t peer = group.leader_of(member ^ bit);
+    sum.send(peer, exchange, all);
+    sum.receive(peer, exchange, all, peer < of.rank);
+  }
+  sum.finish(all, all);
+  if (group.is_pair(member)) sum.send(group.follower_of(member), result_of_pair, all);
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,52 @@
+// Reduce-scatter around a ring: each block goes round once, from the rank above its own to that, and each rank reduces
+// its input into it.
+//
+// Cost, n ranks, blocks of b bytes: n - 1 rounds, n (n - 1) messages, n (n - 1) b bytes; a rank sends (n - 1) b, and
+// holds 2 b.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/ranks.hpp"
+#include "coll/schedule.hpp"
+
+namespace weft::coll {
+
+bool can_ring_reduce_scatter(const shape& of) { return of.is_commutative && of.size <= schedule::labels_max; }
+
+void ring_reduce_scatter(schedule& out, const shape& of) {
+  const std::uint32_t n = of.size, next = (of.rank + 1) % n, previous = (of.rank + n - 1) % n;
+  const auto block = [&](std::uint32_t rank) {
+    return block_of(of.is_in_place ? place::out : place::in, of, of.out_blocks, rank);
+  };
+  const part result{place::out, 0, block(of.rank).bytes};
+  std::uint64_t longest = 0;
+  for (std::uint32_t rank = 0; rank < n; ++rank) longest = std::max(longest, block(rank).bytes);
+  const std::array memory{out.temporary(longest), out.temporary(longest)};
+  std::array<step_ref, 2> used{};
+  std::vector<step_ref> readers;  // of the input
+  part sum = block(previous);
+  step_ref last;
+  for (std::uint32_t round = 0; round + 1 < n; ++round) {
+    const step_ref sent = out.send(next, round, sum, {last});
+    if (round == 0) readers.push_back(sent);
+    if (round != 0) used[(round - 1) % 2] = sent;
+    const part own = block((of.rank + 2 * n - 2 - round) % n);
+    const bool is_last = round + 2 == n;
+    sum = is_last && !of.is_in_place ? result : sub(memory[round % 2], 0, own.bytes);
+    last = out.reduce(own, sum, {out.receive(previous, round, sum, {used[round % 2]})});
+    readers.push_back(last);
+  }
+  if (n > 1 && !of.is_in_place) return;
+  if (n == 1 && of.is_in_place) {
+    last = out.copy(sum, sub(memory[0], 0, sum.bytes));
+    sum = sub(memory[0], 0, sum.bytes);
+  }
+  const step_ref copied = out.copy(sum, result, {last});
+  for (const step_ref each : readers) {
+    if (each.index != last.index) out.add_edge(each, copied);
+  }
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,21 @@
+#include "coll/halving.hpp"
+
+namespace weft::coll {
+
+std::vector<range> halve(accumulator& sum, const fold& group, const shape& of, std::uint32_t label) {
+  const std::uint32_t member = group.member_of(of.rank);
+  std::vector<range> out{{0, of.block_bytes}};
+  for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) {
+    const range whole = out.back();
+    const std::uint64_t lower_bytes = whole.bytes / of.element_bytes / 2 * of.element_bytes;
+    const range lower{whole.begin, lower_bytes}, upper{whole.begin + lower_bytes, whole.bytes - lower_bytes};
+    const bool keeps_upper = (member & bit) != 0;
+    const std::uint32_t peer = group.leader_of(member ^ bit);
+    sum.send(peer, label, keeps_upper ? lower : upper);
+    out.push_back(keeps_upper ? upper : lower);
+    sum.receive(peer, label, out.back(), keeps_upper);
+  }
+  return out;
+}
+
+}  // namespace weft::coll

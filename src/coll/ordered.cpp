@@ -1,0 +1,45 @@
+#include "coll/ordered.hpp"
+
+namespace weft::coll {
+
+namespace {
+
+bool overlaps(const part& one, const part& other) noexcept {
+  return one.at == other.at && one.bytes != 0 && other.bytes != 0 && one.offset < other.offset + other.bytes &&
+         other.offset < one.offset + one.bytes;
+}
+bool covers(const part& whole, const part& some) noexcept {
+  return whole.at == some.at && whole.offset <= some.offset && some.offset + some.bytes <= whole.offset + whole.bytes;
+}
+
+}  // namespace
+
+void ordered::add_edges(step_ref after, part read, part written) {
+  for (const access& each : accesses_) {
+    if (overlaps(each.bytes, written) || (each.writes && overlaps(each.bytes, read))) {
+      // The accesses of a step are neighbours, so that this finds a second edge to it.
+      const auto before = out_.before(out_.steps()[after.index]);
+      if (before.empty() || before.back() != each.step) out_.add_edge({each.step}, after);
+    }
+  }
+  if (written.bytes != 0) {
+    std::erase_if(accesses_, [&](const access& each) { return covers(written, each.bytes); });
+    accesses_.push_back({written, after.index, true});
+  }
+  // Nothing writes `in`.
+  if (read.bytes != 0 && read.at != place::in) accesses_.push_back({read, after.index, false});
+}
+
+void ordered::send(std::uint32_t peer, std::uint32_t label, part from) {
+  add_edges(out_.send(peer, label, from), from, nothing);
+}
+
+void ordered::receive(std::uint32_t peer, std::uint32_t label, part into) {
+  add_edges(out_.receive(peer, label, into), nothing, into);
+}
+
+void ordered::reduce(part from, part into) { add_edges(out_.reduce(from, into), from, into); }
+
+void ordered::copy(part from, part into) { add_edges(out_.copy(from, into), from, into); }
+
+}  // namespace weft::coll
