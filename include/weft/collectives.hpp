@@ -127,7 +127,8 @@ class collective {
     reduction how{};
     blocks in_blocks{};
     blocks out_blocks{};
-    bool is_in_place = false;
+    /// Of a gather or scatter: that blocks have sizes of their own, which the root alone names.
+    bool root_has_blocks = false;
   };
   /// For the library.
   explicit collective(const parts& of) noexcept : parts_{of} {}
@@ -226,17 +227,34 @@ template <reduced_element Element, class Callable = std::plus<>>
                                        std::uint32_t root = 0) noexcept {
   return collective{{.operation = collective_operation::reduce, .root = root, .in = in, .out = out, .how = how}};
 }
-/// `in` of each member, one behind the other, into `out` of member `root`.
-[[nodiscard]] inline collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0,
-                                       const blocks& places = {}) noexcept {
-  return collective{
-      {.operation = collective_operation::gather, .root = root, .in = in, .out = out, .out_blocks = places}};
+/// `in` of each member, one behind the other, into `out` of member `root`. In place at the root if its `in` is empty:
+/// its block lies in `out` already.
+[[nodiscard]] inline collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
+  return collective{{.operation = collective_operation::gather, .root = root, .in = in, .out = out}};
 }
-/// A block of `in` of member `root` into `out` of each member.
-[[nodiscard]] inline collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0,
-                                        const blocks& places = {}) noexcept {
-  return collective{
-      {.operation = collective_operation::scatter, .root = root, .in = in, .out = out, .in_blocks = places}};
+/// The same with blocks of different sizes. The root gives their places in `out`; the others give none.
+[[nodiscard]] inline collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root,
+                                       const blocks& places) noexcept {
+  return collective{{.operation = collective_operation::gather,
+                     .root = root,
+                     .in = in,
+                     .out = out,
+                     .out_blocks = places,
+                     .root_has_blocks = true}};
+}
+/// A block of `in` of member `root` into `out` of each member. In place at the root if its `out` is empty.
+[[nodiscard]] inline collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
+  return collective{{.operation = collective_operation::scatter, .root = root, .in = in, .out = out}};
+}
+/// The same with blocks of different sizes. The root gives their places in `in`; the others give none.
+[[nodiscard]] inline collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root,
+                                        const blocks& places) noexcept {
+  return collective{{.operation = collective_operation::scatter,
+                     .root = root,
+                     .in = in,
+                     .out = out,
+                     .in_blocks = places,
+                     .root_has_blocks = true}};
 }
 /// `in` of each member, one behind the other, into `out` of all. `in` may be empty: in place.
 [[nodiscard]] inline collective allgather(const_buffer_ref in, buffer_ref out, const blocks& places = {}) noexcept {

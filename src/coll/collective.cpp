@@ -49,6 +49,12 @@ void check_blocks(const collective::parts& of, const blocks& places, const group
   }
 }
 
+void check_places_of_root(const collective::parts& of, const blocks& places, const group_state& in) {
+  if (places.bytes.size() != in.size())
+    refuse(of.operation, fmt::format("the root gives the places of {} blocks, but the group has {} members",
+                                     places.bytes.size(), in.size()));
+}
+
 // `whole` in as many blocks as there are members.
 std::uint64_t block_of(const collective::parts& of, std::uint64_t whole, const group_state& in) {
   if (whole % in.size() != 0)
@@ -64,7 +70,8 @@ void check_same(const collective::parts& of, std::uint64_t a, std::uint64_t b) {
 void size(shape& out, const collective::parts& of, const group_state& in) {
   const std::uint64_t given = of.in.bytes(), got = of.out.bytes();
   const bool is_root = of.root == in.rank();
-  const bool has_places = !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty();
+  const bool has_places = !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty() || of.root_has_blocks;
+  out.root_has_list = of.root_has_blocks;
   out.is_in_place = of.in.address() == nullptr && of.in.bytes() == 0 && of.out.bytes() != 0;
   switch (of.operation) {
     case collective_operation::barrier: break;
@@ -85,13 +92,21 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
       break;
     case collective_operation::gather:
       out.is_in_place = out.is_in_place && is_root;
-      if (has_places) break;
+      if (has_places) {
+        if (is_root) check_places_of_root(of, of.out_blocks, in);
+        out.block_bytes = is_root ? 0 : given;
+        break;
+      }
       out.block_bytes = is_root ? block_of(of, got, in) : given;
       if (is_root && !out.is_in_place) check_same(of, given, out.block_bytes);
       break;
     case collective_operation::scatter:
       out.is_in_place = is_root && of.out.address() == nullptr && got == 0 && given != 0;
-      if (has_places) break;
+      if (has_places) {
+        if (is_root) check_places_of_root(of, of.in_blocks, in);
+        out.block_bytes = is_root ? 0 : got;
+        break;
+      }
       out.block_bytes = is_root ? block_of(of, given, in) : got;
       if (is_root && !out.is_in_place) check_same(of, out.block_bytes, got);
       break;
@@ -138,6 +153,11 @@ shape shape_of(const collective::parts& of, const group_state& in) {
                        of.operation == collective_operation::reduce_scatter ||
                        of.operation == collective_operation::scan || of.operation == collective_operation::exscan;
   if (reduces && of.how.combine == nullptr) refuse(of.operation, "the reduction has no function");
+  for (const std::uint64_t each : of.out_blocks.bytes) {
+    if (reduces && of.how.element_bytes != 0 && each % of.how.element_bytes != 0)
+      refuse(of.operation,
+             fmt::format("a block of {} bytes is no whole number of elements of {} bytes", each, of.how.element_bytes));
+  }
   if (reduces && (of.how.element_bytes == 0 || out.block_bytes % of.how.element_bytes != 0)) {
     refuse(of.operation,
            fmt::format("{} bytes are no whole number of elements of {} bytes", out.block_bytes, of.how.element_bytes));

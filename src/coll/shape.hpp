@@ -38,8 +38,8 @@ struct shape {
   std::uint32_t rank = 0;  // in the group
   std::uint32_t size = 1;
   std::uint32_t root = 0;
-  std::uint64_t block_bytes = 0;    // of each rank's block, of whole elements
-  std::uint64_t element_bytes = 1;  // every cut is between elements
+  std::uint64_t block_bytes = 0;        // of each rank's block, of whole elements
+  std::uint64_t element_bytes = 1;      // every cut is between elements
   std::uint64_t segment_bytes = 32768;  // of a pipeline, about
   bool is_commutative = true;
   /// The input, or a part of it, is in `out` already, as the operation says, and there is no `in` for it. Barrier and

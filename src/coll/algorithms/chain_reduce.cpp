@@ -1,8 +1,8 @@
 // Reduce along a chain of ranks that ends at the root, in segments, so that all links are busy. The ranks are in order
 // only if the root is rank 0.
 //
-// Cost, n ranks, m bytes in s segments: n + s - 2 rounds, (n - 1) s messages, (n - 1) m bytes; a rank sends m, and holds
-// at most 4 segments.
+// Cost, n ranks, m bytes in s segments: n + s - 2 rounds, (n - 1) s messages, (n - 1) m bytes; a rank sends m, and
+// holds at most 4 segments.
 #include <array>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,5 +1,5 @@
-// Barrier by dissemination (Hensgen, Finkel and Manber, 1988): in round k each rank signals the rank 2^k above it, around
-// the end, and so passes on all signals that it has.
+// Barrier by dissemination (Hensgen, Finkel and Manber, 1988): in round k each rank signals the rank 2^k above it,
+// around the end, and so passes on all signals that it has.
 //
 // Cost, n ranks: ceil(log2 n) rounds, n ceil(log2 n) messages of no bytes.
 #include "coll/algorithms/algorithms.hpp"

@@ -1,8 +1,8 @@
 // Broadcast along a tree of radix 4: each rank receives from the rank without its lowest digit, then sends to the ranks
 // with one more digit below that, the farthest first. It is less deep than the binomial tree, and each rank sends more.
 //
-// Cost, n ranks, m bytes: 3 log4 n rounds for powers of 4 (and at most 3 ceil(log4 n)), n - 1 messages, (n - 1) m bytes;
-// the root sends as many messages as there are rounds.
+// Cost, n ranks, m bytes: 3 log4 n rounds for powers of 4 (and at most 3 ceil(log4 n)), n - 1 messages, (n - 1) m
+// bytes; the root sends as many messages as there are rounds.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/ranks.hpp"
 #include "coll/schedule.hpp"

@@ -1,6 +1,6 @@
 // Reduce-scatter by pairs: in round k each rank sends its input for the rank k above that, and receives its own block's
-// from the rank k below. For an operation that is not commutative it keeps all that it receives, and reduces in the order
-// of ranks.
+// from the rank k below. For an operation that is not commutative it keeps all that it receives, and reduces in the
+// order of ranks.
 //
 // Cost, n ranks, blocks of b bytes: n - 1 rounds, n (n - 1) messages, n (n - 1) b bytes; a rank sends (n - 1) b, and
 // holds 2 b, or n b if the operation is not commutative.

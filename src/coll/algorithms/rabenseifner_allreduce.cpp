@@ -1,6 +1,6 @@
-// Allreduce of Rabenseifner (Thakur, Rabenseifner and Gropp, 2005): recursive halving reduces a part of the value at each
-// member, and recursive doubling, the same rounds backwards, brings the parts to all. It works for operations that are
-// not commutative, too: the first exchange is with the nearest member.
+// Allreduce of Rabenseifner (Thakur, Rabenseifner and Gropp, 2005): recursive halving reduces a part of the value at
+// each member, and recursive doubling, the same rounds backwards, brings the parts to all. It works for operations that
+// are not commutative, too: the first exchange is with the nearest member.
 //
 // Cost, n ranks, 2^k the largest power of two that is no more, r = n - 2^k, m bytes: 2 k rounds, and 2 more if r > 0;
 // 2 (2^k k + r) messages; 2 (2^k - 1 + r) m bytes; a rank sends 2 (1 - 2^-k) m, and m more in a pair.

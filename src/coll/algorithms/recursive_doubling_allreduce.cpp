@@ -1,6 +1,6 @@
 // Allreduce by recursive doubling: in round k each member exchanges its value so far with the member 2^k away, and both
-// reduce. Both operands are in the order of ranks. Of two ranks that are one member (`fold`), one sends its input to the
-// other, and gets the result.
+// reduce. Both operands are in the order of ranks. Of two ranks that are one member (`fold`), one sends its input to
+// the other, and gets the result.
 //
 // Cost, n ranks, 2^k the largest power of two that is no more, r = n - 2^k, m bytes: k rounds, and 2 more if r > 0;
 // 2^k k + 2 r messages, as many times m bytes; a rank sends k m, and m more in a pair.

@@ -1,8 +1,9 @@
-// Reduce-scatter by recursive halving (Thakur, Rabenseifner and Gropp, 2005): in each round a member sends the blocks of
-// half the members left to a member of that half, and reduces those of its own half.
+// Reduce-scatter by recursive halving (Thakur, Rabenseifner and Gropp, 2005): in each round a member sends the blocks
+// of half the members left to a member of that half, and reduces those of its own half.
 //
-// The first exchange is with the farthest member, so that blocks stay in order. For an operation that is not commutative
-// it is with the nearest, and each member first copies its blocks into the order of their members' bits reversed.
+// The first exchange is with the farthest member, so that blocks stay in order. For an operation that is not
+// commutative it is with the nearest, and each member first copies its blocks into the order of their members' bits
+// reversed.
 //
 // Cost, n ranks, 2^k the largest power of two that is no more, r = n - 2^k, blocks of b bytes: k rounds, and 2 more if
 // r > 0; 2^k k + 2 r messages; (2^k - 1 + r) n b + r b bytes; a rank sends at most n b (1 - 2^-k) for powers of two.
