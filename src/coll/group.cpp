@@ -72,8 +72,16 @@ struct wish {
   std::uint32_t has_colour;
 };
 
-device& device_of(const group_options& options, device& otherwise) noexcept {
-  return options.through != nullptr ? *options.through : otherwise;
+// A step behind a receive is posted by the thread that took its message, on any device.
+device& device_of(const group_options& options, device& otherwise, const weft::runtime& of) {
+  device& out = options.through != nullptr ? *options.through : otherwise;
+  if (&out.runtime() != &of) throw error{errc::invalid_argument, "a group: its device was made from another runtime"};
+  if (!out.is_shared()) {
+    throw error{
+        errc::invalid_argument,
+        "a group: its device is one thread's own, and collectives need a shared one: make it with {.shared = true}"};
+  }
+  return out;
 }
 
 // The members of `in` that `is_member` names, as ranks of the job, in the order of their numbers in `in`.
@@ -99,7 +107,8 @@ std::shared_ptr<group_state> agree(weft::group& whole, const group_state& in, st
   const auto me = std::ranges::find(members, in.rank());
   const auto rank = static_cast<std::uint32_t>(me - members.begin());
   for (std::uint32_t& each : members) each = in.world_rank(each);
-  return std::make_shared<group_state>(in.runtime(), device_of(options, in.through()), name, std::move(members), rank);
+  return std::make_shared<group_state>(in.runtime(), device_of(options, in.through(), in.runtime()), name,
+                                       std::move(members), rank);
 }
 
 std::string text_of(std::span<const std::uint32_t> ranks) {
@@ -165,7 +174,7 @@ group group::dup(const group_options& options) {
   std::uint32_t number = in.rank() == 0 ? coll::group_state::next_group_number(in.runtime()) : 0;
   collectives::broadcast({&number, sizeof number}).run(*this);
   std::vector<std::uint32_t> members(in.members().begin(), in.members().end());
-  return group{std::make_shared<coll::group_state>(in.runtime(), coll::device_of(options, in.through()),
+  return group{std::make_shared<coll::group_state>(in.runtime(), coll::device_of(options, in.through(), in.runtime()),
                                                    coll::group_name{in.world_rank(0), number}, std::move(members),
                                                    in.rank())};
 }
@@ -181,7 +190,7 @@ group group::by_node(const group_options& options) {
 group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag,
                  const group_options& options) {
   coll::check_ranks(of, ranks, tag);
-  device& through = coll::device_of(options, of.default_device());
+  device& through = coll::device_of(options, of.default_device(), of);
   std::vector<std::uint32_t> members(ranks.begin(), ranks.end());
   const auto rank = static_cast<std::uint32_t>(std::ranges::find(members, of.rank()) - members.begin());
   std::uint32_t number = rank == 0 ? coll::group_state::next_group_number(of) : 0;

@@ -325,6 +325,8 @@ TEST(groups, know_their_members) {
     group again = half.dup();
     EXPECT_EQ(again.size(), half.size());
     run_some(again, 7, 20);
+    device own{rt, {.shared = false}};
+    EXPECT_THROW(static_cast<void>(make_group(rt, std::vector<std::uint32_t>{rt.rank()}, 1, {.through = &own})), error);
     collectives::barrier().run(all);
   });
 }
