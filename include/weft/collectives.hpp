@@ -70,7 +70,9 @@ struct collective_options {
 /// destructor waits for the end of a start that is under way.
 class persistent_collective {
  public:
+  /// Takes it over; the other one may only be assigned to or destroyed.
   persistent_collective(persistent_collective&&) noexcept;
+  /// Ends its own, as the destructor does, and takes the other one over.
   persistent_collective& operator=(persistent_collective&&) noexcept;
   ~persistent_collective();
 
@@ -145,6 +147,7 @@ namespace collectives {
 
 /// The smaller one of two.
 struct min {
+  /// The smaller one.
   template <class Element>
   [[nodiscard]] constexpr Element operator()(const Element& a, const Element& b) const noexcept {
     return b < a ? b : a;
@@ -152,6 +155,7 @@ struct min {
 };
 /// The larger one of two.
 struct max {
+  /// The larger one.
   template <class Element>
   [[nodiscard]] constexpr Element operator()(const Element& a, const Element& b) const noexcept {
     return a < b ? b : a;
@@ -166,6 +170,7 @@ struct located {
 };
 /// The smaller value of two, as MPI_MINLOC.
 struct min_located {
+  /// The smaller one.
   template <class Value, class Index>
   [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
                                                            const located<Value, Index>& b) const noexcept {
@@ -176,6 +181,7 @@ struct min_located {
 };
 /// The larger value of two, as MPI_MAXLOC.
 struct max_located {
+  /// The larger one.
   template <class Value, class Index>
   [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
                                                            const located<Value, Index>& b) const noexcept {
