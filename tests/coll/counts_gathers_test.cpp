@@ -23,7 +23,7 @@ struct costs {
   std::uint64_t blocks_of_a_rank;
 };
 struct formula {
-  operation what;
+  operation kind;
   std::string_view name;
   costs (*of)(std::uint64_t n);
 };
@@ -115,9 +115,9 @@ std::vector<std::uint32_t> sizes(std::uint64_t messages_of_1024) {
   return out;
 }
 
-const algorithm* find(operation what, std::string_view name) {
+const algorithm* find(operation kind, std::string_view name) {
   for (const algorithm& each : algorithms())
-    if (each.operation == what && each.name == name) return &each;
+    if (each.operation == kind && each.name == name) return &each;
   return nullptr;
 }
 
@@ -132,12 +132,12 @@ void expect_costs(const algorithm& which, const shape& of, const costs& expected
 
 TEST(coll_counts_gathers, are_those_of_the_literature) {
   for (const formula& each : formulas) {
-    const algorithm* const which = find(each.what, each.name);
+    const algorithm* const which = find(each.kind, each.name);
     ASSERT_NE(which, nullptr) << each.name;
     for (const std::uint32_t n : sizes(each.of(1024).messages)) {
-      const shape of{.operation = each.what, .size = n, .block_bytes = block_bytes, .element_bytes = 8};
+      const shape of{.operation = each.kind, .size = n, .block_bytes = block_bytes, .element_bytes = 8};
       if (which->can != nullptr && !which->can(of)) continue;
-      SCOPED_TRACE(testing::Message() << name_of(each.what) << ' ' << each.name << ", " << n << " ranks");
+      SCOPED_TRACE(testing::Message() << name_of(each.kind) << ' ' << each.name << ", " << n << " ranks");
       expect_costs(*which, of, each.of(n));
       if (testing::Test::HasFailure()) return;
     }
@@ -146,12 +146,12 @@ TEST(coll_counts_gathers, are_those_of_the_literature) {
 
 TEST(coll_counts_gathers, do_not_depend_on_the_root) {
   for (const formula& each : formulas) {
-    if (each.what != operation::gather && each.what != operation::scatter) continue;
+    if (each.kind != operation::gather && each.kind != operation::scatter) continue;
     for (const std::uint32_t n : {2U, 3U, 8U, 13U, 32U, 100U}) {
       for (std::uint32_t root = 0; root < n; ++root) {
-        SCOPED_TRACE(testing::Message() << name_of(each.what) << ' ' << each.name << ", " << n << ", root " << root);
-        const shape of{.operation = each.what, .size = n, .root = root, .block_bytes = block_bytes};
-        expect_costs(*find(each.what, each.name), of, each.of(n));
+        SCOPED_TRACE(testing::Message() << name_of(each.kind) << ' ' << each.name << ", " << n << ", root " << root);
+        const shape of{.operation = each.kind, .size = n, .root = root, .block_bytes = block_bytes};
+        expect_costs(*find(each.kind, each.name), of, each.of(n));
       }
     }
   }
