@@ -124,29 +124,40 @@ bool is_tried(operation which) {
          which == operation::alltoall || which == operation::scan || which == operation::exscan;
 }
 
-TEST(coll_random_shapes, give_what_the_oracle_gives) {
+std::vector<algorithm> algorithms_to_try() {
+  std::vector<algorithm> out;
+  for (const algorithm& each : algorithms())
+    if (is_tried(each.operation)) out.push_back(each);
+  return out;
+}
+
+std::string name_of_tried(const testing::TestParamInfo<algorithm>& info) {
+  std::string out = std::string{name_of(info.param.operation)} + '_' + std::string{info.param.name};
+  std::ranges::replace(out, '-', '_');
+  return out;
+}
+
+class coll_random_shapes : public testing::TestWithParam<algorithm> {};
+
+TEST_P(coll_random_shapes, give_what_the_oracle_gives) {
+  const algorithm& tried = GetParam();
   std::mt19937 random{static_cast<std::mt19937::result_type>(weft::test::random_seed())};
-  for (const algorithm& each : algorithms()) {
-    if (!is_tried(each.operation)) continue;
-    int tried = 0;
-    while (tried < shapes_of_each) {
-      const shapes of = random_shapes(each.operation, random);
-      const auto can = [&](const shape& mine) { return each.can == nullptr || each.can(mine); };
-      if (!can(of.all[0])) {
-        EXPECT_TRUE(std::ranges::none_of(of.all, can)) << "ranks disagree";
-        continue;
-      }
-      EXPECT_TRUE(std::ranges::all_of(of.all, can)) << "ranks disagree";
-      ++tried;
-      const shape& one = of.all[0];
-      EXPECT_EQ(test::check(each, of.all, random), "")
-          << name_of(each.operation) << ' ' << each.name << ": " << one.size << " ranks, root " << one.root << ", "
-          << one.block_bytes << " bytes, in place: " << one.is_in_place << ", root has a list: " << one.root_has_list
-          << ", lists: " << !one.in_blocks.bytes.empty() << !one.out_blocks.bytes.empty();
-      if (HasFailure()) return;
-    }
+  for (int left = shapes_of_each; left != 0;) {
+    const shapes of = random_shapes(tried.operation, random);
+    const auto can = [&](const shape& mine) { return tried.can == nullptr || tried.can(mine); };
+    const auto able = std::ranges::count_if(of.all, can);
+    ASSERT_TRUE(able == 0 || able == static_cast<std::ptrdiff_t>(of.all.size())) << "ranks disagree whether it can";
+    if (able == 0) continue;
+    --left;
+    const shape& one = of.all[0];
+    ASSERT_EQ(test::check(tried, of.all, random), "")
+        << one.size << " ranks, root " << one.root << ", " << one.block_bytes << " bytes, in place: " << one.is_in_place
+        << ", root has a list: " << one.root_has_list << ", lists: " << !one.in_blocks.bytes.empty()
+        << !one.out_blocks.bytes.empty();
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(all, coll_random_shapes, testing::ValuesIn(algorithms_to_try()), name_of_tried);
 
 }  // namespace
 }  // namespace weft::coll
