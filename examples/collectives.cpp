@@ -7,19 +7,17 @@
 
 namespace {
 
-namespace collectives = weft::collectives;
-
 // Rank 0 says where to begin; each rank computes its own part from that, and gets those of all.
 bool share_parts(weft::runtime& rt, weft::group& all) {
   std::uint64_t begin = rt.rank() == 0 ? 1000 : 0, mine = 0;
   std::vector<std::uint64_t> parts(all.size());
   weft::graph pipeline{rt.default_device()};
   const auto hear = pipeline.add_post([&](weft::completion& local) {
-    return collectives::broadcast({&begin, sizeof begin}).post(all, local);
+    return weft::collective::broadcast({&begin, sizeof begin}).post(all, local);
   });
   const auto compute = pipeline.add([&] { mine = begin + 10 * all.rank(); });
   const auto share = pipeline.add_post([&](weft::completion& local) {
-    return collectives::allgather({&mine, sizeof mine}, parts).post(all, local);
+    return weft::collective::allgather({&mine, sizeof mine}, parts).post(all, local);
   });
   pipeline.add_edge(hear, compute);
   pipeline.add_edge(compute, share);
@@ -32,7 +30,7 @@ bool share_parts(weft::runtime& rt, weft::group& all) {
 }
 
 weft::task<void> sum(weft::run_loop& loop, weft::group all, double mine, double& out) {
-  co_await collectives::allreduce(std::span<const double>{&mine, 1}, std::span{&out, 1}).await(loop, all);
+  co_await weft::collective::allreduce(std::span<const double>{&mine, 1}, std::span{&out, 1}).await(loop, all);
 }
 
 }  // namespace
@@ -47,6 +45,6 @@ int main() {
   loop.run();
   const double wanted = all.size() * all.size() / 2.0;
   std::printf("rank %u: the parts are %s, the sum is %g\n", rt.rank(), is_shared ? "right" : "wrong", total);
-  collectives::barrier().run(all);
+  weft::collective::barrier().run(all);
   return is_shared && total == wanted ? 0 : 1;
 }

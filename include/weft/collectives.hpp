@@ -24,13 +24,84 @@ namespace coll {
 class kept_run;
 }
 
-/// How a reduction combines elements.
+/// Of reductions: any element that can be copied byte by byte.
+template <class Element>
+concept reduced_element = std::is_trivially_copyable_v<Element>;
+
+namespace reductions {
+
+/// The smaller one of two.
+struct min {
+  /// The smaller one. **Blocking**: never. **Threads**: any. **Errors**: none.
+  template <class Element>
+  [[nodiscard]] constexpr Element operator()(const Element& a, const Element& b) const noexcept {
+    return b < a ? b : a;
+  }
+};
+/// The larger one of two.
+struct max {
+  /// The larger one. **Blocking**: never. **Threads**: any. **Errors**: none.
+  template <class Element>
+  [[nodiscard]] constexpr Element operator()(const Element& a, const Element& b) const noexcept {
+    return a < b ? b : a;
+  }
+};
+
+/// A value, and where it was found.
+template <class Value, class Index = std::uint64_t>
+struct located {
+  Value value;  ///< what is compared
+  Index index;  ///< of equal values the smallest one counts
+};
+/// The smaller value of two, as MPI_MINLOC.
+struct min_located {
+  /// The smaller one. **Blocking**: never. **Threads**: any. **Errors**: none.
+  template <class Value, class Index>
+  [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
+                                                           const located<Value, Index>& b) const noexcept {
+    if (a.value < b.value) return a;
+    if (b.value < a.value) return b;
+    return a.index < b.index ? a : b;
+  }
+};
+/// The larger value of two, as MPI_MAXLOC.
+struct max_located {
+  /// The larger one. **Blocking**: never. **Threads**: any. **Errors**: none.
+  template <class Value, class Index>
+  [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
+                                                           const located<Value, Index>& b) const noexcept {
+    if (b.value < a.value) return a;
+    if (a.value < b.value) return b;
+    return a.index < b.index ? a : b;
+  }
+};
+
+}  // namespace reductions
+
+/// How a reduction combines elements. All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 struct reduction {
   /// Combines `count` elements: each of `inout` becomes its combination with that of `in`, which is of lower ranks.
   void (*combine)(const void* in, void* inout, std::size_t count, void* context) = nullptr;
   void* context = nullptr;        ///< for `combine`
   std::size_t element_bytes = 1;  ///< of one element
   bool is_commutative = true;     ///< if not, elements are combined in the order of ranks
+
+  /// The reduction of elements by a callable without state, such as `std::plus<>`. The callable may not
+  /// throw.
+  template <reduced_element Element, class Callable = std::plus<>>
+  requires(std::is_empty_v<Callable>&& std::is_default_constructible_v<Callable>)  //
+      [[nodiscard]] static constexpr reduction by(Callable /*how*/ = {}, bool is_commutative = true) noexcept {
+    return {.combine =
+                [](const void* in, void* inout, std::size_t count, void* /*context*/) {
+                  const auto* const from = static_cast<const Element*>(in);
+                  auto* const into = static_cast<Element*>(inout);
+                  const Callable combine{};
+                  for (std::size_t i = 0; i < count; ++i) into[i] = combine(from[i], into[i]);
+                },
+            .context = nullptr,
+            .element_bytes = sizeof(Element),
+            .is_commutative = is_commutative};
+  }
 };
 
 /// The sizes and places of blocks, one for each member. **Buffer**: both arrays are the caller's, and must live until
@@ -66,8 +137,8 @@ struct collective_options {
 
 /// A collective that can be started many times with the buffers that it was made with.
 ///
-/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: as for starting a collective. The
-/// destructor waits for the end of a start that is under way.
+/// All functions, unless one says otherwise: **Blocking**: never; the destructor waits for the end of a start that is
+/// under way. **Threads**: as for starting a collective. **Errors**: none.
 class persistent_collective {
  public:
   /// Takes it over; the other one may only be assigned to or destroyed.
@@ -99,27 +170,10 @@ class persistent_collective {
 /// Where input and output are one buffer, the operation works in place, as MPI_IN_PLACE says: name it as the output,
 /// and leave the input empty.
 ///
-/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: one at a time in one group. **Errors**:
-/// `invalid_argument` for a root that is no member, sizes that don't fit and unknown algorithms; `std::bad_alloc`.
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: one at a time in one group. **Buffer**: the
+/// caller's until the start, and again once this member's part is complete. **Errors**: `invalid_argument` for a root that is no member, sizes that don't fit and unknown algorithms; `std::bad_alloc`.
 class collective {
  public:
-  /// Starts it in `in` and waits. **Blocking**: until this member's part is complete, as `device::wait`. **Errors**:
-  /// also `invalid_state` inside a handler, a hook or a node of a graph, and the error of an operation of it that
-  /// failed.
-  void run(group& in, const collective_options& options = {}) const;
-  /// Starts it: as `persistent_collective::start`. **Buffer**: the library's until the signal. **Returns**: *posted*.
-  status post(group& in, completion& local, const collective_options& options = {}, void* context = nullptr) const;
-  /// Awaits it in a coroutine: `co_await collectives::broadcast(numbers).await(loop, all)`, which returns the record of
-  /// `post`. The loop's device is to be the group's.
-  template <class Loop>
-  [[nodiscard]] auto await(Loop& loop, group in, const collective_options& options = {}) const {
-    return loop.post([what = *this, in = std::move(in), options](completion& local, void* context) mutable {
-      return what.post(in, local, options, context);
-    });
-  }
-  /// Keeps it, so that a start need not look for anything.
-  [[nodiscard]] persistent_collective keep(group& in, const collective_options& options = {}) const;
-
   /// For the library: the parts of it.
   struct parts {
     collective_operation operation = collective_operation::barrier;
@@ -132,161 +186,108 @@ class collective {
     /// Of a gather or scatter: that blocks have sizes of their own, which the root alone names.
     bool root_has_blocks = false;
   };
+
+  /// Starts it in `in` and waits. **Blocking**: until this member's part is complete, as `device::wait`. **Errors**:
+  /// also `invalid_state` inside a handler, a hook or a node of a graph, and the error of an operation of it that
+  /// failed.
+  void run(group& in, const collective_options& options = {}) const;
+  /// Starts it: as `persistent_collective::start`. **Buffer**: the library's until the signal. **Returns**: *posted*.
+  status post(group& in, completion& local, const collective_options& options = {}, void* context = nullptr) const;
+  /// Awaits it in a coroutine: `co_await collective::broadcast(numbers).await(loop, all)`, which returns the record of
+  /// `post`. The loop's device is to be the group's.
+  template <class Loop>
+  [[nodiscard]] auto await(Loop& loop, group in, const collective_options& options = {}) const {
+    return loop.post([mine = *this, in = std::move(in), options](completion& local, void* context) mutable {
+      return mine.post(in, local, options, context);
+    });
+  }
+  /// Keeps it, so that a start need not look for anything.
+  [[nodiscard]] persistent_collective keep(group& in, const collective_options& options = {}) const;
+
+  // What a collective does. None of these touches a buffer.
+
+  /// Complete once all members have started it.
+  [[nodiscard]] static collective barrier() noexcept { return collective{collective::parts{}}; }
+
+  /// `buffer` of member `root` to the same buffer of all.
+  [[nodiscard]] static collective broadcast(buffer_ref buffer, std::uint32_t root = 0) noexcept {
+    return collective{{.operation = collective_operation::broadcast, .root = root, .in = buffer, .out = buffer}};
+  }
+  /// `in` of all members combined, into `out` of all, which has as many bytes. `in` may be empty: in place.
+  [[nodiscard]] static collective allreduce(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
+    return collective{{.operation = collective_operation::allreduce, .in = in, .out = out, .how = how}};
+  }
+  /// The same of elements: `allreduce(mine, all, std::plus<>{})`.
+  template <reduced_element Element, class Callable = std::plus<>>
+  [[nodiscard]] static collective allreduce(std::span<const Element> in, std::span<Element> out,
+                                            Callable how = {}) noexcept {
+    return allreduce(const_buffer_ref{in.data(), in.size_bytes()}, buffer_ref{out.data(), out.size_bytes()},
+                     reduction::by<Element>(how));
+  }
+  /// `in` of all members combined, into `out` of member `root`. In place at the root if its `in` is empty.
+  [[nodiscard]] static collective reduce(const_buffer_ref in, buffer_ref out, const reduction& how,
+                                         std::uint32_t root = 0) noexcept {
+    return collective{{.operation = collective_operation::reduce, .root = root, .in = in, .out = out, .how = how}};
+  }
+  /// `in` of each member, one behind the other, into `out` of member `root`. In place at the root if its `in` is empty:
+  /// its block lies in `out` already.
+  [[nodiscard]] static collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
+    return collective{{.operation = collective_operation::gather, .root = root, .in = in, .out = out}};
+  }
+  /// The same with blocks of different sizes. The root gives their places in `out`; the others give none.
+  [[nodiscard]] static collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root,
+                                         const blocks& places) noexcept {
+    return collective{{.operation = collective_operation::gather,
+                       .root = root,
+                       .in = in,
+                       .out = out,
+                       .out_blocks = places,
+                       .root_has_blocks = true}};
+  }
+  /// A block of `in` of member `root` into `out` of each member. In place at the root if its `out` is empty.
+  [[nodiscard]] static collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
+    return collective{{.operation = collective_operation::scatter, .root = root, .in = in, .out = out}};
+  }
+  /// The same with blocks of different sizes. The root gives their places in `in`; the others give none.
+  [[nodiscard]] static collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root,
+                                          const blocks& places) noexcept {
+    return collective{{.operation = collective_operation::scatter,
+                       .root = root,
+                       .in = in,
+                       .out = out,
+                       .in_blocks = places,
+                       .root_has_blocks = true}};
+  }
+  /// `in` of each member, one behind the other, into `out` of all. `in` may be empty: in place.
+  [[nodiscard]] static collective allgather(const_buffer_ref in, buffer_ref out, const blocks& places = {}) noexcept {
+    return collective{{.operation = collective_operation::allgather, .in = in, .out = out, .out_blocks = places}};
+  }
+  /// A block of `in` to each member, and a block of each member into `out`. `in` may be empty: in place.
+  [[nodiscard]] static collective alltoall(const_buffer_ref in, buffer_ref out, const blocks& sent = {},
+                                           const blocks& received = {}) noexcept {
+    return collective{
+        {.operation = collective_operation::alltoall, .in = in, .out = out, .in_blocks = sent, .out_blocks = received}};
+  }
+  /// `in` of all members combined; each gets a block of that into `out`.
+  [[nodiscard]] static collective reduce_scatter(const_buffer_ref in, buffer_ref out, const reduction& how,
+                                                 const blocks& places = {}) noexcept {
+    return collective{
+        {.operation = collective_operation::reduce_scatter, .in = in, .out = out, .how = how, .out_blocks = places}};
+  }
+  /// `in` of members 0 to this one combined, into `out`. `in` may be empty: in place.
+  [[nodiscard]] static collective scan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
+    return collective{{.operation = collective_operation::scan, .in = in, .out = out, .how = how}};
+  }
+  /// `in` of the members below this one combined, into `out`, which member 0 leaves as it is.
+  [[nodiscard]] static collective exscan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
+    return collective{{.operation = collective_operation::exscan, .in = in, .out = out, .how = how}};
+  }
+
   /// For the library.
   explicit collective(const parts& of) noexcept : parts_{of} {}
 
  private:
   parts parts_;
 };
-
-/// Of reductions: any element that can be copied byte by byte.
-template <class Element>
-concept reduced_element = std::is_trivially_copyable_v<Element>;
-
-namespace collectives {
-
-/// The smaller one of two.
-struct min {
-  /// The smaller one.
-  template <class Element>
-  [[nodiscard]] constexpr Element operator()(const Element& a, const Element& b) const noexcept {
-    return b < a ? b : a;
-  }
-};
-/// The larger one of two.
-struct max {
-  /// The larger one.
-  template <class Element>
-  [[nodiscard]] constexpr Element operator()(const Element& a, const Element& b) const noexcept {
-    return a < b ? b : a;
-  }
-};
-
-/// A value, and where it was found.
-template <class Value, class Index = std::uint64_t>
-struct located {
-  Value value;  ///< what is compared
-  Index index;  ///< of equal values the smallest one counts
-};
-/// The smaller value of two, as MPI_MINLOC.
-struct min_located {
-  /// The smaller one.
-  template <class Value, class Index>
-  [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
-                                                           const located<Value, Index>& b) const noexcept {
-    if (a.value < b.value) return a;
-    if (b.value < a.value) return b;
-    return a.index < b.index ? a : b;
-  }
-};
-/// The larger value of two, as MPI_MAXLOC.
-struct max_located {
-  /// The larger one.
-  template <class Value, class Index>
-  [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
-                                                           const located<Value, Index>& b) const noexcept {
-    if (b.value < a.value) return a;
-    if (a.value < b.value) return b;
-    return a.index < b.index ? a : b;
-  }
-};
-
-/// The reduction of elements by a callable without state, such as `std::plus<>`. **Blocking**: never. **Threads**: any.
-/// **Errors**: none; the callable may not throw.
-template <reduced_element Element, class Callable = std::plus<>>
-requires(std::is_empty_v<Callable>&& std::is_default_constructible_v<Callable>)  //
-    [[nodiscard]] constexpr reduction by(Callable /*how*/ = {}, bool is_commutative = true) noexcept {
-  return {.combine =
-              [](const void* in, void* inout, std::size_t count, void* /*context*/) {
-                const auto* const from = static_cast<const Element*>(in);
-                auto* const into = static_cast<Element*>(inout);
-                const Callable combine{};
-                for (std::size_t i = 0; i < count; ++i) into[i] = combine(from[i], into[i]);
-              },
-          .context = nullptr,
-          .element_bytes = sizeof(Element),
-          .is_commutative = is_commutative};
-}
-
-// Each function below says what a collective does. **Blocking**: never. **Threads**: any. **Buffer**: not touched
-// before the start. **Errors**: none.
-
-/// Complete once all members have started it.
-[[nodiscard]] inline collective barrier() noexcept { return collective{collective::parts{}}; }
-
-/// `buffer` of member `root` to the same buffer of all.
-[[nodiscard]] inline collective broadcast(buffer_ref buffer, std::uint32_t root = 0) noexcept {
-  return collective{{.operation = collective_operation::broadcast, .root = root, .in = buffer, .out = buffer}};
-}
-/// `in` of all members combined, into `out` of all, which has as many bytes. `in` may be empty: in place.
-[[nodiscard]] inline collective allreduce(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
-  return collective{{.operation = collective_operation::allreduce, .in = in, .out = out, .how = how}};
-}
-/// The same of elements: `allreduce(mine, all, std::plus<>{})`.
-template <reduced_element Element, class Callable = std::plus<>>
-[[nodiscard]] collective allreduce(std::span<const Element> in, std::span<Element> out, Callable how = {}) noexcept {
-  return allreduce(const_buffer_ref{in.data(), in.size_bytes()}, buffer_ref{out.data(), out.size_bytes()},
-                   by<Element>(how));
-}
-/// `in` of all members combined, into `out` of member `root`. In place at the root if its `in` is empty.
-[[nodiscard]] inline collective reduce(const_buffer_ref in, buffer_ref out, const reduction& how,
-                                       std::uint32_t root = 0) noexcept {
-  return collective{{.operation = collective_operation::reduce, .root = root, .in = in, .out = out, .how = how}};
-}
-/// `in` of each member, one behind the other, into `out` of member `root`. In place at the root if its `in` is empty:
-/// its block lies in `out` already.
-[[nodiscard]] inline collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
-  return collective{{.operation = collective_operation::gather, .root = root, .in = in, .out = out}};
-}
-/// The same with blocks of different sizes. The root gives their places in `out`; the others give none.
-[[nodiscard]] inline collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root,
-                                       const blocks& places) noexcept {
-  return collective{{.operation = collective_operation::gather,
-                     .root = root,
-                     .in = in,
-                     .out = out,
-                     .out_blocks = places,
-                     .root_has_blocks = true}};
-}
-/// A block of `in` of member `root` into `out` of each member. In place at the root if its `out` is empty.
-[[nodiscard]] inline collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
-  return collective{{.operation = collective_operation::scatter, .root = root, .in = in, .out = out}};
-}
-/// The same with blocks of different sizes. The root gives their places in `in`; the others give none.
-[[nodiscard]] inline collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root,
-                                        const blocks& places) noexcept {
-  return collective{{.operation = collective_operation::scatter,
-                     .root = root,
-                     .in = in,
-                     .out = out,
-                     .in_blocks = places,
-                     .root_has_blocks = true}};
-}
-/// `in` of each member, one behind the other, into `out` of all. `in` may be empty: in place.
-[[nodiscard]] inline collective allgather(const_buffer_ref in, buffer_ref out, const blocks& places = {}) noexcept {
-  return collective{{.operation = collective_operation::allgather, .in = in, .out = out, .out_blocks = places}};
-}
-/// A block of `in` to each member, and a block of each member into `out`. `in` may be empty: in place.
-[[nodiscard]] inline collective alltoall(const_buffer_ref in, buffer_ref out, const blocks& sent = {},
-                                         const blocks& received = {}) noexcept {
-  return collective{
-      {.operation = collective_operation::alltoall, .in = in, .out = out, .in_blocks = sent, .out_blocks = received}};
-}
-/// `in` of all members combined; each gets a block of that into `out`.
-[[nodiscard]] inline collective reduce_scatter(const_buffer_ref in, buffer_ref out, const reduction& how,
-                                               const blocks& places = {}) noexcept {
-  return collective{
-      {.operation = collective_operation::reduce_scatter, .in = in, .out = out, .how = how, .out_blocks = places}};
-}
-/// `in` of members 0 to this one combined, into `out`. `in` may be empty: in place.
-[[nodiscard]] inline collective scan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
-  return collective{{.operation = collective_operation::scan, .in = in, .out = out, .how = how}};
-}
-/// `in` of the members below this one combined, into `out`, which member 0 leaves as it is.
-[[nodiscard]] inline collective exscan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
-  return collective{{.operation = collective_operation::exscan, .in = in, .out = out, .how = how}};
-}
-
-}  // namespace collectives
 
 }  // namespace weft

@@ -73,8 +73,8 @@ struct wish {
 };
 
 // A step behind a receive is posted by the thread that took its message, on any device.
-device& device_of(const group_options& options, device& otherwise, const weft::runtime& of) {
-  device& out = options.through != nullptr ? *options.through : otherwise;
+device& device_of(const group_options& options, device& given, const weft::runtime& of) {
+  device& out = options.through != nullptr ? *options.through : given;
   if (&out.runtime() != &of) throw error{errc::invalid_argument, "a group: its device was made from another runtime"};
   if (!out.is_shared()) {
     throw error{
@@ -101,7 +101,7 @@ std::shared_ptr<group_state> agree(weft::group& whole, const group_state& in, st
   const bool is_leader = !members.empty() && members.front() == in.rank();
   const std::uint32_t mine = is_leader ? group_state::next_group_number(in.runtime()) : 0;
   std::vector<std::uint32_t> numbers(in.size());
-  collectives::allgather({&mine, sizeof mine}, numbers).run(whole);
+  collective::allgather({&mine, sizeof mine}, numbers).run(whole);
   if (members.empty()) return nullptr;
   const group_name name{in.world_rank(members.front()), numbers[members.front()]};
   const auto me = std::ranges::find(members, in.rank());
@@ -161,7 +161,7 @@ group group::split(std::optional<std::uint32_t> colour, std::int64_t key, const 
   const coll::group_state& in = *state_;
   const coll::wish mine{key, colour.value_or(0), colour.has_value()};
   std::vector<coll::wish> wishes(in.size());
-  collectives::allgather({&mine, sizeof mine}, wishes).run(*this);
+  collective::allgather({&mine, sizeof mine}, wishes).run(*this);
   std::vector<std::uint32_t> members = coll::members_with(in, [&](std::uint32_t member) {
     return colour && wishes[member].has_colour != 0 && wishes[member].colour == *colour;
   });
@@ -172,7 +172,7 @@ group group::split(std::optional<std::uint32_t> colour, std::int64_t key, const 
 group group::dup(const group_options& options) {
   const coll::group_state& in = *state_;
   std::uint32_t number = in.rank() == 0 ? coll::group_state::next_group_number(in.runtime()) : 0;
-  collectives::broadcast({&number, sizeof number}).run(*this);
+  collective::broadcast({&number, sizeof number}).run(*this);
   std::vector<std::uint32_t> members(in.members().begin(), in.members().end());
   return group{std::make_shared<coll::group_state>(in.runtime(), coll::device_of(options, in.through(), in.runtime()),
                                                    coll::group_name{in.world_rank(0), number}, std::move(members),
@@ -198,7 +198,7 @@ group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::u
     // A group for one broadcast, with a name of the library's own.
     const coll::group_name own{coll::group_name::own_leader, tag + 1};
     group one{std::make_shared<coll::group_state>(of, through, own, members, rank)};
-    collectives::broadcast({&number, sizeof number}).run(one);
+    collective::broadcast({&number, sizeof number}).run(one);
   }
   const coll::group_name name{members.front(), number};
   return group{std::make_shared<coll::group_state>(of, through, name, std::move(members), rank)};

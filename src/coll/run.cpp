@@ -13,15 +13,13 @@ namespace weft::coll {
 
 namespace {
 
-bool are_same(const block_list& a, const block_list& b) noexcept {
-  return a.bytes.data() == b.bytes.data() && a.bytes.size() == b.bytes.size() && a.offsets.data() == b.offsets.data();
-}
+bool has_lists(const shape& of) noexcept { return !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty(); }
 
-// But for lists of blocks, which the user may change: they are compared by their address, and kept in no run.
+// Lists of blocks are the user's, and may change: two shapes with lists are never the same.
 bool are_same(const shape& a, const shape& b) noexcept {
   return a.operation == b.operation && a.root == b.root && a.block_bytes == b.block_bytes &&
          a.element_bytes == b.element_bytes && a.is_commutative == b.is_commutative && a.is_in_place == b.is_in_place &&
-         are_same(a.in_blocks, b.in_blocks) && are_same(a.out_blocks, b.out_blocks);
+         a.root_has_list == b.root_has_list && !has_lists(a) && !has_lists(b);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ struct exchange {
     return out;
   }
   [[nodiscard]] reduction how() const {
-    return in_order ? collectives::by<std::uint64_t>(composed{}, false) : collectives::by<std::uint64_t>(std::plus<>{});
+    return in_order ? reduction::by<std::uint64_t>(composed{}, false) : reduction::by<std::uint64_t>(std::plus<>{});
   }
 };
 
@@ -238,7 +238,7 @@ TEST(collectives, that_are_kept_are_started_many_times) {
     group all = rt.world();
     std::uint64_t mine = 0, sum = 0;
     persistent_collective again =
-        collectives::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, collectives::by<std::uint64_t>()).keep(all);
+        collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::by<std::uint64_t>()).keep(all);
     for (std::uint64_t i = 0; i < 2000; ++i) {  // more than there are numbers between two barriers of the library's
       mine = i + rt.rank();
       again.run();
@@ -260,11 +260,11 @@ TEST(collectives, are_nodes_of_graphs) {
     std::uint64_t number = rt.rank() == 0 ? 41 : 0, sum = 0;
     graph both{rt.default_device()};
     const graph_node first = both.add_post([&](completion& local) {
-      return collectives::broadcast({&number, sizeof number}).post(all, local);
+      return collective::broadcast({&number, sizeof number}).post(all, local);
     });
     const graph_node add = both.add([&] { number += rt.rank(); });
     const graph_node second = both.add_post([&](completion& local) {
-      return collectives::allreduce({&number, sizeof number}, {&sum, sizeof sum}, collectives::by<std::uint64_t>())
+      return collective::allreduce({&number, sizeof number}, {&sum, sizeof sum}, reduction::by<std::uint64_t>())
           .post(all, local);
     });
     both.add_edge(first, add);
@@ -278,10 +278,10 @@ TEST(collectives, are_nodes_of_graphs) {
 
 task<void> exchanged(run_loop& loop, group all, std::uint64_t mine, std::uint64_t& sum) {
   std::uint64_t number = all.rank() == 0 ? 7 : 0;
-  co_await collectives::broadcast({&number, sizeof number}).await(loop, all);
+  co_await collective::broadcast({&number, sizeof number}).await(loop, all);
   number += mine;
   const completion_record end =
-      co_await collectives::allreduce({&number, sizeof number}, {&sum, sizeof sum}, collectives::by<std::uint64_t>())
+      co_await collective::allreduce({&number, sizeof number}, {&sum, sizeof sum}, reduction::by<std::uint64_t>())
           .await(loop, all);
   EXPECT_EQ(end.error(), errc::none);
 }
@@ -317,7 +317,7 @@ TEST(groups, know_their_members) {
     if (few.is_one()) {
       run_some(few, 5, 20);
     } else {
-      EXPECT_THROW(collectives::barrier().run(few), error);
+      EXPECT_THROW(collective::barrier().run(few), error);
     }
     run_some(half, 6, 20);
     group nodes = all.by_node();
@@ -327,7 +327,7 @@ TEST(groups, know_their_members) {
     run_some(again, 7, 20);
     device own{rt, {.shared = false}};
     EXPECT_THROW(static_cast<void>(make_group(rt, std::vector<std::uint32_t>{rt.rank()}, 1, {.through = &own})), error);
-    collectives::barrier().run(all);
+    collective::barrier().run(all);
   });
 }
 
@@ -365,7 +365,7 @@ TEST(groups, of_threads_don_t_disturb_each_other) {
       running.emplace_back([&, i] { run_some(groups[i], seed + i, test::under_sanitizer ? 20 : 60); });
     for (std::thread& each : running) each.join();
     groups.clear();
-    collectives::barrier().run(all);
+    collective::barrier().run(all);
   });
 }
 
@@ -376,12 +376,12 @@ TEST(groups, are_made_and_ended_by_the_thousand) {
     for (int i = 0; i < 300; ++i) many.push_back(all.dup());
     for (group& each : many) {
       std::uint32_t number = rt.rank() == 1 ? 5 : 0;
-      collectives::broadcast({&number, sizeof number}, 1).run(each);
+      collective::broadcast({&number, sizeof number}, 1).run(each);
       EXPECT_EQ(number, 5U);
     }
     many.clear();
     for (int i = 0; i < 300; ++i) group one = all.dup();
-    collectives::barrier().run(all);
+    collective::barrier().run(all);
   });
 }
 
@@ -389,7 +389,7 @@ TEST(collectives, that_are_wrong_are_refused) {
   test::local_job{2}.run([](runtime& rt) {
     group all = rt.world();
     words some(3);
-    const reduction sum = collectives::by<std::uint64_t>();
+    const reduction sum = reduction::by<std::uint64_t>();
     const auto refused = [&](const collective& what, const collective_options& options = {}) {
       try {
         what.run(all, options);
@@ -398,15 +398,15 @@ TEST(collectives, that_are_wrong_are_refused) {
       }
       return false;
     };
-    EXPECT_TRUE(refused(collectives::broadcast(some, 2)));
-    EXPECT_TRUE(refused(collectives::broadcast(some), {.algorithm = "no such"}));
-    EXPECT_TRUE(refused(collectives::allreduce(some, buffer_ref{some.data(), 8}, sum)));
-    EXPECT_TRUE(refused(collectives::allreduce(some, some, reduction{})));
-    EXPECT_TRUE(refused(collectives::allreduce(const_buffer_ref{some.data(), 12}, buffer_ref{some.data(), 12}, sum)));
-    EXPECT_TRUE(refused(collectives::allgather(some, some)));
+    EXPECT_TRUE(refused(collective::broadcast(some, 2)));
+    EXPECT_TRUE(refused(collective::broadcast(some), {.algorithm = "no such"}));
+    EXPECT_TRUE(refused(collective::allreduce(some, buffer_ref{some.data(), 8}, sum)));
+    EXPECT_TRUE(refused(collective::allreduce(some, some, reduction{})));
+    EXPECT_TRUE(refused(collective::allreduce(const_buffer_ref{some.data(), 12}, buffer_ref{some.data(), 12}, sum)));
+    EXPECT_TRUE(refused(collective::allgather(some, some)));
     const std::vector<std::uint64_t> sizes{8, 8}, far{0, 24};
-    EXPECT_TRUE(refused(collectives::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, far})));
-    EXPECT_TRUE(refused(collectives::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, {}})));
+    EXPECT_TRUE(refused(collective::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, far})));
+    EXPECT_TRUE(refused(collective::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, {}})));
     rt.barrier();
   });
 }
