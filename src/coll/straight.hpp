@@ -1,0 +1,20 @@
+// Short collectives without a graph: barrier, broadcast and allreduce of what fits into a cell, for a thread that
+// waits.
+//
+// Cost: that of their messages, and a wait for each round. Algorithms: dissemination, binomial, recursive doubling;
+// each has a schedule with that name, too, and gives the same results.
+#pragma once
+
+#include "coll/group_state.hpp"
+#include "coll/shape.hpp"
+#include "weft/collectives.hpp"
+
+namespace weft::coll::straight {
+
+/// Whether this can be done so.
+[[nodiscard]] bool can(const shape& of) noexcept;
+
+/// Does it. **Errors**: those of posts and waits.
+void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how);
+
+}  // namespace weft::coll::straight
