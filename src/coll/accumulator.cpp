@@ -2,11 +2,11 @@
 
 namespace weft::coll {
 
-accumulator::accumulator(ordered& steps, bool is_commutative, const places& at) noexcept
-    : steps_{steps}, is_commutative_{is_commutative}, may_write_{at.may_write}, has_result_{at.result.bytes != 0} {
-  buffers_[own] = {at.own, 0, true};
-  if (has_result_) buffers_[kept] = {at.result, 0, true};
-  if (has_result_ && at.own.at == at.result.at) value_ = kept;
+accumulator::accumulator(ordered& steps, bool is_commutative, const operands& of) noexcept
+    : steps_{steps}, is_commutative_{is_commutative}, may_write_{of.may_write}, has_result_{of.result.bytes != 0} {
+  buffers_[own] = {of.own, 0, true};
+  if (has_result_) buffers_[kept] = {of.result, 0, true};
+  if (has_result_ && of.own.at == of.result.at) value_ = kept;
 }
 
 accumulator::buffer& accumulator::make(std::uint32_t index, range of) {

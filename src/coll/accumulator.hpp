@@ -1,5 +1,5 @@
-// What a rank has reduced so far: its own input, then also what it receives from ranks just below or above those that
-// are in it. So the operands stay in the order of ranks, and an operation need not be commutative.
+// The value that a rank has reduced so far: its own input, then also values that it receives from the ranks just below
+// or above. So the operands stay in the order of ranks, and an operation need not be commutative.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ struct range {
 /// message.
 class accumulator {
  public:
-  /// How the value begins, and where it is to end.
-  struct places {
+  /// The value that a rank begins with, and the memory that it is to end in.
+  struct operands {
     part own;                // the input
     bool may_write = false;  // in it
     part result{};           // empty: anywhere
   };
 
-  accumulator(ordered& steps, bool is_commutative, const places& at) noexcept;
+  accumulator(ordered& steps, bool is_commutative, const operands& of) noexcept;
 
   /// Sends these bytes of the value. **Errors**: std::bad_alloc, as the other functions.
   void send(std::uint32_t peer, std::uint32_t label, range of);

@@ -1,5 +1,5 @@
-// Adds steps to a schedule as if they ran one after the other: a step begins after the earlier ones that write what it
-// reads, or read or write what it writes. Steps on other bytes may run at once.
+// Adds steps to a schedule as if they ran one after the other: a step begins after the earlier steps that write the
+// bytes it reads, or that read or write the bytes it writes. Steps on other bytes are independent.
 #pragma once
 
 #include <cstdint>

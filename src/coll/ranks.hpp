@@ -30,7 +30,7 @@ namespace weft::coll {
 }
 
 /// Part `index` of `count` of whole elements, as equal as they can be: the first ones have one more.
-[[nodiscard]] constexpr part share_of(part whole, std::uint64_t element_bytes, std::uint32_t index,
+[[nodiscard]] constexpr part piece_of(part whole, std::uint64_t element_bytes, std::uint32_t index,
                                       std::uint32_t count) noexcept {
   const std::uint64_t elements = whole.bytes / element_bytes;
   const std::uint64_t each = elements / count, more = elements % count;

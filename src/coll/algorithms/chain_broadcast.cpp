@@ -11,7 +11,7 @@ void chain_broadcast(schedule& out, const shape& of) {
   const std::uint32_t mine = relative_rank(of), segments = segments_of(of);
   const part whole{mine == 0 ? place::in : place::out, 0, of.block_bytes};
   for (std::uint32_t i = 0; i < segments; ++i) {
-    const part segment = share_of(whole, of.element_bytes, i, segments);
+    const part segment = piece_of(whole, of.element_bytes, i, segments);
     step_ref received;
     if (mine != 0) received = out.receive(rank_of_relative(of, mine - 1), i, segment);
     if (mine + 1 < of.size) out.send(rank_of_relative(of, mine + 1), i, segment, {received});

@@ -21,12 +21,12 @@ void chain_reduce(schedule& out, const shape& of) {
   const bool has_above = mine + 1 < of.size;
   // The root receives where the result is to be, if that is free.
   const bool needs_memory = has_above && (mine != 0 || in_place);
-  const std::uint64_t longest = share_of(whole, of.element_bytes, 0, segments).bytes;
+  const std::uint64_t longest = piece_of(whole, of.element_bytes, 0, segments).bytes;
   std::array<part, window> memory{};
   std::array<step_ref, window> used{};
   for (std::uint32_t i = 0; i < window && i < segments && needs_memory; ++i) memory[i] = out.temporary(longest);
   for (std::uint32_t i = 0; i < segments; ++i) {
-    part segment = share_of(whole, of.element_bytes, i, segments);
+    part segment = piece_of(whole, of.element_bytes, i, segments);
     const part result{place::out, segment.offset, segment.bytes};
     step_ref last;
     if (has_above) {

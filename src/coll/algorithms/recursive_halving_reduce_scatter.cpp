@@ -19,8 +19,8 @@ namespace weft::coll {
 
 namespace {
 
-// The place of a member in the order of blocks, or the member at a place.
-std::uint32_t place_of_member(const fold& group, std::uint32_t member, bool is_reversed) {
+// The position of a member in the order of blocks, or the member at a position.
+std::uint32_t position_of_member(const fold& group, std::uint32_t member, bool is_reversed) {
   if (!is_reversed) return member;
   std::uint32_t out = 0;
   for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) out = 2 * out + ((member & bit) != 0 ? 1 : 0);
@@ -51,15 +51,17 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
   const std::uint32_t members = group.members(), member = group.member_of(of.rank);
   const place input = of.is_in_place ? place::out : place::in;
   const auto block = [&](std::uint32_t rank) { return block_of(input, of, of.out_blocks, rank); };
-  const bool is_packed = !of.is_commutative || !lie_one_behind_the_other(of);
-  const auto place_of = [&](std::uint32_t each) { return place_of_member(group, each, !of.is_commutative); };
+  if (of.size == 1 && of.is_in_place && block(0).offset == 0) return;
+  // In place a copy within `out` might overlap; with more ranks the result is in temporary memory then.
+  const bool is_packed = !of.is_commutative || !lie_one_behind_the_other(of) || (of.size == 1 && of.is_in_place);
+  const auto position_of = [&](std::uint32_t each) { return position_of_member(group, each, !of.is_commutative); };
   ordered steps{out};
 
-  // Where the blocks of the member at a place begin.
+  // Where the blocks of the member at a position begin.
   std::vector<std::uint64_t> begins{is_packed ? 0 : block(0).offset};
   for (std::uint32_t at = 0; at < members; ++at) {
     std::uint64_t bytes = 0;
-    ranks_of(group, place_of(at), [&](std::uint32_t rank) { bytes += block(rank).bytes; });
+    ranks_of(group, position_of(at), [&](std::uint32_t rank) { bytes += block(rank).bytes; });
     begins.push_back(begins.back() + bytes);
   }
   const auto blocks_at = [&](std::uint32_t at, std::uint32_t count) {
@@ -70,7 +72,7 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
     own = out.temporary(begins.back());
     for (std::uint32_t at = 0; at < members; ++at) {
       std::uint64_t end = begins[at];
-      ranks_of(group, place_of(at), [&](std::uint32_t rank) {
+      ranks_of(group, position_of(at), [&](std::uint32_t rank) {
         steps.copy(block(rank), sub(own, end, block(rank).bytes));
         end += block(rank).bytes;
       });
@@ -86,9 +88,9 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
   }
   accumulator sum{steps, of.is_commutative, {.own = own, .may_write = is_packed}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), reducing, all, false);
-  const std::uint32_t mine = place_of(member);
+  const std::uint32_t mine = position_of(member);
   for (std::uint32_t half = members / 2; half != 0; half /= 2) {
-    const std::uint32_t peer = group.leader_of(place_of(mine ^ half));
+    const std::uint32_t peer = group.leader_of(position_of(mine ^ half));
     sum.send(peer, reducing, blocks_at((mine ^ half) & ~(half - 1), half));
     sum.receive(peer, reducing, blocks_at(mine & ~(half - 1), half), peer < of.rank);
   }
@@ -97,7 +99,6 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
     const range theirs{last.begin + result.bytes, last.bytes - result.bytes};
     sum.send(group.follower_of(member), result_of_pair, theirs);
   }
-  if (of.size == 1 && of.is_in_place && last.begin == 0) return;
   steps.copy(sum.value({last.begin, result.bytes}), result);
 }
 
