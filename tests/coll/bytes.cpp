@@ -8,6 +8,7 @@
 
 #include "coll/counts.hpp"
 #include "coll/expected.hpp"
+#include "coll/ordering.hpp"
 
 namespace weft::coll::test {
 
@@ -21,22 +22,22 @@ struct affine {
 
 affine combine(affine first, affine second, bool commutes) {
   if (commutes) return {first.a + second.a, first.b ^ second.b};
-  return {first.a * second.a, first.a * second.b + first.b};
+  const std::uint32_t a = first.a | 1;  // odd: no operand is multiplied away
+  return {a * (second.a | 1), a * second.b + first.b};
 }
 
-// into = from op into, where elements of 8 bytes are maps, and others single bytes that are added.
+// into = from op into. Elements are maps, one or more, or single bytes that are added.
 void reduce(const std::byte* from, std::byte* into, std::uint64_t bytes, std::uint64_t element_bytes, bool commutes) {
-  for (std::uint64_t at = 0; at + element_bytes <= bytes; at += element_bytes) {
-    if (element_bytes == sizeof(affine)) {
+  const std::uint64_t unit = element_bytes % sizeof(affine) == 0 ? sizeof(affine) : 1;
+  for (std::uint64_t at = 0; at + unit <= bytes; at += unit) {
+    if (unit == sizeof(affine)) {
       affine first, second;
       std::memcpy(&first, from + at, sizeof first);
       std::memcpy(&second, into + at, sizeof second);
       const affine both = combine(first, second, commutes);
       std::memcpy(into + at, &both, sizeof both);
     } else {
-      for (std::uint64_t i = 0; i < element_bytes; ++i)
-        into[at + i] =
-            static_cast<std::byte>(static_cast<unsigned>(into[at + i]) + static_cast<unsigned>(from[at + i]));
+      into[at] = static_cast<std::byte>(static_cast<unsigned>(into[at]) + static_cast<unsigned>(from[at]));
     }
   }
 }
@@ -155,54 +156,41 @@ std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::ui
 
 namespace {
 
-expected expect(std::span<const shape> shapes, std::mt19937& random) {
-  const shape& of = shapes[0];
-  expected all;
-  const std::uint32_t n = of.size;
-  const std::uint64_t block = of.block_bytes;
-  const std::uint64_t outs = end_of(of, of.out_blocks);
-  const auto make = [&](auto in_bytes, auto out_bytes) {
-    for (std::uint32_t rank = 0; rank < n; ++rank) {
-      all.in.push_back(some(in_bytes(rank), random));
-      all.before.push_back(some(out_bytes(rank), random));
-    }
-    all.after = all.before;
-  };
-  const auto of_block = [&](std::uint32_t) { return block; };
-  const auto none = [](std::uint32_t) { return std::uint64_t{0}; };
-  const auto own_out = [&](std::uint32_t rank) { return bytes_of(of, of.out_blocks, rank); };
-  const auto all_out = [&](std::uint32_t) { return outs; };
-  const auto at_root = [&](std::uint64_t bytes) {
-    return [&of, bytes](std::uint32_t rank) { return rank == of.root ? bytes : 0; };
-  };
-  switch (of.operation) {
-    case operation::barrier: make(none, none); break;
-    case operation::broadcast:
-      make(at_root(block), [&](std::uint32_t rank) { return rank == of.root ? 0 : block; });
-      for (std::uint32_t rank = 0; rank < n; ++rank)
-        if (rank != of.root) all.after[rank] = all.in[of.root];
-      break;
+expected expect(std::span<const shape> of, std::mt19937& random) {
+  switch (of[0].operation) {
+    case operation::broadcast: return expect_broadcast(of, random);
     case operation::reduce:
-      make(of_block, at_root(block));
-      all.after[of.root] = reduced(all.in, n, 0, block);
-      break;
     case operation::allreduce:
-      make(of_block, of_block);
-      for (auto& each : all.after) each = reduced(all.in, n, 0, block);
-      break;
-    case operation::reduce_scatter:
-      make(all_out, own_out);
-      for (std::uint32_t rank = 0; rank < n; ++rank)
-        all.after[rank] = reduced(all.in, n, offset_of(of, of.out_blocks, rank), bytes_of(of, of.out_blocks, rank));
-      break;
+    case operation::reduce_scatter: return expect_reduction(of, random);
+    case operation::barrier:
     case operation::gather:
     case operation::scatter:
     case operation::allgather:
     case operation::alltoall:
     case operation::scan:
-    case operation::exscan: return expect_blocks(shapes, random);
+    case operation::exscan: break;
   }
-  return all;
+  return expect_blocks(of, random);
+}
+
+// Of operations that have elements.
+std::string find_cut_element(std::span<const schedule> all, const shape& of) {
+  switch (of.operation) {
+    case operation::broadcast:
+    case operation::reduce:
+    case operation::allreduce:
+    case operation::reduce_scatter:
+    case operation::scan:
+    case operation::exscan: break;
+    default: return {};
+  }
+  for (const schedule& each : all) {
+    for (const step& now : each.steps()) {
+      if (now.from.bytes % of.element_bytes != 0 || now.into.bytes % of.element_bytes != 0)
+        return fmt::format("a step has {} and {} bytes: an element is cut", now.from.bytes, now.into.bytes);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -218,9 +206,14 @@ std::string check(const algorithm& which, std::span<const shape> of, std::mt1993
     bytes[rank] = {all.in[rank], all.before[rank]};
   }
   if (const counts counted = count(schedules); !counted.wrong.empty()) return counted.wrong;
+  if (std::string wrong = find_cut_element(schedules, of[0]); !wrong.empty()) return wrong;
+  if (std::string wrong = find_race(schedules); !wrong.empty()) return wrong;
+  if (std::string wrong = of[0].operation == operation::barrier ? find_early_end(schedules) : ""; !wrong.empty())
+    return wrong;
   if (std::string wrong = carry_out(schedules, bytes, random); !wrong.empty()) return wrong;
   for (std::uint32_t rank = 0; rank < of.size(); ++rank) {
     if (bytes[rank].in != all.in[rank]) return fmt::format("rank {}: the input was written", rank);
+    if (of[0].operation == operation::reduce_scatter) bytes[rank].out.resize(all.after[rank].size());
     if (bytes[rank].out != all.after[rank]) return fmt::format("rank {}: the output is wrong", rank);
   }
   return {};

@@ -24,6 +24,10 @@ struct expected {
 /// Of gather, scatter, allgather, alltoall, scan and exscan. `of` has a shape for each rank.
 [[nodiscard]] expected expect_blocks(std::span<const shape> of, std::mt19937& random);
 
+[[nodiscard]] expected expect_broadcast(std::span<const shape> of, std::mt19937& random);
+/// Of reduce, allreduce and reduce_scatter. Bytes of a rank behind the end of `after` do not matter.
+[[nodiscard]] expected expect_reduction(std::span<const shape> of, std::mt19937& random);
+
 /// `bytes` bytes from `offset` on of ranks 0 to `count` - 1, reduced in order, as the running check does it.
 [[nodiscard]] std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::uint64_t offset,
                                              std::uint64_t bytes);

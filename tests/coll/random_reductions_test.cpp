@@ -1,0 +1,89 @@
+// Broadcast and reductions against the oracle, for random shapes: elements of different sizes, blocks with gaps between
+// them and in any order, in place or not, short segments, 1 to 33 ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "coll/bytes.hpp"
+#include "support/random_seed.hpp"
+
+namespace weft::coll {
+namespace {
+
+constexpr int reductions_of_each = weft::test::under_sanitizer ? 40 : 250;
+
+struct random_reduction {
+  std::vector<shape> all;  // by rank
+  std::vector<std::uint64_t> bytes;
+  std::vector<std::vector<std::uint64_t>> offsets;
+};
+
+std::uint64_t up_to(std::mt19937& random, std::uint64_t most) { return random() % (most + 1); }
+
+// Blocks of one size for all ranks, which lie elsewhere at each.
+void give_lists_for_reduce_scatter(random_reduction& to, std::mt19937& random) {
+  const shape& of = to.all[0];
+  const bool has_gaps = random() % 2 == 0, is_sparse = random() % 3 == 0;
+  for (std::uint64_t& each : to.bytes = std::vector<std::uint64_t>(of.size))
+    each = is_sparse && random() % 4 != 0 ? 0 : up_to(random, 9) * of.element_bytes;
+  to.offsets.resize(of.size);
+  std::vector<std::uint32_t> order(of.size);
+  std::iota(order.begin(), order.end(), 0);
+  for (shape& each : to.all) {
+    std::vector<std::uint64_t>& offsets = to.offsets[each.rank];
+    offsets.resize(of.size);
+    if (has_gaps) std::ranges::shuffle(order, random);
+    std::uint64_t end = up_to(random, 5);
+    for (const std::uint32_t rank : order) {
+      offsets[rank] = end;
+      end += to.bytes[rank] + (has_gaps ? up_to(random, 3) : 0);
+    }
+    each.out_blocks = {to.bytes, offsets};
+  }
+}
+
+random_reduction make_random_reduction(operation which, std::mt19937& random) {
+  constexpr std::uint64_t element_sizes[] = {1, 3, 8, 8, 24};
+  shape of{.operation = which, .element_bytes = element_sizes[random() % 5]};
+  of.size = 1 + static_cast<std::uint32_t>(up_to(random, random() % 16 == 0 ? 32 : 9));
+  of.root = static_cast<std::uint32_t>(up_to(random, of.size - 1));
+  of.block_bytes = up_to(random, random() % 2 == 0 ? 4 : 70) * of.element_bytes;
+  of.segment_bytes = random() % 2 == 0 ? up_to(random, 100) : 32768;
+  of.is_commutative = random() % 2 == 0;
+  random_reduction out{std::vector<shape>(of.size, of), {}, {}};
+  const bool mixes = random() % 4 == 0, is_in_place = random() % 2 == 0;
+  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
+    out.all[rank].rank = rank;
+    out.all[rank].is_in_place = mixes ? random() % 2 == 0 : is_in_place;
+  }
+  if (which == operation::reduce_scatter && random() % 2 == 0) give_lists_for_reduce_scatter(out, random);
+  return out;
+}
+
+bool is_reduction(operation which) {
+  return which == operation::broadcast || which == operation::reduce || which == operation::allreduce ||
+         which == operation::reduce_scatter;
+}
+
+TEST(coll_random_reductions, give_what_the_oracle_gives) {
+  std::mt19937 random{static_cast<std::mt19937::result_type>(weft::test::random_seed())};
+  for (const algorithm& each : algorithms()) {
+    if (!is_reduction(each.operation)) continue;
+    for (int tried = 0; tried < reductions_of_each;) {
+      const random_reduction of = make_random_reduction(each.operation, random);
+      const shape& one = of.all[0];
+      if (each.can != nullptr && !each.can(one)) continue;
+      ++tried;
+      ASSERT_EQ(test::check(each, of.all, random), "")
+          << name_of(each.operation) << ' ' << each.name << ": " << one.size << " ranks, root " << one.root << ", "
+          << one.block_bytes << " bytes, elements of " << one.element_bytes << ", segments of " << one.segment_bytes
+          << ", commutative: " << one.is_commutative << ", rank 0 in place: " << one.is_in_place
+          << ", lists: " << !one.out_blocks.bytes.empty();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::coll
