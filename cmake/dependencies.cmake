@@ -83,11 +83,12 @@ if(WEFT_PROGRAMS)
   weft_part(weft-kmer "weft-kmer" CLI11::CLI11=libcli11-dev PkgConfig::isal=libisal-dev)
   weft_part(weft-uts "weft-uts" CLI11::CLI11=libcli11-dev OpenSSL::Crypto=libssl-dev)
   weft_part(weft-dt "weft-dt" CLI11::CLI11=libcli11-dev)
+  weft_part(weft-hpccg "weft-hpccg" CLI11::CLI11=libcli11-dev)
 endif()
 if(WEFT_TESTS AND WEFT_PROGRAMS)
   weft_part(tests "the tests" GTest::gtest_main=libgtest-dev GTest::gmock=libgmock-dev
     Python3::Interpreter=python3 ZLIB::ZLIB=zlib1g-dev PkgConfig::htslib=libhts-dev
-    PARTS ofi weft-run weft-info weft-perf weft-kmer weft-uts weft-dt)
+    PARTS ofi weft-run weft-info weft-perf weft-kmer weft-uts weft-dt weft-hpccg)
   weft_part(model_tests "the tests of memory orders (tests/model)" Boost::context=libboost-context-dev PARTS tests)
   weft_part(boost_fiber "the test with Boost.Fiber (tests/schedulers)" Boost::fiber=libboost-fiber-dev PARTS tests)
   weft_part(hydra "tests under MPICH's launcher" WEFT_HYDRA=mpich PARTS tests)

@@ -19,7 +19,7 @@ class Weft(CMakePackage):
     version("main", branch="main")
 
     variant("shared", default=False, description="Build the library as a shared one")
-    variant("programs", default=True, description="Build weft-run, weft-info, weft-perf, weft-kmer, weft-uts, weft-dt and the examples")
+    variant("programs", default=True, description="Build weft-run, weft-info, weft-perf, weft-kmer, weft-uts, weft-dt, weft-hpccg and the examples")
     variant("tests", default=False, description="Build the tests")
 
     requires("platform=linux", msg="Weft uses futexes, memfds and process_vm_readv")
