@@ -8,7 +8,7 @@
 namespace {
 
 // Rank 0 says where to begin; each rank computes its own part from that, and gets those of all.
-bool share_parts(weft::runtime& rt, weft::group& all) {
+bool exchange_parts(weft::runtime& rt, weft::group& all) {
   std::uint64_t begin = rt.rank() == 0 ? 1000 : 0, mine = 0;
   std::vector<std::uint64_t> parts(all.size());
   weft::graph pipeline{rt.default_device()};
@@ -16,11 +16,11 @@ bool share_parts(weft::runtime& rt, weft::group& all) {
     return weft::collective::broadcast({&begin, sizeof begin}).post(all, local);
   });
   const auto compute = pipeline.add([&] { mine = begin + 10 * all.rank(); });
-  const auto share = pipeline.add_post([&](weft::completion& local) {
+  const auto gather = pipeline.add_post([&](weft::completion& local) {
     return weft::collective::allgather({&mine, sizeof mine}, parts).post(all, local);
   });
   pipeline.add_edge(hear, compute);
-  pipeline.add_edge(compute, share);
+  pipeline.add_edge(compute, gather);
   weft::synchronizer end{rt};
   pipeline.start(end);
   rt.default_device().wait(end);  // or anything else meanwhile
@@ -38,7 +38,7 @@ weft::task<void> sum(weft::run_loop& loop, weft::group all, double mine, double&
 int main() {
   weft::runtime rt;
   weft::group all = rt.world();
-  const bool is_shared = share_parts(rt, all);
+  const bool is_shared = exchange_parts(rt, all);
   double total = 0;
   weft::run_loop loop{rt.default_device()};
   loop.spawn(sum(loop, all, all.rank() + 0.5, total));

@@ -170,8 +170,9 @@ class persistent_collective {
 /// Where input and output are one buffer, the operation works in place, as MPI_IN_PLACE says: name it as the output,
 /// and leave the input empty.
 ///
-/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: one at a time in one group. **Buffer**: the
-/// caller's until the start, and again once this member's part is complete. **Errors**: `invalid_argument` for a root that is no member, sizes that don't fit and unknown algorithms; `std::bad_alloc`.
+/// All functions, unless one says otherwise: **Blocking**: never. **Threads**: one at a time in one group. **Buffer**:
+/// the caller's until the start, and again once this member's part is complete. **Errors**: `invalid_argument` for a
+/// root that is no member, sizes that don't fit and unknown algorithms; `std::bad_alloc`.
 class collective {
  public:
   /// For the library: the parts of it.
@@ -236,12 +237,12 @@ class collective {
   }
   /// The same with blocks of different sizes. The root gives their places in `out`; the others give none.
   [[nodiscard]] static collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root,
-                                         const blocks& places) noexcept {
+                                         const blocks& lists) noexcept {
     return collective{{.operation = collective_operation::gather,
                        .root = root,
                        .in = in,
                        .out = out,
-                       .out_blocks = places,
+                       .out_blocks = lists,
                        .root_has_blocks = true}};
   }
   /// A block of `in` of member `root` into `out` of each member. In place at the root if its `out` is empty.
@@ -250,17 +251,17 @@ class collective {
   }
   /// The same with blocks of different sizes. The root gives their places in `in`; the others give none.
   [[nodiscard]] static collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root,
-                                          const blocks& places) noexcept {
+                                          const blocks& lists) noexcept {
     return collective{{.operation = collective_operation::scatter,
                        .root = root,
                        .in = in,
                        .out = out,
-                       .in_blocks = places,
+                       .in_blocks = lists,
                        .root_has_blocks = true}};
   }
   /// `in` of each member, one behind the other, into `out` of all. `in` may be empty: in place.
-  [[nodiscard]] static collective allgather(const_buffer_ref in, buffer_ref out, const blocks& places = {}) noexcept {
-    return collective{{.operation = collective_operation::allgather, .in = in, .out = out, .out_blocks = places}};
+  [[nodiscard]] static collective allgather(const_buffer_ref in, buffer_ref out, const blocks& lists = {}) noexcept {
+    return collective{{.operation = collective_operation::allgather, .in = in, .out = out, .out_blocks = lists}};
   }
   /// A block of `in` to each member, and a block of each member into `out`. `in` may be empty: in place.
   [[nodiscard]] static collective alltoall(const_buffer_ref in, buffer_ref out, const blocks& sent = {},
@@ -270,9 +271,9 @@ class collective {
   }
   /// `in` of all members combined; each gets a block of that into `out`.
   [[nodiscard]] static collective reduce_scatter(const_buffer_ref in, buffer_ref out, const reduction& how,
-                                                 const blocks& places = {}) noexcept {
+                                                 const blocks& lists = {}) noexcept {
     return collective{
-        {.operation = collective_operation::reduce_scatter, .in = in, .out = out, .how = how, .out_blocks = places}};
+        {.operation = collective_operation::reduce_scatter, .in = in, .out = out, .how = how, .out_blocks = lists}};
   }
   /// `in` of members 0 to this one combined, into `out`. `in` may be empty: in place.
   [[nodiscard]] static collective scan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {

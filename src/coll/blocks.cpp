@@ -4,7 +4,7 @@
 
 namespace weft::coll {
 
-run_of_blocks blocks_from(place at, const shape& of, std::uint32_t rank, std::uint32_t count) noexcept {
+run_of_blocks blocks_from(location at, const shape& of, std::uint32_t rank, std::uint32_t count) noexcept {
   const std::uint32_t before_end = std::min(count, of.size - rank);
   return {{at, rank * of.block_bytes, before_end * of.block_bytes}, {at, 0, (count - before_end) * of.block_bytes}};
 }

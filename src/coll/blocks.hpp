@@ -32,7 +32,7 @@ struct run_of_blocks {
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return first.bytes + rest.bytes; }
 };
-[[nodiscard]] run_of_blocks blocks_from(place at, const shape& of, std::uint32_t rank, std::uint32_t count) noexcept;
+[[nodiscard]] run_of_blocks blocks_from(location at, const shape& of, std::uint32_t rank, std::uint32_t count) noexcept;
 
 /// Copies the blocks of a run one behind the other into `into`, or such blocks to the places of a run. **Returns** the
 /// last step. **Errors**: std::bad_alloc.

@@ -35,24 +35,24 @@ std::uint64_t sum_of(const blocks& of) noexcept {
   return out;
 }
 
-void check_blocks(const collective::parts& of, const blocks& places, const group_state& in, std::uint64_t bytes) {
-  if (places.bytes.empty() && places.offsets.empty()) return;
-  if (places.bytes.size() != in.size() || places.offsets.size() != in.size()) {
+void check_blocks(const collective::parts& of, const blocks& lists, const group_state& in, std::uint64_t bytes) {
+  if (lists.bytes.empty() && lists.offsets.empty()) return;
+  if (lists.bytes.size() != in.size() || lists.offsets.size() != in.size()) {
     refuse(of.operation, fmt::format("{} sizes and {} offsets of blocks, but the group has {} members",
-                                     places.bytes.size(), places.offsets.size(), in.size()));
+                                     lists.bytes.size(), lists.offsets.size(), in.size()));
   }
   for (std::uint32_t member = 0; member < in.size(); ++member) {
-    if (places.offsets[member] > bytes || places.bytes[member] > bytes - places.offsets[member]) {
+    if (lists.offsets[member] > bytes || lists.bytes[member] > bytes - lists.offsets[member]) {
       refuse(of.operation, fmt::format("the block of member {} ({} bytes from {} on) leaves the buffer of {} bytes",
-                                       member, places.bytes[member], places.offsets[member], bytes));
+                                       member, lists.bytes[member], lists.offsets[member], bytes));
     }
   }
 }
 
-void check_places_of_root(const collective::parts& of, const blocks& places, const group_state& in) {
-  if (places.bytes.size() != in.size())
+void check_list_of_root(const collective::parts& of, const blocks& lists, const group_state& in) {
+  if (lists.bytes.size() != in.size())
     refuse(of.operation, fmt::format("the root gives the places of {} blocks, but the group has {} members",
-                                     places.bytes.size(), in.size()));
+                                     lists.bytes.size(), in.size()));
 }
 
 // `whole` in as many blocks as there are members.
@@ -70,63 +70,63 @@ void check_same(const collective::parts& of, std::uint64_t a, std::uint64_t b) {
 void size(shape& out, const collective::parts& of, const group_state& in) {
   const std::uint64_t given = of.in.bytes(), got = of.out.bytes();
   const bool is_root = of.root == in.rank();
-  const bool has_places = !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty() || of.root_has_blocks;
+  const bool has_lists = !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty() || of.root_has_blocks;
   out.root_has_list = of.root_has_blocks;
-  out.is_in_place = of.in.address() == nullptr && of.in.bytes() == 0 && of.out.bytes() != 0;
+  out.is_inplace = of.in.address() == nullptr && of.in.bytes() == 0 && of.out.bytes() != 0;
   switch (of.operation) {
     case collective_operation::barrier: break;
     case collective_operation::broadcast:
       out.block_bytes = got;
-      out.is_in_place = false;
+      out.is_inplace = false;
       break;
     case collective_operation::allreduce:
     case collective_operation::scan:
     case collective_operation::exscan:
       out.block_bytes = got;
-      if (!out.is_in_place) check_same(of, given, got);
+      if (!out.is_inplace) check_same(of, given, got);
       break;
     case collective_operation::reduce:
-      out.is_in_place = out.is_in_place && is_root;
-      out.block_bytes = out.is_in_place ? got : given;
-      if (is_root && !out.is_in_place) check_same(of, given, got);
+      out.is_inplace = out.is_inplace && is_root;
+      out.block_bytes = out.is_inplace ? got : given;
+      if (is_root && !out.is_inplace) check_same(of, given, got);
       break;
     case collective_operation::gather:
-      out.is_in_place = out.is_in_place && is_root;
-      if (has_places) {
-        if (is_root) check_places_of_root(of, of.out_blocks, in);
+      out.is_inplace = out.is_inplace && is_root;
+      if (has_lists) {
+        if (is_root) check_list_of_root(of, of.out_blocks, in);
         out.block_bytes = is_root ? 0 : given;
         break;
       }
       out.block_bytes = is_root ? block_of(of, got, in) : given;
-      if (is_root && !out.is_in_place) check_same(of, given, out.block_bytes);
+      if (is_root && !out.is_inplace) check_same(of, given, out.block_bytes);
       break;
     case collective_operation::scatter:
-      out.is_in_place = is_root && of.out.address() == nullptr && got == 0 && given != 0;
-      if (has_places) {
-        if (is_root) check_places_of_root(of, of.in_blocks, in);
+      out.is_inplace = is_root && of.out.address() == nullptr && got == 0 && given != 0;
+      if (has_lists) {
+        if (is_root) check_list_of_root(of, of.in_blocks, in);
         out.block_bytes = is_root ? 0 : got;
         break;
       }
       out.block_bytes = is_root ? block_of(of, given, in) : got;
-      if (is_root && !out.is_in_place) check_same(of, out.block_bytes, got);
+      if (is_root && !out.is_inplace) check_same(of, out.block_bytes, got);
       break;
     case collective_operation::allgather:
-      if (has_places) break;
+      if (has_lists) break;
       out.block_bytes = block_of(of, got, in);
-      if (!out.is_in_place) check_same(of, given, out.block_bytes);
+      if (!out.is_inplace) check_same(of, given, out.block_bytes);
       break;
     case collective_operation::alltoall:
-      if (has_places) break;
+      if (has_lists) break;
       out.block_bytes = block_of(of, got, in);
-      if (!out.is_in_place) check_same(of, given, got);
+      if (!out.is_inplace) check_same(of, given, got);
       break;
     case collective_operation::reduce_scatter:
-      if (has_places) {
-        check_same(of, sum_of(of.out_blocks), out.is_in_place ? got : given);
+      if (has_lists) {
+        check_same(of, sum_of(of.out_blocks), out.is_inplace ? got : given);
         break;
       }
-      out.block_bytes = out.is_in_place ? block_of(of, got, in) : block_of(of, given, in);
-      if (!out.is_in_place) check_same(of, out.block_bytes, got);
+      out.block_bytes = out.is_inplace ? block_of(of, got, in) : block_of(of, given, in);
+      if (!out.is_inplace) check_same(of, out.block_bytes, got);
       break;
   }
   if (of.operation != collective_operation::reduce_scatter) {

@@ -27,7 +27,7 @@ void ordered::add_edges(step_ref after, part read, part written) {
     accesses_.push_back({written, after.index, true});
   }
   // Nothing writes `in`.
-  if (read.bytes != 0 && read.at != place::in) accesses_.push_back({read, after.index, false});
+  if (read.bytes != 0 && read.at != location::in) accesses_.push_back({read, after.index, false});
 }
 
 void ordered::send(std::uint32_t peer, std::uint32_t label, part from) {

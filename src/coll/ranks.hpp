@@ -24,7 +24,8 @@ namespace weft::coll {
 }
 
 /// The block of `rank` in a place with a block for each rank.
-[[nodiscard]] inline part block_of(place at, const shape& of, const block_list& blocks, std::uint32_t rank) noexcept {
+[[nodiscard]] inline part block_of(location at, const shape& of, const block_list& blocks,
+                                   std::uint32_t rank) noexcept {
   if (blocks.bytes.empty()) return {at, rank * of.block_bytes, of.block_bytes};
   return {at, blocks.offsets[rank], blocks.bytes[rank]};
 }

@@ -18,7 +18,7 @@ bool has_lists(const shape& of) noexcept { return !of.in_blocks.bytes.empty() ||
 // Lists of blocks are the user's, and may change: two shapes with lists are never the same.
 bool are_same(const shape& a, const shape& b) noexcept {
   return a.operation == b.operation && a.root == b.root && a.block_bytes == b.block_bytes &&
-         a.element_bytes == b.element_bytes && a.is_commutative == b.is_commutative && a.is_in_place == b.is_in_place &&
+         a.element_bytes == b.element_bytes && a.is_commutative == b.is_commutative && a.is_inplace == b.is_inplace &&
          a.root_has_list == b.root_has_list && !has_lists(a) && !has_lists(b);
 }
 
@@ -54,16 +54,16 @@ void kept_run::build() {
 
 const std::byte* kept_run::read(const part& of) const noexcept {
   switch (of.at) {
-    case place::in: return static_cast<const std::byte*>(in_.address()) + of.offset;
-    case place::out: return static_cast<const std::byte*>(out_.address()) + of.offset;
-    case place::temporary: break;
+    case location::in: return static_cast<const std::byte*>(in_.address()) + of.offset;
+    case location::out: return static_cast<const std::byte*>(out_.address()) + of.offset;
+    case location::temporary: break;
   }
   return temporary_.get() + of.offset;
 }
 
 std::byte* kept_run::written(const part& of) const noexcept {
-  WEFT_ASSERT_CHECKED(of.at != place::in);
-  return of.at == place::out ? static_cast<std::byte*>(out_.address()) + of.offset : temporary_.get() + of.offset;
+  WEFT_ASSERT_CHECKED(of.at != location::in);
+  return of.at == location::out ? static_cast<std::byte*>(out_.address()) + of.offset : temporary_.get() + of.offset;
 }
 
 status kept_run::send(const step& which, completion& local) {

@@ -47,7 +47,7 @@ part schedule::temporary(std::uint64_t bytes) noexcept {
   constexpr std::uint64_t alignment = 64;
   const std::uint64_t offset = temporary_bytes_;
   temporary_bytes_ += (bytes + alignment - 1) / alignment * alignment;
-  return {place::temporary, offset, bytes};
+  return {location::temporary, offset, bytes};
 }
 
 }  // namespace weft::coll

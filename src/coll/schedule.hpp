@@ -1,8 +1,7 @@
 // The steps of one rank in a collective, as data: an algorithm writes them down, and a graph carries them out, or a
 // count goes through them without sending.
 //
-// Steps without an edge between them may run in any order, and at once. Between two ranks messages match by their
-// labels.
+// Steps without an edge between them run in any order. Between two ranks messages match by their labels.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +13,15 @@
 namespace weft::coll {
 
 /// Which memory a part of a step is in.
-enum class place : std::uint8_t {
-  in,         // what the user gives
-  out,        // what the user gets
+enum class location : std::uint8_t {
+  in,         // the input
+  out,        // the output
   temporary,  // of the schedule, `schedule::temporary_bytes`
 };
 
 /// Bytes `offset` to `offset + bytes - 1` of a place.
 struct part {
-  place at = place::temporary;
+  location at = location::temporary;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };

@@ -1,4 +1,4 @@
-// What a collective has to do, as one rank of the group sees it: all that an algorithm is told.
+// A collective, as one rank of the group sees it: all that an algorithm knows.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct shape {
   bool is_commutative = true;
   /// The input, or a part of it, is in `out` already, as the operation says, and there is no `in` for it. Barrier and
   /// broadcast have no such form.
-  bool is_in_place = false;
+  bool is_inplace = false;
   block_list in_blocks{};   // of alltoall and scatter
   block_list out_blocks{};  // of gather, allgather, alltoall; of reduce_scatter: the blocks of the input
   /// Gather and scatter: the root has a list. The others may do without; `block_bytes` is then of their own block.

@@ -174,7 +174,7 @@ bool can(const shape& of) noexcept {
 void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how) {
   if (of.operation == operation::barrier) return barrier(in);
   if (of.operation == operation::broadcast) return broadcast(in, of, from.address(), into.address());
-  allreduce(in, of, of.is_in_place ? into.address() : from.address(), into.address(), how);
+  allreduce(in, of, of.is_inplace ? into.address() : from.address(), into.address(), how);
 }
 
 }  // namespace weft::coll::straight

@@ -1,8 +1,7 @@
-// Short collectives without a graph: barrier, broadcast and allreduce of what fits into a cell, for a thread that
-// waits.
+// Short collectives without a graph, for a thread that waits: a barrier, a broadcast or an allreduce of a few bytes.
 //
-// Cost: that of their messages, and a wait for each round. Algorithms: dissemination, binomial, recursive doubling;
-// each has a schedule with that name, too, and gives the same results.
+// Cost: their messages, and a wait for each round. Algorithms: dissemination, binomial, recursive doubling. Each has a
+// schedule, too, and tests compare both.
 #pragma once
 
 #include "coll/group_state.hpp"

@@ -1,4 +1,5 @@
-// Each algorithm, against a sequential oracle: 1 to 17 ranks, all roots, sizes around those that matter.
+// Each algorithm, against a sequential oracle: 1 to 17 ranks, all roots, sizes around a cell, a packet and an odd
+// number.
 #include <gtest/gtest.h>
 
 #include <random>

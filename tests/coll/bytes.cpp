@@ -48,7 +48,7 @@ struct message {
   std::uint32_t sent_by = 0;
 };
 
-struct place_of_rank {
+struct carried_rank {
   const schedule* steps;
   rank_bytes* bytes;
   std::vector<std::byte> temporary;
@@ -59,7 +59,9 @@ struct place_of_rank {
   std::byte* at(part where) {
     static std::byte none;
     if (where.bytes == 0) return &none;
-    std::vector<std::byte>& all = where.at == place::in ? bytes->in : where.at == place::out ? bytes->out : temporary;
+    std::vector<std::byte>& all = where.at == location::in    ? bytes->in
+                                  : where.at == location::out ? bytes->out
+                                                              : temporary;
     return where.offset + where.bytes <= all.size() ? all.data() + where.offset : nullptr;
   }
   void finish(std::uint32_t index) {
@@ -78,9 +80,9 @@ thread_local std::uint64_t element_bytes_now = 1;  // of the thread
 thread_local bool commutes_now = true;             // of the thread
 
 std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& bytes, std::mt19937& random) {
-  std::vector<place_of_rank> ranks;
+  std::vector<carried_rank> ranks;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    place_of_rank made{&all[rank], &bytes[rank], {}, {}, {}};
+    carried_rank made{&all[rank], &bytes[rank], {}, {}, {}};
     made.temporary.assign(all[rank].temporary_bytes(), std::byte{0x5a});
     for (const step& each : all[rank].steps()) {
       made.left.push_back(static_cast<std::uint32_t>(all[rank].before(each).size()));
@@ -88,20 +90,20 @@ std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& by
     }
     ranks.push_back(std::move(made));
   }
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, message> under_way;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, message> in_flight;
   // All steps that are ready, in a random order; receives whose message is not there wait.
   for (;;) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> able;
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
       for (const std::uint32_t index : ranks[rank].ready) {
         const step& each = ranks[rank].steps->steps()[index];
-        if (each.action != action::receive || under_way.contains({each.peer, rank, each.label}))
+        if (each.action != action::receive || in_flight.contains({each.peer, rank, each.label}))
           able.emplace_back(rank, index);
       }
     }
     if (able.empty()) break;
     const auto [rank, index] = able[random() % able.size()];
-    place_of_rank& mine = ranks[rank];
+    carried_rank& mine = ranks[rank];
     std::erase(mine.ready, index);
     const step& each = mine.steps->steps()[index];
     std::byte* const from = mine.at(each.from);
@@ -111,15 +113,15 @@ std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& by
       case action::send: {
         message sent{random() % 2 == 0, {}, index};
         if (sent.is_copied) sent.bytes.assign(from, from + each.from.bytes);
-        if (!under_way.try_emplace({rank, each.peer, each.label}, sent).second)
+        if (!in_flight.try_emplace({rank, each.peer, each.label}, sent).second)
           return fmt::format("two messages of rank {} to {} with label {}", rank, each.peer, each.label);
         if (!sent.is_copied) continue;
         break;
       }
       case action::receive: {
-        const auto found = under_way.find({each.peer, rank, each.label});
+        const auto found = in_flight.find({each.peer, rank, each.label});
         message& sent = found->second;
-        place_of_rank& sender = ranks[each.peer];
+        carried_rank& sender = ranks[each.peer];
         if (!sent.is_copied) {
           const part where = sender.steps->steps()[sent.sent_by].from;
           sent.bytes.assign(sender.at(where), sender.at(where) + where.bytes);
@@ -129,7 +131,7 @@ std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& by
                              sent.bytes.size());
         std::ranges::copy(sent.bytes, into);
         if (!sent.is_copied) sender.finish(sent.sent_by);
-        under_way.erase(found);
+        in_flight.erase(found);
         break;
       }
       case action::reduce: reduce(from, into, each.into.bytes, element_bytes_now, commutes_now); break;
@@ -143,7 +145,7 @@ std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& by
     }
     if (!ranks[rank].ready.empty()) return fmt::format("step {} of rank {} waits", ranks[rank].ready[0], rank);
   }
-  return under_way.empty() ? std::string{} : "a message is not received";
+  return in_flight.empty() ? std::string{} : "a message is not received";
 }
 
 std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::uint64_t offset, std::uint64_t bytes) {

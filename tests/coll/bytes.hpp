@@ -1,8 +1,8 @@
 // Carries out the schedules of all ranks with real bytes, in an order by a seed, and compares the results with a
 // sequential oracle.
 //
-// A send is complete at once, and has copied its bytes, or it is complete when it has been received, and its bytes are
-// read then: an algorithm that writes into memory that is still being sent from fails by one or the other.
+// Some sends copy their bytes and are complete; the bytes of others are read when they are received. So an algorithm
+// fails that writes into memory that it still sends from.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 
 namespace weft::coll::test {
 
-/// What one rank has.
+/// The buffers of one rank.
 struct rank_bytes {
   std::vector<std::byte> in;
   std::vector<std::byte> out;
 };
 
-/// Carries `all` out. **Returns** what is wrong; empty if all steps have run.
+/// Carries `all` out. **Returns** the fault; empty if all steps have run.
 [[nodiscard]] std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& bytes,
                                     std::mt19937& random);
 
 /// Runs `which` for all ranks, with values by `random`, and compares. The elements of reductions are affine maps of two
-/// words, which are not commutative; commutative ones add words. **Returns** what is wrong. `of` has a shape for each
+/// words, which are not commutative; commutative ones add words. **Returns** the fault. `of` has a shape for each
 /// rank, or is one for all ranks.
 [[nodiscard]] std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random);
 [[nodiscard]] std::string check(const algorithm& which, const shape& of, std::mt19937& random);

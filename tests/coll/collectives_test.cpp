@@ -40,7 +40,7 @@ struct composed {
   }
 };
 
-// What all members do in one collective, and what comes out of it at one member.
+// One collective, as all members know it, and its results.
 struct exchange {
   collective_operation operation;
   std::string_view algorithm;
@@ -49,7 +49,7 @@ struct exchange {
   std::uint32_t root;
   std::size_t count;  // words of a block
   bool in_order;      // the reduction does not commute
-  bool in_place;
+  bool inplace;
 
   [[nodiscard]] std::uint64_t combined(std::uint32_t first, std::uint32_t last, std::size_t i) const {
     std::uint64_t out = given(number, last, i);
@@ -62,7 +62,7 @@ struct exchange {
   }
 };
 
-// The buffers of one member, and what it is to have at the end.
+// The buffers of one member, and its wanted output.
 class member_side {
  public:
   member_side(const exchange& of, std::uint32_t me) : of_{of}, me_{me} {
@@ -121,15 +121,15 @@ class member_side {
     }
     const bool can_be = of.operation == collective_operation::allreduce || of.operation == collective_operation::scan ||
                         of.operation == collective_operation::exscan || of.operation == collective_operation::alltoall;
-    is_in_place_ = of.in_place && can_be && !in_.empty() && !(of.operation == collective_operation::exscan && me == 0);
-    if (is_in_place_) out_ = in_;
+    is_inplace_ = of.inplace && can_be && !in_.empty() && !(of.operation == collective_operation::exscan && me == 0);
+    if (is_inplace_) out_ = in_;
   }
 
   [[nodiscard]] collective what() {
     return collective{{.operation = of_.operation,
                        .root = of_.root,
                        .in = of_.operation == collective_operation::broadcast ? const_buffer_ref{out_}
-                             : is_in_place_                                   ? const_buffer_ref{}
+                             : is_inplace_                                    ? const_buffer_ref{}
                                                                               : const_buffer_ref{in_},
                        .out = out_,
                        .how = of_.how()}};
@@ -137,7 +137,7 @@ class member_side {
   void check() const {
     EXPECT_EQ(out_, wanted_) << name_of(of_.operation) << ' ' << of_.algorithm << ", member " << me_ << " of "
                              << of_.size << ", root " << of_.root << ", " << of_.count
-                             << " words, in order: " << of_.in_order << ", in place: " << is_in_place_;
+                             << " words, in order: " << of_.in_order << ", in place: " << is_inplace_;
   }
 
  private:
@@ -155,10 +155,10 @@ class member_side {
   exchange of_;
   std::uint32_t me_;
   words in_, out_, wanted_;
-  bool is_in_place_ = false;
+  bool is_inplace_ = false;
 };
 
-// A collective by chance, the same at all members of a group of this size.
+// A collective by chance, for all members of a group of this size.
 exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t size) {
   const auto all = coll::algorithms();
   constexpr std::size_t counts[] = {0, 1, 2, 5, 6, 100, 1024, 1025, 9000};
@@ -171,7 +171,7 @@ exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t 
                        .root = static_cast<std::uint32_t>(random() % size),
                        .count = counts[random() % std::size(counts)],
                        .in_order = random() % 2 == 0,
-                       .in_place = random() % 3 == 0};
+                       .inplace = random() % 3 == 0};
     const coll::shape shape{.operation = one.operation,
                             .size = size,
                             .root = out.root,
@@ -390,9 +390,9 @@ TEST(collectives, that_are_wrong_are_refused) {
     group all = rt.world();
     words some(3);
     const reduction sum = reduction::by<std::uint64_t>();
-    const auto refused = [&](const collective& what, const collective_options& options = {}) {
+    const auto refused = [&](const collective& wrong, const collective_options& options = {}) {
       try {
-        what.run(all, options);
+        wrong.run(all, options);
       } catch (const error& why) {
         return why.code() == errc::invalid_argument;
       }

@@ -165,7 +165,7 @@ TEST(coll_counts_gathers, blocks_of_trees_and_of_bruck_move_half_of_log2_n_times
 // Two ranks exchange at a time, and need memory for one block.
 TEST(coll_counts_gathers, pairwise_alltoall_in_place_takes_at_most_one_round_more) {
   for (std::uint32_t n = 2; n <= 100; ++n) {
-    const shape of{.operation = operation::alltoall, .size = n, .block_bytes = block_bytes, .is_in_place = true};
+    const shape of{.operation = operation::alltoall, .size = n, .block_bytes = block_bytes, .is_inplace = true};
     const counts counted = count(*find(operation::alltoall, "pairwise"), of);
     EXPECT_EQ(counted.wrong, "");
     EXPECT_EQ(counted.rounds, std::has_single_bit(n) ? n - 1 : n) << n;

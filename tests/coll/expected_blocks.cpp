@@ -15,7 +15,7 @@ expected expect_gather(std::span<const shape> of, std::mt19937& random) {
   for (const shape& each : of) {
     const std::vector<std::byte> own = some(bytes_of(of[root], blocks, each.rank), random);
     set_block(all.after[root], of[root], blocks, each.rank, own);
-    if (each.is_in_place && each.rank == root) {
+    if (each.is_inplace && each.rank == root) {
       set_block(all.before[root], each, blocks, root, own);
     } else {
       all.in[each.rank] = own;
@@ -30,7 +30,7 @@ expected expect_scatter(std::span<const shape> of, std::mt19937& random) {
   const block_list& blocks = of[root].in_blocks;
   all.in[root] = some(end_of(of[root], blocks), random);
   for (const shape& each : of) {
-    if (each.is_in_place && each.rank == root) continue;
+    if (each.is_inplace && each.rank == root) continue;
     const auto own = block(all.in[root], of[root], blocks, each.rank);
     all.before[each.rank] = some(own.size(), random);
     all.after[each.rank].assign(own.begin(), own.end());
@@ -45,7 +45,7 @@ expected expect_allgather(std::span<const shape> of, std::mt19937& random) {
   for (const shape& from : of) {
     const std::vector<std::byte> own = some(bytes_of(from, from.out_blocks, from.rank), random);
     for (const shape& to : of) set_block(all.after[to.rank], to, to.out_blocks, from.rank, own);
-    if (from.is_in_place) {
+    if (from.is_inplace) {
       set_block(all.before[from.rank], from, from.out_blocks, from.rank, own);
     } else {
       all.in[from.rank] = own;
@@ -57,13 +57,13 @@ expected expect_allgather(std::span<const shape> of, std::mt19937& random) {
 expected expect_alltoall(std::span<const shape> of, std::mt19937& random) {
   expected all = nothing(of.size());
   for (const shape& each : of) {
-    if (!each.is_in_place) all.in[each.rank] = some(end_of(each, each.in_blocks), random);
+    if (!each.is_inplace) all.in[each.rank] = some(end_of(each, each.in_blocks), random);
     all.before[each.rank] = some(end_of(each, each.out_blocks), random);
   }
   all.after = all.before;
   for (const shape& from : of) {
-    const std::vector<std::byte>& given = from.is_in_place ? all.before[from.rank] : all.in[from.rank];
-    const block_list& blocks = from.is_in_place ? from.out_blocks : from.in_blocks;
+    const std::vector<std::byte>& given = from.is_inplace ? all.before[from.rank] : all.in[from.rank];
+    const block_list& blocks = from.is_inplace ? from.out_blocks : from.in_blocks;
     for (const shape& to : of)
       set_block(all.after[to.rank], to, to.out_blocks, from.rank, block(given, from, blocks, to.rank));
   }
@@ -76,8 +76,8 @@ expected expect_scan(std::span<const shape> of, std::mt19937& random, bool with_
   all_bytes given(of.size());
   for (const shape& each : of) {
     given[each.rank] = some(each.block_bytes, random);
-    (each.is_in_place ? all.before : all.in)[each.rank] = given[each.rank];
-    if (!each.is_in_place) all.before[each.rank] = some(each.block_bytes, random);
+    (each.is_inplace ? all.before : all.in)[each.rank] = given[each.rank];
+    if (!each.is_inplace) all.before[each.rank] = some(each.block_bytes, random);
   }
   all.after = all.before;
   for (const shape& each : of) {

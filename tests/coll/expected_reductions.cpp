@@ -35,9 +35,9 @@ expected expect_reduction(std::span<const shape> of, std::mt19937& random) {
         set_block(laid_out, each, each.out_blocks, rank,
                   std::span{own}.subspan(begins[rank], begins[rank + 1] - begins[rank]));
     }
-    const bool is_in_place = each.is_in_place && gets(each);
-    (is_in_place ? all.before : all.in)[each.rank] = laid_out;
-    if (is_in_place || !gets(each)) continue;
+    const bool is_inplace = each.is_inplace && gets(each);
+    (is_inplace ? all.before : all.in)[each.rank] = laid_out;
+    if (is_inplace || !gets(each)) continue;
     all.before[each.rank] = some(scatters ? bytes_of(each, each.out_blocks, each.rank) : each.block_bytes, random);
   }
   for (const shape& each : of) {

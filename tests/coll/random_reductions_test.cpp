@@ -53,10 +53,10 @@ random_reduction make_random_reduction(operation which, std::mt19937& random) {
   of.segment_bytes = random() % 2 == 0 ? up_to(random, 100) : 32768;
   of.is_commutative = random() % 2 == 0;
   random_reduction out{std::vector<shape>(of.size, of), {}, {}};
-  const bool mixes = random() % 4 == 0, is_in_place = random() % 2 == 0;
+  const bool mixes = random() % 4 == 0, is_inplace = random() % 2 == 0;
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
     out.all[rank].rank = rank;
-    out.all[rank].is_in_place = mixes ? random() % 2 == 0 : is_in_place;
+    out.all[rank].is_inplace = mixes ? random() % 2 == 0 : is_inplace;
   }
   if (which == operation::reduce_scatter && random() % 2 == 0) give_lists_for_reduce_scatter(out, random);
   return out;
@@ -79,7 +79,7 @@ TEST(coll_random_reductions, give_what_the_oracle_gives) {
       ASSERT_EQ(test::check(each, of.all, random), "")
           << name_of(each.operation) << ' ' << each.name << ": " << one.size << " ranks, root " << one.root << ", "
           << one.block_bytes << " bytes, elements of " << one.element_bytes << ", segments of " << one.segment_bytes
-          << ", commutative: " << one.is_commutative << ", rank 0 in place: " << one.is_in_place
+          << ", commutative: " << one.is_commutative << ", rank 0 in place: " << one.is_inplace
           << ", lists: " << !one.out_blocks.bytes.empty();
     }
   }

@@ -83,14 +83,14 @@ void give_lists_for_alltoall(shapes& to, std::mt19937& random) {
   const std::uint32_t size = to.all[0].size;
   std::vector<std::vector<std::uint64_t>> sent(size);
   for (auto& each : sent) each = random_sizes(size, random);
-  for (std::uint32_t from = 0; to.all[0].is_in_place && from < size; ++from)
+  for (std::uint32_t from = 0; to.all[0].is_inplace && from < size; ++from)
     for (std::uint32_t rank = 0; rank < from; ++rank) sent[from][rank] = sent[rank][from];
   for (shape& each : to.all) {
     std::vector<std::uint64_t> received(size);
     for (std::uint32_t from = 0; from < size; ++from) received[from] = sent[from][each.rank];
     to.in[each.rank] = lay_out(sent[each.rank], random);
     to.out[each.rank] = lay_out(received, random);
-    if (!each.is_in_place) each.in_blocks = to.in[each.rank].view();
+    if (!each.is_inplace) each.in_blocks = to.in[each.rank].view();
     each.out_blocks = to.out[each.rank].view();
   }
 }
@@ -101,12 +101,12 @@ shapes random_shapes(operation which, std::mt19937& random) {
   of.root = static_cast<std::uint32_t>(below(random, of.size));
   of.block_bytes = below(random, 10) * 8;
   of.is_commutative = random() % 2 == 0;
-  of.is_in_place = random() % 2 == 0;
+  of.is_inplace = random() % 2 == 0;
   shapes out{std::vector<shape>(of.size, of), std::vector<owned_list>(of.size), std::vector<owned_list>(of.size)};
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
     out.all[rank].rank = rank;
     // Of alltoall alone all ranks have to agree.
-    if (which != operation::alltoall) out.all[rank].is_in_place = random() % 2 == 0;
+    if (which != operation::alltoall) out.all[rank].is_inplace = random() % 2 == 0;
   }
   if (random() % 2 == 0) return out;
   if (which == operation::gather || which == operation::scatter) {
@@ -151,7 +151,7 @@ TEST_P(coll_random_shapes, give_what_the_oracle_gives) {
     --left;
     const shape& one = of.all[0];
     ASSERT_EQ(test::check(tried, of.all, random), "")
-        << one.size << " ranks, root " << one.root << ", " << one.block_bytes << " bytes, in place: " << one.is_in_place
+        << one.size << " ranks, root " << one.root << ", " << one.block_bytes << " bytes, in place: " << one.is_inplace
         << ", root has a list: " << one.root_has_list << ", lists: " << !one.in_blocks.bytes.empty()
         << !one.out_blocks.bytes.empty();
   }

@@ -17,7 +17,7 @@ namespace {
 void gather_at_root(schedule& out, const shape& of) {
   for (std::uint32_t child = 1; child < of.size; child *= 2) {
     const std::uint32_t rank = rank_of_relative(of, child);
-    const run_of_blocks into = blocks_from(place::out, of, rank, std::min(child, of.size - child));
+    const run_of_blocks into = blocks_from(location::out, of, rank, std::min(child, of.size - child));
     if (into.rest.bytes == 0) {
       out.receive(rank, 0, into.first);
     } else {
@@ -26,7 +26,7 @@ void gather_at_root(schedule& out, const shape& of) {
       unpack(out, held, into, {received});
     }
   }
-  if (!of.is_in_place) out.copy({place::in, 0, of.block_bytes}, block_of(place::out, of, {}, of.root));
+  if (!of.is_inplace) out.copy({location::in, 0, of.block_bytes}, block_of(location::out, of, {}, of.root));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void gather_at_root(schedule& out, const shape& of) {
 void binomial_gather(schedule& out, const shape& of) {
   const std::uint32_t mine = relative_rank(of);
   if (mine == 0) return gather_at_root(out, of);
-  const part own{place::in, 0, of.block_bytes};
+  const part own{location::in, 0, of.block_bytes};
   const std::uint32_t lowest = mine & -mine;
   const std::uint32_t parent = rank_of_relative(of, mine - lowest);
   const std::uint32_t blocks = std::min(lowest, of.size - mine);

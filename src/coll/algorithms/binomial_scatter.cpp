@@ -17,7 +17,7 @@ namespace {
 void scatter_at_root(schedule& out, const shape& of) {
   for (std::uint32_t child = std::bit_ceil(of.size) / 2; child != 0; child /= 2) {
     const std::uint32_t rank = rank_of_relative(of, child);
-    const run_of_blocks from = blocks_from(place::in, of, rank, std::min(child, of.size - child));
+    const run_of_blocks from = blocks_from(location::in, of, rank, std::min(child, of.size - child));
     if (from.rest.bytes == 0) {
       out.send(rank, 0, from.first);
     } else {
@@ -26,7 +26,7 @@ void scatter_at_root(schedule& out, const shape& of) {
       out.send(rank, 0, held, {packed});
     }
   }
-  if (!of.is_in_place) out.copy(block_of(place::in, of, {}, of.root), {place::out, 0, of.block_bytes});
+  if (!of.is_inplace) out.copy(block_of(location::in, of, {}, of.root), {location::out, 0, of.block_bytes});
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void scatter_at_root(schedule& out, const shape& of) {
 void binomial_scatter(schedule& out, const shape& of) {
   const std::uint32_t mine = relative_rank(of);
   if (mine == 0) return scatter_at_root(out, of);
-  const part own{place::out, 0, of.block_bytes};
+  const part own{location::out, 0, of.block_bytes};
   const std::uint32_t lowest = mine & -mine;
   const std::uint32_t parent = rank_of_relative(of, mine - lowest);
   const std::uint32_t blocks = std::min(lowest, of.size - mine);

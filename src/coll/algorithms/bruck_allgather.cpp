@@ -18,12 +18,12 @@ namespace {
 void copy_to_out(schedule& out, const shape& of, part held, std::uint32_t first, std::uint32_t count,
                  step_ref received) {
   if (has_equal_blocks(of)) {
-    unpack(out, held, blocks_from(place::out, of, rank_above(of, first), count), {received});
+    unpack(out, held, blocks_from(location::out, of, rank_above(of, first), count), {received});
     return;
   }
   std::uint64_t offset = 0;
   for (std::uint32_t i = first; i < first + count; ++i) {
-    const part into = block_of(place::out, of, of.out_blocks, rank_above(of, i));
+    const part into = block_of(location::out, of, of.out_blocks, rank_above(of, i));
     if (into.bytes != 0) out.copy(sub(held, offset, into.bytes), into, {received});
     offset += into.bytes;
   }
@@ -35,11 +35,11 @@ void bruck_allgather(schedule& out, const shape& of) {
   // Of the block of the i-th rank above this one.
   std::vector<std::uint64_t> offsets{0};
   for (std::uint32_t i = 0; i < of.size; ++i)
-    offsets.push_back(offsets.back() + block_of(place::out, of, of.out_blocks, rank_above(of, i)).bytes);
+    offsets.push_back(offsets.back() + block_of(location::out, of, of.out_blocks, rank_above(of, i)).bytes);
   const part held = out.temporary(offsets.back());
-  const part own_out = block_of(place::out, of, of.out_blocks, of.rank);
-  const part own = of.is_in_place ? own_out : part{place::in, 0, own_out.bytes};
-  if (!of.is_in_place) out.copy(own, own_out);
+  const part own_out = block_of(location::out, of, of.out_blocks, of.rank);
+  const part own = of.is_inplace ? own_out : part{location::in, 0, own_out.bytes};
+  if (!of.is_inplace) out.copy(own, own_out);
   std::vector<step_ref> gathered;
   if (of.size > 2) gathered.push_back(out.copy(own, sub(held, 0, own.bytes)));
   for (std::uint32_t has = 1; has < of.size; has *= 2) {

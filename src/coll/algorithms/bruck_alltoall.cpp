@@ -19,20 +19,20 @@ namespace weft::coll {
 namespace {
 
 // Where the block of distance `d` waits.
-part waiting_block(const shape& of, std::uint32_t d) { return block_of(place::out, of, {}, rank_below(of, d)); }
+part waiting_block(const shape& of, std::uint32_t d) { return block_of(location::out, of, {}, rank_below(of, d)); }
 
 // Brings all blocks to where they wait. In place, the blocks `d` above and below change places.
 step_ref bring_to_waiting(schedule& out, const shape& of) {
-  const auto above = [&](place at, std::uint32_t d) { return block_of(at, of, {}, rank_above(of, d)); };
+  const auto above = [&](location at, std::uint32_t d) { return block_of(at, of, {}, rank_above(of, d)); };
   step_ref last;
-  if (!of.is_in_place) {
-    for (std::uint32_t d = 0; d < of.size; ++d) last = out.copy(above(place::in, d), waiting_block(of, d), {last});
+  if (!of.is_inplace) {
+    for (std::uint32_t d = 0; d < of.size; ++d) last = out.copy(above(location::in, d), waiting_block(of, d), {last});
     return last;
   }
   const part held = out.temporary(of.block_bytes);
   for (std::uint32_t d = 1; d < of.size - d; ++d) {
-    last = out.copy(above(place::out, d), held, {last});
-    last = out.copy(waiting_block(of, d), above(place::out, d), {last});
+    last = out.copy(above(location::out, d), held, {last});
+    last = out.copy(waiting_block(of, d), above(location::out, d), {last});
     last = out.copy(held, waiting_block(of, d), {last});
   }
   return last;
@@ -44,7 +44,7 @@ std::vector<run_of_blocks> runs_with_bit(const shape& of, std::uint32_t bit) {
   for (std::uint64_t d = bit; d < of.size; d += 2ULL * bit) {
     const std::uint64_t end = std::min<std::uint64_t>(d + bit, of.size);
     const std::uint32_t lowest = rank_below(of, static_cast<std::uint32_t>(end - 1));
-    out.push_back(blocks_from(place::out, of, lowest, static_cast<std::uint32_t>(end - d)));
+    out.push_back(blocks_from(location::out, of, lowest, static_cast<std::uint32_t>(end - d)));
   }
   return out;
 }

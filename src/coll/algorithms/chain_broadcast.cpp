@@ -9,7 +9,7 @@ namespace weft::coll {
 
 void chain_broadcast(schedule& out, const shape& of) {
   const std::uint32_t mine = relative_rank(of), segments = segments_of(of);
-  const part whole{mine == 0 ? place::in : place::out, 0, of.block_bytes};
+  const part whole{mine == 0 ? location::in : location::out, 0, of.block_bytes};
   for (std::uint32_t i = 0; i < segments; ++i) {
     const part segment = piece_of(whole, of.element_bytes, i, segments);
     step_ref received;

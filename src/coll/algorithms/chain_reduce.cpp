@@ -16,30 +16,30 @@ bool can_chain_reduce(const shape& of) { return of.is_commutative || of.root == 
 void chain_reduce(schedule& out, const shape& of) {
   constexpr std::uint32_t window = 4;
   const std::uint32_t mine = relative_rank(of), segments = segments_of(of);
-  const bool in_place = mine == 0 && of.is_in_place;
-  const part whole{in_place ? place::out : place::in, 0, of.block_bytes};
+  const bool inplace = mine == 0 && of.is_inplace;
+  const part whole{inplace ? location::out : location::in, 0, of.block_bytes};
   const bool has_above = mine + 1 < of.size;
   // The root receives where the result is to be, if that is free.
-  const bool needs_memory = has_above && (mine != 0 || in_place);
+  const bool needs_memory = has_above && (mine != 0 || inplace);
   const std::uint64_t longest = piece_of(whole, of.element_bytes, 0, segments).bytes;
   std::array<part, window> memory{};
   std::array<step_ref, window> used{};
   for (std::uint32_t i = 0; i < window && i < segments && needs_memory; ++i) memory[i] = out.temporary(longest);
   for (std::uint32_t i = 0; i < segments; ++i) {
     part segment = piece_of(whole, of.element_bytes, i, segments);
-    const part result{place::out, segment.offset, segment.bytes};
+    const part result{location::out, segment.offset, segment.bytes};
     step_ref last;
     if (has_above) {
       const part own = segment;
       const part theirs = needs_memory ? sub(memory[i % window], 0, own.bytes) : result;
       const step_ref received = out.receive(rank_of_relative(of, mine + 1), i, theirs, {used[i % window]});
-      const bool stays = in_place && of.is_commutative;
+      const bool stays = inplace && of.is_commutative;
       segment = stays ? own : theirs;
       last = stays ? out.reduce(theirs, own, {received}) : out.reduce(own, theirs, {received});
     }
     if (mine != 0) {
       last = out.send(rank_of_relative(of, mine - 1), i, segment, {last});
-    } else if (segment.at != place::out) {
+    } else if (segment.at != location::out) {
       last = out.copy(segment, result, {last});
     }
     used[i % window] = last;

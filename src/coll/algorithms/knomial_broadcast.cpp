@@ -12,7 +12,7 @@ namespace weft::coll {
 void knomial_broadcast(schedule& out, const shape& of) {
   constexpr std::uint32_t radix = 4;
   const std::uint32_t mine = relative_rank(of);
-  const part from{mine == 0 ? place::in : place::out, 0, of.block_bytes};
+  const part from{mine == 0 ? location::in : location::out, 0, of.block_bytes};
   std::uint64_t weight = 1;  // of the lowest digit
   while (weight < of.size && mine / weight % radix == 0) weight *= radix;
   step_ref received;

@@ -9,12 +9,12 @@
 namespace weft::coll {
 
 void linear_alltoall(schedule& out, const shape& of) {
-  const auto in_block = [&](std::uint32_t rank) { return block_of(place::in, of, of.in_blocks, rank); };
-  const auto out_block = [&](std::uint32_t rank) { return block_of(place::out, of, of.out_blocks, rank); };
-  if (!of.is_in_place) out.copy(in_block(of.rank), out_block(of.rank));
+  const auto in_block = [&](std::uint32_t rank) { return block_of(location::in, of, of.in_blocks, rank); };
+  const auto out_block = [&](std::uint32_t rank) { return block_of(location::out, of, of.out_blocks, rank); };
+  if (!of.is_inplace) out.copy(in_block(of.rank), out_block(of.rank));
   // In place, the step after which the block of a rank may be written.
-  std::vector<step_ref> copied(of.is_in_place ? of.size : 0);
-  for (std::uint32_t distance = 1; of.is_in_place && distance < of.size; ++distance) {
+  std::vector<step_ref> copied(of.is_inplace ? of.size : 0);
+  for (std::uint32_t distance = 1; of.is_inplace && distance < of.size; ++distance) {
     const std::uint32_t to = rank_above(of, distance);
     const part from = out_block(to);
     if (from.bytes == 0) continue;
@@ -25,8 +25,8 @@ void linear_alltoall(schedule& out, const shape& of) {
   for (std::uint32_t distance = 1; distance < of.size; ++distance) {
     const std::uint32_t to = rank_above(of, distance);
     const std::uint32_t source = rank_below(of, distance);
-    if (!of.is_in_place && in_block(to).bytes != 0) out.send(to, 0, in_block(to));
-    const step_ref before = of.is_in_place ? copied[source] : step_ref{};
+    if (!of.is_inplace && in_block(to).bytes != 0) out.send(to, 0, in_block(to));
+    const step_ref before = of.is_inplace ? copied[source] : step_ref{};
     if (out_block(source).bytes != 0) out.receive(source, 0, out_block(source), {before});
   }
 }

@@ -8,8 +8,8 @@
 namespace weft::coll {
 
 void linear_exscan(schedule& out, const shape& of) {
-  const part result{place::out, 0, of.block_bytes};
-  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
+  const part result{location::out, 0, of.block_bytes};
+  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
   const bool is_last = of.rank + 1 == of.size;
   if (of.rank == 0) {
     if (!is_last) out.send(1, 0, own);
@@ -18,7 +18,7 @@ void linear_exscan(schedule& out, const shape& of) {
   const part next = is_last ? part{} : out.temporary(of.block_bytes);
   const step_ref copied = is_last ? step_ref{} : out.copy(own, next);
   // In place the result replaces the input.
-  const step_ref received = out.receive(of.rank - 1, 0, result, {of.is_in_place ? copied : step_ref{}});
+  const step_ref received = out.receive(of.rank - 1, 0, result, {of.is_inplace ? copied : step_ref{}});
   if (is_last) return;
   const step_ref reduced = out.reduce(result, next, {copied, received});
   out.send(of.rank + 1, 0, next, {reduced});

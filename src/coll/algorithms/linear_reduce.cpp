@@ -11,12 +11,12 @@ void linear_reduce(schedule& out, const shape& of) {
   ordered steps{out};
   const range all{0, of.block_bytes};
   if (of.rank != of.root) {
-    steps.send(of.root, 0, {place::in, 0, of.block_bytes});
+    steps.send(of.root, 0, {location::in, 0, of.block_bytes});
     return;
   }
-  const part result{place::out, 0, of.block_bytes};
-  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
-  accumulator sum{steps, of.is_commutative, {own, of.is_in_place, result}};
+  const part result{location::out, 0, of.block_bytes};
+  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
+  accumulator sum{steps, of.is_commutative, {own, of.is_inplace, result}};
   for (std::uint32_t rank = of.root + 1; rank < of.size; ++rank) sum.receive(rank, 0, all, false);
   for (std::uint32_t rank = of.root; rank-- > 0;) sum.receive(rank, 0, all, true);
   sum.finish(all, all);

@@ -7,9 +7,9 @@
 namespace weft::coll {
 
 void linear_scan(schedule& out, const shape& of) {
-  const part result{place::out, 0, of.block_bytes};
+  const part result{location::out, 0, of.block_bytes};
   step_ref last;
-  if (!of.is_in_place) last = out.copy({place::in, 0, of.block_bytes}, result);
+  if (!of.is_inplace) last = out.copy({location::in, 0, of.block_bytes}, result);
   if (of.rank != 0) {
     const part below = out.temporary(of.block_bytes);
     const step_ref received = out.receive(of.rank - 1, 0, below);

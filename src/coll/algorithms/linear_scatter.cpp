@@ -7,16 +7,16 @@
 namespace weft::coll {
 
 void linear_scatter(schedule& out, const shape& of) {
-  const part own{place::out, 0, block_of(place::out, of, of.in_blocks, of.rank).bytes};
+  const part own{location::out, 0, block_of(location::out, of, of.in_blocks, of.rank).bytes};
   if (of.rank != of.root) {
     if (own.bytes != 0) out.receive(of.root, 0, own);
     return;
   }
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
-    const part from = block_of(place::in, of, of.in_blocks, rank);
+    const part from = block_of(location::in, of, of.in_blocks, rank);
     if (rank != of.root && from.bytes != 0) out.send(rank, 0, from);
   }
-  if (!of.is_in_place) out.copy(block_of(place::in, of, of.in_blocks, of.root), own);
+  if (!of.is_inplace) out.copy(block_of(location::in, of, of.in_blocks, of.root), own);
 }
 
 }  // namespace weft::coll

@@ -22,7 +22,7 @@ struct peers {
 
 peers peers_in(const shape& of, std::uint32_t round) {
   if (std::has_single_bit(of.size)) return {of.rank ^ round, of.rank ^ round};
-  if (!of.is_in_place) return {rank_above(of, round), rank_below(of, round)};
+  if (!of.is_inplace) return {rank_above(of, round), rank_below(of, round)};
   const std::uint32_t other = round >= of.rank ? round - of.rank : round + of.size - of.rank;
   return {other, other};
 }
@@ -35,10 +35,10 @@ part largest_block(schedule& out, const shape& of) {
 }  // namespace
 
 void pairwise_alltoall(schedule& out, const shape& of) {
-  const auto in_block = [&](std::uint32_t rank) { return block_of(place::in, of, of.in_blocks, rank); };
-  const auto out_block = [&](std::uint32_t rank) { return block_of(place::out, of, of.out_blocks, rank); };
-  if (!of.is_in_place) out.copy(in_block(of.rank), out_block(of.rank));
-  const part held = of.is_in_place ? largest_block(out, of) : part{};
+  const auto in_block = [&](std::uint32_t rank) { return block_of(location::in, of, of.in_blocks, rank); };
+  const auto out_block = [&](std::uint32_t rank) { return block_of(location::out, of, of.out_blocks, rank); };
+  if (!of.is_inplace) out.copy(in_block(of.rank), out_block(of.rank));
+  const part held = of.is_inplace ? largest_block(out, of) : part{};
   step_ref sent;
   step_ref received;
   for (std::uint32_t round = 0; round < of.size; ++round) {
@@ -47,7 +47,7 @@ void pairwise_alltoall(schedule& out, const shape& of) {
     part from = in_block(to);
     const part into = out_block(source);
     step_ref copied;
-    if (of.is_in_place) {
+    if (of.is_inplace) {
       from = sub(held, 0, into.bytes);
       if (from.bytes != 0) copied = out.copy(into, from, {sent, received});
     }

@@ -51,17 +51,17 @@ step_ref reduce_in_order(schedule& out, const shape& of, part own, part sum) {
 }  // namespace
 
 void pairwise_reduce_scatter(schedule& out, const shape& of) {
-  const place input = of.is_in_place ? place::out : place::in;
-  const part own = block_of(input, of, of.out_blocks, of.rank), result{place::out, 0, own.bytes};
+  const location input = of.is_inplace ? location::out : location::in;
+  const part own = block_of(input, of, of.out_blocks, of.rank), result{location::out, 0, own.bytes};
   std::vector<step_ref> sent;
   for (std::uint32_t round = 1; round < of.size; ++round) {
     const std::uint32_t to = (of.rank + round) % of.size;
     sent.push_back(out.send(to, 0, block_of(input, of, of.out_blocks, to)));
   }
-  const part sum = of.is_in_place ? out.temporary(own.bytes) : result;
+  const part sum = of.is_inplace ? out.temporary(own.bytes) : result;
   const bool in_order = !of.is_commutative || of.size == 1;
   const step_ref last = in_order ? reduce_in_order(out, of, own, sum) : reduce_as_received(out, of, own, sum);
-  if (!of.is_in_place) return;
+  if (!of.is_inplace) return;
   const step_ref copied = out.copy(sum, result, {last});
   for (const step_ref each : sent) out.add_edge(each, copied);
 }

@@ -14,8 +14,8 @@ void rabenseifner_allreduce(schedule& out, const shape& of) {
   constexpr std::uint32_t reducing = 0, gathering = 1;
   ordered steps{out};
   const range all{0, of.block_bytes};
-  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
-  const part result{place::out, 0, of.block_bytes};
+  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
+  const part result{location::out, 0, of.block_bytes};
   const fold group{of.size};
   const std::uint32_t member = group.member_of(of.rank);
   if (group.leader_of(member) != of.rank) {
@@ -23,7 +23,7 @@ void rabenseifner_allreduce(schedule& out, const shape& of) {
     steps.receive(group.leader_of(member), gathering, result);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {own, of.is_in_place, result}};
+  accumulator sum{steps, of.is_commutative, {own, of.is_inplace, result}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), reducing, all, false);
   const std::vector<range> ranges = halve(sum, group, of, reducing);
   sum.finish(ranges.back(), all);

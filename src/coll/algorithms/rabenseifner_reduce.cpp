@@ -14,16 +14,16 @@ void rabenseifner_reduce(schedule& out, const shape& of) {
   constexpr std::uint32_t reducing = 0, gathering = 1;
   ordered steps{out};
   const range all{0, of.block_bytes};
-  const bool is_root = of.rank == of.root, in_place = is_root && of.is_in_place;
-  const part own{in_place ? place::out : place::in, 0, of.block_bytes};
-  const part result{place::out, 0, of.block_bytes};
+  const bool is_root = of.rank == of.root, inplace = is_root && of.is_inplace;
+  const part own{inplace ? location::out : location::in, 0, of.block_bytes};
+  const part result{location::out, 0, of.block_bytes};
   const fold group{of.size, of.root};
   const std::uint32_t member = group.member_of(of.rank), root = group.member_of(of.root);
   if (group.leader_of(member) != of.rank) {
     steps.send(group.leader_of(member), reducing, own);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {own, in_place, is_root ? result : part{}}};
+  accumulator sum{steps, of.is_commutative, {own, inplace, is_root ? result : part{}}};
   if (group.is_pair(member)) {
     const std::uint32_t follower = group.follower_of(member);
     sum.receive(follower, reducing, all, follower < of.rank);

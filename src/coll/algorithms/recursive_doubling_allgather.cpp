@@ -11,11 +11,11 @@ namespace weft::coll {
 
 void recursive_doubling_allgather(schedule& out, const shape& of) {
   const auto blocks = [&](std::uint32_t first, std::uint32_t count) {
-    return part{place::out, first * of.block_bytes, count * of.block_bytes};
+    return part{location::out, first * of.block_bytes, count * of.block_bytes};
   };
-  const part own = of.is_in_place ? blocks(of.rank, 1) : part{place::in, 0, of.block_bytes};
+  const part own = of.is_inplace ? blocks(of.rank, 1) : part{location::in, 0, of.block_bytes};
   step_ref copied;
-  if (!of.is_in_place) copied = out.copy(own, blocks(of.rank, 1));
+  if (!of.is_inplace) copied = out.copy(own, blocks(of.rank, 1));
   std::vector<step_ref> received;
   for (std::uint32_t bit = 1; bit < of.size; bit *= 2) {
     const std::uint32_t peer = of.rank ^ bit;

@@ -15,8 +15,8 @@ void recursive_doubling_allreduce(schedule& out, const shape& of) {
   constexpr std::uint32_t exchange = 0, result_of_pair = 1;
   ordered steps{out};
   const range all{0, of.block_bytes};
-  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
-  const part result{place::out, 0, of.block_bytes};
+  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
+  const part result{location::out, 0, of.block_bytes};
   const fold group{of.size};
   const std::uint32_t member = group.member_of(of.rank);
   if (group.leader_of(member) != of.rank) {
@@ -24,7 +24,7 @@ void recursive_doubling_allreduce(schedule& out, const shape& of) {
     steps.receive(group.leader_of(member), result_of_pair, result);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {own, of.is_in_place, result}};
+  accumulator sum{steps, of.is_commutative, {own, of.is_inplace, result}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), exchange, all, false);
   for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) {
     const std::uint32_t peer = group.leader_of(member ^ bit);

@@ -12,8 +12,8 @@
 namespace weft::coll {
 
 void recursive_doubling_exscan(schedule& out, const shape& of) {
-  const part result{place::out, 0, of.block_bytes};
-  const part own{of.is_in_place ? place::out : place::in, 0, of.block_bytes};
+  const part result{location::out, 0, of.block_bytes};
+  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
   const auto has_above = [&](std::uint64_t distance) { return of.rank + distance < of.size; };
   if (of.rank == 0) {
     for (std::uint32_t distance = 1; has_above(distance); distance *= 2) out.send(distance, 0, own);
@@ -32,7 +32,7 @@ void recursive_doubling_exscan(schedule& out, const shape& of) {
     if (of.rank < distance) continue;
     const part into = is_first ? result : below[now];
     // In place the first result replaces the input.
-    const step_ref writable = is_first && of.is_in_place ? with_own_last : is_free[now];
+    const step_ref writable = is_first && of.is_inplace ? with_own_last : is_free[now];
     const step_ref received = out.receive(of.rank - distance, 0, into, {writable});
     if (has_above(2ULL * distance)) with_own_last = out.reduce(into, with_own, {with_own_last, sent, received});
     if (is_first) {

@@ -11,11 +11,11 @@
 namespace weft::coll {
 
 void recursive_doubling_scan(schedule& out, const shape& of) {
-  const part result{place::out, 0, of.block_bytes};
+  const part result{location::out, 0, of.block_bytes};
   const std::array below{out.temporary(of.block_bytes), out.temporary(of.block_bytes)};
   std::array<step_ref, 2> is_free;
   step_ref last;
-  if (!of.is_in_place) last = out.copy({place::in, 0, of.block_bytes}, result);
+  if (!of.is_inplace) last = out.copy({location::in, 0, of.block_bytes}, result);
   std::uint32_t now = 0;
   for (std::uint32_t distance = 1; distance < of.size; distance *= 2, now ^= 1) {
     step_ref sent;

@@ -28,9 +28,9 @@ std::uint32_t position_of_member(const fold& group, std::uint32_t member, bool i
 }
 
 bool lie_one_behind_the_other(const shape& of) {
-  std::uint64_t end = block_of(place::in, of, of.out_blocks, 0).offset;
+  std::uint64_t end = block_of(location::in, of, of.out_blocks, 0).offset;
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
-    const part each = block_of(place::in, of, of.out_blocks, rank);
+    const part each = block_of(location::in, of, of.out_blocks, rank);
     if (each.offset != end) return false;
     end += each.bytes;
   }
@@ -49,11 +49,11 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
   constexpr std::uint32_t reducing = 0, result_of_pair = 1;
   const fold group{of.size};
   const std::uint32_t members = group.members(), member = group.member_of(of.rank);
-  const place input = of.is_in_place ? place::out : place::in;
+  const location input = of.is_inplace ? location::out : location::in;
   const auto block = [&](std::uint32_t rank) { return block_of(input, of, of.out_blocks, rank); };
-  if (of.size == 1 && of.is_in_place && block(0).offset == 0) return;
+  if (of.size == 1 && of.is_inplace && block(0).offset == 0) return;
   // In place a copy within `out` might overlap; with more ranks the result is in temporary memory then.
-  const bool is_packed = !of.is_commutative || !lie_one_behind_the_other(of) || (of.size == 1 && of.is_in_place);
+  const bool is_packed = !of.is_commutative || !lie_one_behind_the_other(of) || (of.size == 1 && of.is_inplace);
   const auto position_of = [&](std::uint32_t each) { return position_of_member(group, each, !of.is_commutative); };
   ordered steps{out};
 
@@ -80,7 +80,7 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
   }
 
   const range all = blocks_at(0, members);
-  const part result{place::out, 0, block(of.rank).bytes};
+  const part result{location::out, 0, block(of.rank).bytes};
   if (group.leader_of(member) != of.rank) {
     steps.send(group.leader_of(member), reducing, sub(own, all.begin, all.bytes));
     steps.receive(group.leader_of(member), result_of_pair, result);

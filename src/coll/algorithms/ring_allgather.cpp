@@ -8,10 +8,10 @@
 namespace weft::coll {
 
 void ring_allgather(schedule& out, const shape& of) {
-  const auto block = [&](std::uint32_t rank) { return block_of(place::out, of, of.out_blocks, rank); };
+  const auto block = [&](std::uint32_t rank) { return block_of(location::out, of, of.out_blocks, rank); };
   part from = block(of.rank);
-  if (!of.is_in_place) {
-    const part own{place::in, 0, from.bytes};
+  if (!of.is_inplace) {
+    const part own{location::in, 0, from.bytes};
     out.copy(own, from);
     from = own;
   }

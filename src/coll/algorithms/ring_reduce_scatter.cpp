@@ -18,9 +18,9 @@ bool can_ring_reduce_scatter(const shape& of) { return of.is_commutative && of.s
 void ring_reduce_scatter(schedule& out, const shape& of) {
   const std::uint32_t n = of.size, next = (of.rank + 1) % n, previous = (of.rank + n - 1) % n;
   const auto block = [&](std::uint32_t rank) {
-    return block_of(of.is_in_place ? place::out : place::in, of, of.out_blocks, rank);
+    return block_of(of.is_inplace ? location::out : location::in, of, of.out_blocks, rank);
   };
-  const part result{place::out, 0, block(of.rank).bytes};
+  const part result{location::out, 0, block(of.rank).bytes};
   std::uint64_t longest = 0;
   for (std::uint32_t rank = 0; rank < n; ++rank) longest = std::max(longest, block(rank).bytes);
   const std::array memory{out.temporary(longest), out.temporary(longest)};
@@ -34,12 +34,12 @@ void ring_reduce_scatter(schedule& out, const shape& of) {
     if (round != 0) used[(round - 1) % 2] = sent;
     const part own = block((of.rank + 2 * n - 2 - round) % n);
     const bool is_last = round + 2 == n;
-    sum = is_last && !of.is_in_place ? result : sub(memory[round % 2], 0, own.bytes);
+    sum = is_last && !of.is_inplace ? result : sub(memory[round % 2], 0, own.bytes);
     last = out.reduce(own, sum, {out.receive(previous, round, sum, {used[round % 2]})});
     readers.push_back(last);
   }
-  if (n > 1 && !of.is_in_place) return;
-  if (n == 1 && of.is_in_place) {
+  if (n > 1 && !of.is_inplace) return;
+  if (n == 1 && of.is_inplace) {
     last = out.copy(sum, sub(memory[0], 0, sum.bytes));
     sum = sub(memory[0], 0, sum.bytes);
   }

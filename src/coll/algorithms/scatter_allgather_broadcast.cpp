@@ -26,7 +26,7 @@ bool can_scatter_allgather_broadcast(const shape& of) { return of.size <= schedu
 
 void scatter_allgather_broadcast(schedule& out, const shape& of) {
   const std::uint32_t n = of.size, mine = relative_rank(of);
-  const part whole{mine == 0 ? place::in : place::out, 0, of.block_bytes};
+  const part whole{mine == 0 ? location::in : location::out, 0, of.block_bytes};
   const auto piece = [&](std::uint32_t index) { return piece_of(whole, of.element_bytes, index, n); };
   const auto pieces = [&](std::uint32_t first, std::uint32_t count) {
     const part begin = piece(first), last = piece(first + count - 1);
