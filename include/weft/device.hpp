@@ -163,8 +163,8 @@ class device {
   /// **Errors**: none after `can_reply()` with as many bytes, but wrong calls: `invalid_argument` for an unknown rank,
   /// for a reserved id, for a null buffer with a size, for a `.local` of another runtime, and for more bytes than a
   /// packet has without `.copy_long`. Without `can_reply()` also `backlog_full` and `out_of_memory`, where the reply
-  /// can't be sent at once and no more can be kept. An error that comes later, such as `peer_failed`, is in the record
-  /// for `.local`.
+  /// can't be sent at once and no more can be kept. `memory_failed` where functions of the bytes' memory fail: nothing
+  /// is sent. An error that comes later, such as `peer_failed`, is in the record for `.local`.
   /// **Order**: none between messages. **Source**: yan2025-lci, 4.2.4.
   void reply(const completion_record& request, remote_completion to, const_buffer_ref bytes,
              const reply_options& options = {}) {
