@@ -123,8 +123,9 @@ void copy_choices::end(const operation_state& receiving) noexcept {
   const timed_copy chosen{receiving.copying.chosen, receiving.copying.chosen_at};
   if (chosen.begun == 0 || receiving.error != errc::none) return;
   const std::size_t index = peer_choice::class_of(receiving.bytes, packet_bytes_);
-  // [copy_choices.ended] relaxed: `begin` has seen it.
+  // [copy_choices.ended] relaxed: `begin` has seen the object.
   peer_choice* const known = peers_[receiving.peer].load(std::memory_order_relaxed);
+  if (known == nullptr) return;  // a faulty peer has ended the operation twice
   if (known->end(index, chosen, receiving.bytes, time_now())) [[unlikely]]
     log_change(receiving.peer, index, *known);
 }
