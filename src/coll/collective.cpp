@@ -29,12 +29,6 @@ void check_ordinary(const collective::parts& of) {
     refuse(of.operation, "buffers in other than ordinary memory are not taken yet: pack them before");
 }
 
-std::uint64_t sum_of(const blocks& of) noexcept {
-  std::uint64_t out = 0;
-  for (const std::uint64_t each : of.bytes) out += each;
-  return out;
-}
-
 void check_blocks(const collective::parts& of, const blocks& lists, const group_state& in, std::uint64_t bytes) {
   if (lists.bytes.empty() && lists.offsets.empty()) return;
   if (lists.bytes.size() != in.size() || lists.offsets.size() != in.size()) {
@@ -121,8 +115,9 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
       if (!out.is_inplace) check_same(of, given, got);
       break;
     case collective_operation::reduce_scatter:
-      if (has_lists) {
-        check_same(of, sum_of(of.out_blocks), out.is_inplace ? got : given);
+      if (!of.out_blocks.bytes.empty()) {
+        check_blocks(of, of.out_blocks, in, out.is_inplace ? got : given);
+        if (!out.is_inplace) check_same(of, of.out_blocks.bytes[in.rank()], got);
         break;
       }
       out.block_bytes = out.is_inplace ? block_of(of, got, in) : block_of(of, given, in);
