@@ -43,9 +43,9 @@ void check_blocks(const collective::parts& of, const blocks& lists, const group_
   }
 }
 
-void check_list_of_root(const collective::parts& of, const blocks& lists, const group_state& in) {
+void check_list(const collective::parts& of, const blocks& lists, const group_state& in) {
   if (lists.bytes.size() != in.size())
-    refuse(of.operation, fmt::format("the root gives the places of {} blocks, but the group has {} members",
+    refuse(of.operation, fmt::format("{} blocks are given, but the group has {} members",
                                      lists.bytes.size(), in.size()));
 }
 
@@ -87,7 +87,8 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
     case collective_operation::gather:
       out.is_inplace = out.is_inplace && is_root;
       if (has_lists) {
-        if (is_root) check_list_of_root(of, of.out_blocks, in);
+        if (is_root) check_list(of, of.out_blocks, in);
+        if (is_root && !out.is_inplace) check_same(of, given, of.out_blocks.bytes[of.root]);
         out.block_bytes = is_root ? 0 : given;
         break;
       }
@@ -97,7 +98,8 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
     case collective_operation::scatter:
       out.is_inplace = is_root && of.out.address() == nullptr && got == 0 && given != 0;
       if (has_lists) {
-        if (is_root) check_list_of_root(of, of.in_blocks, in);
+        if (is_root) check_list(of, of.in_blocks, in);
+        if (is_root && !out.is_inplace) check_same(of, of.in_blocks.bytes[of.root], got);
         out.block_bytes = is_root ? 0 : got;
         break;
       }
@@ -105,12 +107,22 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
       if (is_root && !out.is_inplace) check_same(of, out.block_bytes, got);
       break;
     case collective_operation::allgather:
-      if (has_lists) break;
+      if (has_lists) {
+        check_list(of, of.out_blocks, in);
+        if (!out.is_inplace) check_same(of, given, of.out_blocks.bytes[in.rank()]);
+        break;
+      }
       out.block_bytes = block_of(of, got, in);
       if (!out.is_inplace) check_same(of, given, out.block_bytes);
       break;
     case collective_operation::alltoall:
-      if (has_lists) break;
+      if (has_lists) {
+        check_list(of, of.out_blocks, in);
+        if (out.is_inplace) break;
+        check_list(of, of.in_blocks, in);
+        check_same(of, of.in_blocks.bytes[in.rank()], of.out_blocks.bytes[in.rank()]);
+        break;
+      }
       out.block_bytes = block_of(of, got, in);
       if (!out.is_inplace) check_same(of, given, got);
       break;
