@@ -45,8 +45,8 @@ void check_blocks(const collective::parts& of, const blocks& lists, const group_
 
 void check_list(const collective::parts& of, const blocks& lists, const group_state& in) {
   if (lists.bytes.size() != in.size())
-    refuse(of.operation, fmt::format("{} blocks are given, but the group has {} members",
-                                     lists.bytes.size(), in.size()));
+    refuse(of.operation,
+           fmt::format("{} blocks are given, but the group has {} members", lists.bytes.size(), in.size()));
 }
 
 // `whole` in as many blocks as there are members.
