@@ -168,13 +168,13 @@ class device {
   /// **Order**: none between messages. **Source**: yan2025-lci, 4.2.4.
   void reply(const completion_record& request, remote_completion to, const_buffer_ref bytes,
              const reply_options& options = {}) {
-    reply_with(request.source(), to, bytes, options.tag.value_or(request.tag()), options);
+    reply_with(request.source(), to, bytes, request.tag(), options);
   }
   /// The same to any rank: a handler that asks a third rank. There `can_reply` bounds what is kept as well, but two
   /// ranks whose handlers ask each other without end may wait for each other. **Blocking**, **Threads**, **Buffer** and
   /// **Errors**: as for an answer.
   void reply(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const reply_options& options = {}) {
-    reply_with(peer, to, bytes, options.tag.value_or(0), options);
+    reply_with(peer, to, bytes, 0, options);
   }
 
   /// Sends `bytes` to a receive that rank `peer` posts in the same matching engine under the same policy, rank and tag.
@@ -499,6 +499,7 @@ class device {
   status post_put_slow(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, completion& local,
                        const post_put_options& options);
 
+  // `tag`: of a reply whose options name none.
   void reply_with(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, std::uint64_t tag,
                   const reply_options& options);
   status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,

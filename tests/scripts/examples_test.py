@@ -42,6 +42,7 @@ PAIRS = {
                                     rf"rank {rank} thread 1: [\d.]+ us a round trip",
 }
 RINGS = {
+    "collectives": lambda rank, size: f"rank {rank}: the parts are right, the sum is {size * size / 2:g}",
     "device_memory": lambda rank, size: f"rank {rank}: the bytes of rank {previous(rank, size)} came whole; "
                                         "a buffer that does not name its memory is refused",
     "distributed_array": lambda rank, size: f"rank {rank}: read 1000 squares, 0 of them wrong",

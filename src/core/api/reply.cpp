@@ -32,7 +32,8 @@ void device::reply_with(std::uint32_t peer, remote_completion to, const_buffer_r
   if (bytes.bytes() > packet_bytes && !options.copy_long) [[unlikely]]
     refuse_long(peer, bytes.bytes(), packet_bytes);
   if (options.local != nullptr) state_->runtime().objects().check("reply", *options.local);
-  core::reply::reply(*state_, {peer, to.id, tag, options.device, payload, options.local, options.context});
+  core::reply::reply(*state_,
+                     {peer, to.id, options.tag.value_or(tag), options.device, payload, options.local, options.context});
 }
 
 }  // namespace weft
