@@ -408,8 +408,7 @@ TEST(collectives, that_are_wrong_are_refused) {
     EXPECT_TRUE(refused(collective::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, far})));
     EXPECT_TRUE(refused(collective::allgather(const_buffer_ref{some.data(), 8}, some, {sizes, {}})));
     // A block of this member that is longer than its buffer.
-    const std::vector<std::uint64_t> long_ones{16, 8}, offsets{0, 16};
-    const std::vector<std::uint64_t> mine = rt.rank() == 0 ? long_ones : std::vector<std::uint64_t>{8, 16};
+    const std::vector<std::uint64_t> mine = rt.rank() == 0 ? words{16, 8} : words{8, 16};
     const std::vector<std::uint64_t> at{0, mine[0]};
     const const_buffer_ref word{some.data(), 8};
     EXPECT_TRUE(refused(collective::allgather(word, some, {mine, at})));
@@ -420,7 +419,7 @@ TEST(collectives, that_are_wrong_are_refused) {
     EXPECT_TRUE(refused(collective::reduce_scatter(some, some, sum, {mine, {}})));
     EXPECT_TRUE(refused(collective::alltoall(some, some, {mine, at}, {})));
     EXPECT_TRUE(refused(collective::alltoall(some, some, {}, {mine, at})));
-    EXPECT_TRUE(refused(collective::alltoall(some, some, {long_ones, offsets}, {sizes, at})));
+    EXPECT_TRUE(refused(collective::alltoall(some, some, {mine, at}, {sizes, at})));
     rt.barrier();
   });
 }

@@ -133,7 +133,7 @@ class Members(Checks):
 class Words(Checks):
     def test_a_name_of_a_word_that_says_several_things_is_found(self):
         for name, instead in [("post_otherwise", "_slow"), ("take_at_once", "fast_"), ("known_way", "route"),
-                              ("is_ordinary", "inline"), ("bed_", "sleep"), ("what", "header"), ("place_of", "index"),
+                              ("is_plain", "inline"), ("bed_", "sleep"), ("what", "header"), ("place_of", "index"),
                               ("copy_share", "piece"), ("next_turn", "round"), ("stir", "wake"), ("hand_max", "cache")]:
             elsewhere = () if name in ("take_at_once", "stir") else ("programs__a_cpp", "tests__unit__a_cpp")
             for file in ("src__base__a_cpp", "include__weft__a_hpp", *elsewhere):
@@ -142,7 +142,7 @@ class Words(Checks):
                     self.assertIn(instead, self.findings(**{file: f"\nint {name};\n"})[0])
 
     def test_prose_and_texts_and_sentences_are_left_alone(self):
-        text = '// known_way, what\nauto a = "is_ordinary what"; // bed\nvoid does_what_its_own_name_says();\n'
+        text = '// known_way, what\nauto a = "is_plain what"; // bed\nvoid does_what_its_own_name_says();\n'
         self.assertEqual(self.findings(src__base__a_cpp=text), [])
 
     def test_ordinary_words_are_left_alone(self):

@@ -35,9 +35,10 @@ engine_state& engines::make(const matching_engine_options& options, std::uint32_
 
 engine_state& engines::of_groups(std::uint32_t rank_count, const runtime_state& home) {
   const std::scoped_lock lock{mutex_};
-  if (const auto found = made_.find(group_matching_engine); found != made_.end()) return found->second;
-  engine_state* const made = add_named(made_, ids_, group_matching_engine, group_matching_engine,
-                                       matching_engine_options{}, rank_count, &home);
+  if (const auto found = made_.find(std::uint32_t{group_matching_engine}); found != made_.end()) return found->second;
+  engine_state* const made =
+      add_named(made_, ids_, std::uint32_t{group_matching_engine}, std::uint32_t{group_matching_engine},
+                matching_engine_options{}, rank_count, &home);
   WEFT_ASSERT(made != nullptr);
   return *made;
 }

@@ -59,7 +59,7 @@ class engines {
   /// The number of engines, without those of the library.
   [[nodiscard]] std::size_t count() {
     const std::scoped_lock lock{mutex_};
-    return made_.size() - made_.count(group_matching_engine);
+    return made_.size() - made_.count(std::uint32_t{group_matching_engine});
   }
 
  private:
