@@ -103,7 +103,7 @@ class InstallTree(unittest.TestCase):
         if not self.shared():
             self.skipTest("built without the archive")
         archive = next(self.prefix.rglob("libweft.a"))
-        inside = r"^_Z(?:NK?|T.N)4weft(?:4core|3net|4base|4boot|6fibers)"
+        inside = r"^_Z(?:NK?|T.N)4weft(?:4core|3net|4base|4boot|4coll|6fibers)"
         exported = set()
         for line in run("nm", "--dynamic", "--defined-only", self.shared()).splitlines():
             kind, versioned = line.split()[-2:]
