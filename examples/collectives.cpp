@@ -30,7 +30,9 @@ bool exchange_parts(weft::runtime& rt, weft::group& all) {
 }
 
 weft::task<void> sum(weft::run_loop& loop, weft::group all, double mine, double& out) {
-  co_await weft::collective::allreduce(std::span<const double>{&mine, 1}, std::span{&out, 1}).await(loop, all);
+  const auto end =
+      co_await weft::collective::allreduce(std::span<const double>{&mine, 1}, std::span{&out, 1}).await(loop, all);
+  if (end.error() != weft::errc::none) std::printf("the sum failed: %s\n", weft::name_of(end.error()));
 }
 
 }  // namespace

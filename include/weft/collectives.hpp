@@ -95,8 +95,8 @@ struct reduction {
                 [](const void* in, void* inout, std::size_t count, void* /*context*/) {
                   const auto* const from = static_cast<const Element*>(in);
                   auto* const into = static_cast<Element*>(inout);
-                  const Callable combine{};
-                  for (std::size_t i = 0; i < count; ++i) into[i] = combine(from[i], into[i]);
+                  const Callable callable{};
+                  for (std::size_t i = 0; i < count; ++i) into[i] = callable(from[i], into[i]);
                 },
             .context = nullptr,
             .element_bytes = sizeof(Element),

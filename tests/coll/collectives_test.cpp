@@ -278,7 +278,7 @@ TEST(collectives, are_nodes_of_graphs) {
 
 task<void> exchanged(run_loop& loop, group all, std::uint64_t mine, std::uint64_t& sum) {
   std::uint64_t number = all.rank() == 0 ? 7 : 0;
-  co_await collective::broadcast({&number, sizeof number}).await(loop, all);
+  static_cast<void>(co_await collective::broadcast({&number, sizeof number}).await(loop, all));
   number += mine;
   const completion_record end =
       co_await collective::allreduce({&number, sizeof number}, {&sum, sizeof sum}, reduction::by<std::uint64_t>())

@@ -56,7 +56,9 @@ class awaited_messages {
     expect(into.problem_of(record, into.bytes()));
     EXPECT_EQ(record.context(), nullptr);
   }
-  task<> exchange(const stored_message& from, stored_message& into) { co_await when_all(receive(into), send(from)); }
+  task<> exchange(const stored_message& from, stored_message& into) {
+    static_cast<void>(co_await when_all(receive(into), send(from)));
+  }
   task<> put_and_get(const stored_message& from, stored_message& into) {
     const post_put_options options{.complete_at = completion_level::delivered};
     const remote_buffer there = region_.at(0);

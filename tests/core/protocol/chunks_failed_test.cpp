@@ -186,7 +186,6 @@ class failing_receive {
         bench_{bench},
         engine_{bench.rt(), {.id = first_engine, .receiver_first = true}},
         memory_(3000, std::byte{0x5a}),
-        receiver_first_{receiver_first},
         acknowledge_{acknowledge} {
     const std::uint32_t engine = receiver_first ? first_engine : default_matching_engine;
     EXPECT_TRUE(bench.dev().post_recv(1, std::span{memory_}.subspan(1000, 1000), over, {.engine = engine}).is_posted());
@@ -241,7 +240,6 @@ class failing_receive {
   step_bench& bench_;
   matching_engine engine_;
   std::vector<std::byte> memory_;
-  bool receiver_first_;
   bool acknowledge_;
   std::uint64_t ticket_ = 0;
 };
