@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/post_options.hpp"
+#include "weft/status.hpp"
 
 namespace weft {
 
