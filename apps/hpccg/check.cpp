@@ -41,7 +41,7 @@ std::vector<known_residual> known_residuals(const box& of_each, std::uint32_t ra
 std::string find_wrong(const solve_result& found, const std::vector<known_residual>& known) {
   for (const auto& [iteration, value] : known) {
     if (iteration > found.residuals.size()) {
-      return fmt::format("there is no iteration {}, of which a residual of {} is known", iteration, value);
+      return fmt::format("the run has no iteration {}, where a residual of {} is expected", iteration, value);
     }
     const double is = found.residuals[iteration - 1], off = std::abs(is - value) / value;
     if (!(off <= residual_off_max)) {

@@ -45,8 +45,9 @@ command_line read_command_line(int argc, const char* const* argv) {
   CLI::Option* const residual =
       app.add_option("--expect", expected.value, "compare a residual with this number, besides the known ones")
           ->transform(weft::number_from(std::numeric_limits<double>::min(), 1e300));
-  CLI::Option* const iteration = app.add_option("--expect-at", expected.iteration, "of which iteration")
-                                     ->transform(weft::number_from<std::uint32_t>(1, iterations_max));
+  CLI::Option* const iteration =
+      app.add_option("--expect-at", expected.iteration, "the iteration of the expected residual")
+          ->transform(weft::number_from<std::uint32_t>(1, iterations_max));
   residual->needs(iteration);
   iteration->needs(residual);
   app.add_flag("--json", out.json, "one JSON object instead of text");

@@ -1,4 +1,4 @@
-// Starts collectives: from what the user says to the shape that an algorithm is told, and a run of it.
+// Starts collectives: makes the shape that an algorithm needs from the buffers and options of the call, and runs it.
 #include "weft/collectives.hpp"
 
 #include <fmt/format.h>

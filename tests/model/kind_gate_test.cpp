@@ -65,14 +65,14 @@ void a_kind_ends_while_it_is_called() {
       },
       [&] { of.end(); });
   check(!of.call(1), "an ended kind is called");
-  check(of.gate.is_left(), "somebody is inside for ever");
+  check(of.gate.is_left(), "a thread is inside for ever");
 }
 
 void a_kind_ends_while_two_call_it() {
   slot of;
   of.begin(1);
   threads([&] { of.call(1); }, [&] { of.call(1); }, [&] { of.end(); });
-  check(of.gate.is_left(), "somebody is inside for ever");
+  check(of.gate.is_left(), "a thread is inside for ever");
 }
 
 void a_kind_follows_another() {

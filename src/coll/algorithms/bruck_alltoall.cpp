@@ -38,7 +38,7 @@ step_ref bring_to_waiting(schedule& out, const shape& of) {
   return last;
 }
 
-// The blocks of all distances with this bit: runs of `bit` distances, each of which lies together.
+// The blocks of all distances with this bit: runs of `bit` distances. The blocks of a run lie together.
 std::vector<run_of_blocks> runs_with_bit(const shape& of, std::uint32_t bit) {
   std::vector<run_of_blocks> out;
   for (std::uint64_t d = bit; d < of.size; d += 2ULL * bit) {

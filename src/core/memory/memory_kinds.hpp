@@ -21,7 +21,7 @@ struct kind_state {
   // Written before the gate opens; read inside it, by the thread that makes or ends the kind, or under the table's
   // lock.
   std::uint32_t number = 0;   // 0: free
-  std::uint64_t runtime = 0;  // of which it is
+  std::uint64_t runtime = 0;  // the number of its runtime
   std::string_view name;
   memory_functions functions;
 };

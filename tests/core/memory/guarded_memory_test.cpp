@@ -133,7 +133,7 @@ TEST(guarded_memory, is_refused_where_it_comes_without_its_name) {
   });
 }
 
-// The bytes before and behind it are ordinary memory, or nobody's.
+// The bytes before and behind it are ordinary memory, or not mapped.
 TEST(guarded_memory, is_refused_where_one_byte_of_it_is_named) {
   test::local_job{1}.run([](runtime& rt) {
     const guarded_memory guarded{rt, 8192};

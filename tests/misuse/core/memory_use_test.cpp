@@ -214,7 +214,7 @@ TEST(wrong_buffer, is_of_a_kind_that_it_does_not_name) {
       all.expect(owned.bytes.data() + 15, 1, nullptr, "the buffer does not name it (kind: sixteen)");
       const layout side_by_side{layout::contiguous{}};
       all.expect(owned.bytes.data(), 8, &side_by_side, "the buffer does not name it");
-      // Other addresses, of which no kind knows, are ordinary memory still.
+      // Other addresses, which no kind knows, are ordinary memory still.
       static_cast<void>(test::post(dev, [&] { return dev.post_send(0, others, local, {.tag = 4}); }));
       static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, others, local, {.tag = 4}); }));
       EXPECT_TRUE(test::eventually(dev, [&] { return local.value() >= 1 && local.outstanding() == 0; }));
