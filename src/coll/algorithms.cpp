@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::array table{
     algorithm{"dissemination", operation::barrier, dissemination_barrier},
+    algorithm{"linear", operation::barrier, linear_barrier},
     algorithm{"tree", operation::barrier, tree_barrier},
+    algorithm{"linear", operation::broadcast, linear_broadcast},
     algorithm{"binomial", operation::broadcast, binomial_broadcast},
     algorithm{"k-nomial", operation::broadcast, knomial_broadcast},
     algorithm{"scatter-allgather", operation::broadcast, scatter_allgather_broadcast, can_scatter_allgather_broadcast},
@@ -20,6 +22,7 @@ constexpr std::array table{
     algorithm{"binomial", operation::reduce, binomial_reduce},
     algorithm{"rabenseifner", operation::reduce, rabenseifner_reduce},
     algorithm{"chain", operation::reduce, chain_reduce, can_chain_reduce},
+    algorithm{"linear", operation::allreduce, linear_allreduce},
     algorithm{"recursive-doubling", operation::allreduce, recursive_doubling_allreduce},
     algorithm{"rabenseifner", operation::allreduce, rabenseifner_allreduce},
     algorithm{"ring", operation::allreduce, ring_allreduce, can_ring_allreduce},

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "coll/run.hpp"
+#include "coll/straight.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll {
@@ -17,6 +18,10 @@ namespace {
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t any = ~std::uint64_t{0};
+
+// Where ranks share cores each wait costs a turn of all ranks of a core: algorithms in which a rank waits once are best
+// up to this.
+constexpr std::uint64_t linear_bytes_max = 4 * kib;
 
 struct rule {
   coll::operation operation;
@@ -80,6 +85,12 @@ const algorithm& choose(const shape& of, std::string_view wanted) {
     const algorithm* const found = find(of, wanted, can);
     if (found == nullptr || !can) refuse(of, wanted, found != nullptr);
     return *found;
+  }
+  if (of.is_crowded && of.size <= straight::linear_members_max && of.block_bytes <= linear_bytes_max) {
+    const algorithm* const found = find(of, "linear", can);
+    const bool is_short = of.operation == operation::barrier || of.operation == operation::broadcast ||
+                          of.operation == operation::allreduce || of.operation == operation::reduce;
+    if (is_short && found != nullptr) return *found;
   }
   for (const rule& each : rules) {
     if (each.operation != of.operation || of.block_bytes > each.bytes_max || of.size < each.members_min) continue;

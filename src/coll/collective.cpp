@@ -153,7 +153,8 @@ shape shape_of(const collective::parts& of, const group_state& in) {
             .element_bytes = of.how.element_bytes,
             .is_commutative = of.how.is_commutative,
             .in_blocks = {of.in_blocks.bytes, of.in_blocks.offsets},
-            .out_blocks = {of.out_blocks.bytes, of.out_blocks.offsets}};
+            .out_blocks = {of.out_blocks.bytes, of.out_blocks.offsets},
+            .is_crowded = in.is_crowded()};
   size(out, of, in);
   const bool reduces = of.operation == collective_operation::reduce ||
                        of.operation == collective_operation::allreduce ||

@@ -44,7 +44,8 @@ group_state::group_state(weft::runtime& owner, device& through, group_name name,
       tag_{(std::uint64_t{name.leader} << group_name::number_bits | name.number) << (label_bits + number_bits)},
       members_{std::move(members)},
       rank_{rank},
-      size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())} {}
+      size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())},
+      is_crowded_{core::door::has_ranks_beyond_processors(*owner.state_)} {}
 
 group_state::~group_state() = default;
 

@@ -44,6 +44,8 @@ class group_state {
   [[nodiscard]] std::uint32_t world_rank(std::uint32_t member) const noexcept {
     return members_.empty() ? member : members_[member];
   }
+  /// Whether ranks of the job are more than its processors: a wait costs a turn of all ranks of a core then.
+  [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
   [[nodiscard]] std::span<const std::uint32_t> members() const noexcept { return members_; }
 
   /// All ranks of the job, through the default device. One for each runtime. **Errors**: std::bad_alloc.
@@ -86,6 +88,7 @@ class group_state {
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint32_t next_number_ = 0;
+  bool is_crowded_;
   std::unique_ptr<counter> arrived_;
   std::vector<std::unique_ptr<kept_run>> kept_;
 };

@@ -90,7 +90,7 @@ void kept_run::copy(const step& which) {
 
 void kept_run::start_behind_barrier(completion& done, void* context) {
   if (!behind_barrier_) {
-    const shape of{.rank = group_->rank(), .size = group_->size()};
+    const shape of{.rank = group_->rank(), .size = group_->size(), .is_crowded = group_->is_crowded()};
     barrier_ = std::make_unique<kept_run>(nullptr, *group_, choose(of, {}), of, reduction{});
     behind_barrier_.emplace(group_->through());
     const graph_node first = behind_barrier_->add_graph(barrier_->graph_);

@@ -47,6 +47,8 @@ struct shape {
   bool is_inplace = false;
   block_list in_blocks{};   // of alltoall and scatter
   block_list out_blocks{};  // of gather, allgather, alltoall; of reduce_scatter: the blocks of the input
+  /// Ranks of the job are more than its processors. For the choice of an algorithm alone.
+  bool is_crowded = false;
   /// Gather and scatter: the root has a list. The others may do without; `block_bytes` is then of their own block.
   bool root_has_list = false;
 };

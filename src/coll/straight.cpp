@@ -24,17 +24,17 @@ class messages {
   explicit messages(group_state& in)
       : in_{in}, arrived_{in.arrived()}, tag_{in.take_tag()}, awaited_{arrived_.value()}, failed_{arrived_.failed()} {}
 
-  // If an exception leaves the collective, its receive is taken back before its buffer goes.
+  // If an exception leaves the collective, its receives are taken back before their buffers go.
   ~messages() {
     while (arrived_.value() < awaited_) {
-      static_cast<void>(in_.through().cancel(ticket_));
+      for (std::uint32_t i = 0; i < expected_; ++i) static_cast<void>(in_.through().cancel(tickets_[i]));
       in_.through().progress();
     }
   }
   messages(const messages&) = delete;
   messages& operator=(const messages&) = delete;
 
-  // A receive that `wait` waits for.
+  // A receive that `wait` waits for, with all others since the last wait: at most `linear_members_max` of them.
   void expect(std::uint32_t member, std::uint32_t label, void* into, std::size_t bytes) {
     device& through = in_.through();
     const std::uint32_t peer = in_.world_rank(member);
@@ -42,7 +42,7 @@ class messages {
       const status answer =
           through.post_recv(peer, buffer_ref{into, bytes}, arrived_, {.tag = tag_ | label, .engine = in_.engine()});
       if (!answer.is_retry()) {
-        ticket_ = answer.ticket();
+        tickets_[expected_++] = answer.ticket();
         break;
       }
       through.progress();
@@ -60,6 +60,7 @@ class messages {
   }
   void wait() {
     in_.through().wait(arrived_, awaited_);
+    expected_ = 0;
     if (arrived_.failed() != failed_) {
       throw error{errc::peer_failed, "a collective: the message of a member will not come, as its rank has ended"};
     }
@@ -70,9 +71,25 @@ class messages {
   counter& arrived_;
   std::uint64_t tag_;
   std::uint64_t awaited_;
-  std::uint64_t failed_;      // before
-  std::uint64_t ticket_ = 0;  // of the last receive
+  std::uint64_t failed_;  // before
+  std::uint32_t expected_ = 0;
+  std::array<std::uint64_t, linear_members_max> tickets_;  // of receives since the last wait
 };
+
+// Where ranks share cores: each of the others waits once for member 0, which waits for all of them at a time.
+void linear_barrier(group_state& in) {
+  constexpr std::uint32_t to_root = 0, from_root = 1;
+  messages all{in};
+  static std::byte none;
+  if (in.rank() != 0) {
+    all.expect(0, from_root, &none, 0);
+    all.send(0, to_root, &none, 0);
+    return all.wait();
+  }
+  for (std::uint32_t member = 1; member < in.size(); ++member) all.expect(member, to_root, &none, 0);
+  all.wait();
+  for (std::uint32_t member = 1; member < in.size(); ++member) all.send(member, from_root, &none, 0);
+}
 
 void barrier(group_state& in) {
   messages all{in};
@@ -84,6 +101,16 @@ void barrier(group_state& in) {
     all.send((in.rank() + distance) % size, round, &none, 0);
     all.wait();
   }
+}
+
+void linear_broadcast(group_state& in, const shape& of, const void* from, void* into) {
+  messages all{in};
+  const auto bytes = static_cast<std::size_t>(of.block_bytes);
+  if (of.rank != of.root) {
+    all.expect(of.root, 0, into, bytes);
+    return all.wait();
+  }
+  for (std::uint32_t each = 1; each < of.size; ++each) all.send(rank_of_relative(of, each), 0, from, bytes);
 }
 
 void broadcast(group_state& in, const shape& of, const void* from, void* into) {
@@ -135,6 +162,27 @@ class combining {
   element_room* theirs_ = &room_[1];
 };
 
+// Member 0 waits for all others at a time, and combines in the order of ranks.
+void linear_allreduce(group_state& in, const shape& of, const void* from, void* into, const reduction& how) {
+  constexpr std::uint32_t to_root = 0, from_root = 1;
+  const auto bytes = static_cast<std::size_t>(of.block_bytes);
+  alignas(std::max_align_t) std::array<element_room, linear_members_max> room;
+  messages all{in};
+  if (of.rank != 0) {
+    all.expect(0, from_root, into, bytes);
+    all.send(0, to_root, from, bytes);
+    return all.wait();
+  }
+  for (std::uint32_t member = 1; member < of.size; ++member) all.expect(member, to_root, room[member].data(), bytes);
+  std::memcpy(room[0].data(), from, bytes);
+  all.wait();
+  for (std::uint32_t member = 1; member < of.size; ++member)
+    how.combine(room[member - 1].data(), room[member].data(), bytes / how.element_bytes, how.context);
+  const void* const result = room[of.size - 1].data();
+  for (std::uint32_t member = 1; member < of.size; ++member) all.send(member, from_root, result, bytes);
+  std::memcpy(into, result, bytes);
+}
+
 // Ranks beyond a power of two hand what they have to a neighbour, which takes part for both.
 void allreduce(group_state& in, const shape& of, const void* from, void* into, const reduction& how) {
   messages all{in};
@@ -172,9 +220,14 @@ bool can(const shape& of) noexcept {
 }
 
 void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how) {
-  if (of.operation == operation::barrier) return barrier(in);
-  if (of.operation == operation::broadcast) return broadcast(in, of, from.address(), into.address());
-  allreduce(in, of, of.is_inplace ? into.address() : from.address(), into.address(), how);
+  const bool is_linear = of.is_crowded && of.size <= linear_members_max;
+  if (of.operation == operation::barrier) return is_linear ? linear_barrier(in) : barrier(in);
+  if (of.operation == operation::broadcast) {
+    return is_linear ? linear_broadcast(in, of, from.address(), into.address())
+                     : broadcast(in, of, from.address(), into.address());
+  }
+  const void* const own = of.is_inplace ? into.address() : from.address();
+  return is_linear ? linear_allreduce(in, of, own, into.address(), how) : allreduce(in, of, own, into.address(), how);
 }
 
 }  // namespace weft::coll::straight

@@ -1,7 +1,7 @@
 // Short collectives without a graph, for a thread that waits: a barrier, a broadcast or an allreduce of a few bytes.
 //
-// Cost: their messages, and a wait for each round. Algorithms: dissemination, binomial, recursive doubling. Each has a
-// schedule, too, and tests compare both.
+// Cost: their messages, and a wait for each round. Algorithms: dissemination, binomial, recursive doubling; where ranks
+// share cores, the linear ones, by which a rank waits once. Each has a schedule, too, and tests compare both.
 #pragma once
 
 #include "coll/group_state.hpp"
@@ -9,6 +9,9 @@
 #include "weft/collectives.hpp"
 
 namespace weft::coll::straight {
+
+/// Members of a group whose ranks share cores, at most, for which the root sends to all others.
+inline constexpr std::uint32_t linear_members_max = 64;
 
 /// Whether this can be done so.
 [[nodiscard]] bool can(const shape& of) noexcept;

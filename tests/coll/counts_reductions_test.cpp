@@ -50,9 +50,17 @@ const std::vector<expected_cost> expected_costs{
      [](const group_numbers& of) -> cost {
        return {of.ceil_log, of.n * of.ceil_log, 0, 0};
      }},
+    {operation::barrier, "linear", sizes_of::all, false,
+     [](const group_numbers& of) -> cost {
+       return {of.n, 2 * (of.n - 1), 0, 0};
+     }},
     {operation::barrier, "tree", sizes_of::all, false,
      [](const group_numbers& of) -> cost {
        return {2 * of.ceil_log, 2 * (of.n - 1), 0, 0};
+     }},
+    {operation::broadcast, "linear", sizes_of::all, false,
+     [](const group_numbers& of) -> cost {
+       return {of.n - 1, of.n - 1, (of.n - 1) * of.bytes, (of.n - 1) * of.bytes};
      }},
     {operation::broadcast, "binomial", sizes_of::all, false,
      [](const group_numbers& of) -> cost {
@@ -84,6 +92,10 @@ const std::vector<expected_cost> expected_costs{
                (of.p - 1 + of.r) * of.bytes + of.log_p * (of.bytes / 2), of.bytes - part + of.bytes / 2};
      }},
     {operation::reduce, "chain", sizes_of::all, false, pipeline},
+    {operation::allreduce, "linear", sizes_of::all, false,
+     [](const group_numbers& of) -> cost {
+       return {of.n, 2 * (of.n - 1), 2 * (of.n - 1) * of.bytes, (of.n - 1) * of.bytes};
+     }},
     {operation::allreduce, "recursive-doubling", sizes_of::all, false,
      [](const group_numbers& of) -> cost {
        const std::uint64_t messages = of.p * of.log_p + 2 * of.r;

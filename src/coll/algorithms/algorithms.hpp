@@ -8,8 +8,10 @@ namespace weft::coll {
 class schedule;
 
 void dissemination_barrier(schedule& out, const shape& of);
+void linear_barrier(schedule& out, const shape& of);
 void tree_barrier(schedule& out, const shape& of);
 
+void linear_broadcast(schedule& out, const shape& of);
 void binomial_broadcast(schedule& out, const shape& of);
 void knomial_broadcast(schedule& out, const shape& of);
 void scatter_allgather_broadcast(schedule& out, const shape& of);
@@ -22,6 +24,7 @@ void rabenseifner_reduce(schedule& out, const shape& of);
 void chain_reduce(schedule& out, const shape& of);
 bool can_chain_reduce(const shape& of);
 
+void linear_allreduce(schedule& out, const shape& of);
 void recursive_doubling_allreduce(schedule& out, const shape& of);
 void rabenseifner_allreduce(schedule& out, const shape& of);
 void ring_allreduce(schedule& out, const shape& of);

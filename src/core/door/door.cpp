@@ -20,6 +20,7 @@ bool wait(device_state& through, std::span<const completion* const> objects, boo
 service::service(device_state& of) noexcept : of_{of} { of_.runtime().parking().begin_service(of_.index()); }
 service::~service() { of_.runtime().parking().end_service(of_.index()); }
 
+bool has_ranks_beyond_processors(const runtime_state& of) noexcept { return of.job().is_beyond_processors(); }
 engine_ref engine_of_groups(runtime_state& of) {
   of.refuse_copies();
   engine_state& engine = of.matching().engines().of_groups(of.size(), of);

@@ -49,6 +49,8 @@ class service {
   device_state& of_;
 };
 
+/// Whether more ranks run on some processors than there are; all ranks agree on it.
+[[nodiscard]] bool has_ranks_beyond_processors(const runtime_state& of) noexcept;
 /// The engine of all groups. **Errors**: std::bad_alloc.
 [[nodiscard]] engine_ref engine_of_groups(runtime_state& of);
 /// What the layer of collectives keeps for a runtime; destroyed before it. At first null. **Threads**: under a lock of

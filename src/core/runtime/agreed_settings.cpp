@@ -1,17 +1,30 @@
 #include "core/runtime/agreed_settings.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
+#include "base/processors.hpp"
 #include "boot/backends.hpp"
 
 namespace weft::core {
 namespace {
 
 constexpr std::size_t shown_max = 64;  // bytes of a value
+constexpr std::string_view processors_line = "processors";
+
+// Tells machines apart; "" if the system doesn't say. Machines with one name count as one, which changes speed alone.
+std::string host_name() {
+  std::array<char, 256> out{};
+  return gethostname(out.data(), out.size() - 1) == 0 ? out.data() : "";
+}
 
 // The value of setting `name` in the lines that a rank has published.
 std::string_view value_of(std::string_view lines, std::string_view name) {
@@ -55,7 +68,21 @@ std::string published_settings(const base::settings& of) {
   for (const base::setting& row : base::setting_table()) {
     if (row.scope == base::setting_scope::job) out += fmt::format("{}={}\n", row.name, row.show(row, of));
   }
-  return out;
+  // As a number, as the list may be longer than a value.
+  const base::processor_set processors = base::processors_of_this_thread();
+  return out + fmt::format("{}={} {:x} {}\n", processors_line, processors.count(),
+                           std::hash<std::string>{}(processors.to_text()), host_name());
+}
+
+bool are_beyond_processors(const std::vector<std::string>& published) {
+  std::map<std::string_view, std::size_t> ranks;  // by line
+  for (const std::string& each : published) ++ranks[value_of(each, processors_line)];
+  return std::ranges::any_of(ranks, [](const auto& each) {
+    std::size_t processors = 0;
+    const std::string_view text = each.first;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), processors);
+    return end.ec == std::errc{} && processors != 0 && each.second > processors;
+  });
 }
 
 std::string differences(const std::vector<std::string>& published) {

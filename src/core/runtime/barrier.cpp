@@ -164,7 +164,8 @@ bool barrier::wait(device_state& through, const parking::limits& limits) {
   // No signal says that there is room for a message, nor that a rank is lost.
   const auto has_to_look = [&] { return !at_.is_posted || at_.unanswered_looks != 0; };
   const auto is_ready = [&] { return try_pass() || has_to_look(); };
-  for (base::backoff waiting; !try_pass();) {
+  parking& lot = through.runtime().parking();
+  for (yield_policy::rest_state waiting = lot.begin_rest(); !try_pass();) {
     const std::uint32_t rank = through.runtime().rank();
     const std::uint32_t size = through.rank_count();
     missing.note(at_.is_posted ? at_.from(rank, size) : at_.to(rank, size), at_.is_posted);
@@ -172,10 +173,10 @@ bool barrier::wait(device_state& through, const parking::limits& limits) {
     const bool has_moved = through.progress();
     if (is_last) return try_pass();
     if (has_moved) {
-      waiting.reset();
-    } else if (has_to_look() || !through.runtime().parking().suspend_fiber(note, through, *this, is_ready, limits)) {
-      base::yield_or_pause(waiting);
-      listed.note(waiting);
+      waiting = lot.begin_rest();
+    } else if (has_to_look() || !lot.suspend_fiber(note, through, *this, is_ready, limits)) {
+      lot.rest(waiting);
+      listed.note(waiting.waiting);
     }
   }
   return true;

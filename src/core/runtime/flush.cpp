@@ -81,15 +81,16 @@ bool flush_within(device_state& by, std::uint32_t peer, const flush_options& opt
   const auto try_flush = [&] { return is_through = is_through || state.peers().try_flush(request, since); };
   base::wait_note note{.call = "device::flush"};
   base::slow_wait listed{"device::flush", {describe, &peer}};
-  for (base::backoff waiting; !try_flush();) {
+  parking& lot = state.parking();
+  for (yield_policy::rest_state waiting = lot.begin_rest(); !try_flush();) {
     const bool is_last = limits.are_reached();
     const bool has_moved = by.progress();
     if (is_last) return try_flush();
     if (has_moved) {
-      waiting.reset();
-    } else if (!state.parking().suspend_fiber(note, by, state.own().barrier(), try_flush, limits)) {
-      base::yield_or_pause(waiting);
-      listed.note(waiting);
+      waiting = lot.begin_rest();
+    } else if (!lot.suspend_fiber(note, by, state.own().barrier(), try_flush, limits)) {
+      lot.rest(waiting);
+      listed.note(waiting.waiting);
     }
   }
   return true;

@@ -14,9 +14,11 @@
 namespace weft::core {
 namespace {
 
-// What each rank publishes, and what rank 0 answers: a number, and behind it which settings differ.
+// What each rank publishes, and what rank 0 answers: a number, a byte that says whether ranks are more than processors,
+// and behind it which settings differ.
 constexpr const char* settings_key = ".settings";
 constexpr const char* answer_key = ".job";
+constexpr std::size_t answer_bytes = sizeof(std::uint64_t) + 1;
 
 }  // namespace
 
@@ -27,19 +29,21 @@ void job::agree(const std::string& name) {
     number_ = base::random_word();
   } while (number_ == 0);
   if (size_ == 1) return;
+  static_assert(sizeof number_ + 1 == answer_bytes);
   bootstrap_->put(name + settings_key, published_settings(settings_));
   bootstrap_->fence();
   if (rank_ == 0) bootstrap_->put(name + answer_key, answer(name));
   bootstrap_->fence();
   const std::string agreed = bootstrap_->get(0, name + answer_key);
-  if (agreed.size() < sizeof number_) {
+  if (agreed.size() < answer_bytes) {
     throw error{errc::boot_failed, "rank 0 published no number of the job: do all ranks use the same version of Weft?"};
   }
   std::memcpy(&number_, agreed.data(), sizeof number_);
-  if (agreed.size() == sizeof number_) return;
+  is_beyond_processors_ = agreed[sizeof number_] != 0;
+  if (agreed.size() == answer_bytes) return;
   throw error{errc::configuration,
               fmt::format("the ranks of the job have different settings: {}; give all ranks the same",
-                          agreed.substr(sizeof number_))};
+                          agreed.substr(answer_bytes))};
 }
 
 std::string job::answer(const std::string& name) {
@@ -47,6 +51,7 @@ std::string job::answer(const std::string& name) {
   for (std::uint32_t rank = 0; rank < size_; ++rank) published.push_back(bootstrap_->get(rank, name + settings_key));
   std::string out(sizeof number_, '\0');
   std::memcpy(out.data(), &number_, sizeof number_);
+  out += are_beyond_processors(published) ? '\1' : '\0';
   out += differences(published);
   out.resize(std::min(out.size(), boot::value_bytes_max));
   return out;

@@ -30,6 +30,8 @@ class job {
   [[nodiscard]] boot::bootstrap& bootstrap() noexcept { return *bootstrap_; }
   [[nodiscard]] const base::settings& settings() const noexcept { return settings_; }
 
+  /// Whether more ranks run on some processors than there are, once `agree` has returned; all ranks agree on it.
+  [[nodiscard]] bool is_beyond_processors() const noexcept { return is_beyond_processors_; }
   /// Which ranks share memory, once `join` has returned.
   [[nodiscard]] const core::nodes& nodes() const noexcept { return nodes_; }
 
@@ -50,6 +52,7 @@ class job {
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint64_t number_ = 0;
+  bool is_beyond_processors_ = false;
   core::nodes nodes_;
 };
 

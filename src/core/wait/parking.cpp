@@ -44,7 +44,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
   const limits until{end_of(begin, options.timeout), options.stop};
   base::long_wait listed{"device::wait"};
   std::uint32_t looks = 0;  // in a row that found nothing
-  yield_policy::wait_state mine;
+  yield_policy::wait_state mine = yields_.begin();
   base::wait_note note{.call = "device::wait"};
   for (std::uint32_t iteration = 1;; ++iteration) {
     const bool moved = through.progress();

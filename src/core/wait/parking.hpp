@@ -23,6 +23,7 @@
 #include "base/clock.hpp"
 #include "base/futex.hpp"
 #include "base/long_wait.hpp"
+#include "base/this_suspender.hpp"
 #include "base/this_wait.hpp"
 #include "core/device/device_state.hpp"
 #include "core/wait/shared_fence.hpp"
@@ -54,6 +55,13 @@ class parking {
   /// Whether other ranks may run on the processors of this one. **Threads**: one, before any device is made.
   void expect_company(bool others) noexcept { yields_.use(others); }
   [[nodiscard]] bool expects_company() const noexcept { return yields_.is_used(); }
+  /// For waits that poll and never sleep at a word: one step that found nothing, of a thread or a fiber.
+  [[nodiscard]] yield_policy::rest_state begin_rest() const noexcept {
+    return {.yields = yields_.begin(), .waiting = {}};
+  }
+  void rest(yield_policy::rest_state& mine) noexcept {
+    if (!base::yield_to_fibers()) yields_.rest(mine);
+  }
 
   /// Wakes the threads that wait for `object`; called after each of its signals. Only the address is used: the object
   /// may have been destroyed.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/processors.hpp"
 #include "boot/bootstrap.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -101,6 +102,27 @@ TEST(agreed_settings, of_a_rank_that_publishes_nonsense_are_shown_and_bounded) {
   EXPECT_THAT(shown, HasSubstr("8192 at rank 0, ?[2J at rank 1"));
   const std::string wild = "WEFT_PACKET_BYTES=" + std::string(4000, 'x') + "\nWEFT_RING_CELLS";
   EXPECT_LT(core::differences({right, wild}).size(), 2000U);
+}
+
+// Each rank publishes the number of its processors, a name of the set, and its machine.
+TEST(agreed_settings, show_ranks_beyond_processors) {
+  const auto are_beyond = [](std::vector<std::string> lines) {
+    for (std::string& each : lines) each = "WEFT_BIND=none\nprocessors=" + each + "\n";
+    return core::are_beyond_processors(lines);
+  };
+  EXPECT_FALSE(are_beyond({"1 a host", "1 b host"}));
+  EXPECT_TRUE(are_beyond({"1 a host", "1 a host"}));
+  EXPECT_FALSE(are_beyond({"1 a host", "1 a other"}));
+  EXPECT_FALSE(are_beyond({"2 a host", "2 a host", "1 b host"}));
+  EXPECT_TRUE(are_beyond({"2 a host", "1 b host", "2 a host", "2 a host"}));
+  EXPECT_FALSE(are_beyond({"0 none host", "0 none host"}));
+  EXPECT_FALSE(are_beyond({"", "", ""}));
+  EXPECT_FALSE(are_beyond({"99999999999999999999999 a", "99999999999999999999999 a"}));
+  EXPECT_FALSE(are_beyond({"-1 a", "-1 a"}));
+  EXPECT_FALSE(core::are_beyond_processors({"", "nothing", std::string(3, '\0')}));
+  const std::string mine = core::published_settings({});
+  EXPECT_FALSE(core::are_beyond_processors({mine}));
+  EXPECT_TRUE(core::are_beyond_processors(std::vector<std::string>(base::processor_set::size + 1, mine)));
 }
 
 }  // namespace

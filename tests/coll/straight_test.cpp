@@ -1,0 +1,95 @@
+// Short collectives without a graph give what they are to give, by the bodies for ranks with cores of their own and by
+// those for ranks that share cores, whatever this machine has.
+#include "coll/straight.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::coll {
+namespace {
+
+class straight_bodies : public testing::TestWithParam<bool> {
+ protected:
+  // What a member knows of a collective of `bytes` bytes.
+  static shape shape_of(const group_state& in, operation kind, std::uint64_t bytes = 0) {
+    return {.operation = kind,
+            .rank = in.rank(),
+            .size = in.size(),
+            .block_bytes = bytes,
+            .element_bytes = bytes == 0 ? 1 : bytes,
+            .is_commutative = false,
+            .is_crowded = GetParam()};
+  }
+};
+
+// Joins two numbers' digits, which depends on the order.
+struct digits {
+  std::uint64_t value, power;
+
+  static void join(const void* in, void* inout, std::size_t count, void* /*context*/) {
+    const auto* const lower = static_cast<const digits*>(in);
+    auto* const higher = static_cast<digits*>(inout);
+    for (std::size_t i = 0; i < count; ++i) {
+      higher[i].value += lower[i].value * higher[i].power;
+      higher[i].power *= lower[i].power;
+    }
+  }
+};
+
+TEST_P(straight_bodies, give_each_member_the_roots_bytes_and_the_result_in_order) {
+  for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
+    test::local_job{ranks}.run([](runtime& rt) {
+      group_state& world = *group_state::world(rt);
+      const reduction join{.combine = &digits::join, .element_bytes = sizeof(digits), .is_commutative = false};
+      std::uint64_t whole = 0;
+      for (std::uint32_t member = 0; member < rt.size(); ++member) whole = 10 * whole + member + 1;
+      for (std::uint32_t round = 0; round < 3; ++round) {
+        for (std::uint32_t root = 0; root < rt.size(); ++root) {
+          shape of = shape_of(world, operation::broadcast, 8);
+          of.root = root;
+          std::uint64_t word = rt.rank() == root ? 100 * round + root : ~std::uint64_t{0};
+          straight::run(world, of, {&word, sizeof word}, {&word, sizeof word}, {});
+          EXPECT_EQ(word, 100 * round + root) << rt.size() << " ranks";
+        }
+        shape of = shape_of(world, operation::allreduce, sizeof(digits));
+        const digits mine{rt.rank() + 1, 10};
+        digits all{};
+        straight::run(world, of, {&mine, sizeof mine}, {&all, sizeof all}, join);
+        EXPECT_EQ(all.value, whole) << rt.size() << " ranks";
+        of.is_inplace = true;
+        all = mine;
+        straight::run(world, of, {}, {&all, sizeof all}, join);
+        EXPECT_EQ(all.value, whole) << rt.size() << " ranks, in place";
+      }
+    });
+  }
+}
+
+TEST_P(straight_bodies, end_no_barrier_before_all_members_have_begun_it) {
+  for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
+    std::array<std::atomic<std::uint32_t>, 20> begun{};
+    test::local_job{ranks}.run([&](runtime& rt) {
+      group_state& world = *group_state::world(rt);
+      for (std::atomic<std::uint32_t>& each : begun) {
+        // relaxed: the barrier orders it before the load.
+        each.fetch_add(1, std::memory_order_relaxed);
+        straight::run(world, shape_of(world, operation::barrier), {}, {}, {});
+        // relaxed: the barrier orders it behind all additions.
+        EXPECT_EQ(each.load(std::memory_order_relaxed), rt.size());
+      }
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(each, straight_bodies, testing::Bool(),
+                         [](const auto& of) { return of.param ? "crowded" : "apart"; });
+
+}  // namespace
+}  // namespace weft::coll
