@@ -21,8 +21,8 @@
 
 enum { threads_max = 64, chunk = 64, bursts = 9, exchanges = 200 };
 
-typedef enum { latency, rate, stream, bandwidth, put, put_visible, put_rate, get, kinds } kind;
-static const char* const names[kinds] = {"latency", "rate", "stream", "bandwidth", "put", "put_visible", "put_rate", "get"};
+typedef enum { latency, rate, stream, bandwidth, put, put_visible, put_rate, get, ring, kinds } kind;
+static const char* const names[kinds] = {"latency", "rate", "stream", "bandwidth", "put", "put_visible", "put_rate", "get", "ring"};
 
 typedef struct {
   kind metric;
@@ -60,6 +60,7 @@ typedef struct {
 } lane;
 
 static int rank;
+static int size;
 static int has_spin_phases;
 static int uses_defaults;
 static cpu_set_t allowed;
@@ -138,7 +139,7 @@ static int compare_doubles(const void* a, const void* b) {
 
 static double handover(void) {
   MPI_Barrier(MPI_COMM_WORLD);
-  if (line == NULL) return 0;
+  if (line == NULL || size != 2) return 0;
   pin(rank);
   double means[bursts];
   for (int burst = 0; burst < bursts; ++burst) {
@@ -475,7 +476,55 @@ static void print_sample(int index, const point* of, const lane* lanes, double b
   fflush(stdout);
 }
 
+// ---------------------------------------------------------------------------------------------- all ranks together
+
+static int takes_all_ranks(const point* of) { return of->metric == ring; }
+
+// A message that each rank passes on to the next one.
+static void go_round(lane* on) {
+  const int bytes = (int)on->of->bytes, next = (rank + 1) % size, last = (rank + size - 1) % size;
+  if (rank == 0) MPI_Send(on->out, bytes, MPI_CHAR, next, 0, on->comm);
+  MPI_Recv(on->in, bytes, MPI_CHAR, last, 0, on->comm, MPI_STATUS_IGNORE);
+  if (rank != 0) MPI_Send(on->out, bytes, MPI_CHAR, next, 0, on->comm);
+}
+
+// As in weft-perf: twice as often each time, until it takes so long at rank 0.
+static double time_each(lane* on, double seconds, void (*once)(lane*)) {
+  for (uint64_t count = 1;; count *= 2) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now();
+    for (uint64_t i = 0; i < count; ++i) once(on);
+    double took = now() - begin;
+    MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (took >= seconds) return took * 1e9 / (double)count;
+  }
+}
+
+static void run_together(int index, const point* of) {
+  const double before = handover();
+  lane one;
+  memset(&one, 0, sizeof one);
+  one.of = of;
+  one.comm = comms[0];
+  one.out = allocate(of->bytes);
+  one.in = allocate(of->bytes);
+  pin(rank);
+  const double value = time_each(&one, of->seconds, go_round) / size;
+  unpin();
+  free(one.out);
+  free(one.in);
+  const double after = handover();
+  if (rank != 0) return;
+  printf("sample %d %.6g %.4g %.4g 1\n", index, value, before, after);
+  fflush(stdout);
+}
+
 static void run_point(int index, const point* of) {
+  if (takes_all_ranks(of)) {
+    run_together(index, of);
+    return;
+  }
+  if (size != 2) fail("two ranks are needed; is this the launcher of this MPI?");
   static lane lanes[threads_max];
   const double before = handover();
   for (int i = 0; i < of->threads; ++i) open_lane(&lanes[i], of, i);
@@ -539,11 +588,11 @@ static void read_processors(const char* text) {
 int main(int argc, char** argv) {
   sched_getaffinity(0, sizeof allowed, &allowed);
   const int wanted = argc > 1 && strcmp(argv[1], "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
-  int provided = 0, size = 0;
+  int provided = 0;
   MPI_Init_thread(&argc, &argv, wanted, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size != 2) fail("two ranks are needed; is this the launcher of this MPI?");
+  if (size < 2) fail("two ranks are needed, or more; is this the launcher of this MPI?");
   if (provided < wanted) fail("this MPI has no MPI_THREAD_MULTIPLE");
   int threads = 1;
   has_spin_phases = argc > 2 && strcmp(argv[2], "turns") == 0;

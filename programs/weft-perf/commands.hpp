@@ -5,7 +5,7 @@
 
 namespace weft::perf {
 
-/// latency, rate, bandwidth and put: points with Weft alone, as ranks of a job.
+/// latency, rate, bandwidth, put and ring: points with Weft alone, as ranks of a job.
 void run_measurements(const options& chosen);
 
 /// The cost of an idle wait, and the time of a wake-up, as two ranks of a job.

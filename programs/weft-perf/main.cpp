@@ -12,12 +12,19 @@
 int main(int argc, char** argv) {
   using namespace weft::perf;
   static const std::map<std::string, void (*)(const options&)> commands{
-      {"limits", run_limits},       {"latency", run_measurements},
-      {"rate", run_measurements},   {"bandwidth", run_measurements},
-      {"put", run_measurements},    {"points", run_points},
-      {"resources", run_resources}, {"compare", run_compare},
-      {"wait", run_wait},           {"attentiveness", run_attentiveness},
-      {"hooks", run_hooks},         {"fibers", run_fibers},
+      {"limits", run_limits},
+      {"latency", run_measurements},
+      {"rate", run_measurements},
+      {"bandwidth", run_measurements},
+      {"put", run_measurements},
+      {"ring", run_measurements},
+      {"points", run_points},
+      {"resources", run_resources},
+      {"compare", run_compare},
+      {"wait", run_wait},
+      {"attentiveness", run_attentiveness},
+      {"hooks", run_hooks},
+      {"fibers", run_fibers},
   };
   int exit_code = 0;
   try {

@@ -170,8 +170,9 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
   CLI::App& rate = *app.add_subcommand("rate", "small messages, many at once, for a fixed time");
   CLI::App& bandwidth = *app.add_subcommand("bandwidth", "large messages, several at once");
   CLI::App& put = *app.add_subcommand("put", "puts, at the origin and visible at the target, and gets");
-  for (CLI::App* each : {&latency, &rate, &bandwidth, &put}) add_measuring(*each, out, text);
-  for (CLI::App* each : {&latency, &rate, &bandwidth}) add_operation(*each, out);
+  CLI::App& ring = *app.add_subcommand("ring", "a message that goes round all ranks, which wait by device::wait");
+  for (CLI::App* each : {&latency, &rate, &bandwidth, &put, &ring}) add_measuring(*each, out, text);
+  for (CLI::App* each : {&latency, &rate, &bandwidth, &ring}) add_operation(*each, out);
   for (CLI::App* each : {&latency, &bandwidth}) add_long_messages(*each, out);
   for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
   for (CLI::App* each : {&latency, &rate}) {
@@ -248,6 +249,7 @@ void check_together(const options& chosen) {
   if (chosen.stream && chosen.operation.value_or(operation::am) != operation::am) {
     throw CLI::ValidationError("--stream", "only active messages need no receives, so only they can stream");
   }
+  if (threaded && chosen.command == "ring") throw CLI::ValidationError("--threads", "one of each rank is in the ring");
   const strided& blocks = chosen.bench.blocks;
   if (blocks.block_bytes == 0) {
     if (blocks.by_loops || blocks.at != strided::ends::both)
@@ -267,7 +269,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   texts text;
   CLI::App app{
       "Measures Weft, the machine, and what else moves messages here.\n"
-      "latency, rate, bandwidth, put, wait and attentiveness run as ranks: weft-run -n 2 weft-perf latency",
+      "latency, rate, bandwidth, put, ring, wait and attentiveness run as ranks: weft-run -n 2 weft-perf latency",
       "weft-perf"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version_of("weft-perf"));
@@ -278,6 +280,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
     if (!text.pieces.empty()) out.bench.piece_bytes = size_of(text.pieces, "--pieces");
     if (!text.layout.empty()) set_layout(text.layout, out.bench.blocks);
     out.command = app.get_subcommands().front()->get_name();
+    if (out.command == "ring") out.uses_defaults = true;
     if (out.uses_defaults) {
       out.bench.pin = bench_options::pinning::none;
       if (out.mode == mode::processes) out.mode = mode::threads_dedicated;

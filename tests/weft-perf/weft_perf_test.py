@@ -127,6 +127,22 @@ class Figures(unittest.TestCase):
             self.assertEqual(set(each["peers"]), {"Weft, unbound"})
             self.assertIsNone(each["best_peer"])
 
+    def test_a_ring_of_ranks_and_plain_programs_of_more_ranks_than_cores(self):
+        for ranks in (2, 3, 5):
+            got = self.figures("ring", *TINY, "--sizes", "8,64KiB", ranks=ranks)
+            self.assertEqual([(each["claim"], each["what"], each["bytes"], each["ranks"]) for each in got],
+                             [("ring", operation, size, ranks) for operation in ("am", "sendrecv") for size in (8, 65536)])
+            self.assertEqual({each["label"] for each in got}, {"near" if ranks == 2 else "unknown"})
+        got = self.figures("latency", *TINY, "--plain", ranks=3)
+        self.assertEqual([(each["claim"], each["ranks"]) for each in got], [("plain_latency", 3)] * 2)
+        self.assertEqual(run("ring", *TINY, "--threads", "2", ranks=2).returncode, 2)
+
+    def test_rings_are_compared(self):
+        got = self.figures("compare", "--quick", *TINY, "--claims", "ring")
+        self.assertEqual([(each["claim"], each["ranks"]) for each in got], [("ring", ranks) for ranks in (2, 3, 4, 8, 16)])
+        self.assertFalse(any(name.startswith("Weft") for each in got for name in each["peers"]))
+        self.check_peers(got)
+
     def test_waiting(self):
         got = {each["claim"]: each for each in self.figures("wait", *TINY, ranks=2)}
         self.assertEqual({claim: each["unit"] for claim, each in got.items()}, {"wait_idle": "core", "wait_wakeup": "ns"})

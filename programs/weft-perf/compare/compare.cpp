@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <tuple>
 
 #include "weft-perf/commands.hpp"
 #include "weft-perf/compare/peers.hpp"
 #include "weft-perf/compare/suites.hpp"
+#include "weft-perf/limits/handover.hpp"
 #include "weft-perf/limits/limit_rounds.hpp"
 #include "weft-perf/measure/bench.hpp"
 #include "weft/error.hpp"
@@ -46,6 +48,7 @@ class contest {
       like.bytes = of.bytes;
       like.threads = of.threads;
       like.window = of.window;
+      if (of.takes_all_ranks()) like.settings = {{"ranks", of.ranks}};
       like.more_is_better = !of.is_latency();
       like.absent = absent;
       const std::vector<figure> figures = compared(samples_[i], like, chosen.near_below_ns);
@@ -77,9 +80,16 @@ class contest {
 
   void take(contestant& from) {
     try {
+      // More ranks than cores can't measure the hand-over themselves.
+      const bool outside = points_.front().takes_all_ranks() && points_.front().ranks > 2;
+      const double before = outside ? measure_handover_here() : 0;
       const round_result results = from.run(points_);
+      const double after = outside ? measure_handover_here() : 0;
       for (std::size_t i = 0; i < points_.size(); ++i) {
-        if (results[i]) samples_[i][from.name].push_back(*results[i]);
+        if (!results[i]) continue;
+        samples_[i][from.name].push_back(*results[i]);
+        sample& last = samples_[i][from.name].back();
+        if (outside) std::tie(last.before_ns, last.after_ns) = std::pair{before, after};
       }
     } catch (const error& problem) {
       if (from.name.starts_with("Weft")) throw;
@@ -148,6 +158,8 @@ void run_compare(const options& chosen) {
     } else if (each.has_blocks) {
       all.insert(all.end(), {weft_packing_by_loops(chosen), weft_in_packets(chosen)});
       all.insert(all.end(), peers.with_blocks.begin(), peers.with_blocks.end());
+    } else if (each.takes_all_ranks) {
+      all.insert(all.end(), peers.of_all_ranks.begin(), peers.of_all_ranks.end());
     } else if (each.uses_defaults) {
       all.push_back(weft_unbound(chosen));
       all.insert(all.end(), peers.with_defaults.begin(), peers.with_defaults.end());

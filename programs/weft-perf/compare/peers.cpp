@@ -41,9 +41,9 @@ std::vector<component_source> component_sources() {
   };
 }
 
-std::vector<std::string> points_command() {
+std::vector<std::string> points_command(std::uint32_t ranks = 2) {
   const std::string folder = program_folder();
-  return {folder + "/weft-run", "-n", "2", folder + "/weft-perf", "points"};
+  return {folder + "/weft-run", "-n", std::to_string(ranks), folder + "/weft-perf", "points"};
 }
 
 variables transport_by(const std::string& provider) {
@@ -53,7 +53,7 @@ variables transport_by(const std::string& provider) {
 
 round_result run_weft(const char* pin, const std::vector<point>& points, const char* bind = "auto",
                       const variables& more = {}) {
-  std::vector<std::string> command = points_command();
+  std::vector<std::string> command = points_command(points.front().ranks);
   command.insert(command.begin() + 1, {"--bind", bind});
   command.insert(command.end(), {"--pin", points.front().uses_defaults ? "none" : pin});
   double seconds = 30;

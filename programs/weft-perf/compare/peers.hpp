@@ -26,6 +26,7 @@ struct peer_list {
   std::vector<contestant> present;
   std::vector<contestant> with_blocks;    ///< each MPI by its vector type, and by loops
   std::vector<contestant> with_defaults;  ///< programs of `uses_defaults`, as launchers start them, and bound
+  std::vector<contestant> of_all_ranks;   ///< that measure points in which all ranks take part together
   std::vector<std::string> absent;        ///< peers that are not installed
 };
 

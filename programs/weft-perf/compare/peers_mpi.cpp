@@ -54,12 +54,14 @@ struct mpi_runner {
   std::vector<std::string> start;  // the launcher with its options
   std::string program;
   bool open_mpi = false;
+  bool yields = true;          // or keeps a core from the others that share it
   bool spin_phases = false;    // more threads than cores spin and yield as Weft's do (spin_phase.hpp)
   bool uses_defaults = false;  // the program leaves its threads where they are started
 
   // Latency over a network is compared with libfabric's own: the difference is Weft's.
   [[nodiscard]] bool measures(const point& of) const {
     if (spin_phases && !is_crowded(2 * of.threads)) return false;
+    if (of.takes_all_ranks() && !yields && is_crowded(std::uint64_t{of.ranks} * of.threads)) return false;
     return !of.over_network() || !of.is_latency();
   }
 
@@ -74,6 +76,7 @@ struct mpi_runner {
     const bool threaded = std::any_of(points.begin(), points.end(), [](const point& each) { return each.threads > 1; });
     std::vector<std::string> command = start;
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
+    command.insert(command.end(), {"-n", std::to_string(points.front().ranks)});
     // A library that need not lock is faster, so one thread is measured without locks.
     command.insert(command.end(), {program, threaded ? "multiple" : "single",
                                    uses_defaults ? "plain"
@@ -86,7 +89,7 @@ struct mpi_runner {
       if (!measures(points[i])) continue;
       indices.push_back(i);
       command.push_back(points[i].text());
-      seconds += 40 * points[i].seconds;
+      seconds += 40 * points[i].seconds + (points[i].takes_all_ranks() ? 5 : 0);
     }
     round_result out(points.size());
     if (indices.empty()) return out;
@@ -135,6 +138,12 @@ void add_with_defaults(peer_list& to, mpi_runner one, const std::vector<std::str
   add_one(one);
 }
 
+// Each rank on one core, which it shares with others where there are more ranks than cores.
+void add_of_all_ranks(peer_list& to, mpi_runner one, bool yields) {
+  one.yields = yields;
+  to.of_all_ranks.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
+}
+
 }  // namespace
 
 void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder) {
@@ -155,25 +164,28 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       continue;
     }
     if (!is_open_mpi(*launcher)) {
-      const mpi_runner one{.name = each.name, .start = {*launcher, "-n", "2"}, .program = program};
+      const mpi_runner one{.name = each.name, .start = {*launcher}, .program = program};
       add_with_spin_phases(to, one);
       add_with_blocks(to, one);
       add_with_defaults(to, one, {"-bind-to", "core"});
+      add_of_all_ranks(to, one, true);
       continue;
     }
     // With --oversubscribe Open MPI might decide to yield by itself: both options are given.
     const auto open_mpi = [&](const std::string& name, const std::string& yields) {
-      return mpi_runner{.name = name,
-                        .start = {*launcher, "--bind-to", "none", "--oversubscribe", "-n", "2", "--mca",
-                                  "mpi_yield_when_idle", yields},
-                        .program = program,
-                        .open_mpi = true};
+      return mpi_runner{
+          .name = name,
+          .start = {*launcher, "--bind-to", "none", "--oversubscribe", "--mca", "mpi_yield_when_idle", yields},
+          .program = program,
+          .open_mpi = true};
     };
     add_with_spin_phases(to, open_mpi(each.name, "0"));
     add_with_blocks(to, open_mpi(each.name, "0"));
     add(to, open_mpi(each.name + ", yielding", "1"));
+    add_of_all_ranks(to, open_mpi(each.name, "0"), false);
+    add_of_all_ranks(to, open_mpi(each.name + ", yielding", "1"), true);
     mpi_runner as_users = open_mpi(each.name, "0");
-    as_users.start = {*launcher, "-n", "2"};
+    as_users.start = {*launcher};
     add_with_defaults(to, as_users, {"--bind-to", "core"});
   }
 }

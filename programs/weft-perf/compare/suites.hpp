@@ -13,9 +13,10 @@ namespace weft::perf {
 struct suite {
   std::vector<point> points;
   std::uint32_t rounds;
-  bool alone = false;          ///< Weft against itself: a device shared by all threads against one for each
-  bool has_blocks = false;     ///< messages whose bytes lie in blocks
-  bool uses_defaults = false;  ///< programs that wait by default, as launchers start them
+  bool alone = false;            ///< Weft against itself: a device shared by all threads against one for each
+  bool has_blocks = false;       ///< messages whose bytes lie in blocks
+  bool uses_defaults = false;    ///< programs that wait by default, as launchers start them
+  bool takes_all_ranks = false;  ///< points of one number of ranks, which take part together
 };
 
 /// The suites that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.

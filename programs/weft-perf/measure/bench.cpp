@@ -155,6 +155,13 @@ sample summed_up(const point& measured, const std::vector<double>& numbers) {
   return out;
 }
 
+// The last one of an odd number of ranks waits for the others.
+void stand_by(team& all, std::uint32_t threads) {
+  (void)all.new_ids(threads);
+  all.runtime().barrier();
+  all.runtime().barrier();
+}
+
 traffic sum_of_traffic(const std::vector<double>& of_each_rank) {
   traffic out;
   for (std::size_t i = 0; i < of_each_rank.size(); ++i) out.values()[i % traffic::words] += of_each_rank[i];
@@ -164,10 +171,13 @@ traffic sum_of_traffic(const std::vector<double>& of_each_rank) {
 }  // namespace
 
 sample run_round(team& all, const point& measured, const bench_options& options) {
+  if (measured.takes_all_ranks()) return run_together(all, measured);
   const double before = all.handover();
   std::vector<double> mine;
   traffic moved;
-  {
+  if (!all.has_partner()) {
+    stand_by(all, measured.threads);
+  } else {
     round_of_lanes round{all, measured, options};
     const traffic moved_before = round.moved();
     for (const lane_result& each : round.run()) mine.insert(mine.end(), {each.count, each.seconds, each.wrong});

@@ -13,6 +13,9 @@ namespace weft::perf {
 /// **Errors**: `transport_failed` where an operation failed or bytes were wrong.
 [[nodiscard]] sample run_round(team& all, const point& measured, const bench_options& options);
 
+/// One round of a point in which all ranks take part together, as `run_round`.
+[[nodiscard]] sample run_together(team& all, const point& measured);
+
 /// How threads are pinned, in a word.
 [[nodiscard]] const char* pinning_of(const bench_options& options);
 

@@ -18,9 +18,10 @@ struct lane_options {
   std::uint32_t index = 0;  ///< of the lane in its process
   std::uint32_t id = 0;     ///< of its arrivals, equal on both sides
   std::uint32_t partner_device = 0;
+  std::optional<std::uint32_t> source{};  ///< where receives are from; nothing: the partner
   bool begins = false;
   bool uses_defaults = false;  ///< waits by `device::wait`, with its default options
-  yield_rules rules;
+  yield_rules rules{};
 };
 
 class lane {
@@ -29,6 +30,7 @@ class lane {
       : begins{options.begins},
         dev_{dev},
         options_{options},
+        source_{options.source.value_or(options.partner)},
         inbox_{dev.runtime()},
         sent_{dev.runtime()},
         received_{dev.runtime()},
@@ -79,8 +81,7 @@ class lane {
   template <class Bytes>
   void post_recv(const Bytes& bytes, engine_ref engine = {}) {
     for (;;) {
-      const status answer =
-          dev_.post_recv(options_.partner, bytes, received_, {.tag = options_.index, .engine = engine});
+      const status answer = dev_.post_recv(source_, bytes, received_, {.tag = options_.index, .engine = engine});
       if (!answer.is_retry()) break;
       dev_.progress();
     }
@@ -136,6 +137,7 @@ class lane {
 
   weft::device& dev_;
   lane_options options_;
+  std::uint32_t source_;
   completion_queue inbox_;
   counter sent_;
   counter received_;

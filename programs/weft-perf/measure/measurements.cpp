@@ -19,6 +19,7 @@ std::vector<kind> kinds_of(const options& chosen) {
   if (chosen.command == "latency") return {kind::latency};
   if (chosen.command == "rate") return {chosen.stream ? kind::stream : kind::rate};
   if (chosen.command == "bandwidth") return {kind::bandwidth};
+  if (chosen.command == "ring") return {kind::ring};
   return {kind::put, kind::put_visible, kind::put_rate, kind::get};
 }
 
@@ -31,7 +32,8 @@ std::vector<std::size_t> sizes_of(const options& chosen, kind metric) {
 
 std::vector<operation> operations_of(const options& chosen, kind metric) {
   if (metric == kind::stream) return {operation::am};
-  if (metric != kind::latency && metric != kind::rate && metric != kind::bandwidth) return {operation::am};
+  if (metric != kind::latency && metric != kind::rate && metric != kind::bandwidth && metric != kind::ring)
+    return {operation::am};
   if (chosen.operation) return {*chosen.operation};
   if (chosen.bench.blocks.block_bytes != 0) return {operation::sendrecv};
   return {operation::am, operation::sendrecv};
@@ -43,7 +45,7 @@ std::vector<std::uint32_t> windows_of(const options& chosen, kind metric, std::s
   return chosen.windows.empty() ? std::vector{window_for(bytes)} : chosen.windows;
 }
 
-std::vector<point> points_of(const options& chosen) {
+std::vector<point> points_of(const options& chosen, std::uint32_t ranks) {
   std::vector<point> out;
   const auto threads = chosen.threads.empty() ? std::vector<std::uint32_t>{1} : chosen.threads;
   for (const kind metric : kinds_of(chosen)) {
@@ -60,6 +62,7 @@ std::vector<point> points_of(const options& chosen) {
                            .bytes = bytes,
                            .threads = each,
                            .window = window,
+                           .ranks = ranks,
                            .seconds = chosen.seconds,
                            .verify = chosen.verify,
                            .touch = chosen.touch && (metric == kind::put || metric == kind::get),
@@ -127,6 +130,7 @@ figure figure_of(const point& of, const std::string& in_job, const labelled& rou
   out.threads = of.threads;
   out.window = of.window;
   out.more_is_better = !of.is_latency();
+  if (of.uses_defaults) out.settings = {{"ranks", of.ranks}};
   out.verified = of.verify;
   out.weft = rounds.values();
   out.slowest_to_median = rounds.slowest_to_median();
@@ -143,12 +147,13 @@ figure figure_of(const point& of, const std::string& in_job, const labelled& rou
 void run_measurements(const options& chosen) {
   const std::vector<std::unique_ptr<job>> jobs = make_jobs(chosen);
   weft::runtime& rt = jobs.front()->runtime;
-  if (chosen.mode != mode::processes && rt.size() != 2) {
+  const bool waits_by_default = chosen.uses_defaults && chosen.threads.empty();
+  if (chosen.mode != mode::processes && rt.size() != 2 && !waits_by_default) {
     throw error{errc::invalid_argument, "threads are measured between two ranks, as in: weft-run -n 2 weft-perf"};
   }
   printer out{chosen.json, false};
   const std::uint32_t rounds = chosen.rounds == 0 ? 11 : chosen.rounds;
-  for (const point& each : points_of(chosen)) {
+  for (const point& each : points_of(chosen, rt.size())) {
     std::vector<std::vector<sample>> samples(jobs.size());
     for (std::uint32_t i = 0; i < rounds; ++i) {
       for (std::size_t k = 0; k < jobs.size(); ++k) samples[k].push_back(run_round(jobs[k]->all, each, chosen.bench));

@@ -13,8 +13,8 @@ constexpr std::uint32_t control_id = 1;
 }  // namespace
 
 team::team(weft::runtime& rt, bool is_placed) : rt_{rt}, inbox_{rt, {.unbounded = true}}, sent_{rt} {
-  if (rt.size() % 2 != 0) {
-    throw error{errc::invalid_argument, "an even number of ranks is needed, as in: weft-run -n 2 weft-perf latency"};
+  if (rt.size() < 2) {
+    throw error{errc::invalid_argument, "two ranks are needed, or more, as in: weft-run -n 2 weft-perf latency"};
   }
   arrivals_ = rt.register_completion(inbox_, {.id = control_id});
   connect_line();

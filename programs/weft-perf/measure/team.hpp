@@ -1,4 +1,5 @@
-// The ranks of a measurement: the first half of them begins, and each has its partner in the second half.
+// The ranks of a measurement: the first half of them begins, and each has its partner in the second half. The last one
+// of an odd number has none.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,17 @@ namespace weft::perf {
 class team {
  public:
   /// Collective. Where `is_placed`, threads are to be put on any core of the job's: each rank may then use what its
-  /// launcher has given to all ranks of its machine. **Errors**: `invalid_argument` for an odd number of ranks.
+  /// launcher has given to all ranks of its machine. **Errors**: `invalid_argument` for a rank that is alone.
   explicit team(weft::runtime& rt, bool is_placed = true);
 
   [[nodiscard]] weft::runtime& runtime() const noexcept { return rt_; }
   [[nodiscard]] std::uint32_t pairs() const noexcept { return rt_.size() / 2; }
   [[nodiscard]] std::uint32_t pair() const noexcept { return rt_.rank() % pairs(); }
   [[nodiscard]] bool begins() const noexcept { return rt_.rank() < pairs(); }
-  [[nodiscard]] std::uint32_t partner() const noexcept { return (rt_.rank() + pairs()) % rt_.size(); }
+  [[nodiscard]] bool has_partner() const noexcept { return rt_.rank() < 2 * pairs(); }
+  [[nodiscard]] std::uint32_t partner() const noexcept {
+    return begins() ? rt_.rank() + pairs() : rt_.rank() - pairs();
+  }
 
   /// A number of ids for completions that no point has used before; alike on all ranks.
   [[nodiscard]] std::uint32_t new_ids(std::uint32_t count) noexcept {

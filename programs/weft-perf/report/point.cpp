@@ -11,8 +11,8 @@
 namespace weft::perf {
 namespace {
 
-constexpr std::array kinds{kind::latency, kind::rate,        kind::stream,   kind::bandwidth,
-                           kind::put,     kind::put_visible, kind::put_rate, kind::get};
+constexpr std::array kinds{kind::latency,     kind::rate,     kind::stream, kind::bandwidth, kind::put,
+                           kind::put_visible, kind::put_rate, kind::get,    kind::ring};
 constexpr std::array operations{operation::am, operation::sendrecv, operation::receiver_first, operation::ordered};
 constexpr std::array modes{mode::processes, mode::threads_dedicated, mode::threads_shared};
 constexpr std::array memories{memory::ordinary, memory::weft};
@@ -62,6 +62,7 @@ const char* name_of(kind metric) noexcept {
     case kind::put_visible: return "put_visible";
     case kind::put_rate: return "put_rate";
     case kind::get: return "get";
+    case kind::ring: return "ring";
   }
   return "unknown";
 }
@@ -99,13 +100,17 @@ std::string point::claim() const {
     case kind::put_visible: return "put_latency";
     case kind::put_rate: return "put_bandwidth";
     case kind::get: return "get_latency";
+    case kind::ring: return "ring";
   }
   return "unknown";
 }
 
 bool point::is_latency() const noexcept {
-  return kind == kind::latency || kind == kind::put || kind == kind::put_visible || kind == kind::get;
+  return kind == kind::latency || kind == kind::put || kind == kind::put_visible || kind == kind::get ||
+         takes_all_ranks();
 }
+
+bool point::takes_all_ranks() const noexcept { return kind == kind::ring; }
 
 const char* point::unit() const noexcept {
   if (is_latency()) return "ns";

@@ -17,6 +17,7 @@ enum class kind : std::uint8_t {
   put_visible,  ///< to and fro, the target looks at its memory; ns one way
   put_rate,     ///< windows of puts, then a flush; bytes per second
   get,          ///< ns each
+  ring,         ///< one message goes round all ranks; ns for each rank that it passes
 };
 enum class operation : std::uint8_t { am, sendrecv, receiver_first, ordered };
 enum class mode : std::uint8_t { processes, threads_dedicated, threads_shared };
@@ -49,6 +50,7 @@ struct point {
   std::size_t bytes = 8;
   std::uint32_t threads = 1;  ///< of each process; in mode `processes` always 1
   std::uint32_t window = 1;   ///< 0: as the kind has it
+  std::uint32_t ranks = 2;    ///< of the job; the launcher is given it, and the text below has it not
   double seconds = 0.1;       ///< of measuring; a quarter of it before that to warm up
   bool verify = false;
   bool touch = false;           ///< both sides touch the data each time
@@ -64,6 +66,8 @@ struct point {
   /// `ns`, `msg/s` or `B/s`.
   [[nodiscard]] const char* unit() const noexcept;
   [[nodiscard]] bool is_latency() const noexcept;
+  /// Whether all ranks take part together, rather than in pairs.
+  [[nodiscard]] bool takes_all_ranks() const noexcept;
 
   /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, then `:plain` where it uses defaults, and
   /// `:blocks-BLOCK-STRIDE-ENDS-layout`, or `-loops`, where there are blocks, as programs that measure peers read it.
