@@ -51,6 +51,9 @@ struct runtime_options {
   std::optional<bool> bind{};
   /// The transports to use, in order of preference, as in `"shm,ofi"`. All ranks must give one value.
   std::string transport{};
+  /// The algorithms of collectives, by operation, as in `"allreduce:ring,broadcast:binomial"`: of all groups.
+  /// `collective_options::algorithm` takes precedence. All ranks must give one value.
+  std::string coll{};
   /// Whether to try to read and write long messages in the memory of the other process.
   std::optional<bool> shm_cma{};
   /// How messages that are longer than a packet travel from a peer whose memory this rank can read.

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/collective_names.hpp"
 #include "weft/error.hpp"
 
 namespace weft::base {
@@ -128,6 +129,18 @@ constexpr setting text(std::string_view name, std::string_view meaning) {
   return row;
 }
 
+// Algorithms by operation.
+template <auto Field>
+constexpr setting algorithms(std::string_view name, std::string_view meaning) {
+  setting row = text<Field>(name, meaning);
+  row.type = "algorithms";
+  row.assign = [](const setting& self, settings& into, given_value given) {
+    if (const std::string fault = fault_of_algorithms(given.text); !fault.empty()) refuse(self, given, fault);
+    into.*Field = given.text;
+  };
+  return row;
+}
+
 // Seconds, also parts of them.
 template <auto Field>
 constexpr setting seconds(std::string_view name, std::uint64_t most, std::string_view meaning) {
@@ -217,6 +230,10 @@ constexpr std::array table{
     of_job<&o::transport>(text<&s::transport>(
         "WEFT_TRANSPORT",
         "the transports to use, in order of preference, separated by commas; sim: before one wraps it")),
+    of_job<&o::coll>(algorithms<&s::coll>(
+        "WEFT_COLL",
+        "the algorithms of collectives, by operation, as in allreduce:ring,broadcast:binomial; what such an algorithm "
+        "can't do is done by the one that the rules choose")),
     of_rank<&o::sim_seed>(number<&s::sim_seed>("WEFT_SIM_SEED", "count", 0, std::numeric_limits<std::uint64_t>::max(),
                                                "sim: what all its choices come from; 0 draws one and prints it")),
     of_rank<&o::sim_delay_percent>(
@@ -375,6 +392,7 @@ std::string origin_of(const setting& row, bool is_member) {
 std::string allowed_values(const setting& row) {
   if (row.type == "choice") return fmt::format("{}", fmt::join(row.names, ", "));
   if (row.type == "text") return "text that is not empty";
+  if (row.type == "algorithms") return fmt::format("operation:algorithm, separated by commas, of {}", all_algorithms());
   if (row.type == "time") return fmt::format("seconds from {} to {}, as in 10 or 0.5", row.least, row.most);
   std::string words = fmt::format("a whole number from {} to {}", row.least, row.most);
   if (row.type == "bytes") words += " (bytes, or with a unit as in 8KiB, 1MiB, 2GiB)";

@@ -52,6 +52,7 @@ struct settings_of_job {
   std::size_t shared_bytes = std::size_t{8} << 30;
   std::uint32_t regions_max = 1U << 18;
   std::string transport = "shm,ofi";
+  std::string coll;
 };
 
 /// Of a runtime's simulated network.
@@ -105,7 +106,8 @@ struct given_value {
 /// One row of the table from which docs/configuration.md is made, and which the parser obeys.
 struct setting {
   std::string_view name;                    ///< WEFT_...
-  std::string_view type;                    ///< count, bytes, seconds, time (seconds and parts of them), choice, text
+  std::string_view type;                    ///< count, bytes, seconds, time (seconds and parts of them), choice, text,
+                                            ///< algorithms
   std::string_view meaning;                 ///< one sentence
   std::uint64_t least;                      ///< numbers: the smallest value allowed
   std::uint64_t most;                       ///< numbers: the largest value allowed

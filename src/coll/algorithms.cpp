@@ -1,6 +1,8 @@
 // The table of algorithms.
+#include <algorithm>
 #include <array>
 
+#include "base/collective_names.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/blocks.hpp"
 #include "coll/shape.hpp"
@@ -46,14 +48,7 @@ constexpr std::array table{
     algorithm{"recursive-doubling", operation::exscan, recursive_doubling_exscan},
 };
 
-}  // namespace
-
-std::span<const algorithm> algorithms() noexcept { return table; }
-
-}  // namespace weft::coll
-
-std::string_view weft::name_of(collective_operation which) noexcept {
-  using operation = collective_operation;
+constexpr std::string_view constant_name_of(operation which) noexcept {
   switch (which) {
     case operation::barrier: return "barrier";
     case operation::broadcast: return "broadcast";
@@ -69,3 +64,17 @@ std::string_view weft::name_of(collective_operation which) noexcept {
   }
   return "unknown";
 }
+
+static_assert(std::ranges::equal(table, base::collective_names,
+                                 [](const algorithm& one, const base::collective_name& of) {
+                                   return constant_name_of(one.operation) == of.operation && one.name == of.algorithm;
+                                 }),
+              "WEFT_COLL knows the algorithms by src/base/collective_names.hpp");
+
+}  // namespace
+
+std::span<const algorithm> algorithms() noexcept { return table; }
+
+}  // namespace weft::coll
+
+std::string_view weft::name_of(collective_operation which) noexcept { return coll::constant_name_of(which); }

@@ -1,4 +1,4 @@
-// Which algorithm a collective uses: the one that is asked for, or the first rule of its operation that fits.
+// The order of precedence: the algorithm that the call names, the one that WEFT_COLL names, the first rule that fits.
 //
 // The rules follow the formulas at the heads of the algorithms: few rounds where messages are short, few bytes where
 // they are long.
@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <string>
 
-#include "coll/run.hpp"
+#include "base/collective_names.hpp"
+#include "base/log.hpp"
+#include "coll/blocks.hpp"
+#include "coll/choose.hpp"
 #include "coll/straight.hpp"
 #include "weft/error.hpp"
 
@@ -18,19 +21,23 @@ namespace {
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t any = ~std::uint64_t{0};
-
-// Where ranks share cores each wait costs a turn of all ranks of a core: algorithms in which a rank waits once are best
-// up to this.
-constexpr std::uint64_t linear_bytes_max = 4 * kib;
+constexpr std::size_t operation_count = static_cast<std::size_t>(operation::exscan) + 1;
 
 struct rule {
   coll::operation operation;
   std::uint64_t bytes_max;    // of a block
   std::uint32_t members_min;  // of the group
   std::string_view algorithm;
+  bool is_crowded = false;  // of groups whose ranks share cores alone
 };
 
 constexpr std::array rules{
+    // Where ranks share cores each wait costs a turn of all ranks of a core: an algorithm in which a rank waits once is
+    // best.
+    rule{operation::barrier, any, 1, "linear", true},
+    rule{operation::broadcast, 4 * kib, 1, "linear", true},
+    rule{operation::reduce, 4 * kib, 1, "linear", true},
+    rule{operation::allreduce, 4 * kib, 1, "linear", true},
     rule{operation::barrier, any, 1, "dissemination"},
     rule{operation::broadcast, 64 * kib, 1, "binomial"},
     rule{operation::broadcast, any, 4, "scatter-allgather"},
@@ -79,29 +86,79 @@ const algorithm* find(const shape& of, std::string_view name, bool& can) noexcep
 
 }  // namespace
 
-const algorithm& choose(const shape& of, std::string_view wanted) {
+choice choose(const shape& of, std::string_view wanted, std::string_view setting) {
   bool can = false;
   if (!wanted.empty()) {
     const algorithm* const found = find(of, wanted, can);
     if (found == nullptr || !can) refuse(of, wanted, found != nullptr);
-    return *found;
+    return {.how = found, .why = chosen_by::call};
   }
-  if (of.is_crowded && of.size <= straight::linear_members_max && of.block_bytes <= linear_bytes_max) {
-    const algorithm* const found = find(of, "linear", can);
-    const bool is_short = of.operation == operation::barrier || of.operation == operation::broadcast ||
-                          of.operation == operation::allreduce || of.operation == operation::reduce;
-    if (is_short && found != nullptr) return *found;
+  choice out;
+  if (!setting.empty()) [[unlikely]] {
+    const std::string_view named = base::algorithm_in(setting, name_of(of.operation));
+    const algorithm* const found = named.empty() ? nullptr : find(of, named, can);
+    if (found != nullptr && can) return {.how = found, .why = chosen_by::setting};
+    out.unable = named;
   }
   for (const rule& each : rules) {
     if (each.operation != of.operation || of.block_bytes > each.bytes_max || of.size < each.members_min) continue;
-    const algorithm* const found = find(of, each.algorithm, can);
-    if (found != nullptr && can) return *found;
+    if (each.is_crowded && (!of.is_crowded || of.size > straight::linear_members_max)) continue;
+    out.how = find(of, each.algorithm, can);
+    if (out.how == nullptr || !can) continue;
+    out.why = chosen_by::rule;
+    out.bytes_max = each.bytes_max;
+    out.members_min = each.members_min;
+    return out;
   }
   // Lists of blocks and order leave fewer algorithms: the first that can.
   for (const algorithm& each : algorithms()) {
-    if (each.operation == of.operation && (each.can == nullptr || each.can(of))) return each;
+    if (each.operation != of.operation || (each.can != nullptr && !each.can(of))) continue;
+    out.how = &each;
+    out.why = chosen_by::restriction;
+    return out;
   }
   refuse(of, "", false);
+}
+
+std::string reason_of(const choice& of) {
+  std::string out;
+  switch (of.why) {
+    case chosen_by::call: return "the call names it";
+    case chosen_by::setting: return "WEFT_COLL names it";
+    case chosen_by::restriction: out = "no rule fits; it is the first that can do this"; break;
+    case chosen_by::rule:
+      out = of.bytes_max == any ? "the rule for any number of bytes"
+                                : fmt::format("the rule for blocks of up to {} bytes", of.bytes_max);
+      if (of.members_min > 1) out += fmt::format(" and {} members or more", of.members_min);
+      break;
+  }
+  return of.unable.empty() ? out : fmt::format("{}; WEFT_COLL names {}, which can't do this", out, of.unable);
+}
+
+std::string text_of(const shape& of) {
+  std::string out{name_of(of.operation)};
+  if (!has_equal_blocks(of)) {
+    out += " of blocks of different sizes";
+  } else if (of.operation != operation::barrier) {
+    out += fmt::format(" of {} byte{}", of.block_bytes, of.block_bytes == 1 ? "" : "s");
+  }
+  return fmt::format("{} among {} member{}", out, of.size, of.size == 1 ? "" : "s");
+}
+
+void log_choice(const shape& of, const choice& chosen) noexcept {
+  if (of.rank != 0) return;
+  static std::array<base::said_once, operation_count> said;
+  try {
+    if (!chosen.unable.empty()) {
+      base::log_once(said[static_cast<std::size_t>(of.operation)], base::log_level::warn,
+                     "WEFT_COLL: {} is done by {}, as {} can't do this (WEFT_LOG=debug names each such case)",
+                     text_of(of), chosen.how->name, chosen.unable);
+    }
+    if (base::log_enabled(base::log_level::debug))
+      base::log_debug("{}: {}, as {}", text_of(of), chosen.how->name, reason_of(chosen));
+  } catch (const std::bad_alloc&) {
+    base::log_debug("a collective: out of memory for the line about its algorithm");
+  }
 }
 
 }  // namespace weft::coll

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/callback_scope.hpp"
+#include "base/collective_names.hpp"
+#include "coll/choose.hpp"
 #include "coll/group_state.hpp"
 #include "coll/run.hpp"
 #include "coll/shape.hpp"
@@ -180,15 +182,23 @@ group_state& checked(const std::shared_ptr<group_state>& of, collective_operatio
 
 // A run of the group's that is free, or a new one.
 kept_run& free_run(group_state& in, const shape& of, const collective::parts& parts, std::string_view algorithm) {
-  const coll::algorithm& how = coll::choose(of, algorithm);
+  const coll::choice chosen = coll::choose(of, algorithm, in.setting());
   for (const auto& each : in.kept()) {
-    if (!each->is_running() && each->is(how, of, parts.how)) return *each;
+    if (!each->is_running() && each->is(*chosen.how, of, parts.how)) return *each;
   }
   constexpr std::size_t kept_max = 16;
   if (in.kept().size() >= kept_max) {
     std::erase_if(in.kept(), [](const auto& each) { return !each->is_running(); });
   }
-  return *in.kept().emplace_back(std::make_unique<kept_run>(nullptr, in, how, of, parts.how));
+  coll::log_choice(of, chosen);
+  return *in.kept().emplace_back(std::make_unique<kept_run>(nullptr, in, *chosen.how, of, parts.how));
+}
+
+// Whether a blocking collective has a body of its own for this, which is the algorithm that the rules choose, and
+// neither the call nor WEFT_COLL names one.
+bool is_straight(const group_state& in, const shape& of, const collective_options& options) noexcept {
+  if (!options.algorithm.empty() || !coll::straight::can(of) || in.wants_barrier()) return false;
+  return in.setting().empty() || base::algorithm_in(in.setting(), name_of(of.operation)).empty();
 }
 
 }  // namespace
@@ -197,8 +207,10 @@ void collective::run(group& in, const collective_options& options) const {
   base::refuse_in_callback(name_of(parts_.operation).data());
   group_state& state = checked(in.state_, parts_.operation);
   const shape of = shape_of(parts_, state);
-  if (options.algorithm.empty() && coll::straight::can(of) && !state.wants_barrier())
+  if (is_straight(state, of, options)) {
+    if (state.is_first_straight(of.operation)) coll::log_choice(of, coll::choose(of, {}, {}));
     return coll::straight::run(state, of, parts_.in, parts_.out, parts_.how);
+  }
   kept_run& by = free_run(state, of, parts_, options.algorithm);
   by.use(parts_.in, parts_.out);
   by.run();
@@ -216,7 +228,9 @@ status collective::post(group& in, completion& local, const collective_options& 
 persistent_collective collective::keep(group& in, const collective_options& options) const {
   group_state& state = checked(in.state_, parts_.operation);
   const shape of = shape_of(parts_, state);
-  auto made = std::make_unique<kept_run>(in.state_, state, coll::choose(of, options.algorithm), of, parts_.how);
+  const coll::choice chosen = coll::choose(of, options.algorithm, state.setting());
+  coll::log_choice(of, chosen);
+  auto made = std::make_unique<kept_run>(in.state_, state, *chosen.how, of, parts_.how);
   made->use(parts_.in, parts_.out);
   return persistent_collective{std::move(made)};
 }

@@ -45,6 +45,7 @@ group_state::group_state(weft::runtime& owner, device& through, group_name name,
       members_{std::move(members)},
       rank_{rank},
       size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())},
+      setting_{core::door::algorithms_of_groups(*owner.state_)},
       is_crowded_{core::door::has_ranks_beyond_processors(*owner.state_)} {}
 
 group_state::~group_state() = default;

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "weft/collectives.hpp"
 #include "weft/counter.hpp"
 #include "weft/device.hpp"
 #include "weft/matching_engine.hpp"
@@ -53,6 +55,9 @@ class group_state {
   /// A number for a group whose first member this rank is. **Errors**: std::bad_alloc.
   [[nodiscard]] static std::uint32_t next_group_number(weft::runtime& of);
 
+  /// WEFT_COLL, or empty.
+  [[nodiscard]] std::string_view setting() const noexcept { return setting_; }
+
   /// The engine of all groups.
   [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
   /// The tags of the next collective, without a label. **Threads**: one at a time.
@@ -69,6 +74,13 @@ class group_state {
   [[nodiscard]] counter& arrived() {
     if (!arrived_) arrived_ = std::make_unique<counter>(*runtime_);
     return *arrived_;
+  }
+  /// True for the first call with each operation, for the log. **Threads**: one at a time.
+  [[nodiscard]] bool is_first_straight(collective_operation which) noexcept {
+    const auto bit = static_cast<std::uint16_t>(1U << static_cast<unsigned>(which));
+    const bool is_first = (logged_ & bit) == 0;
+    logged_ = static_cast<std::uint16_t>(logged_ | bit);
+    return is_first;
   }
   /// Runs that are kept for later. **Threads**: one at a time.
   [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
@@ -88,6 +100,8 @@ class group_state {
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint32_t next_number_ = 0;
+  std::uint16_t logged_ = 0;
+  std::string_view setting_;
   bool is_crowded_;
   std::unique_ptr<counter> arrived_;
   std::vector<std::unique_ptr<kept_run>> kept_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/assertion.hpp"
+#include "coll/choose.hpp"
 #include "weft/counter.hpp"
 #include "weft/error.hpp"
 #include "weft/synchronizer.hpp"
@@ -91,7 +92,7 @@ void kept_run::copy(const step& which) {
 void kept_run::start_behind_barrier(completion& done, void* context) {
   if (!behind_barrier_) {
     const shape of{.rank = group_->rank(), .size = group_->size(), .is_crowded = group_->is_crowded()};
-    barrier_ = std::make_unique<kept_run>(nullptr, *group_, choose(of, {}), of, reduction{});
+    barrier_ = std::make_unique<kept_run>(nullptr, *group_, *choose(of, {}, {}).how, of, reduction{});
     behind_barrier_.emplace(group_->through());
     const graph_node first = behind_barrier_->add_graph(barrier_->graph_);
     behind_barrier_->add_edge(first, behind_barrier_->add_graph(graph_));

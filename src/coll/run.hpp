@@ -64,7 +64,4 @@ class kept_run {
   std::optional<weft::graph> behind_barrier_;
 };
 
-/// The algorithm for a collective. **Errors**: invalid_argument for a name that there is not, or that can't do this.
-[[nodiscard]] const algorithm& choose(const shape& of, std::string_view wanted);
-
 }  // namespace weft::coll

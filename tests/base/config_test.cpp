@@ -132,6 +132,25 @@ TEST(config, an_ill_formed_value_is_refused_with_name_value_and_what_is_allowed)
   expect_words(refusal({"WEFT_LOG=loud"}), {"WEFT_LOG='loud'", "error, warn, info, debug"});
 }
 
+TEST(config, algorithms_of_collectives_have_to_be_ones_that_there_are) {
+  EXPECT_EQ(parse({"WEFT_COLL=allreduce:ring,broadcast:k-nomial"}).coll, "allreduce:ring,broadcast:k-nomial");
+  const auto expect_refused = [](const char* entry, const char* why) {
+    expect_words(refusal({entry}),
+                 {entry + sizeof "WEFT_COLL", why, "allowed: operation:algorithm, separated by commas",
+                  "allreduce: recursive-doubling, rabenseifner, ring"});
+  };
+  expect_refused("WEFT_COLL=allreduce:rign", "names 'rign', which is no algorithm of allreduce");
+  expect_refused("WEFT_COLL=allreduce:", "names '', which is no algorithm of allreduce");
+  expect_refused("WEFT_COLL=broadcast:ring", "names 'ring', which is no algorithm of broadcast");
+  expect_refused("WEFT_COLL=bcast:binomial", "names 'bcast', which is no operation");
+  expect_refused("WEFT_COLL=allreduce:ring,allreduce:ring", "names allreduce twice");
+  expect_refused("WEFT_COLL=ring", "has 'ring', where an operation, a colon and an algorithm have to be");
+  expect_refused("WEFT_COLL=allreduce:ring,", "has an empty entry");
+  expect_refused("WEFT_COLL=,", "has an empty entry");
+  expect_refused("WEFT_COLL=,allreduce:ring", "has '', where");
+  expect_refused("WEFT_COLL=allreduce:ring, barrier:tree", "names ' barrier', which is no operation");
+}
+
 TEST(config, a_value_out_of_range_is_refused) {
   expect_words(refusal({"WEFT_PACKET_COUNT=1"}), {"out of range"});
   expect_words(refusal({"WEFT_PACKET_COUNT=99999999999999999999999"}), {"out of range"});
@@ -176,6 +195,7 @@ std::vector<member_case> member_cases() {
       {"WEFT_SHARED_BYTES", runtime_options{.shared_bytes = std::size_t{4} << 20}, "4194304"},
       {"WEFT_REGIONS_MAX", runtime_options{.regions_max = 64}, "64"},
       {"WEFT_TRANSPORT", runtime_options{.transport = "self"}, "self"},
+      {"WEFT_COLL", runtime_options{.coll = "barrier:tree"}, "barrier:tree"},
       {"WEFT_SIM_SEED", runtime_options{.sim_seed = ~std::size_t{0}}, "18446744073709551615"},
       {"WEFT_SIM_DELAY_PERCENT", runtime_options{.sim_delay_percent = 0}, "0"},
       {"WEFT_SIM_REFUSE_PERCENT", runtime_options{.sim_refuse_percent = 1}, "1"},
@@ -259,6 +279,7 @@ TEST(runtime_options, out_of_range_are_refused_like_variables) {
   expect_words(member_refusal({.copy_piece_bytes = 5000}), {"runtime_options::copy_piece_bytes='5000'"});
   expect_words(member_refusal({.copy_piece_bytes = std::size_t{1} << 21}), {"copy_piece_bytes", "is out of range"});
   expect_words(member_refusal({.sim_refuse_percent = 101}), {"runtime_options::sim_refuse_percent='101'"});
+  expect_words(member_refusal({.coll = "allreduce:tree"}), {"runtime_options::coll='allreduce:tree' names 'tree'"});
 }
 
 TEST(runtime_options, that_have_no_effect_with_the_transports_contradict_them) {

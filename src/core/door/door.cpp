@@ -28,6 +28,7 @@ engine_ref engine_of_groups(runtime_state& of) {
   of.parking().wake_everybody();  // to deliver messages that have come for it already
   return {engine.id, engine};
 }
+std::string_view algorithms_of_groups(const runtime_state& of) noexcept { return of.job().settings().coll; }
 std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept { return of.own().kept_for_groups(); }
 
 const completion& own_object_of(runtime_state& of) noexcept { return of.own().barrier(); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "core/api/refusals.hpp"
 #include "core/device/awaited_end.hpp"
@@ -53,6 +54,9 @@ class service {
 [[nodiscard]] bool has_ranks_beyond_processors(const runtime_state& of) noexcept;
 /// The engine of all groups. **Errors**: std::bad_alloc.
 [[nodiscard]] engine_ref engine_of_groups(runtime_state& of);
+/// The setting that names algorithms of collectives (WEFT_COLL); empty if there is none. It lives as long as the
+/// runtime.
+[[nodiscard]] std::string_view algorithms_of_groups(const runtime_state& of) noexcept;
 /// What the layer of collectives keeps for a runtime; destroyed before it. At first null. **Threads**: under a lock of
 /// the caller's.
 [[nodiscard]] std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept;

@@ -26,7 +26,7 @@ std::string host_name() {
   return gethostname(out.data(), out.size() - 1) == 0 ? out.data() : "";
 }
 
-// The value of setting `name` in the lines that a rank has published.
+// The value of setting `name` in the lines that a rank has published; without data if it has published none.
 std::string_view value_of(std::string_view lines, std::string_view name) {
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
@@ -37,7 +37,8 @@ std::string_view value_of(std::string_view lines, std::string_view name) {
 }
 
 std::string shown(std::string_view value) {
-  if (value.empty()) return "not given (by another version of Weft)";
+  if (value.data() == nullptr) return "not given (by another version of Weft)";
+  if (value.empty()) return "not set";
   std::string out{value.substr(0, shown_max)};
   for (char& c : out) c = c < ' ' || c > '~' ? '?' : c;
   return value.size() > shown_max ? out + "..." : out;

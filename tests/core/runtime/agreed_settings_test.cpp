@@ -50,6 +50,7 @@ TEST(agreed_settings, are_each_named_where_they_differ) {
       {"WEFT_REGIONS_MAX", {.regions_max = 64}, {.regions_max = 128}, "is 64 at ranks 0, 2, 128 at rank 1"},
       {"WEFT_BIND", {.bind = false}, {.bind = true}, "is none at ranks 0, 2, auto at rank 1"},
       {"WEFT_TRANSPORT", {.transport = "self,shm"}, {.transport = "shm"}, "is self,shm at ranks 0, 2, shm at rank 1"},
+      {"WEFT_COLL", {}, {.coll = "barrier:tree"}, "is not set at ranks 0, 2, barrier:tree at rank 1"},
   };
   std::size_t rows = 0;
   for (const base::setting& row : base::setting_table()) rows += row.scope == base::setting_scope::job;
