@@ -1,4 +1,4 @@
-# subject: programs/weft-info src/base/config.cpp
+# subject: programs/weft-info src/base/config.cpp src/coll
 """weft-info: every variable, what is found here, which way a message goes; and what the library refuses."""
 
 import os
@@ -17,10 +17,10 @@ def run(*arguments, **variables):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
 
-def explain(rank, size, ranks=2, **variables):
+def explain(*of, ranks=2, **variables):
     """What rank 0 of a job says, line by line."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
-    command = [BUILD / "bin/weft-run", "-n", str(ranks), BUILD / "bin/weft-info", "--explain", str(rank), str(size)]
+    command = [BUILD / "bin/weft-run", "-n", str(ranks), BUILD / "bin/weft-info", "--explain", *map(str, of)]
     return subprocess.run(command, env=dict(environment, **variables), text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
@@ -105,6 +105,62 @@ class Explain(unittest.TestCase):
         for size in ("-1", "x", "8kb", "99999999999999999999", "99999999999GiB"):
             self.assertEqual(run("--explain", "0", size).returncode, 2, size)
         self.assertEqual(run("--explain", "0").returncode, 2)
+        self.assertEqual(run("--explain", "0", "8", "--ranks", "2").returncode, 2)
+        self.assertEqual(run("--ranks", "2").returncode, 2)
+
+
+class ExplainCollective(unittest.TestCase):
+    def lines(self, *of, ranks=4, **variables):
+        result = explain(*of, ranks=ranks, **variables)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.splitlines()
+
+    def test_it_says_which_algorithm_is_taken_why_and_what_it_costs(self):
+        lines = self.lines("allreduce", 8, WEFT_COLL="allreduce:ring")
+        self.assertEqual(lines[:3], ["allreduce of 8 bytes among 4 members", "algorithm ring: WEFT_COLL names it",
+                                     # One element alone is no part for each rank: most messages are empty.
+                                     "6 rounds, 24 messages, 48 bytes; a rank sends 16 bytes at most"])
+        lines = self.lines("allreduce", "64KiB", WEFT_COLL="allreduce:recursive-doubling")
+        self.assertEqual(lines[2], "2 rounds, 8 messages, 524288 bytes; a rank sends 131072 bytes at most")
+        lines = self.lines("allreduce", 8)
+        self.assertRegex(lines[1], r"^algorithm [\w-]+: the rule for ")
+        self.assertEqual(lines[2], "  without a graph where a thread waits for it")
+        self.assertNotIn("  without a graph where a thread waits for it", self.lines("allreduce", 48))
+
+    def test_it_says_how_the_messages_of_rank_0_travel(self):
+        lines = self.lines("allreduce", 8, WEFT_COLL="allreduce:recursive-doubling")
+        at = lines.index("rank 0 and ranks 1, 2: 4 messages of 8 bytes")
+        self.assertTrue(lines[at + 1].startswith("  inline:"), lines)
+        self.assertTrue(any(line.startswith("  transport shm (WEFT_TRANSPORT=") for line in lines[at:]), lines)
+        lines = self.lines("broadcast", "1MiB", ranks=2, WEFT_COLL="broadcast:binomial", WEFT_SHM_CMA="off")
+        at = lines.index("rank 0 and rank 1: 1 message of 1048576 bytes")
+        self.assertTrue(lines[at + 1].startswith("  rendezvous by packets:"), lines)
+
+    def test_ranks_that_the_job_does_not_have_can_be_asked_about(self):
+        lines = self.lines("alltoall", 100, "--ranks", 16, WEFT_COLL="alltoall:linear")
+        self.assertEqual(lines[0], "alltoall of 100 bytes among 16 members")
+        self.assertEqual(lines[2], "15 rounds, 240 messages, 24000 bytes; a rank sends 1500 bytes at most")
+        self.assertIn("rank 0 and ranks 1, 2, 3: 6 messages of 100 bytes", lines)
+        self.assertIn("rank 0 and ranks that this job does not have: 24 messages", lines)
+        alone = run("--explain", "barrier", "--ranks", "1024", WEFT_COLL="barrier:dissemination")
+        self.assertIn("10 rounds, 10240 messages, 0 bytes", alone.stdout)
+
+    def test_every_operation_can_be_asked_about(self):
+        for operation in ("barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
+                          "reduce_scatter", "scan", "exscan"):
+            result = run("--explain", operation, "0", "--ranks", "5")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stdout, rf"^{operation} (of 0 bytes )?among 5 members\nalgorithm ")
+
+    def test_what_makes_no_sense_is_refused(self):
+        for wrong, words in ((("alreduce", "8"), "'alreduce' is no rank and no operation; operations and their"),
+                             (("broadcast",), "broadcast needs a SIZE"),
+                             (("broadcast", "8", "--ranks", "0"), "for 1 to 1024 ranks, and not for 0"),
+                             (("broadcast", "8", "--ranks", "1025"), "for 1 to 1024 ranks, and not for 1025"),
+                             (("broadcast", "9999999999GiB"), "bytes are too many to be counted")):
+            result = run("--explain", *wrong)
+            self.assertEqual(result.returncode, 2, wrong)
+            self.assertIn(words, result.stderr)
 
 
 if __name__ == "__main__":

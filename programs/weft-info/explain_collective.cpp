@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/collective_names.hpp"
+#include "coll/choose.hpp"
+#include "coll/counts.hpp"
+#include "coll/group_state.hpp"
+#include "coll/schedule.hpp"
+#include "coll/straight.hpp"
+#include "weft-info/info.hpp"
+#include "weft/error.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::info {
+
+namespace {
+
+using coll::operation;
+
+std::optional<operation> operation_named(std::string_view name) {
+  for (const coll::algorithm& each : coll::algorithms())
+    if (name_of(each.operation) == name) return each.operation;
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& why) { throw error{errc::invalid_argument, "--explain: " + why}; }
+
+// Messages of rank 0 that travel alike.
+struct alike {
+  std::uint64_t count = 0;
+  std::set<std::uint64_t> bytes;
+  std::set<std::uint32_t> peers;
+  std::string lines;  // of runtime::explain, for the first one
+};
+
+std::string list_of(const std::set<std::uint32_t>& ranks) {
+  constexpr std::size_t shown_max = 8;
+  std::string out = ranks.size() == 1 ? "rank" : "ranks";
+  std::size_t shown = 0;
+  for (const std::uint32_t each : ranks) {
+    if (shown++ == shown_max) return out + ", ...";
+    out += fmt::format("{} {}", shown == 1 ? "" : ",", each);
+  }
+  return out;
+}
+
+// The lines of an explanation behind the first, which has the number of bytes, moved in.
+std::string moved_in(const std::string& text) {
+  std::string out;
+  for (std::size_t at = text.find('\n') + 1; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    out += "  " + text.substr(at, end - at);
+    at = end;
+  }
+  return out;
+}
+
+// How the messages travel that rank 0 sends and receives. A message to it travels as one from it does.
+std::string routes_of(const runtime& rt, const coll::schedule& steps) {
+  std::map<std::string, alike> routes;  // by protocol and transport
+  std::uint64_t unknown = 0;
+  for (const coll::step& each : steps.steps()) {
+    if (each.action != coll::action::send && each.action != coll::action::receive) continue;
+    if (each.peer >= rt.size()) {
+      ++unknown;
+      continue;
+    }
+    const std::uint64_t bytes = each.action == coll::action::send ? each.from.bytes : each.into.bytes;
+    const std::string lines = moved_in(rt.explain(each.peer, static_cast<std::size_t>(bytes)));
+    const std::size_t transport = lines.find("  transport ");
+    const auto line_at = [&](std::size_t at) { return lines.substr(at, lines.find('\n', at) - at); };
+    alike& route = routes[line_at(0) + (transport == lines.npos ? "" : line_at(transport))];
+    if (route.count++ == 0) route.lines = lines;
+    route.bytes.insert(bytes);
+    route.peers.insert(each.peer);
+  }
+  std::string out;
+  for (const auto& [key, route] : routes) {
+    const std::uint64_t least = *route.bytes.begin(), most = *route.bytes.rbegin();
+    out += fmt::format("rank 0 and {}: {} message{} of {} bytes\n{}", list_of(route.peers), route.count,
+                       route.count == 1 ? "" : "s",
+                       least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most), route.lines);
+  }
+  if (unknown != 0)
+    out +=
+        fmt::format("rank 0 and ranks that this job does not have: {} message{}\n", unknown, unknown == 1 ? "" : "s");
+  return out;
+}
+
+std::string explanation(runtime& rt, const coll::shape& of, std::string_view setting) {
+  const coll::choice chosen = coll::choose(of, {}, setting);
+  coll::schedule mine;
+  chosen.how->make(mine, of);
+  std::string out = fmt::format("{}\nalgorithm {}: {}\n", coll::text_of(of), chosen.how->name, coll::reason_of(chosen));
+  const bool is_set = !base::algorithm_in(setting, name_of(of.operation)).empty();
+  if (coll::straight::can(of) && !is_set) out += "  without a graph where a thread waits for it\n";
+  const coll::counts counted = coll::count(*chosen.how, of);
+  out += fmt::format("{} rounds, {} messages, {} bytes; a rank sends {} bytes at most\n", counted.rounds,
+                     counted.messages, counted.bytes, counted.bytes_of_a_rank);
+  return out + routes_of(rt, mine);
+}
+
+}  // namespace
+
+bool is_operation(const std::string& name) {
+  if (operation_named(name)) return true;
+  if (!name.empty() && name.find_first_not_of("0123456789") == name.npos) return false;
+  refuse(fmt::format("'{}' is no rank and no operation; operations and their algorithms are {}", name,
+                     base::all_algorithms()));
+}
+
+void print_collective_explanation(const std::string& name, std::uint64_t bytes, std::optional<std::uint32_t> ranks) {
+  constexpr std::uint32_t ranks_max = 1024;  // some algorithms have a message for each pair of ranks
+  runtime rt;
+  const std::uint32_t size = ranks.value_or(rt.size());
+  if (size < 1 || size > ranks_max)
+    refuse(fmt::format("messages are counted for 1 to {} ranks, and not for {}; see --ranks", ranks_max, size));
+  coll::shape of{.operation = *operation_named(name),
+                 .size = size,
+                 .block_bytes = bytes,
+                 .element_bytes = bytes % 8 == 0 ? 8U : 1U};
+  if (of.operation == operation::barrier) of.block_bytes = 0;
+  // Of all ranks: a count of more than 64 bits would be none.
+  if (bytes > ~std::uint64_t{0} / size / size / 32) refuse(fmt::format("{} bytes are too many to be counted", bytes));
+  if (rt.rank() == 0) fmt::print("{}", explanation(rt, of, coll::group_state::world(rt)->setting()));
+  rt.barrier();
+}
+
+}  // namespace weft::info
