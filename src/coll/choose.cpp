@@ -108,6 +108,7 @@ choice choose(const shape& of, std::string_view wanted, std::string_view setting
     out.why = chosen_by::rule;
     out.bytes_max = each.bytes_max;
     out.members_min = each.members_min;
+    out.is_crowded = each.is_crowded;
     return out;
   }
   // Lists of blocks and order leave fewer algorithms: the first that can.
@@ -129,6 +130,7 @@ std::string reason_of(const choice& of) {
     case chosen_by::rule:
       out = of.bytes_max == any ? "the rule for any number of bytes"
                                 : fmt::format("the rule for blocks of up to {} bytes", of.bytes_max);
+      if (of.is_crowded) out += " where ranks share cores";
       if (of.members_min > 1) out += fmt::format(" and {} members or more", of.members_min);
       break;
   }

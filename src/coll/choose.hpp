@@ -19,9 +19,11 @@ enum class chosen_by : std::uint8_t {
 struct choice {
   const algorithm* how = nullptr;
   chosen_by why = chosen_by::rule;
-  // Of the rule: it is for blocks up to so many bytes, and groups of so many members or more.
+  // Of the rule: it is for blocks up to so many bytes, and groups of so many members or more; or for groups alone whose
+  // ranks share cores.
   std::uint64_t bytes_max = 0;
   std::uint32_t members_min = 0;
+  bool is_crowded = false;
   // The algorithm that WEFT_COLL names, if it can't do this.
   std::string_view unable = {};
 };
