@@ -167,12 +167,15 @@ class persistent_collective {
 /// What a collective does, with which buffers: made by `broadcast`, `allreduce` and so on. Each member makes its own;
 /// all of one collective have one operation, root, sizes that fit, and order among the group's collectives.
 ///
+/// Buffers may lie in memory of any kind, or have layouts (memory.hpp), at each member as it likes. If a function of
+/// such memory fails, the collective ends with `memory_failed` at this member, and results of others may be wrong.
+///
 /// Where input and output are one buffer, the operation works in place, as MPI_IN_PLACE says: name it as the output,
 /// and leave the input empty.
 ///
 /// All functions, unless one says otherwise: **Blocking**: never. **Threads**: one at a time in one group. **Buffer**:
 /// the caller's until the start, and again once this member's part is complete. **Errors**: `invalid_argument` for a
-/// root that is no member, sizes that don't fit and unknown algorithms; `std::bad_alloc`.
+/// root that is no member, sizes that don't fit, memory that can't be used and unknown algorithms; `std::bad_alloc`.
 class collective {
  public:
   /// For the library: the parts of it.

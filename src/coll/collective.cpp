@@ -26,9 +26,12 @@ using coll::shape;
   throw error{errc::invalid_argument, fmt::format("{}: {}", name_of(which), why)};
 }
 
-void check_ordinary(const collective::parts& of) {
-  if (of.in.memory() != nullptr || of.out.memory() != nullptr)
-    refuse(of.operation, "buffers in other than ordinary memory are not taken yet: pack them before");
+void check_memory(const collective::parts& of, const group_state& in) {
+  for (const const_buffer_ref& each : {of.in, const_buffer_ref{of.out}}) {
+    const core::refused_memory found = in.check_memory(each);
+    if (found.why != core::memory_refusal::none) [[unlikely]]
+      refuse(of.operation, fmt::format("{} (kind: {})", core::reason_of(found.why), found.kind));
+  }
 }
 
 void check_blocks(const collective::parts& of, const blocks& lists, const group_state& in, std::uint64_t bytes) {
@@ -145,7 +148,7 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
 }
 
 shape shape_of(const collective::parts& of, const group_state& in) {
-  check_ordinary(of);
+  check_memory(of, in);
   if (of.root >= in.size())
     refuse(of.operation, fmt::format("there is no member {}; the group has members 0 to {}", of.root, in.size() - 1));
   shape out{.operation = of.operation,
@@ -196,7 +199,9 @@ kept_run& free_run(group_state& in, const shape& of, const collective::parts& pa
 
 // Whether a blocking collective has a body of its own for this, which is the algorithm that the rules choose, and
 // neither the call nor WEFT_COLL names one.
-bool is_straight(const group_state& in, const shape& of, const collective_options& options) noexcept {
+bool is_straight(const group_state& in, const shape& of, const collective::parts& parts,
+                 const collective_options& options) noexcept {
+  if (!coll::is_ordinary(parts.in) || !coll::is_ordinary(parts.out)) return false;
   if (!options.algorithm.empty() || !coll::straight::can(of) || in.wants_barrier()) return false;
   return in.setting().empty() || base::algorithm_in(in.setting(), name_of(of.operation)).empty();
 }
@@ -207,7 +212,7 @@ void collective::run(group& in, const collective_options& options) const {
   base::refuse_in_callback(name_of(parts_.operation).data());
   group_state& state = checked(in.state_, parts_.operation);
   const shape of = shape_of(parts_, state);
-  if (is_straight(state, of, options)) {
+  if (is_straight(state, of, parts_, options)) {
     if (state.is_first_straight(of.operation)) coll::log_choice(of, coll::choose(of, {}, {}));
     return coll::straight::run(state, of, parts_.in, parts_.out, parts_.how);
   }

@@ -57,6 +57,10 @@ std::shared_ptr<group_state> group_state::world(weft::runtime& of) {
   return static_cast<own_groups*>(kept.get())->world;
 }
 
+core::refused_memory group_state::check_memory(const const_buffer_ref& of) const noexcept {
+  return core::door::check_memory(*runtime_->state_, of.memory(), of.address(), of.bytes());
+}
+
 std::uint32_t group_state::next_group_number(weft::runtime& of) {
   static_cast<void>(world(of));  // makes them
   auto& all = *static_cast<own_groups*>(core::door::kept_for_groups(*of.state_).get());

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/door/door.hpp"
+#include "weft/buffer.hpp"
 #include "weft/collectives.hpp"
 #include "weft/counter.hpp"
 #include "weft/device.hpp"
@@ -57,7 +59,8 @@ class group_state {
 
   /// WEFT_COLL, or empty.
   [[nodiscard]] std::string_view setting() const noexcept { return setting_; }
-
+  /// Whether a collective may use this buffer's memory.
+  [[nodiscard]] core::refused_memory check_memory(const const_buffer_ref& of) const noexcept;
   /// The engine of all groups.
   [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
   /// The tags of the next collective, without a label. **Threads**: one at a time.

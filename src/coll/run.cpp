@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/assertion.hpp"
 #include "coll/choose.hpp"
 #include "weft/counter.hpp"
@@ -23,13 +21,24 @@ bool are_same(const shape& a, const shape& b) noexcept {
          a.root_has_list == b.root_has_list && !has_lists(a) && !has_lists(b);
 }
 
+schedule made(const algorithm& how, const shape& of) {
+  schedule out;
+  how.make(out, of);
+  return out;
+}
+
 }  // namespace
 
 kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const algorithm& how, const shape& of,
                    const reduction& combine)
-    : keeps_{std::move(keeps)}, group_{&in}, how_{&how}, shape_{of}, combine_{combine}, graph_{in.through()} {
-  how.make(steps_, of);
-  temporary_.reset(new std::byte[steps_.temporary_bytes() + 1]);
+    : keeps_{std::move(keeps)},
+      group_{&in},
+      how_{&how},
+      shape_{of},
+      combine_{combine},
+      steps_{made(how, of)},
+      buffers_{steps_},
+      graph_{in.through()} {
   build();
 }
 
@@ -46,47 +55,21 @@ void kept_run::build() {
       case action::receive:
         made = graph_.add_post([this, &each](completion& local) { return receive(each, local); });
         break;
-      case action::reduce: made = graph_.add([this, &each] { reduce(each); }); break;
-      case action::copy: made = graph_.add([this, &each] { copy(each); }); break;
+      case action::reduce: made = graph_.add([this, &each] { buffers_.reduce(each, combine_); }); break;
+      case action::copy: made = graph_.add([this, &each] { buffers_.copy(each); }); break;
     }
     for (const std::uint32_t before : steps_.before(each)) graph_.add_edge({before}, made);
   }
 }
 
-const std::byte* kept_run::read(const part& of) const noexcept {
-  switch (of.at) {
-    case location::in: return static_cast<const std::byte*>(in_.address()) + of.offset;
-    case location::out: return static_cast<const std::byte*>(out_.address()) + of.offset;
-    case location::temporary: break;
-  }
-  return temporary_.get() + of.offset;
-}
-
-std::byte* kept_run::written(const part& of) const noexcept {
-  WEFT_ASSERT_CHECKED(of.at != location::in);
-  return of.at == location::out ? static_cast<std::byte*>(out_.address()) + of.offset : temporary_.get() + of.offset;
-}
-
 status kept_run::send(const step& which, completion& local) {
-  const const_buffer_ref bytes{read(which.from), static_cast<std::size_t>(which.from.bytes)};
-  return group_->through().post_send(group_->world_rank(which.peer), bytes, local,
+  return group_->through().post_send(group_->world_rank(which.peer), buffers_.read(which), local,
                                      {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
 }
 
 status kept_run::receive(const step& which, completion& local) {
-  const buffer_ref into{written(which.into), static_cast<std::size_t>(which.into.bytes)};
-  return group_->through().post_recv(group_->world_rank(which.peer), into, local,
+  return group_->through().post_recv(group_->world_rank(which.peer), buffers_.written(which), local,
                                      {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
-}
-
-void kept_run::reduce(const step& which) {
-  if (which.into.bytes == 0) return;
-  combine_.combine(read(which.from), written(which.into),
-                   static_cast<std::size_t>(which.into.bytes / combine_.element_bytes), combine_.context);
-}
-
-void kept_run::copy(const step& which) {
-  if (which.into.bytes != 0) std::memmove(written(which.into), read(which.from), which.into.bytes);
 }
 
 void kept_run::start_behind_barrier(completion& done, void* context) {

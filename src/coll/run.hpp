@@ -11,6 +11,7 @@
 #include "coll/group_state.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
+#include "coll/step_buffers.hpp"
 #include "weft/collectives.hpp"
 #include "weft/graph.hpp"
 
@@ -29,10 +30,8 @@ class kept_run {
   }
   [[nodiscard]] const group_state& group() const noexcept { return *group_; }
 
-  void use(const_buffer_ref in, buffer_ref out) noexcept {
-    in_ = in;
-    out_ = out;
-  }
+  /// **Errors**: std::bad_alloc, for other than ordinary memory.
+  void use(const const_buffer_ref& in, const buffer_ref& out) { buffers_.use(in, out); }
   /// **Errors**: invalid_state while it runs; std::bad_alloc.
   void start(completion& done, void* context);
   /// Starts it and waits. **Errors**: of an operation that failed.
@@ -41,12 +40,8 @@ class kept_run {
  private:
   void build();
   void start_behind_barrier(completion& done, void* context);
-  [[nodiscard]] const std::byte* read(const part& of) const noexcept;
-  [[nodiscard]] std::byte* written(const part& of) const noexcept;
   [[nodiscard]] status send(const step& which, completion& local);
   [[nodiscard]] status receive(const step& which, completion& local);
-  void reduce(const step& which);
-  void copy(const step& which);
 
   std::shared_ptr<group_state> keeps_;
   group_state* group_;
@@ -54,10 +49,8 @@ class kept_run {
   shape shape_;
   reduction combine_;
   schedule steps_;
+  step_buffers buffers_;
   weft::graph graph_;
-  std::unique_ptr<std::byte[]> temporary_;
-  const_buffer_ref in_;
-  buffer_ref out_;
   std::uint64_t tag_ = 0;
   // Made when they are first needed (group_state::wants_barrier).
   std::unique_ptr<kept_run> barrier_;

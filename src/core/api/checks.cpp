@@ -27,19 +27,21 @@ void refuse_long_list(const char* call, std::uint32_t peer) {
               fmt::format("{} with rank {}: a list has more than {} buffers", call, peer, buffer_list_pieces_max)};
 }
 
+const char* reason_of(memory_refusal why) noexcept {
+  switch (why) {
+    case memory_refusal::ended: return "a buffer names memory of a kind that has ended";
+    case memory_refusal::foreign: return "a buffer names memory of a kind that another runtime has made";
+    case memory_refusal::unaligned: return "the address of a buffer is not aligned as its kind of memory demands";
+    case memory_refusal::unnamed:
+      return "the bytes of a buffer are of a kind of memory, and the buffer does not name it";
+    case memory_refusal::none: break;
+  }
+  return "a buffer";
+}
+
 void refuse_memory(const char* call, std::uint32_t peer, const refused_memory& why) {
-  const char* const reason = [&] {
-    switch (why.why) {
-      case memory_refusal::ended: return "a buffer names memory of a kind that has ended";
-      case memory_refusal::foreign: return "a buffer names memory of a kind that another runtime has made";
-      case memory_refusal::unaligned: return "the address of a buffer is not aligned as its kind of memory demands";
-      case memory_refusal::unnamed:
-        return "the bytes of a buffer are of a kind of memory, and the buffer does not name it";
-      case memory_refusal::none: break;
-    }
-    return "a buffer";
-  }();
-  throw error{errc::invalid_argument, fmt::format("{} with rank {}: {} (kind: {})", call, peer, reason, why.kind)};
+  throw error{errc::invalid_argument,
+              fmt::format("{} with rank {}: {} (kind: {})", call, peer, reason_of(why.why), why.kind)};
 }
 
 void refuse_memory_of_allocator(std::uint32_t id, const refused_memory& why) {

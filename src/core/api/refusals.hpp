@@ -19,6 +19,8 @@ struct engine_state;
 [[noreturn]] void refuse_long_list(const char* call, std::uint32_t peer);
 /// **Errors**: invalid_argument, always: for a buffer whose kind of memory can't be used.
 [[noreturn]] void refuse_memory(const char* call, std::uint32_t peer, const refused_memory& why);
+/// Why it can't be used.
+[[nodiscard]] const char* reason_of(memory_refusal why) noexcept;
 /// **Errors**: invalid_argument, always: for an allocator of such memory, given with the completion id `id`.
 [[noreturn]] void refuse_memory_of_allocator(std::uint32_t id, const refused_memory& why);
 /// **Errors**: invalid_argument, always: for a completion id that users may not name.

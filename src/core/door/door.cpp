@@ -31,6 +31,10 @@ engine_ref engine_of_groups(runtime_state& of) {
 std::string_view algorithms_of_groups(const runtime_state& of) noexcept { return of.job().settings().coll; }
 std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept { return of.own().kept_for_groups(); }
 
+refused_memory check_memory(runtime_state& of, const memory* in, const void* address, std::uint64_t bytes) noexcept {
+  return of.memory().kinds().check(in, address, bytes);
+}
+
 const completion& own_object_of(runtime_state& of) noexcept { return of.own().barrier(); }
 bool try_flush(runtime_state& of, std::uint32_t peer, detail::flush_mark& since) {
   return of.peers().try_flush({.peer = peer}, since);

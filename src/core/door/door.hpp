@@ -61,6 +61,10 @@ class service {
 /// the caller's.
 [[nodiscard]] std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept;
 
+/// Whether operations may use this memory; null: ordinary. See `refuse_memory`.
+[[nodiscard]] refused_memory check_memory(runtime_state& of, const memory* in, const void* address,
+                                          std::uint64_t bytes) noexcept;
+
 /// The object whose signals end a barrier or a flush.
 [[nodiscard]] const completion& own_object_of(runtime_state& of) noexcept;
 /// Whether all that was posted to `peer` is there, before the first call with `since`, which is not set then.

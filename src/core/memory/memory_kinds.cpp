@@ -27,6 +27,10 @@ kind_table& table() noexcept {
   return *all;
 }
 
+bool is_aligned(const void* address, std::size_t alignment) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
+}
+
 // Of the failing copies of layouts and of all kinds, one line each.
 void log_failure(const memory& of, const char* why, const std::string& text) noexcept {
   static base::said_once said_of_layouts;
@@ -86,10 +90,9 @@ refused_memory memory_kinds::check(const memory* in, const void* address, std::u
   if (memory_copies::is_layout(*in)) return {};
   refused_memory out{memory_refusal::ended, "ended"};
   memory_copies::look(*in, [&](const kind_state& kind) {
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(address) % kind.functions.alignment == 0;
-    out = {kind.runtime != number_ ? memory_refusal::foreign
-           : is_aligned            ? memory_refusal::none
-                                   : memory_refusal::unaligned,
+    out = {kind.runtime != number_                         ? memory_refusal::foreign
+           : is_aligned(address, kind.functions.alignment) ? memory_refusal::none
+                                                           : memory_refusal::unaligned,
            kind.name};
   });
   return out;
@@ -122,6 +125,16 @@ bool memory_copies::is_ordinary(const memory& of) noexcept {
 bool memory_copies::is_for_peers(const memory& of) noexcept {
   bool out = false;
   if (of.kind_ != nullptr) look(of, [&](const kind_state& kind) { out = kind.functions.peers_may_copy; });
+  return out;
+}
+
+bool memory_copies::is_for_peers(const memory& of, const void* address) noexcept {
+  bool out = false;
+  if (of.kind_ != nullptr) {
+    look(of, [&](const kind_state& kind) {
+      out = kind.functions.peers_may_copy && is_aligned(address, kind.functions.alignment);
+    });
+  }
   return out;
 }
 

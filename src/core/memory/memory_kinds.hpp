@@ -81,6 +81,8 @@ struct memory_copies {
   [[nodiscard]] static bool is_layout(const memory& of) noexcept { return of.kind_ == nullptr; }
   /// Whether the system copies by the address, for this rank and for peers. False once the kind has ended.
   [[nodiscard]] static bool is_for_peers(const memory& of) noexcept;
+  /// The same for a part of a buffer from `address` on, which posts refuse if it is not aligned.
+  [[nodiscard]] static bool is_for_peers(const memory& of, const void* address) noexcept;
   [[nodiscard]] static std::string_view kind_of(const memory& of) noexcept;
 
  private:
