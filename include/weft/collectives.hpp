@@ -137,8 +137,11 @@ struct collective_options {
 
 /// A collective that can be started many times with the buffers that it was made with.
 ///
-/// All functions, unless one says otherwise: **Blocking**: never; the destructor waits for the end of a start that is
-/// under way. **Threads**: as for starting a collective. **Errors**: none.
+/// A start after the first ones allocates nothing. The destructor ends a start that is under way early, as the end of a
+/// graph does (`graph::abandon`), so that other members may wait for ever.
+///
+/// All functions, unless one says otherwise: **Blocking**: never, but for that end. **Threads**: as for starting a
+/// collective. **Errors**: none.
 class persistent_collective {
  public:
   /// Takes it over; the other one may only be assigned to or destroyed.

@@ -1,9 +1,9 @@
 // The completion graph: operations and functions in a partial order, started together (yan2025-lci, 4.2.6).
 //
-// Cost: making a graph allocates, and so does the first start after an edge was added, each start of a graph that has
-// inner graphs, and a start before the last end's completion object had room for its signal. A start is one pass over
-// the nodes. Each edge is one atomic read-modify-write, each node one, and each posted operation two more. A post that
-// answered *retry* waits in the device's backlog, without allocation.
+// Cost: making a graph allocates, and so do its first start, the first one after an edge was added if an edge leads to
+// an earlier node, each start of a graph that has inner graphs, and a start before the last end's completion object had
+// room for its signal. A start is one pass over the nodes. Each edge is one atomic read-modify-write, each node one,
+// and each posted operation two more. A post that answered *retry* waits in the device's backlog, without allocation.
 #pragma once
 
 #include <cstdint>

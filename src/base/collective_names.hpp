@@ -15,7 +15,9 @@ struct collective_name {
 
 inline constexpr std::array collective_names{
     collective_name{"barrier", "dissemination"},
+    collective_name{"barrier", "linear"},
     collective_name{"barrier", "tree"},
+    collective_name{"broadcast", "linear"},
     collective_name{"broadcast", "binomial"},
     collective_name{"broadcast", "k-nomial"},
     collective_name{"broadcast", "scatter-allgather"},
@@ -24,6 +26,7 @@ inline constexpr std::array collective_names{
     collective_name{"reduce", "binomial"},
     collective_name{"reduce", "rabenseifner"},
     collective_name{"reduce", "chain"},
+    collective_name{"allreduce", "linear"},
     collective_name{"allreduce", "recursive-doubling"},
     collective_name{"allreduce", "rabenseifner"},
     collective_name{"allreduce", "ring"},

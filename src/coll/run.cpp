@@ -4,9 +4,7 @@
 
 #include "base/assertion.hpp"
 #include "coll/choose.hpp"
-#include "weft/counter.hpp"
 #include "weft/error.hpp"
-#include "weft/synchronizer.hpp"
 
 namespace weft::coll {
 
@@ -42,6 +40,13 @@ kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const al
   build();
 }
 
+kept_run::~kept_run() {
+  if (!behind_barrier_ || !behind_barrier_->is_running()) return;
+  behind_barrier_->abandon();
+  barrier_->graph_.abandon();
+  graph_.abandon();
+}
+
 bool kept_run::is(const algorithm& how, const shape& of, const reduction& combine) const noexcept {
   return how_ == &how && are_same(shape_, of) && combine_.combine == combine.combine &&
          combine_.context == combine.context && combine_.element_bytes == combine.element_bytes;
@@ -72,13 +77,20 @@ status kept_run::receive(const step& which, completion& local) {
                                      {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
 }
 
+// No graph inside another one: a start of those allocates.
 void kept_run::start_behind_barrier(completion& done, void* context) {
   if (!behind_barrier_) {
     const shape of{.rank = group_->rank(), .size = group_->size(), .is_crowded = group_->is_crowded()};
     barrier_ = std::make_unique<kept_run>(nullptr, *group_, *choose(of, {}, {}).how, of, reduction{});
     behind_barrier_.emplace(group_->through());
-    const graph_node first = behind_barrier_->add_graph(barrier_->graph_);
-    behind_barrier_->add_edge(first, behind_barrier_->add_graph(graph_));
+    const auto starts = [](weft::graph& which) {
+      return [&which](completion& local) {
+        which.start(local);
+        return status::posted(0);
+      };
+    };
+    const graph_node first = behind_barrier_->add_post(starts(barrier_->graph_));
+    behind_barrier_->add_edge(first, behind_barrier_->add_post(starts(graph_)));
   }
   barrier_->tag_ = group_->take_tag();
   tag_ = group_->take_tag();
@@ -97,11 +109,11 @@ void kept_run::start(completion& done, void* context) {
 }
 
 void kept_run::run() {
-  synchronizer done{group_->runtime()};
-  device& through = group_->through();
-  start(done, nullptr);
-  through.wait(done);
-  const std::optional<completion_record> end = done.take();
+  if (!end_) end_.emplace(group_->runtime());
+  if (end_->is_ready()) end_->reset();
+  start(*end_, nullptr);
+  group_->through().wait(*end_);
+  const std::optional<completion_record> end = end_->take();
   if (!end || end->error() == errc::none) return;
   throw error{end->error(),
               fmt::format("{} ({}): an operation with a member has failed", name_of(shape_.operation), how_->name)};

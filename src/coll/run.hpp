@@ -14,6 +14,7 @@
 #include "coll/step_buffers.hpp"
 #include "weft/collectives.hpp"
 #include "weft/graph.hpp"
+#include "weft/synchronizer.hpp"
 
 namespace weft::coll {
 
@@ -22,6 +23,10 @@ class kept_run {
   /// `keeps`: the group, if it is to live as long; null for a run that the group keeps. **Errors**: std::bad_alloc.
   kept_run(std::shared_ptr<group_state> keeps, group_state& in, const algorithm& how, const shape& of,
            const reduction& combine);
+  /// Ends a start that is under way early, as the end of a graph does.
+  ~kept_run();
+  kept_run(const kept_run&) = delete;
+  kept_run& operator=(const kept_run&) = delete;
 
   /// Whether it does this.
   [[nodiscard]] bool is(const algorithm& how, const shape& of, const reduction& combine) const noexcept;
@@ -50,6 +55,7 @@ class kept_run {
   reduction combine_;
   schedule steps_;
   step_buffers buffers_;
+  std::optional<synchronizer> end_;  // of a run that a thread waits for
   weft::graph graph_;
   std::uint64_t tag_ = 0;
   // Made when they are first needed (group_state::wants_barrier).

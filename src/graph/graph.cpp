@@ -153,12 +153,14 @@ void graph_state::add_edge(graph_node before, graph_node after) {
   }
   first.successors_.push_back(after.number);
   ++second.predecessors_;
-  ordered_.store(false, std::memory_order_relaxed);  // [own] by one thread at a time, before it starts the graph
+  // By one thread at a time, before it starts the graph.
+  if (before.number > after.number || edges_.load(std::memory_order_relaxed) != known_edges::all_lead_on)  // [own]
+    edges_.store(known_edges::unknown, std::memory_order_relaxed);                                         // [own]
 }
 
 // Orders the nodes as a run would; throws if some node would never be ready.
 void graph_state::order() {
-  if (ordered_.load(std::memory_order_relaxed)) return;  // [own]
+  if (edges_.load(std::memory_order_relaxed) != known_edges::unknown) return;  // [own]
   std::vector<std::uint32_t> awaited(parts_.size());
   std::vector<std::uint32_t> ready;
   for (std::uint32_t number = 0; number < size(); ++number) {
@@ -178,7 +180,7 @@ void graph_state::order() {
     throw error{errc::invalid_argument,
                 fmt::format("graph::start: edges make a circle, so that these nodes would never run: {}", circle)};
   }
-  ordered_.store(true, std::memory_order_relaxed);  // [own]
+  edges_.store(known_edges::no_circle, std::memory_order_relaxed);  // [own]
 }
 
 bool graph_state::try_start(completion& done, void* context) {

@@ -62,6 +62,13 @@ class graph_part final : public completion, public retry_entry {
   std::optional<completion_record> record_;
 };
 
+/// What is known of the edges of a graph.
+enum class known_edges : std::uint8_t {
+  all_lead_on,  // to nodes that were added later, so that they make no circle
+  unknown,      // an edge was added since `order`
+  no_circle,
+};
+
 class graph_state {
  public:
   graph_state(device& through, const graph_options& options);
@@ -141,7 +148,7 @@ class graph_state {
   graph_part end_;
   canceller canceller_{*this};
   bool has_inner_ = false;
-  std::atomic<bool> ordered_{true};  // no circle since the last edge
+  std::atomic<known_edges> edges_{known_edges::all_lead_on};
   end_signals ends_;
 
   // Of a run.

@@ -122,6 +122,12 @@ TEST(graph, refuses_circles_and_nodes_that_are_not_there) {
       EXPECT_NE(std::string{circle.what()}.find("1, 2"), std::string::npos) << circle.what();
     }
     EXPECT_FALSE(all.is_running());
+    graph backwards{dev};
+    const graph_node last = backwards.add(nothing), first = backwards.add(nothing);
+    backwards.add_edge(first, last);
+    run_once(dev, backwards, ended);
+    backwards.add_edge(last, first);
+    EXPECT_THROW(backwards.start(ended), error);
     graph outer{dev}, middle{dev};
     middle.add_graph(outer);
     EXPECT_THROW(outer.add_graph(middle), error);
