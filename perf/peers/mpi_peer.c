@@ -21,8 +21,9 @@
 
 enum { threads_max = 64, chunk = 64, bursts = 9, exchanges = 200 };
 
-typedef enum { latency, rate, stream, bandwidth, put, put_visible, put_rate, get, ring, kinds } kind;
-static const char* const names[kinds] = {"latency", "rate", "stream", "bandwidth", "put", "put_visible", "put_rate", "get", "ring"};
+typedef enum { latency, rate, stream, bandwidth, put, put_visible, put_rate, get, ring, barrier, broadcast, reduce, allreduce, allgather, alltoall, reduce_scatter, kinds } kind;
+static const char* const names[kinds] = {"latency", "rate", "stream", "bandwidth", "put", "put_visible", "put_rate", "get", "ring", "barrier", "broadcast", "reduce",
+                                         "allreduce", "allgather", "alltoall", "reduce_scatter"};
 
 typedef struct {
   kind metric;
@@ -478,7 +479,7 @@ static void print_sample(int index, const point* of, const lane* lanes, double b
 
 // ---------------------------------------------------------------------------------------------- all ranks together
 
-static int takes_all_ranks(const point* of) { return of->metric == ring; }
+static int takes_all_ranks(const point* of) { return of->metric >= ring; }
 
 // A message that each rank passes on to the next one.
 static void go_round(lane* on) {
@@ -488,31 +489,74 @@ static void go_round(lane* on) {
   if (rank != 0) MPI_Send(on->out, bytes, MPI_CHAR, next, 0, on->comm);
 }
 
+// Roots take turns, so that each broadcast and reduction is waited for.
+static void once(lane* on) {
+  const int bytes = (int)on->of->bytes, doubles = bytes / 8, root = (int)(on->number++ % (uint64_t)size);
+  switch (on->of->metric) {
+    case ring: go_round(on); break;
+    case barrier: MPI_Barrier(on->comm); break;
+    case broadcast: MPI_Bcast(on->out, bytes, MPI_CHAR, root, on->comm); break;
+    case reduce: MPI_Reduce(on->out, on->in, doubles, MPI_DOUBLE, MPI_SUM, root, on->comm); break;
+    case allreduce: MPI_Allreduce(on->out, on->in, doubles, MPI_DOUBLE, MPI_SUM, on->comm); break;
+    case allgather: MPI_Allgather(on->out, bytes, MPI_CHAR, on->in, bytes, MPI_CHAR, on->comm); break;
+    case alltoall: MPI_Alltoall(on->out, bytes, MPI_CHAR, on->in, bytes, MPI_CHAR, on->comm); break;
+    case reduce_scatter:
+      MPI_Reduce_scatter_block(on->out, on->in, doubles / size, MPI_DOUBLE, MPI_SUM, on->comm);
+      break;
+    default: break;
+  }
+}
+
+static void* repeat(void* argument) {
+  lane* on = argument;
+  if (on->of->threads > 1) pthread_barrier_wait(&together);
+  for (double i = 0; i < on->count; ++i) once(on);
+  return NULL;
+}
+
+// All threads of this rank, each so many times; the first of them is this one.
+static double repeat_all(lane* lanes, uint64_t count) {
+  const int others = lanes[0].of->threads - 1;
+  pthread_t threads[threads_max];
+  if (others > 0) pthread_barrier_init(&together, NULL, (unsigned)others + 1);
+  for (int i = 0; i <= others; ++i) lanes[i].count = (double)count;
+  for (int i = 0; i < others; ++i) {
+    if (pthread_create(&threads[i], NULL, repeat, &lanes[i + 1]) != 0) fail("no thread");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = now();
+  repeat(&lanes[0]);
+  for (int i = 0; i < others; ++i) pthread_join(threads[i], NULL);
+  if (others > 0) pthread_barrier_destroy(&together);
+  return now() - begin;
+}
+
 // As in weft-perf: twice as often each time, until it takes so long at rank 0.
-static double time_each(lane* on, double seconds, void (*once)(lane*)) {
+static double time_each(lane* lanes, double seconds) {
   for (uint64_t count = 1;; count *= 2) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = now();
-    for (uint64_t i = 0; i < count; ++i) once(on);
-    double took = now() - begin;
+    double took = repeat_all(lanes, count);
     MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (took >= seconds) return took * 1e9 / (double)count;
   }
 }
 
 static void run_together(int index, const point* of) {
+  static lane lanes[threads_max];
   const double before = handover();
-  lane one;
-  memset(&one, 0, sizeof one);
-  one.of = of;
-  one.comm = comms[0];
-  one.out = allocate(of->bytes);
-  one.in = allocate(of->bytes);
-  pin(rank);
-  const double value = time_each(&one, of->seconds, go_round) / size;
+  for (int i = 0; i < of->threads; ++i) {
+    memset(&lanes[i], 0, sizeof lanes[i]);
+    lanes[i].of = of;
+    lanes[i].comm = comms[i];
+    lanes[i].out = allocate(of->bytes * (of->metric == alltoall ? (size_t)size : 1));
+    lanes[i].in = allocate(of->bytes * (size_t)size);
+  }
+  if (of->threads == 1) pin(rank);  // several are where the system puts them
+  const double value = time_each(lanes, of->seconds) / (of->metric == ring ? size : of->threads);
   unpin();
-  free(one.out);
-  free(one.in);
+  for (int i = 0; i < of->threads; ++i) {
+    free(lanes[i].out);
+    free(lanes[i].in);
+  }
   const double after = handover();
   if (rank != 0) return;
   printf("sample %d %.6g %.4g %.4g 1\n", index, value, before, after);
@@ -554,13 +598,14 @@ static point parse(const char* text) {
   memset(&out, 0, sizeof out);
   double milliseconds;
   if (sscanf(text, "%31[^:]:%zu:%d:%d:%lf", name, &out.bytes, &out.threads, &out.window, &milliseconds) != 5 ||
-      out.threads < 1 || out.threads > threads_max || out.bytes < 1 || out.bytes > 1 << 30) {
+      out.threads < 1 || out.threads > threads_max || out.bytes > 1 << 30) {
     fail("this is no point");
   }
   out.seconds = milliseconds / 1000;
   for (out.metric = 0; out.metric < kinds && strcmp(name, names[out.metric]) != 0; ++out.metric) {
   }
   if (out.metric == kinds) fail("unknown kind");
+  if (out.bytes < 1 && out.metric != barrier) fail("nothing is sent");
   const char* const blocks = strstr(text, ":blocks-");
   if (blocks != NULL) {
     char ends[16], how[16];

@@ -30,6 +30,9 @@ void run_limits(const options& chosen);
 /// The library's parts, and tables and queues of other libraries.
 void run_resources(const options& chosen);
 
+/// Collectives of Weft against those of every MPI that is found.
+void run_collectives(const options& chosen);
+
 /// Weft against every peer that is found.
 void run_compare(const options& chosen);
 

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
       {"compare", run_compare},
       {"wait", run_wait},
       {"attentiveness", run_attentiveness},
+      {"collectives", run_collectives},
       {"hooks", run_hooks},
       {"fibers", run_fibers},
   };

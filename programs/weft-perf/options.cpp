@@ -1,12 +1,12 @@
 #include "weft-perf/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 
 #include "number_option.hpp"
 #include "program_version.hpp"
+#include "weft-perf/option_groups.hpp"
 
 namespace weft::perf {
 namespace {
@@ -21,9 +21,6 @@ const std::map<std::string, operation> operations{{"am", operation::am},
 const std::map<std::string, memory> memories{{"ordinary", memory::ordinary}, {"weft", memory::weft}};
 const std::map<std::string, strided::ends> ends_of_messages{
     {"both", strided::ends::both}, {"sender", strided::ends::sender}, {"receiver", strided::ends::receiver}};
-const std::map<std::string, bench_options::pinning> pinnings{{"core", bench_options::pinning::core},
-                                                             {"none", bench_options::pinning::none}};
-
 const std::map<std::string, progress_policy> policies{{"local", progress_policy::local},
                                                       {"random", progress_policy::random},
                                                       {"all", progress_policy::all},
@@ -33,24 +30,6 @@ const std::map<std::string, long_messages> all_long_messages{{"auto", long_messa
                                                              {"packets", long_messages::packets},
                                                              {"one_side", long_messages::one_side},
                                                              {"both", long_messages::both}};
-
-// An option with a few values that have names: help and refusals say them.
-template <class Out, class Value>
-CLI::Option* add_choice(CLI::App& to, const std::string& name, Out& out, const std::map<std::string, Value>& values,
-                        const std::string& description) {
-  return to
-      .add_option_function<std::string>(
-          name, [&](const std::string& chosen) { out = values.at(chosen); }, description)
-      ->check(CLI::IsMember(values));
-}
-
-struct texts {
-  std::vector<std::string> sizes;
-  std::string pieces;
-  std::string layout;
-  std::string transport;
-  std::string provider;
-};
 
 std::size_t size_of(const std::string& text, const char* option) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
@@ -81,14 +60,6 @@ void set_layout(const std::string& text, strided& out) {
   out.stride_bytes = size_of(text.substr(colon + 1), "--layout");
   if (out.stride_bytes < out.block_bytes)
     throw CLI::ValidationError("--layout", "'" + text + "': blocks that are longer than the stride overlap");
-}
-
-void add_common(CLI::App& to, options& out) {
-  to.add_flag("--json", out.json, "one JSON object a line instead of a table");
-  to.add_option("--duration", out.seconds, "seconds of measuring in a round")->transform(number_from(1e-4, 3600.0));
-  to.add_option("--rounds", out.rounds, "rounds of each point")->transform(number_from(1, 100000));
-  to.add_option("--near-below", out.near_below_ns, "a hand-over below so many ns is called near, others far")
-      ->transform(number_from(1.0, 1e6));
 }
 
 void add_transport(CLI::App& to, texts& text) {
@@ -196,38 +167,23 @@ void add_subcommands(CLI::App& app, options& out, texts& text) {
       "fibers", "user-level threads: switches and signals, without a launcher; messages between them, as two ranks");
   add_common(fibers, out);
   add_transport(fibers, text);
-  fibers.add_option("--writes", out.writes, "to random places of 1 GiB, by a fiber before each message; with commas")
+  fibers
+      .add_option("--writes", out.fibers.writes,
+                  "to random places of 1 GiB, by a fiber before each message; with commas")
       ->delimiter(',')
       ->transform(number_from(0, 1 << 24));
   fibers.add_option("--sizes", text.sizes, "bytes of a message, whole words; several with commas")->delimiter(',');
-  fibers.add_option("--workers", out.workers, "of each rank; 0: one for each of its cores; several with commas")
+  fibers.add_option("--workers", out.fibers.workers, "of each rank; 0: one for each of its cores; several with commas")
       ->delimiter(',')
       ->transform(number_from(0, 64));
-  fibers.add_flag("--progress-thread", out.progress_thread, "a thread makes progress, and the workers none");
+  fibers.add_flag("--progress-thread", out.fibers.progress_thread, "a thread makes progress, and the workers none");
   fibers.add_option("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
   fibers
-      .add_option("--fibers", out.fibers,
+      .add_option("--fibers", out.fibers.counts,
                   "of each of two ranks; without a launcher, these beside as many threads; with commas")
       ->delimiter(',')
       ->transform(number_from(1, 1 << 22));
-  CLI::App& resources = *app.add_subcommand("resources", "the library's parts alone; runs without a launcher");
-  resources.add_option("--threads", out.threads, "that use a part at a time, 1, 2, 4 … as many as cores unless given")
-      ->delimiter(',')
-      ->transform(number_from(1, 64));
-  CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
-  for (CLI::App* each : {&resources, &compare}) {
-    add_common(*each, out);
-    each->add_option("--claims", out.claims, "these alone, as in am_latency,mt_rate")->delimiter(',');
-    each->add_option("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
-  }
-  compare.add_flag("--quick", out.quick, "the headline points alone, in two to three minutes");
-  compare.add_option("--mpi", out.mpi, "a further MPI: NAME=mpicc:mpiexec; may be repeated")->allow_extra_args(false);
-  add_choice(compare, "--pin", out.bench.pin, pinnings,
-             "core: each of Weft's threads to a core, as MPI's are unless they wait in its calls for others of "
-             "their core; or none");
-  CLI::App& points = *app.add_subcommand("points", "")->group("");
-  points.add_option("text", out.points);
-  add_choice(points, "--pin", out.bench.pin, pinnings, "");
+  add_comparisons(app, out, text);
 }
 
 // What the library reads; it is asked only after this.
@@ -239,8 +195,8 @@ void set_environment(const texts& text) {
 void check_together(const options& chosen) {
   const bool threaded =
       std::any_of(chosen.threads.begin(), chosen.threads.end(), [](std::uint32_t each) { return each > 1; });
-  const bool has_modes =
-      chosen.command != "attentiveness" && chosen.command != "hooks" && chosen.command != "resources";
+  const bool has_modes = chosen.command != "attentiveness" && chosen.command != "hooks" &&
+                         chosen.command != "collectives" && chosen.command != "resources";
   if (threaded && has_modes && chosen.mode == mode::processes) {
     throw CLI::ValidationError("--threads",
                                "several threads need --mode threads-dedicated or threads-shared; several processes "

@@ -12,6 +12,14 @@
 
 namespace weft::perf {
 
+/// Of the subcommand `fibers`.
+struct fiber_options {
+  std::vector<std::uint64_t> writes;   ///< to random places, before each message
+  std::vector<std::uint32_t> workers;  ///< of each rank; 0: one for each of its cores
+  bool progress_thread = false;        ///< it makes progress instead of the workers
+  std::vector<std::uint32_t> counts;   ///< of fibers of each rank; empty: as the command has it
+};
+
 struct options {
   std::string command;
   std::vector<std::size_t> sizes;      ///< empty: the command's own
@@ -29,18 +37,17 @@ struct options {
   bool json = false;
   bool quick = false;
   double near_below_ns = 170;
-  std::vector<std::uint64_t> writes;      ///< of `fibers`: to random places, before each message
-  std::vector<std::uint32_t> workers;     ///< of `fibers`, of each rank; 0: one for each of its cores
-  bool progress_thread = false;           ///< of `fibers`: it makes progress instead of the workers
-  std::vector<std::uint32_t> fibers;      ///< of `fibers`, of each rank; empty: as the command has it
+  fiber_options fibers;
   std::vector<std::uint32_t> devices;     ///< of `attentiveness`; empty: as the command has it
   std::vector<progress_policy> policies;  ///< of `attentiveness`; empty: all
   double task_us = 1000;                  ///< of `attentiveness`
   double handler_us = 0;                  ///< of `attentiveness`
   bench_options bench;
-  std::vector<std::string> points;  ///< of the command `points`
-  std::vector<std::string> mpi;     ///< NAME=mpicc:mpiexec
-  std::vector<std::string> claims;  ///< of `compare`: these alone; empty: all
+  std::vector<std::string> points;      ///< of the command `points`
+  std::vector<std::string> mpi;         ///< NAME=mpicc:mpiexec
+  std::vector<std::string> claims;      ///< of `compare` and `collectives`: these alone; empty: all
+  std::vector<std::uint32_t> ranks;     ///< of `collectives`; empty: as the command has it
+  std::vector<std::string> algorithms;  ///< of `collectives`, each beside the one that Weft chooses; `all`: every one
   std::string peers_folder;
 };
 

@@ -143,6 +143,48 @@ class Figures(unittest.TestCase):
         self.assertFalse(any(name.startswith("Weft") for each in got for name in each["peers"]))
         self.check_peers(got)
 
+    def test_collectives_of_several_numbers_of_ranks_sizes_and_threads(self):
+        got = self.figures("collectives", *TINY, "--ranks", "2,3", "--sizes", "8,24KiB", PATH="/nowhere")
+        expected = {("barrier", 0)} | {(claim, size) for claim in ("broadcast", "reduce", "allreduce", "allgather", "alltoall",
+                                                                   "reduce_scatter") for size in (8, 24576)}
+        for ranks in (2, 3):
+            found = {(each["claim"], each["bytes"]) for each in got if each["ranks"] == ranks}
+            more = {("message", 8)} if ranks == 2 else set()
+            self.assertEqual(found, expected - {("reduce_scatter", 8)} | more, "a block of whole doubles for each rank")
+        for each in got:
+            self.assertEqual((each["unit"], each["peers"], each["ratio"]), ("ns", {}, None))
+            self.assertEqual("messages" in each, each["ranks"] == 2 and each["bytes"] <= 8 and
+                             each["claim"] in ("barrier", "broadcast", "allreduce"))
+        got = self.figures("collectives", *TINY, "--ranks", "2", "--sizes", "8", "--claims", "allreduce,barrier", "--threads", "3",
+                           PATH="/nowhere")
+        self.assertEqual([(each["claim"], each["threads"], set(each["peers"])) for each in got],
+                         [(claim, 3, {"Weft, unbound"}) for claim in ("barrier", "allreduce")])
+
+    def test_algorithms_of_collectives_are_compared(self):
+        got = self.figures("collectives", *TINY, "--ranks", "4", "--sizes", "64", "--claims", "barrier,allreduce",
+                           "--algorithms", "all", PATH="/nowhere")
+        self.assertEqual({each["claim"]: set(each["peers"]) for each in got},
+                         {"barrier": {"Weft, by dissemination", "Weft, by tree"},
+                          "allreduce": {"Weft, by recursive-doubling", "Weft, by rabenseifner", "Weft, by ring"}})
+        self.assertEqual({each["best_peer"] for each in got}, {None})
+
+    def test_collectives_are_compared_and_have_aims(self):
+        got = self.figures("compare", "--quick", *TINY, "--claims", "barrier,allgather,allreduce_threads")
+        self.assertEqual([(each["claim"], each["ranks"], each["threads"], each.get("aim")) for each in got],
+                         [("barrier", 2, 1, 1.2), ("allgather", 2, 1, 1.2), ("message", 2, 1, None), ("barrier", 4, 1, 1.3),
+                          ("allgather", 4, 1, 1.2), ("barrier", 8, 1, 1.3), ("allreduce_threads", 2, 1, 1.2),
+                          ("allreduce_threads", 2, 2, None), ("allreduce_threads", 2, 4, 3), ("message", 2, 1, None)])
+        for each in got:
+            if each["claim"] == "barrier" and each["ranks"] == 2:
+                self.assertGreater(each["messages"], 0)
+                self.assertEqual(each["messages_aim"], 2)
+            paired = each.get("paired_ratio", {"median": None})["median"]
+            self.assertEqual(paired is None, each["best_peer"] is None)
+            if "aim" in each:
+                ahead = paired is None or paired >= each["aim"]
+                self.assertEqual(each["meets_aim"], ahead and each.get("messages", 0) <= each.get("messages_aim", 99999))
+        self.check_peers(got)
+
     def test_waiting(self):
         got = {each["claim"]: each for each in self.figures("wait", *TINY, ranks=2)}
         self.assertEqual({claim: each["unit"] for claim, each in got.items()}, {"wait_idle": "core", "wait_wakeup": "ns"})

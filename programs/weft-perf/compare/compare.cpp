@@ -1,10 +1,11 @@
-// The subcommand `compare`: rounds of Weft and of each peer in turns, held against each other label by label.
+// The subcommand `compare`: rounds of Weft and of each peer alternate, and are compared label by label.
 #include "weft-perf/compare/compare.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <tuple>
 
@@ -19,7 +20,7 @@
 namespace weft::perf {
 namespace {
 
-// A peer that failed is told once and takes no further part; Weft itself may not fail.
+// A peer that failed is named once and takes no further part; Weft itself may not fail.
 class contest {
  public:
   contest(std::vector<contestant> all, std::vector<point> points) : all_{std::move(all)}, points_{std::move(points)} {
@@ -30,7 +31,7 @@ class contest {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       // Each round begins with another contestant: one that leaves the machine warm helps the next one.
       contestant& each = all_[(i + number) % all_.size()];
-      if (each.run) take(each);
+      if (each.run) take(each, number);
     }
     measure_limits();
   }
@@ -48,13 +49,15 @@ class contest {
       like.bytes = of.bytes;
       like.threads = of.threads;
       like.window = of.window;
-      if (of.takes_all_ranks()) like.settings = {{"ranks", of.ranks}};
+      if (of.takes_all_ranks()) like.settings = {{"ranks", of.group.ranks}};
       like.more_is_better = !of.is_latency();
       like.absent = absent;
+      like.aim = aim_of(of);
       const std::vector<figure> figures = compared(samples_[i], like, chosen.near_below_ns);
       if (figures.empty()) fmt::print(stderr, "weft-perf: {}: no round kept one state\n", of.claim());
       for (figure each : figures) {
         limits_.set_limit(of, each, chosen.near_below_ns);
+        if (each.aim.messages > 0) each.aim.in_messages = in_messages(each, chosen.near_below_ns);
         out.print(each);
       }
     }
@@ -69,6 +72,17 @@ class contest {
     return of.mode == mode::threads_shared ? "shared" : "";
   }
 
+  // The time of a figure in those of a message of the same label.
+  [[nodiscard]] double in_messages(const figure& of, double near_below_ns) const {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (points_[i].kind != kind::ring || !samples_[i].contains("Weft")) continue;
+      for (const labelled& message : by_label(samples_[i].at("Weft"), near_below_ns)) {
+        if (message.label == of.label) return of.weft.median / message.values().median;
+      }
+    }
+    return 0;
+  }
+
   // Those of the paths that Weft's messages have just taken.
   void measure_limits() {
     limits_.begin_round();
@@ -78,10 +92,10 @@ class contest {
     }
   }
 
-  void take(contestant& from) {
+  void take(contestant& from, std::uint32_t round) {
     try {
       // More ranks than cores can't measure the hand-over themselves.
-      const bool outside = points_.front().takes_all_ranks() && points_.front().ranks > 2;
+      const bool outside = points_.front().takes_all_ranks() && points_.front().group.ranks > 2;
       const double before = outside ? measure_handover_here() : 0;
       const round_result results = from.run(points_);
       const double after = outside ? measure_handover_here() : 0;
@@ -89,6 +103,7 @@ class contest {
         if (!results[i]) continue;
         samples_[i][from.name].push_back(*results[i]);
         sample& last = samples_[i][from.name].back();
+        last.round = round;
         if (outside) std::tie(last.before_ns, last.after_ns) = std::pair{before, after};
       }
     } catch (const error& problem) {
@@ -103,6 +118,25 @@ class contest {
   std::vector<std::map<std::string, std::vector<sample>>> samples_;  // of each point, by name
   limit_rounds limits_;
 };
+
+}  // namespace
+
+namespace {
+
+// Of the rounds in which both had the label.
+summary paired_ratios(const labelled& mine, const std::vector<labelled>& theirs, bool more_is_better) {
+  std::vector<double> out;
+  for (const labelled& group : theirs) {
+    if (group.label != mine.label) continue;
+    for (const sample& one : mine.rounds) {
+      for (const sample& other : group.rounds) {
+        if (one.round != other.round) continue;
+        out.push_back(more_is_better ? one.value / other.value : other.value / one.value);
+      }
+    }
+  }
+  return summarize(std::move(out));
+}
 
 }  // namespace
 
@@ -133,45 +167,69 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
         each.peer_slowest_to_median[name] = theirs.slowest_to_median();
       }
     }
+    if (const std::string best = each.best_peer(); !best.empty()) {
+      each.aim.paired = paired_ratios(mine, by_label(samples.at(best), near_below_ns), like.more_is_better);
+    }
     out.push_back(std::move(each));
   }
   return out;
 }
 
-void run_compare(const options& chosen) {
-  printer out{chosen.json, true};
-  const double seconds = chosen.seconds != 0.1 ? chosen.seconds : chosen.quick ? 0.05 : 0.1;
-  const std::vector<suite> suites = suites_of(chosen, seconds);
-  const bool any = std::any_of(suites.begin(), suites.end(), [](const suite& each) { return !each.alone; });
+namespace {
+
+std::vector<contestant> contestants_of(const suite& of, const peer_list& peers, const options& chosen) {
+  std::vector<contestant> all{weft_itself(chosen)};
+  const auto add = [&all](const std::vector<contestant>& more) { all.insert(all.end(), more.begin(), more.end()); };
+  if (of.alone) {
+    add({weft_dedicated(chosen)});
+  } else if (of.has_blocks) {
+    add({weft_packing_by_loops(chosen), weft_in_packets(chosen)});
+    add(peers.with_blocks);
+  } else if (of.takes_all_ranks) {
+    if (of.points.front().threads > 1) add({weft_unbound(chosen)});
+    add(weft_by_algorithms(chosen));
+    add(peers.of_all_ranks);
+  } else if (of.uses_defaults) {
+    add({weft_unbound(chosen)});
+    add(peers.with_defaults);
+  } else {
+    add(peers.present);
+  }
+  return all;
+}
+
+void run_suites(const options& chosen, const std::vector<suite>& suites, printer& out) {
+  const auto count = [&](bool suite::*has) { return std::count_if(suites.begin(), suites.end(), std::mem_fn(has)); };
+  const auto all = static_cast<std::ptrdiff_t>(suites.size());
   const temporary_folder folder;
   peer_list peers;
-  if (any) {
-    add_mpi_peers(peers, chosen, folder.path());
+  if (count(&suite::alone) != all) add_mpi_peers(peers, chosen, folder.path());
+  if (count(&suite::alone) + count(&suite::takes_all_ranks) != all) {
     add_ucx_peer(peers);
     add_libfabric_peer(peers);
-    out.name_absent(peers.absent);
   }
+  out.name_absent(peers.absent);
   for (const suite& each : suites) {
-    std::vector<contestant> all{weft_itself(chosen)};
-    if (each.alone) {
-      all.push_back(weft_dedicated(chosen));
-    } else if (each.has_blocks) {
-      all.insert(all.end(), {weft_packing_by_loops(chosen), weft_in_packets(chosen)});
-      all.insert(all.end(), peers.with_blocks.begin(), peers.with_blocks.end());
-    } else if (each.takes_all_ranks) {
-      all.insert(all.end(), peers.of_all_ranks.begin(), peers.of_all_ranks.end());
-    } else if (each.uses_defaults) {
-      all.push_back(weft_unbound(chosen));
-      all.insert(all.end(), peers.with_defaults.begin(), peers.with_defaults.end());
-    } else {
-      all.insert(all.end(), peers.present.begin(), peers.present.end());
-    }
-    contest between{std::move(all), each.points};
+    contest between{contestants_of(each, peers, chosen), each.points};
     for (std::uint32_t round = 0; round < each.rounds; ++round) between.round(round);
     between.print(out, chosen, each.alone ? std::vector<std::string>{} : peers.absent);
   }
+}
+
+}  // namespace
+
+void run_compare(const options& chosen) {
+  printer out{chosen.json, true};
+  const double seconds = chosen.seconds != 0.1 ? chosen.seconds : chosen.quick ? 0.05 : 0.1;
+  run_suites(chosen, suites_of(chosen, seconds), out);
   print_resources(chosen, out, rounds_of(chosen), seconds / 2, chosen.quick);
   out.name_wrong_limits();
+}
+
+void run_collectives(const options& chosen) {
+  printer out{chosen.json, true};
+  const double seconds = chosen.seconds != 0.1 ? chosen.seconds : 0.01;
+  run_suites(chosen, collective_suites(chosen, seconds), out);
 }
 
 }  // namespace weft::perf

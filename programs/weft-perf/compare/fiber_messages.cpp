@@ -145,17 +145,18 @@ double messages(runtime& rt, device& own, const message_point& of, double second
 
 std::vector<message_point> points_of(const options& chosen) {
   std::vector<message_point> out;
-  const auto counts = chosen.fibers.empty() ? std::vector<std::uint32_t>{1, 4, 16, 64, 256, 1024} : chosen.fibers;
-  const auto workers = chosen.workers.empty() ? std::vector<std::uint32_t>{1} : chosen.workers;
+  const auto counts =
+      chosen.fibers.counts.empty() ? std::vector<std::uint32_t>{1, 4, 16, 64, 256, 1024} : chosen.fibers.counts;
+  const auto workers = chosen.fibers.workers.empty() ? std::vector<std::uint32_t>{1} : chosen.fibers.workers;
   const auto sizes = chosen.sizes.empty() ? std::vector<std::size_t>{sizeof(std::uint64_t)} : chosen.sizes;
-  const auto writes = chosen.writes.empty() ? std::vector<std::uint64_t>{0} : chosen.writes;
+  const auto writes = chosen.fibers.writes.empty() ? std::vector<std::uint64_t>{0} : chosen.fibers.writes;
   for (const std::uint32_t each : workers) {
     for (const std::uint64_t count_of_writes : writes) {
       for (const std::size_t bytes : sizes) {
         for (const std::uint32_t count : counts) {
           out.push_back({.fibers = count,
                          .workers = each,
-                         .has_progress_thread = chosen.progress_thread,
+                         .has_progress_thread = chosen.fibers.progress_thread,
                          .bytes = bytes,
                          .writes = count_of_writes});
         }
@@ -221,7 +222,8 @@ constexpr std::uint32_t threads_max = 63;
 
 void run_fiber_messages(runtime& rt, const options& chosen, printer& out) {
   check(chosen, static_cast<std::uint32_t>(rt.attributes().receives_max));
-  const bool has_writes = std::any_of(chosen.writes.begin(), chosen.writes.end(), [](auto count) { return count > 0; });
+  const bool has_writes =
+      std::any_of(chosen.fibers.writes.begin(), chosen.fibers.writes.end(), [](auto count) { return count > 0; });
   random_writes write{has_writes};
   for (message_point of : points_of(chosen)) {
     if (of.workers == 0) of.workers = core_count();

@@ -273,7 +273,8 @@ figure fiber_figure(const char* detail, std::uint32_t count, std::vector<double>
 void run_fibers(const options& chosen) {
   runtime rt;
   printer out{chosen.json && rt.rank() == 0, true};
-  if (rt.size() == 1) return chosen.fibers.empty() ? run_alone(chosen, out) : compare_fiber_messages(chosen, out);
+  if (rt.size() == 1)
+    return chosen.fibers.counts.empty() ? run_alone(chosen, out) : compare_fiber_messages(chosen, out);
   if (rt.size() != 2) {
     throw error{errc::invalid_argument,
                 "messages of fibers are between two ranks, as in: weft-run -n 2 weft-perf fibers"};

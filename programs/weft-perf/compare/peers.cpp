@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -17,6 +18,11 @@
 namespace weft::perf {
 namespace {
 
+// Each is one of some operations; the others refuse it.
+constexpr std::array collective_algorithms{
+    "dissemination", "tree",         "binomial",           "k-nomial", "scatter-allgather", "chain",
+    "linear",        "rabenseifner", "recursive-doubling", "ring",     "pairwise",          "recursive-halving",
+    "bruck"};
 constexpr double component_limit_s = 120;
 constexpr double probe_limit_s = 60;
 constexpr std::string_view limit_word = "limit=";
@@ -53,13 +59,13 @@ variables transport_by(const std::string& provider) {
 
 round_result run_weft(const char* pin, const std::vector<point>& points, const char* bind = "auto",
                       const variables& more = {}) {
-  std::vector<std::string> command = points_command(points.front().ranks);
+  std::vector<std::string> command = points_command(points.front().group.ranks);
   command.insert(command.begin() + 1, {"--bind", bind});
   command.insert(command.end(), {"--pin", points.front().uses_defaults ? "none" : pin});
   double seconds = 30;
   for (const point& each : points) {
     command.push_back(each.text());
-    seconds += 20 * each.seconds;
+    seconds += 20 * each.seconds + (each.takes_all_ranks() ? 5 : 0);
   }
   variables environment = transport_by(points.front().provider);
   environment.insert(more.begin(), more.end());
@@ -117,6 +123,20 @@ contestant weft_dedicated(const options& chosen) {
 contestant weft_unbound(const options& chosen) {
   return {std::string{unbound_weft},
           [pin = pinning_of(chosen.bench)](const std::vector<point>& points) { return run_weft(pin, points, "none"); }};
+}
+
+std::vector<contestant> weft_by_algorithms(const options& chosen) {
+  std::vector<std::string> names = chosen.algorithms;
+  if (names == std::vector<std::string>{"all"})
+    names.assign(collective_algorithms.begin(), collective_algorithms.end());
+  std::vector<contestant> out;
+  for (const std::string& name : names) {
+    out.push_back({std::string{weft_by} + name, [name](std::vector<point> points) {
+                     for (point& each : points) each.group.algorithm = name;
+                     return run_weft("none", points);
+                   }});
+  }
+  return out;
 }
 
 contestant weft_packing_by_loops(const options& chosen) {

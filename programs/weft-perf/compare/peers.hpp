@@ -39,6 +39,9 @@ struct peer_list {
 /// Weft where no rank is bound, to compare with weft-run's default.
 [[nodiscard]] contestant weft_unbound(const options& chosen);
 
+/// Weft by each algorithm that is named, as `Weft, by ring`; where an operation has no such one, it takes no part.
+[[nodiscard]] std::vector<contestant> weft_by_algorithms(const options& chosen);
+
 /// Weft as a program that packs and unpacks by loops, and with buffers whose bytes lie side by side and go by packets.
 [[nodiscard]] contestant weft_packing_by_loops(const options& chosen);
 [[nodiscard]] contestant weft_in_packets(const options& chosen);

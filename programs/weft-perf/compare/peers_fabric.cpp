@@ -55,13 +55,11 @@ std::string ucx_test(const point& of) {
     case kind::stream:
     case kind::rate: return of.operation == operation::am ? "ucp_am_bw" : "tag_bw";
     case kind::bandwidth: return "tag_bw";
-    case kind::put:
-    case kind::ring: return {};
     case kind::put_visible: return "ucp_put_lat";
     case kind::put_rate: return "ucp_put_bw";
     case kind::get: return "ucp_get";
+    default: return {};  // of puts, until they are complete at the target; and all ranks together
   }
-  return {};
 }
 
 // Its last line: iterations; latencies (median, average, overall; us); bandwidths (average, overall; MiB/s); messages a

@@ -61,7 +61,7 @@ struct mpi_runner {
   // Latency over a network is compared with libfabric's own: the difference is Weft's.
   [[nodiscard]] bool measures(const point& of) const {
     if (spin_phases && !is_crowded(2 * of.threads)) return false;
-    if (of.takes_all_ranks() && !yields && is_crowded(std::uint64_t{of.ranks} * of.threads)) return false;
+    if (of.takes_all_ranks() && !yields && is_crowded(std::uint64_t{of.group.ranks} * of.threads)) return false;
     return !of.over_network() || !of.is_latency();
   }
 
@@ -76,7 +76,7 @@ struct mpi_runner {
     const bool threaded = std::any_of(points.begin(), points.end(), [](const point& each) { return each.threads > 1; });
     std::vector<std::string> command = start;
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
-    command.insert(command.end(), {"-n", std::to_string(points.front().ranks)});
+    command.insert(command.end(), {"-n", std::to_string(points.front().group.ranks)});
     // A library that need not lock is faster, so one thread is measured without locks.
     command.insert(command.end(), {program, threaded ? "multiple" : "single",
                                    uses_defaults ? "plain"

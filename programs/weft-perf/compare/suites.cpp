@@ -136,20 +136,6 @@ std::vector<point> on_shared_device(double seconds) {
   return out;
 }
 
-// One message that all ranks pass on, each on its core, or with others that share it.
-std::vector<suite> rings(const options& chosen, double seconds) {
-  std::vector<suite> out;
-  for (const std::uint32_t ranks : {2U, 3U, 4U, 8U, 16U}) {
-    const point one{.kind = kind::ring,
-                    .operation = operation::sendrecv,
-                    .ranks = ranks,
-                    .seconds = seconds,
-                    .uses_defaults = true};
-    out.push_back({.points = {one}, .rounds = rounds_of(chosen), .takes_all_ranks = true});
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<suite> suites_of(const options& chosen, double seconds) {
@@ -165,12 +151,10 @@ std::vector<suite> suites_of(const options& chosen, double seconds) {
       {.points = in_blocks(seconds), .rounds = rounds, .has_blocks = true},
       {.points = programs_with_defaults(chosen, crowded), .rounds = crowded_rounds, .uses_defaults = true},
       {.points = over_network(chosen, seconds), .rounds = rounds}};
-  // A fifth of the time: what is repeated twice as often each time takes three times as long in all.
-  const std::vector<suite> of_rings = rings(chosen, seconds / 5);
-  out.insert(out.end(), of_rings.begin(), of_rings.end());
   for (suite& each : out) {
     std::erase_if(each.points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });
   }
+  for (const suite& each : suites_of_all_ranks(chosen, seconds / 5)) out.push_back(each);
   std::erase_if(out, [](const suite& each) { return each.points.empty(); });
   return out;
 }

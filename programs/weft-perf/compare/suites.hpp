@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft-perf/options.hpp"
+#include "weft-perf/report/goal.hpp"
 #include "weft-perf/report/point.hpp"
 
 namespace weft::perf {
@@ -18,6 +19,14 @@ struct suite {
   bool uses_defaults = false;    ///< programs that wait by default, as launchers start them
   bool takes_all_ranks = false;  ///< points of one number of ranks, which take part together
 };
+
+/// Rings, and the collectives that have an aim, of `compare`; all collectives and sizes, of `collectives`. Claims that
+/// are wanted alone; `seconds` a point.
+[[nodiscard]] std::vector<suite> suites_of_all_ranks(const options& chosen, double seconds);
+[[nodiscard]] std::vector<suite> collective_suites(const options& chosen, double seconds);
+
+/// How far Weft is to be ahead of its peers in a point; zeros: as far as it gets.
+[[nodiscard]] goal aim_of(const point& measured);
 
 /// The suites that are wanted, `seconds` a point; none is empty. Says so where there is no network to measure over.
 [[nodiscard]] std::vector<suite> suites_of(const options& chosen, double seconds);

@@ -62,13 +62,13 @@ std::vector<point> points_of(const options& chosen, std::uint32_t ranks) {
                            .bytes = bytes,
                            .threads = each,
                            .window = window,
-                           .ranks = ranks,
                            .seconds = chosen.seconds,
                            .verify = chosen.verify,
                            .touch = chosen.touch && (metric == kind::put || metric == kind::get),
                            .piece_bytes = chosen.bench.piece_bytes,
                            .blocks = chosen.bench.blocks,
-                           .uses_defaults = chosen.uses_defaults});
+                           .uses_defaults = chosen.uses_defaults,
+                           .group = {.ranks = ranks}});
           }
         }
       }
@@ -130,7 +130,7 @@ figure figure_of(const point& of, const std::string& in_job, const labelled& rou
   out.threads = of.threads;
   out.window = of.window;
   out.more_is_better = !of.is_latency();
-  if (of.uses_defaults) out.settings = {{"ranks", of.ranks}};
+  if (of.uses_defaults) out.settings = {{"ranks", of.group.ranks}};
   out.verified = of.verify;
   out.weft = rounds.values();
   out.slowest_to_median = rounds.slowest_to_median();

@@ -1,8 +1,15 @@
 // Measurements in which all ranks take part together: repeated twice as often each time, until they take long enough.
+#include <barrier>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <thread>
+
+#include <fmt/format.h>
 
 #include "weft-perf/measure/bench.hpp"
+#include "weft-perf/measure/collective_calls.hpp"
 #include "weft/collectives.hpp"
 #include "weft/group.hpp"
 
@@ -10,6 +17,8 @@ namespace weft::perf {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
 // A message that each rank passes on to the next one. Threads wait as a program without tricks does.
 class ring {
@@ -37,7 +46,7 @@ class ring {
     if (measured_.operation == operation::am) return lane_->post_am(std::span<const std::byte>{bytes_}, 0);
     lane_->post_send(std::span<const std::byte>{bytes_});
   }
-  // The buffer is sent on when the last message of this rank has left it.
+  // The buffer is received into when the last message of this rank has left it.
   void receive() {
     if (measured_.operation == operation::am) return lane_->wait_arrived();
     lane_->settle();
@@ -51,17 +60,93 @@ class ring {
   std::vector<std::byte> bytes_;
 };
 
-// The time of one of them in ns. Rank 0 finds out how often they take `seconds`.
-template <class Once>
-double time_each(group& all, double seconds, Once&& once) {
+// Each thread of a rank with a group of its own, on a device of its own; a single one with the group of all.
+class groups_of_threads {
+ public:
+  groups_of_threads(team& all, const point& measured) : world_{all.runtime().world()} {
+    for (std::uint32_t i = 0; i < measured.threads; ++i) {
+      if (measured.threads > 1) {
+        devices_.push_back(std::make_unique<weft::device>(all.runtime(), device_options{.shared = true}));
+      }
+      group own = measured.threads > 1 ? world_.dup({.through = devices_.back().get()}) : world_;
+      calls_.push_back(std::make_unique<collective_calls>(all.runtime(), std::move(own), measured));
+    }
+  }
+
+  /// Whether the algorithm can do it; all ranks find the same.
+  [[nodiscard]] bool can() {
+    try {
+      for (const auto& each : calls_) each->once(0);
+      return true;
+    } catch (const error& problem) {
+      if (problem.code() != errc::invalid_argument) throw;
+      return false;
+    }
+  }
+
+  /// Until all threads have done so many.
+  double repeat(std::uint64_t count) {
+    std::barrier together{static_cast<std::ptrdiff_t>(calls_.size())};
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < calls_.size(); ++i) {
+      threads.emplace_back([&, i] {
+        together.arrive_and_wait();
+        run_or_exit(*calls_[i], count);
+      });
+    }
+    collective::barrier().run(world_);
+    together.arrive_and_wait();
+    const auto begin = clock::now();
+    run_or_exit(*calls_[0], count);
+    threads.clear();
+    return seconds_since(begin);
+  }
+
+ private:
+  static void run_or_exit(collective_calls& of, std::uint64_t count) {
+    try {
+      for (std::uint64_t i = 0; i < count; ++i) of.once(i);
+    } catch (const std::exception& problem) {
+      // The other ranks wait for this one: the launcher ends the job.
+      fmt::print(stderr, "weft-perf: {}\n", problem.what());
+      std::_Exit(1);
+    }
+  }
+
+  group world_;
+  std::vector<std::unique_ptr<weft::device>> devices_;
+  std::vector<std::unique_ptr<collective_calls>> calls_;
+};
+
+// The time of one repetition in ns. Rank 0 finds out how many take `seconds`.
+template <class Repeat>
+double time_each(group& all, double seconds, Repeat&& repeat) {
   for (std::uint64_t count = 1;; count *= 2) {
     collective::barrier().run(all);
-    const auto begin = clock::now();
-    for (std::uint64_t i = 0; i < count; ++i) once(i);
-    double took = std::chrono::duration<double>(clock::now() - begin).count();
+    double took = repeat(count);
     collective::broadcast({&took, sizeof took}).run(all);
     if (took >= seconds) return took * 1e9 / static_cast<double>(count);
   }
+}
+
+double measure_ring(team& all, group& everybody, const point& measured) {
+  ring messages{all, measured};
+  const double round = time_each(everybody, measured.seconds, [&](std::uint64_t count) {
+    const auto begin = clock::now();
+    for (std::uint64_t i = 0; i < count; ++i) messages.go_round();
+    return seconds_since(begin);
+  });
+  return round / all.runtime().size();
+}
+
+double measure_collective(team& all, group& everybody, const point& measured) {
+  groups_of_threads threads{all, measured};
+  double out = 0;
+  if (threads.can()) {
+    out = time_each(everybody, measured.seconds, [&](std::uint64_t count) { return threads.repeat(count); });
+  }
+  all.runtime().barrier();  // the devices go when no rank sends to them any more
+  return out / measured.threads;
 }
 
 }  // namespace
@@ -72,9 +157,8 @@ sample run_together(team& all, const point& measured) {
   sample out;
   if (can_tell) out.before_ns = all.handover();
   group everybody = all.runtime().world();
-  ring messages{all, measured};
-  out.value = time_each(everybody, measured.seconds, [&](std::uint64_t) { messages.go_round(); }) /
-              static_cast<double>(all.runtime().size());
+  out.value =
+      measured.is_collective() ? measure_collective(all, everybody, measured) : measure_ring(all, everybody, measured);
   if (can_tell) out.after_ns = all.handover();
   return out;
 }

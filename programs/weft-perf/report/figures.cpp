@@ -21,6 +21,15 @@ json to_object(const summary& of) {
           {"min", rounded(of.min)},       {"max", rounded(of.max)}, {"rounds", of.rounds}};
 }
 
+// `  paired 1.31 (aim 1.2)  1.9 messages (aim 2)`
+std::string text_of(const goal& of) {
+  const auto aim = [](double wanted) { return wanted > 0 ? fmt::format(" (aim {:.3g})", wanted) : std::string{}; };
+  std::string out;
+  if (of.paired.rounds != 0) out += fmt::format("  paired {:.2f}{}", of.paired.median, aim(of.ratio));
+  if (of.in_messages > 0) out += fmt::format("  {:.2f} messages{}", of.in_messages, aim(of.messages));
+  return out;
+}
+
 json or_null(const std::optional<double>& value) { return value ? json(rounded(*value)) : json(nullptr); }
 
 }  // namespace
@@ -30,7 +39,7 @@ std::string figure::best_peer() const {
   for (const auto& [name, values] : peers) {
     const auto slowest = peer_slowest_to_median.find(name);
     if (slowest != peer_slowest_to_median.end() && slowest->second < 0.5) continue;
-    if (std::find(no_peers.begin(), no_peers.end(), name) != no_peers.end()) continue;
+    if (name.starts_with(weft_by) || std::find(no_peers.begin(), no_peers.end(), name) != no_peers.end()) continue;
     if (best.empty() ||
         (more_is_better ? values.median > peers.at(best).median : values.median < peers.at(best).median))
       best = name;
@@ -44,6 +53,11 @@ std::optional<double> figure::ratio() const {
   return more_is_better ? weft.median / peers.at(best).median : peers.at(best).median / weft.median;
 }
 
+bool figure::meets_aim() const {
+  const bool is_ahead = aim.paired.rounds == 0 || aim.paired.median >= aim.ratio;
+  return is_ahead && (aim.messages == 0 || aim.in_messages <= aim.messages);
+}
+
 std::optional<double> figure::fraction() const {
   if (!limit || *limit <= 0 || weft.median <= 0) return std::nullopt;
   return more_is_better ? weft.median / *limit : *limit / weft.median;
@@ -53,18 +67,18 @@ void figure::bound_by(const std::string& name, const summary& rounds) {
   const double best = more_is_better ? rounds.max : rounds.min;
   if (best <= 0) return;
   limit = best;
-  limit_spread = more_is_better ? best - rounds.q3 : rounds.q1 - best;
-  limit_name = name;
+  bound.spread = more_is_better ? best - rounds.q3 : rounds.q1 - best;
+  bound.name = name;
 }
 
 bool figure::is_limit_wrong() const noexcept {
   if (!limit || weft.median <= 0) return false;
-  return more_is_better ? weft.median > *limit + limit_spread : weft.median < *limit - limit_spread;
+  return more_is_better ? weft.median > *limit + bound.spread : weft.median < *limit - bound.spread;
 }
 
 std::string figure::wrong_limit() const {
   return fmt::format("{}{}{} of {}, {}: the limit '{}' is wrong: {}, but {} was measured", claim,
-                     detail.empty() ? "" : " ", detail, readable_size(bytes), label, limit_name,
+                     detail.empty() ? "" : " ", detail, readable_size(bytes), label, bound.name,
                      readable(limit.value_or(0), unit), readable(weft.median, unit));
 }
 
@@ -87,6 +101,11 @@ std::string to_json(const figure& of) {
   out["peer"] = best.empty() ? json(nullptr) : to_object(of.peers.at(best));
   out["best_peer"] = best.empty() ? json(nullptr) : json(best);
   out["ratio"] = or_null(of.ratio());
+  if (of.aim.paired.rounds != 0) out["paired_ratio"] = to_object(of.aim.paired);
+  if (of.aim.in_messages > 0) out["messages"] = rounded(of.aim.in_messages);
+  if (of.aim.ratio > 0) out["aim"] = of.aim.ratio;
+  if (of.aim.messages > 0) out["messages_aim"] = of.aim.messages;
+  if (of.aim.ratio > 0 || of.aim.messages > 0) out["meets_aim"] = of.meets_aim();
   out["peers"] = json::object();
   for (const auto& [name, values] : of.peers) out["peers"][name] = to_object(values);
   if (!of.absent.empty()) out["absent"] = of.absent;
@@ -98,8 +117,8 @@ std::string to_json(const figure& of) {
     if (of.paths.of(each) >= 0.001) out["paths"][name_of(each)] = rounded(of.paths.of(each));
   }
   out["limit"] = or_null(of.limit);
-  out["limit_name"] = of.limit_name.empty() ? json(nullptr) : json(of.limit_name);
-  out["limit_spread"] = of.limit ? json(rounded(of.limit_spread)) : json(nullptr);
+  out["limit_name"] = of.bound.name.empty() ? json(nullptr) : json(of.bound.name);
+  out["limit_spread"] = of.limit ? json(rounded(of.bound.spread)) : json(nullptr);
   out["limit_is_wrong"] = of.is_limit_wrong();
   out["fraction"] = or_null(of.fraction());
   out["commit"] = build_commit();
@@ -149,13 +168,15 @@ std::string table_row(const figure& of, bool with_peers) {
   if (of.claim == "limit" && of.limit) out += fmt::format("  best {}", readable(*of.limit, of.unit));
   // Of what is bounded by what two cores can say to each other, the ratio says how much is Weft's own.
   else if (of.limit && *of.limit > 0 && !of.more_is_better)
-    out += fmt::format("  {:.2f} times {}", of.weft.median / *of.limit, of.limit_name);
-  if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.limit_name);
+    out += fmt::format("  {:.2f} times {}", of.weft.median / *of.limit, of.bound.name);
+  if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.bound.name);
   if (of.paths.are_known()) out += fmt::format("  by {}", of.paths.text());
   // A median hides that a program may fare in two ways.
   if (of.claim.starts_with("plain_"))
     out += fmt::format("  worst {}", readable(of.more_is_better ? of.weft.min : of.weft.max, of.unit));
   for (const auto& [word, value] : of.settings) out += fmt::format("  {} {}", word, value);
+  out += text_of(of.aim);
+  if (!of.meets_aim()) out += "  (misses its aim)";
   if (!of.counts())
     out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.slowest_to_median * 100);
   return out;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft-perf/report/goal.hpp"
 #include "weft-perf/report/rounds.hpp"
 
 namespace weft::perf {
@@ -16,9 +17,11 @@ namespace weft::perf {
 /// Weft once more, in a comparison with MPI: shown beside the others, but no peer.
 inline constexpr std::string_view unbound_weft = "Weft, unbound";
 inline constexpr std::string_view threads_weft = "Weft, threads";
+/// Begins the name of Weft by an algorithm, or by loops.
+inline constexpr std::string_view weft_by = "Weft, by ";
 inline constexpr std::string_view weft_by_loops = "Weft, by loops";
 inline constexpr std::string_view weft_side_by_side = "Weft, side by side in packets";
-inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_by_loops, weft_side_by_side};
+inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_side_by_side};
 
 struct figure {
   std::string claim;
@@ -43,8 +46,11 @@ struct figure {
   summary exchange_limit;           ///< of a latency's rounds; zeros: unknown
   path_mix paths;                   ///< of Weft's messages
   std::optional<double> limit;      ///< the best that was measured, in the figure's unit
-  double limit_spread = 0;          ///< how far the best quartile of its rounds stays behind
-  std::string limit_name;
+  struct {
+    std::string name;
+    double spread = 0;  ///< how far the best quartile of its rounds stays behind
+  } bound;              ///< the limit's
+  goal aim;
 
   /// Takes the best of a limit's rounds; nothing happens where there are none.
   void bound_by(const std::string& name, const summary& rounds);
@@ -59,6 +65,8 @@ struct figure {
   [[nodiscard]] std::string best_peer() const;
   /// Above 1: Weft is ahead of the best peer.
   [[nodiscard]] std::optional<double> ratio() const;
+  /// Whether Weft is ahead of the best peer as far as was aimed at; true without an aim, and without a peer.
+  [[nodiscard]] bool meets_aim() const;
   /// How much of the limit is reached; at most about 1.
   [[nodiscard]] std::optional<double> fraction() const;
 };

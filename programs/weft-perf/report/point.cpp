@@ -11,8 +11,10 @@
 namespace weft::perf {
 namespace {
 
-constexpr std::array kinds{kind::latency,     kind::rate,     kind::stream, kind::bandwidth, kind::put,
-                           kind::put_visible, kind::put_rate, kind::get,    kind::ring};
+constexpr std::array kinds{kind::latency,   kind::rate,        kind::stream,    kind::bandwidth,
+                           kind::put,       kind::put_visible, kind::put_rate,  kind::get,
+                           kind::ring,      kind::barrier,     kind::broadcast, kind::reduce,
+                           kind::allreduce, kind::allgather,   kind::alltoall,  kind::reduce_scatter};
 constexpr std::array operations{operation::am, operation::sendrecv, operation::receiver_first, operation::ordered};
 constexpr std::array modes{mode::processes, mode::threads_dedicated, mode::threads_shared};
 constexpr std::array memories{memory::ordinary, memory::weft};
@@ -63,6 +65,13 @@ const char* name_of(kind metric) noexcept {
     case kind::put_rate: return "put_rate";
     case kind::get: return "get";
     case kind::ring: return "ring";
+    case kind::barrier: return "barrier";
+    case kind::broadcast: return "broadcast";
+    case kind::reduce: return "reduce";
+    case kind::allreduce: return "allreduce";
+    case kind::allgather: return "allgather";
+    case kind::alltoall: return "alltoall";
+    case kind::reduce_scatter: return "reduce_scatter";
   }
   return "unknown";
 }
@@ -100,9 +109,8 @@ std::string point::claim() const {
     case kind::put_visible: return "put_latency";
     case kind::put_rate: return "put_bandwidth";
     case kind::get: return "get_latency";
-    case kind::ring: return "ring";
+    default: return name_of(kind);
   }
-  return "unknown";
 }
 
 bool point::is_latency() const noexcept {
@@ -110,7 +118,9 @@ bool point::is_latency() const noexcept {
          takes_all_ranks();
 }
 
-bool point::takes_all_ranks() const noexcept { return kind == kind::ring; }
+bool point::reduces() const noexcept {
+  return kind == kind::reduce || kind == kind::allreduce || kind == kind::reduce_scatter;
+}
 
 const char* point::unit() const noexcept {
   if (is_latency()) return "ns";
@@ -122,8 +132,9 @@ std::string point::text() const {
                                     ? ""
                                     : fmt::format(":blocks-{}-{}-{}-{}", blocks.block_bytes, blocks.stride_bytes,
                                                   name_of(blocks.at), blocks.by_loops ? "loops" : "layout");
-  return fmt::format("{}:{}:{}:{}:{:.0f}:{}:{}:{}{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
-                     name_of(operation), name_of(mode), name_of(memory), uses_defaults ? ":plain" : "", of_blocks);
+  return fmt::format("{}:{}:{}:{}:{:g}:{}:{}:{}{}{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
+                     name_of(operation), name_of(mode), name_of(memory), uses_defaults ? ":plain" : "", of_blocks,
+                     group.algorithm.empty() ? "" : ":by-" + group.algorithm);
 }
 
 point point::parse(const std::string& text) {
@@ -139,6 +150,7 @@ point point::parse(const std::string& text) {
     out.seconds = std::stod(word[4]) / 1000;
     for (std::string more; std::getline(words, more, ':');) {
       if (more.starts_with("blocks-")) out.blocks = parse_blocks(more);
+      if (more.starts_with("by-")) out.group.algorithm = more.substr(3);
       out.uses_defaults |= more == "plain";
     }
   } catch (const std::exception&) {

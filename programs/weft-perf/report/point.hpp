@@ -18,6 +18,14 @@ enum class kind : std::uint8_t {
   put_rate,     ///< windows of puts, then a flush; bytes per second
   get,          ///< ns each
   ring,         ///< one message goes round all ranks; ns for each rank that it passes
+  // Collectives; ns each. The bytes are those of a rank, of alltoall those to each other rank.
+  barrier,
+  broadcast,  ///< as `reduce`, by each rank in turn, so that each is waited for
+  reduce,
+  allreduce,
+  allgather,
+  alltoall,
+  reduce_scatter,
 };
 enum class operation : std::uint8_t { am, sendrecv, receiver_first, ordered };
 enum class mode : std::uint8_t { processes, threads_dedicated, threads_shared };
@@ -42,6 +50,12 @@ struct strided {
 [[nodiscard]] const char* name_of(mode how) noexcept;
 [[nodiscard]] const char* name_of(memory where) noexcept;
 
+/// The ranks that take part together.
+struct group_of_ranks {
+  std::uint32_t ranks = 2;  ///< of the job; its launcher is given it
+  std::string algorithm{};  ///< of a collective; empty: as Weft chooses
+};
+
 struct point {
   perf::kind kind = kind::latency;
   perf::operation operation = operation::am;
@@ -50,13 +64,13 @@ struct point {
   std::size_t bytes = 8;
   std::uint32_t threads = 1;  ///< of each process; in mode `processes` always 1
   std::uint32_t window = 1;   ///< 0: as the kind has it
-  std::uint32_t ranks = 2;    ///< of the job; the launcher is given it, and the text below has it not
   double seconds = 0.1;       ///< of measuring; a quarter of it before that to warm up
   bool verify = false;
   bool touch = false;           ///< both sides touch the data each time
   std::size_t piece_bytes = 0;  ///< messages are lists of such pieces; 0: one buffer
   strided blocks{};             ///< how the bytes of messages lie
   bool uses_defaults = false;   ///< threads wait by `device::wait` with its defaults, wherever the system puts them
+  group_of_ranks group{};       ///< of points in which all ranks take part together
   std::string claim_name{};     ///< the claim, where the rest does not tell it
   std::string provider{};       ///< of libfabric, for messages over a network; empty: through shared memory
 
@@ -67,10 +81,14 @@ struct point {
   [[nodiscard]] const char* unit() const noexcept;
   [[nodiscard]] bool is_latency() const noexcept;
   /// Whether all ranks take part together, rather than in pairs.
-  [[nodiscard]] bool takes_all_ranks() const noexcept;
+  [[nodiscard]] bool takes_all_ranks() const noexcept { return kind == kind::ring || is_collective(); }
+  [[nodiscard]] bool is_collective() const noexcept { return kind >= kind::barrier; }
+  /// Of a collective, whether it reduces bytes, as doubles.
+  [[nodiscard]] bool reduces() const noexcept;
 
   /// `kind:bytes:threads:window:milliseconds:operation:mode:memory`, then `:plain` where it uses defaults, and
-  /// `:blocks-BLOCK-STRIDE-ENDS-layout`, or `-loops`, where there are blocks, as programs that measure peers read it.
+  /// `:blocks-BLOCK-STRIDE-ENDS-layout`, or `-loops`, where there are blocks, and `:by-ALGORITHM`, as programs that
+  /// measure peers read it.
   [[nodiscard]] std::string text() const;
   /// **Errors**: `invalid_argument`.
   [[nodiscard]] static point parse(const std::string& text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct sample {
   double slowest_to_median = 1;  ///< the slowest thread's messages as a part of the median
   path_mix paths{};              ///< of Weft's messages
   double limit_ns = 0;           ///< of a latency, measured by its two sides; 0: not measured
+  std::uint32_t round = 0;       ///< of the comparison
 };
 
 /// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.

@@ -96,6 +96,29 @@ TEST(PerfFigures, a_limit_is_reached_in_part) {
   EXPECT_EQ(latency.fraction(), 0.5);
 }
 
+TEST(PerfFigures, an_aim_is_met_by_the_median_of_paired_rounds_and_by_messages) {
+  std::map<std::string, std::vector<sample>> samples;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    samples["Weft"].push_back(round_of(100, 60, 60));
+    samples["A"].push_back(round_of(110 + 20 * i, 60, 60));
+    samples["Weft, by ring"].push_back(round_of(1, 60, 60));
+    samples["Weft"].back().round = samples["A"].back().round = i;
+  }
+  samples["A"].pop_back();
+  figure like;
+  like.aim = {.ratio = 1.2, .messages = 2};
+  figure found = compared(samples, like, near_below).at(0);
+  EXPECT_EQ(found.best_peer(), "A") << "an algorithm of Weft's is no peer";
+  EXPECT_EQ(found.aim.paired.rounds, 2u);
+  EXPECT_DOUBLE_EQ(found.aim.paired.median, 1.2);
+  EXPECT_TRUE(found.meets_aim());
+  found.aim.ratio = 1.3;
+  EXPECT_FALSE(found.meets_aim());
+  found.aim = {.messages = 2, .in_messages = 2.5};
+  EXPECT_FALSE(found.meets_aim());
+  EXPECT_TRUE(figure{}.meets_aim());
+}
+
 TEST(PerfFigures, only_rounds_of_one_label_are_compared) {
   const std::map<std::string, std::vector<sample>> samples{{"Weft", {round_of(100, 60, 60), round_of(400, 270, 270)}},
                                                            {"A", {round_of(150, 60, 60), round_of(1, 60, 270)}},
@@ -119,6 +142,9 @@ TEST(PerfPoint, its_text_says_all_that_is_needed_to_measure_it) {
                   .seconds = 0.25};
   EXPECT_EQ(one.text(), "put_rate:4096:4:32:250:sendrecv:threads-shared:weft");
   EXPECT_EQ(point::parse(one.text()).text(), one.text());
+  const point all{.kind = kind::reduce_scatter, .bytes = 64, .uses_defaults = true, .group = {.algorithm = "ring"}};
+  EXPECT_EQ(point::parse(all.text()).text(), all.text());
+  EXPECT_EQ(point::parse(all.text()).group.algorithm, "ring");
   EXPECT_THROW((void)point::parse("walk:8:1:1:1:am:processes:weft"), weft::error);
   EXPECT_THROW((void)point::parse("latency:8"), weft::error);
 }

@@ -1,0 +1,53 @@
+// Collectives as a program writes them: a call each, with buffers that are used again and again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "weft-perf/measure/content.hpp"
+#include "weft-perf/report/point.hpp"
+#include "weft/collectives.hpp"
+#include "weft/group.hpp"
+
+namespace weft::perf {
+
+class collective_calls {
+ public:
+  collective_calls(weft::runtime& rt, group all, const point& measured)
+      : group_{std::move(all)},
+        measured_{measured},
+        how_{.algorithm = measured.group.algorithm},
+        in_{rt, memory::ordinary, measured.kind == kind::alltoall ? in_all() : measured.bytes, 1},
+        out_{rt, memory::ordinary, in_all(), 1} {}
+
+  /// The collective once; roots take turns by `number`. **Blocking**: until this rank's part is complete.
+  void once(std::uint64_t number) {
+    const auto root = static_cast<std::uint32_t>(number % group_.size());
+    const const_buffer_ref in{in_[0].data(), in_[0].size()};
+    switch (measured_.kind) {
+      case kind::broadcast: return collective::broadcast(out(measured_.bytes), root).run(group_, how_);
+      case kind::reduce: return collective::reduce(in, out(measured_.bytes), sums, root).run(group_, how_);
+      case kind::allreduce: return collective::allreduce(in, out(measured_.bytes), sums).run(group_, how_);
+      case kind::allgather: return collective::allgather(in, out(in_all())).run(group_, how_);
+      case kind::alltoall: return collective::alltoall(in, out(in_all())).run(group_, how_);
+      case kind::reduce_scatter:
+        return collective::reduce_scatter(in, out(measured_.bytes / group_.size()), sums).run(group_, how_);
+      default: return collective::barrier().run(group_, how_);
+    }
+  }
+
+ private:
+  static constexpr reduction sums = reduction::by<double>(std::plus<>{});
+
+  [[nodiscard]] std::size_t in_all() const noexcept { return measured_.bytes * group_.size(); }
+  [[nodiscard]] buffer_ref out(std::size_t bytes) const noexcept { return {out_[0].data(), bytes}; }
+
+  group group_;
+  const point& measured_;
+  collective_options how_;
+  buffers in_;
+  buffers out_;
+};
+
+}  // namespace weft::perf
