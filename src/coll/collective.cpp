@@ -28,6 +28,7 @@ using coll::shape;
 
 void check_memory(const collective::parts& of, const group_state& in) {
   for (const const_buffer_ref& each : {of.in, const_buffer_ref{of.out}}) {
+    if (coll::is_ordinary(each) && each.bytes() == 0) continue;
     const core::refused_memory found = in.check_memory(each);
     if (found.why != core::memory_refusal::none) [[unlikely]]
       refuse(of.operation, fmt::format("{} (kind: {})", core::reason_of(found.why), found.kind));
@@ -197,13 +198,30 @@ kept_run& free_run(group_state& in, const shape& of, const collective::parts& pa
   return *in.kept().emplace_back(std::make_unique<kept_run>(nullptr, in, *chosen.how, of, parts.how));
 }
 
-// Whether a blocking collective has a body of its own for this, which is the algorithm that the rules choose, and
-// neither the call nor WEFT_COLL names one.
-bool is_straight(const group_state& in, const shape& of, const collective::parts& parts,
-                 const collective_options& options) noexcept {
-  if (!coll::is_ordinary(parts.in) || !coll::is_ordinary(parts.out)) return false;
-  if (!options.algorithm.empty() || !coll::straight::can(of) || in.wants_barrier()) return false;
-  return in.setting().empty() || base::algorithm_in(in.setting(), name_of(of.operation)).empty();
+// The shape of a blocking collective that has a body of its own, which is the algorithm that the rules choose. False if
+// it has none, the call or WEFT_COLL names an algorithm, or anything is unusual or wrong: `shape_of` finds that out.
+bool make_straight_shape(shape& out, const collective::parts& of, const group_state& in,
+                         const collective_options& options) noexcept {
+  if (!options.algorithm.empty() || in.wants_barrier()) return false;
+  if (!in.setting().empty() && !base::algorithm_in(in.setting(), name_of(of.operation)).empty()) return false;
+  out.operation = of.operation;
+  out.rank = in.rank();
+  out.size = in.size();
+  out.is_crowded = in.is_crowded();
+  if (of.operation == collective_operation::barrier) return true;
+  out.root = of.root;
+  out.block_bytes = of.out.bytes();
+  out.element_bytes = of.how.element_bytes;
+  out.is_commutative = of.how.is_commutative;
+  if (!coll::straight::can(out) || of.root >= in.size()) return false;
+  for (const const_buffer_ref& each : {of.in, const_buffer_ref{of.out}}) {
+    if (!coll::is_ordinary(each) || in.check_memory(each).why != core::memory_refusal::none) return false;
+  }
+  if (of.operation == collective_operation::broadcast) return true;
+  out.is_inplace = of.in.address() == nullptr && of.in.bytes() == 0;
+  const bool is_whole =
+      out.element_bytes == out.block_bytes || (out.element_bytes != 0 && out.block_bytes % out.element_bytes == 0);
+  return is_whole && of.how.combine != nullptr && (out.is_inplace || of.in.bytes() == out.block_bytes);
 }
 
 }  // namespace
@@ -211,11 +229,12 @@ bool is_straight(const group_state& in, const shape& of, const collective::parts
 void collective::run(group& in, const collective_options& options) const {
   base::refuse_in_callback(name_of(parts_.operation).data());
   group_state& state = checked(in.state_, parts_.operation);
-  const shape of = shape_of(parts_, state);
-  if (is_straight(state, of, parts_, options)) {
-    if (state.is_first_straight(of.operation)) coll::log_choice(of, coll::choose(of, {}, {}));
-    return coll::straight::run(state, of, parts_.in, parts_.out, parts_.how);
+  shape straight;
+  if (make_straight_shape(straight, parts_, state, options)) {
+    if (state.is_first_straight(straight.operation)) coll::log_choice(straight, coll::choose(straight, {}, {}));
+    return coll::straight::run(state, straight, parts_.in, parts_.out, parts_.how);
   }
+  const shape of = shape_of(parts_, state);
   kept_run& by = free_run(state, of, parts_, options.algorithm);
   by.use(parts_.in, parts_.out);
   by.run();

@@ -45,11 +45,11 @@ void check_post(core::device_state& through, std::uint32_t peer, remote_completi
 
 // The ring that the message was sent through. Null: this is not the simple case, or an error, and nothing has happened.
 // `begin(header)` sets the header once the ring has room; false: don't send.
-template <operation Opcode, class Begin>
+template <operation Opcode, std::uint32_t Bytes = net::word_bytes, class Begin>
 [[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
                                                        detail::ordinary_bytes bytes, const Begin& begin) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
-  if (bytes.bytes != net::word_bytes || bytes.address == nullptr || !through.marks().is_simple_rank(to.peer()))
+  if (bytes.bytes != Bytes || (Bytes != 0 && bytes.address == nullptr) || !through.marks().is_simple_rank(to.peer()))
       [[unlikely]] {
     return nullptr;
   }
@@ -58,8 +58,8 @@ template <operation Opcode, class Begin>
   if (ring == nullptr || !ring->sender.has_credit() || !begin(header)) [[unlikely]]
     return nullptr;
   base::goes_out();
-  ring->sender.push(header, bytes.address, net::word_bytes, false);
-  through.counts().posted_alone(Opcode, net::word_bytes);
+  ring->sender.push(header, bytes.address, Bytes, false);
+  through.counts().posted_alone(Opcode, Bytes);
   return ring;
 }
 
@@ -94,6 +94,24 @@ net::header send_under(match_policy policy, std::uint64_t tag,
   return core::post_send_checked(
       through, to.peer(), buffer_of(bytes), *rest.local,
       {.tag = rest.tag, .engine = {engine.id, engine}, .device = to.device(), .context = rest.context});
+}
+
+// Another short send in an engine of the common kind.
+[[gnu::noinline]] status post_send_in_simple(core::device_state& through, detail::message_target to,
+                                             core::engine_state& engine, detail::ordinary_bytes bytes,
+                                             std::uint64_t tag) {
+  // One of no bytes, as barriers send.
+  const net::outgoing* const ring = post_word<operation::send, 0>(through, to, bytes, [&](net::header& header) {
+    header = send_under(match_policy::rank_tag, tag, engine.id);
+    return true;
+  });
+  if (ring != nullptr) return done_by(*ring);
+  if (to.peer() >= through.rank_count()) [[unlikely]]
+    core::refuse_rank("post_send", to.peer(), through.rank_count());
+  if (!is_good(through, bytes)) [[unlikely]]
+    core::check_buffer("post_send", to.peer(), through.runtime(), core::source_payload{buffer_of(bytes)});
+  return core::post_inline::post(through, operation::send, to, send_under(match_policy::rank_tag, tag, engine.id),
+                                 bytes);
 }
 
 // In an ordered engine: one compare-and-exchange more, for the number, which is taken once the ring has room.
@@ -165,7 +183,7 @@ status detail::fast_send_in(core::device_state& through, message_target to, core
   });
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
-  return post_send_in_slow(through, to, engine, bytes, rest);
+  return post_send_in_simple(through, to, engine, bytes, rest.tag);
 }
 
 }  // namespace weft

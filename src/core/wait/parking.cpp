@@ -40,10 +40,12 @@ bool parking::wait(device_state& through, device_state& standard, completions on
                    void* condition, const wait_options& options, const base::wait_details& details) {
   WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);
   if (is_done(condition)) return true;
+  // Before the clock is read: what the caller waits for has often come already.
+  std::uint32_t looks = through.progress() ? 0 : 1;  // in a row that found nothing
+  if (is_done(condition)) return true;
   const time_point begin = clock::now();
   const limits until{end_of(begin, options.timeout), options.stop};
   base::long_wait listed{"device::wait"};
-  std::uint32_t looks = 0;  // in a row that found nothing
   yield_policy::wait_state mine = yields_.begin();
   base::wait_note note{.call = "device::wait"};
   for (std::uint32_t iteration = 1;; ++iteration) {
