@@ -54,6 +54,9 @@ struct runtime_options {
   /// The algorithms of collectives, by operation, as in `"allreduce:ring,broadcast:binomial"`: of all groups.
   /// `collective_options::algorithm` takes precedence. All ranks must give one value.
   std::string coll{};
+  /// Whether the members of a group compare their calls before each collective, and refuse calls that differ
+  /// (docs/collectives.md). All ranks must give one value.
+  std::optional<bool> check{};
   /// Whether to try to read and write long messages in the memory of the other process.
   std::optional<bool> shm_cma{};
   /// How messages that are longer than a packet travel from a peer whose memory this rank can read.

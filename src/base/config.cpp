@@ -28,6 +28,7 @@ constexpr std::uint64_t GiB = KiB * MiB;
 constexpr std::array boot_names{"auto"sv, "single"sv, "file"sv, "pmi1"sv};
 constexpr std::array log_names{"error"sv, "warn"sv, "info"sv, "debug"sv};
 constexpr std::array switch_names{"off"sv, "on"sv};
+constexpr std::array check_names{"0"sv, "1"sv};
 constexpr std::array bind_names{"none"sv, "auto"sv};
 constexpr std::array cma_names{"auto"sv, "off"sv};
 constexpr std::array long_names{"auto"sv, "packets"sv, "one_side"sv, "both"sv};
@@ -164,10 +165,10 @@ std::string text_of(const setting& /*row*/, const std::optional<std::size_t>& gi
   return given ? fmt::format("{}", *given) : std::string{};
 }
 std::string text_of(const setting& /*row*/, const std::string& given) { return given; }
-// False is `off` or `none`, on whichever side it stands.
+// False is `off`, `none` or `0`, on whichever side it stands.
 std::string text_of(const setting& row, const std::optional<bool>& given) {
   if (!given) return {};
-  const bool first_is_on = row.names[0] != "off" && row.names[0] != "none";
+  const bool first_is_on = row.names[0] != "off" && row.names[0] != "none" && row.names[0] != "0";
   return std::string{row.names[*given == first_is_on ? 0 : 1]};
 }
 template <class Choice>
@@ -234,6 +235,10 @@ constexpr std::array table{
         "WEFT_COLL",
         "the algorithms of collectives, by operation, as in allreduce:ring,broadcast:binomial; what such an algorithm "
         "can't do is done by the one that the rules choose")),
+    of_job<&o::check>(
+        choice<&s::check>("WEFT_CHECK", check_names,
+                          "1: before a collective its members compare their calls, and refuse calls that differ; 1 is "
+                          "the default of debug builds")),
     of_rank<&o::sim_seed>(number<&s::sim_seed>("WEFT_SIM_SEED", "count", 0, std::numeric_limits<std::uint64_t>::max(),
                                                "sim: what all its choices come from; 0 draws one and prints it")),
     of_rank<&o::sim_delay_percent>(

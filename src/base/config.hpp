@@ -53,6 +53,11 @@ struct settings_of_job {
   std::uint32_t regions_max = 1U << 18;
   std::string transport = "shm,ofi";
   std::string coll;
+#ifdef WEFT_COMPARES_CALLS
+  bool check = true;
+#else
+  bool check = false;
+#endif
 };
 
 /// Of a runtime's simulated network.

@@ -196,6 +196,7 @@ std::vector<member_case> member_cases() {
       {"WEFT_REGIONS_MAX", runtime_options{.regions_max = 64}, "64"},
       {"WEFT_TRANSPORT", runtime_options{.transport = "self"}, "self"},
       {"WEFT_COLL", runtime_options{.coll = "barrier:tree"}, "barrier:tree"},
+      {"WEFT_CHECK", runtime_options{.check = true}, "1"},
       {"WEFT_SIM_SEED", runtime_options{.sim_seed = ~std::size_t{0}}, "18446744073709551615"},
       {"WEFT_SIM_DELAY_PERCENT", runtime_options{.sim_delay_percent = 0}, "0"},
       {"WEFT_SIM_REFUSE_PERCENT", runtime_options{.sim_refuse_percent = 1}, "1"},
@@ -242,7 +243,7 @@ TEST(runtime_options, have_a_member_for_each_setting_of_a_runtime) {
 }
 
 TEST(runtime_options, change_one_setting_each) {
-  const settings process = parse({"WEFT_TRANSPORT=sim:shm,ofi"});
+  const settings process = parse({"WEFT_TRANSPORT=sim:shm,ofi", "WEFT_CHECK=0"});
   for (const member_case& each : member_cases()) {
     const settings changed = settings_of_runtime(process, each.given);
     EXPECT_EQ(shown(each.name, changed), each.shown);

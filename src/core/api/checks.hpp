@@ -46,7 +46,8 @@ void check_buffer_and_rank(const char* call, std::uint32_t peer, runtime_state& 
     return *object;
   }
   const base::id_entry found = state.matching().engines().find_outside(name.id());
-  if (found.state != base::presence::present) [[unlikely]]
+  // The engine of groups is named by its object, which the library alone has.
+  if (found.state != base::presence::present || name.id() == group_matching_engine) [[unlikely]]
     refuse_engine(call, state.rank(), name.id());
   return *static_cast<engine_state*>(found.object);
 }

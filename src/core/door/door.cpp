@@ -29,6 +29,7 @@ engine_ref engine_of_groups(runtime_state& of) {
   return {engine.id, engine};
 }
 std::string_view algorithms_of_groups(const runtime_state& of) noexcept { return of.job().settings().coll; }
+bool compares_calls(const runtime_state& of) noexcept { return of.job().settings().check; }
 std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept { return of.own().kept_for_groups(); }
 
 refused_memory check_memory(runtime_state& of, const memory* in, const void* address, std::uint64_t bytes) noexcept {

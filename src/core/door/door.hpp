@@ -57,6 +57,8 @@ class service {
 /// The setting that names algorithms of collectives (WEFT_COLL); empty if there is none. It lives as long as the
 /// runtime.
 [[nodiscard]] std::string_view algorithms_of_groups(const runtime_state& of) noexcept;
+/// Whether members of groups compare their calls (WEFT_CHECK).
+[[nodiscard]] bool compares_calls(const runtime_state& of) noexcept;
 /// What the layer of collectives keeps for a runtime; destroyed before it. At first null. **Threads**: under a lock of
 /// the caller's.
 [[nodiscard]] std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept;

@@ -49,6 +49,7 @@ TEST(agreed_settings, are_each_named_where_they_differ) {
        "is 8388608 at ranks 0, 2, 4194304 at"},
       {"WEFT_REGIONS_MAX", {.regions_max = 64}, {.regions_max = 128}, "is 64 at ranks 0, 2, 128 at rank 1"},
       {"WEFT_BIND", {.bind = false}, {.bind = true}, "is none at ranks 0, 2, auto at rank 1"},
+      {"WEFT_CHECK", {.check = false}, {.check = true}, "is 0 at ranks 0, 2, 1 at rank 1"},
       {"WEFT_TRANSPORT", {.transport = "self,shm"}, {.transport = "shm"}, "is self,shm at ranks 0, 2, shm at rank 1"},
       {"WEFT_COLL", {}, {.coll = "barrier:tree"}, "is not set at ranks 0, 2, barrier:tree at rank 1"},
   };
