@@ -24,6 +24,19 @@ namespace coll {
 class kept_run;
 }
 
+namespace detail {
+
+/// A number for a type, the same at all ranks of a program: a hash (FNV-1a) of its name.
+template <class... Types>
+[[nodiscard]] constexpr std::uint64_t number_of_types() noexcept {
+  std::uint64_t out = 0xcbf2'9ce4'8422'2325;
+  for (const char each : std::string_view{__PRETTY_FUNCTION__})
+    out = (out ^ static_cast<unsigned char>(each)) * 0x100'0000'01b3;
+  return out;
+}
+
+}  // namespace detail
+
 /// Of reductions: any element that can be copied byte by byte.
 template <class Element>
 concept reduced_element = std::is_trivially_copyable_v<Element>;
@@ -85,6 +98,9 @@ struct reduction {
   void* context = nullptr;        ///< for `combine`
   std::size_t element_bytes = 1;  ///< of one element
   bool is_commutative = true;     ///< if not, elements are combined in the order of ranks
+  /// Names the function and the type of the elements, for members that compare their calls (`WEFT_CHECK=1`). 0: it has
+  /// no name, and is not compared.
+  std::uint64_t identity = 0;
 
   /// The reduction of elements by a callable without state, such as `std::plus<>`. The callable may not
   /// throw.
@@ -100,7 +116,8 @@ struct reduction {
                 },
             .context = nullptr,
             .element_bytes = sizeof(Element),
-            .is_commutative = is_commutative};
+            .is_commutative = is_commutative,
+            .identity = detail::number_of_types<Element, Callable>()};
   }
 };
 

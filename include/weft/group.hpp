@@ -35,7 +35,8 @@ struct group_options {
 /// the group's device, must outlive it.
 class group {
  public:
-  /// No group: may only be assigned to, copied, asked by `is_one`, and destroyed.
+  /// No group: may only be assigned to, copied, asked by `is_one`, and destroyed. Collectives, and functions that make
+  /// groups of it, throw `invalid_argument`; the others end the process with a message.
   group() noexcept = default;
 
   /// Whether it names a group.
@@ -65,6 +66,11 @@ class group {
   /// and
   /// **Errors**: as for `split`.
   [[nodiscard]] group by_node(const group_options& options = {});
+  /// A group of these members, in this order. They alone call this, with one list. `tag` tells apart groups that
+  /// several threads of a rank make at the same time. **Blocking** and **Errors**: those of `make_group`. **Threads**:
+  /// any, each with a tag of its own.
+  [[nodiscard]] group include(std::span<const std::uint32_t> members, std::uint32_t tag = 0,
+                              const group_options& options = {}) const;
 
  private:
   friend class runtime;
@@ -81,9 +87,9 @@ class group {
 inline constexpr std::uint32_t group_tags_max = (1U << 20) - 1;
 
 /// A group of these ranks of the job, in this order. Its members alone call this, with one list. `tag` tells apart
-/// groups that several threads of a rank make at the same time. One broadcast among the members.
+/// groups that several threads of a rank make at the same time. One broadcast and one barrier among the members.
 ///
-/// **Blocking**: until the first of them has called it. **Threads**: any, each with a tag of its own. **Errors**:
+/// **Blocking**: until all of them have called it. **Threads**: any, each with a tag of its own. **Errors**:
 /// `invalid_argument` for ranks that there are not, that are named twice, or that are without this one, and for a tag
 /// that is too large; those of a blocking collective; `std::bad_alloc`.
 [[nodiscard]] group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag = 0,

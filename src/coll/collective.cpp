@@ -7,6 +7,8 @@
 
 #include "base/callback_scope.hpp"
 #include "base/collective_names.hpp"
+#include "coll/buffers.hpp"
+#include "coll/checked.hpp"
 #include "coll/choose.hpp"
 #include "coll/group_state.hpp"
 #include "coll/run.hpp"
@@ -162,6 +164,8 @@ shape shape_of(const collective::parts& of, const group_state& in) {
             .out_blocks = {of.out_blocks.bytes, of.out_blocks.offsets},
             .is_crowded = in.is_crowded()};
   size(out, of, in);
+  coll::refuse_large(of, out);
+  coll::refuse_overlap(of, out);
   const bool reduces = of.operation == collective_operation::reduce ||
                        of.operation == collective_operation::allreduce ||
                        of.operation == collective_operation::reduce_scatter ||
@@ -180,7 +184,8 @@ shape shape_of(const collective::parts& of, const group_state& in) {
 }
 
 group_state& checked(const std::shared_ptr<group_state>& of, collective_operation which) {
-  if (of == nullptr) refuse(which, "the group is none: it was never made, or this rank is in none of a split");
+  if (of == nullptr)
+    refuse(which, "the group is none: it was never made, was moved from, or this rank is in none of a split");
   return *of;
 }
 
@@ -224,11 +229,29 @@ bool make_straight_shape(shape& out, const collective::parts& of, const group_st
   return is_whole && of.how.combine != nullptr && (out.is_inplace || of.in.bytes() == out.block_bytes);
 }
 
+// Of a checked group: as `shape_of` and `free_run`. If this member refuses its arguments, it tells the others, which
+// wait for its part.
+kept_run& checked_run(group_state& in, const collective::parts& parts, std::string_view algorithm) {
+  try {
+    return free_run(in, shape_of(parts, in), parts, algorithm);
+  } catch (const error&) {
+    const auto& told = in.kept().emplace_back(std::make_unique<kept_run>(in, parts.operation));
+    told->start(in.arrived(), nullptr);
+    throw;
+  }
+}
+
 }  // namespace
 
 void collective::run(group& in, const collective_options& options) const {
   base::refuse_in_callback(name_of(parts_.operation).data());
   group_state& state = checked(in.state_, parts_.operation);
+  if (state.is_checked()) [[unlikely]] {
+    const coll::only_thread mine{state, parts_.operation};
+    kept_run& by = checked_run(state, parts_, options.algorithm);
+    by.use(parts_.in, parts_.out);
+    return by.run();
+  }
   shape straight;
   if (make_straight_shape(straight, parts_, state, options)) {
     if (state.is_first_straight(straight.operation)) coll::log_choice(straight, coll::choose(straight, {}, {}));
@@ -242,6 +265,13 @@ void collective::run(group& in, const collective_options& options) const {
 
 status collective::post(group& in, completion& local, const collective_options& options, void* context) const {
   group_state& state = checked(in.state_, parts_.operation);
+  if (state.is_checked()) [[unlikely]] {
+    const coll::only_thread mine{state, parts_.operation};
+    kept_run& by = checked_run(state, parts_, options.algorithm);
+    by.use(parts_.in, parts_.out);
+    by.start(local, context);
+    return status::posted(0);
+  }
   const shape of = shape_of(parts_, state);
   kept_run& by = free_run(state, of, parts_, options.algorithm);
   by.use(parts_.in, parts_.out);

@@ -4,70 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "base/misuse.hpp"
+#include "coll/group_names.hpp"
 #include "coll/group_state.hpp"
 #include "coll/run.hpp"
-#include "core/door/door.hpp"
 #include "weft/collectives.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft {
 
 namespace coll {
-
-namespace {
-
-// Of a runtime.
-struct own_groups {
-  explicit own_groups(weft::runtime& of)
-      : world{std::make_shared<group_state>(of, of.default_device(), group_name{}, std::vector<std::uint32_t>{},
-                                            of.rank())} {}
-
-  std::shared_ptr<group_state> world;
-  std::atomic<std::uint32_t> next_number{0};
-};
-
-std::mutex making_own_groups;
-
-}  // namespace
-
-group_state::group_state(weft::runtime& owner, device& through, group_name name, std::vector<std::uint32_t> members,
-                         std::uint32_t rank)
-    : runtime_{&owner},
-      through_{&through},
-      engine_{core::door::engine_of_groups(*owner.state_)},
-      tag_{(std::uint64_t{name.leader} << group_name::number_bits | name.number) << (label_bits + number_bits)},
-      members_{std::move(members)},
-      rank_{rank},
-      size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())},
-      setting_{core::door::algorithms_of_groups(*owner.state_)},
-      is_crowded_{core::door::has_ranks_beyond_processors(*owner.state_)} {}
-
-group_state::~group_state() = default;
-
-std::shared_ptr<group_state> group_state::world(weft::runtime& of) {
-  const std::scoped_lock lock{making_own_groups};
-  std::shared_ptr<void>& kept = core::door::kept_for_groups(*of.state_);
-  if (!kept) kept = std::make_shared<own_groups>(of);
-  return static_cast<own_groups*>(kept.get())->world;
-}
-
-core::refused_memory group_state::check_memory(const const_buffer_ref& of) const noexcept {
-  return core::door::check_memory(*runtime_->state_, of.memory(), of.address(), of.bytes());
-}
-
-std::uint32_t group_state::next_group_number(weft::runtime& of) {
-  static_cast<void>(world(of));  // makes them
-  auto& all = *static_cast<own_groups*>(core::door::kept_for_groups(*of.state_).get());
-  constexpr std::uint32_t mask = (1U << group_name::number_bits) - 1;
-  // [group.number] relaxed: only the number counts.
-  return all.next_number.fetch_add(1, std::memory_order_relaxed) & mask;
-}
 
 namespace {
 
@@ -100,21 +51,96 @@ std::vector<std::uint32_t> members_with(const group_state& in, const Condition& 
   return out;
 }
 
-// The new group of these members of `in`, among them this one. The first of them has chosen its name, which each member
-// of `in` learns by an allgather.
+// The number that a leader suggests for its group. It is free again unless the group was made.
+class suggested {
+ public:
+  explicit suggested(weft::runtime& of) : names_{group_state::names(of)}, rank_{of.rank()} {}
+  ~suggested() { withdraw(); }
+  suggested(const suggested&) = delete;
+  suggested& operator=(const suggested&) = delete;
+
+  [[nodiscard]] group_names::suggestion next() {
+    const group_names::suggestion out = names_.take();  // another one than the last, which lives yet
+    withdraw();
+    now_ = out;
+    is_one_ = true;
+    return out;
+  }
+  // The group has the name from now on.
+  void keep() noexcept { is_one_ = false; }
+
+ private:
+  void withdraw() noexcept {
+    if (is_one_) names_.end({rank_, now_.number});
+    is_one_ = false;
+  }
+
+  group_names& names_;
+  std::uint32_t rank_;
+  group_names::suggestion now_;
+  bool is_one_ = false;
+};
+
+// Whether a group of this name, which its leader has used before, still lives here.
+bool refuses(const group_state& in, const group_name& name, const group_names::suggestion& made) {
+  return made.was_used != 0 && name.leader != in.runtime().rank() && group_state::names(in.runtime()).lives(name);
+}
+
+void check_leader(std::uint32_t rank) {
+  if (rank < group_name::own_leader) return;
+  throw error{errc::invalid_argument, fmt::format("a group: its first member is rank {}, and has to be below {}", rank,
+                                                  group_name::own_leader)};
+}
+
+// The new group of these members of `in`, among them this one. The first of them suggests its name, which each member
+// of `in` learns by an allgather. If any name was used before, all vote on their group's until no member refuses.
 std::shared_ptr<group_state> agree(weft::group& whole, const group_state& in, std::vector<std::uint32_t> members,
                                    const group_options& options) {
-  const bool is_leader = !members.empty() && members.front() == in.rank();
-  const std::uint32_t mine = is_leader ? group_state::next_group_number(in.runtime()) : 0;
-  std::vector<std::uint32_t> numbers(in.size());
-  collective::allgather({&mine, sizeof mine}, numbers).run(whole);
+  device& through = device_of(options, in.through(), in.runtime());
+  const std::uint32_t leader = members.empty() ? 0 : members.front();
+  suggested mine{in.runtime()};
+  group_names::suggestion now{};
+  std::vector<group_names::suggestion> all(in.size());
+  std::vector<std::uint32_t> votes(in.size());
+  for (bool is_refused = true;;) {
+    if (is_refused && !members.empty() && leader == in.rank()) now = mine.next();
+    collective::allgather({&now, sizeof now}, all).run(whole);
+    if (std::ranges::none_of(all, [](const auto& each) { return each.was_used != 0; })) break;
+    const group_name name{in.world_rank(leader), all[leader].number};
+    const std::uint32_t vote = !members.empty() && refuses(in, name, all[leader]) ? 1 : 0;
+    collective::allgather({&vote, sizeof vote}, votes).run(whole);
+    if (std::ranges::none_of(votes, [](std::uint32_t each) { return each != 0; })) break;
+    is_refused = std::ranges::any_of(members, [&](std::uint32_t each) { return votes[each] != 0; });
+  }
   if (members.empty()) return nullptr;
-  const group_name name{in.world_rank(members.front()), numbers[members.front()]};
+  const group_name name{in.world_rank(leader), all[leader].number};
+  check_leader(name.leader);
   const auto me = std::ranges::find(members, in.rank());
   const auto rank = static_cast<std::uint32_t>(me - members.begin());
   for (std::uint32_t& each : members) each = in.world_rank(each);
-  return std::make_shared<group_state>(in.runtime(), device_of(options, in.through(), in.runtime()), name,
-                                       std::move(members), rank);
+  auto out = group_state::make(in.runtime(), through, name, std::move(members), rank);
+  mine.keep();
+  return out;
+}
+
+// The new group of all members of `in`. The first of them suggests its name, by a broadcast.
+std::shared_ptr<group_state> agree_on_all(weft::group& whole, const group_state& in, std::vector<std::uint32_t> members,
+                                          device& through) {
+  check_leader(in.world_rank(0));
+  suggested mine{in.runtime()};
+  group_names::suggestion made{};
+  std::vector<std::uint32_t> votes(in.size());
+  for (;;) {
+    if (in.rank() == 0) made = mine.next();
+    collective::broadcast({&made, sizeof made}).run(whole);
+    if (made.was_used == 0) break;
+    const std::uint32_t vote = refuses(in, {in.world_rank(0), made.number}, made) ? 1 : 0;
+    collective::allgather({&vote, sizeof vote}, votes).run(whole);
+    if (std::ranges::none_of(votes, [](std::uint32_t each) { return each != 0; })) break;
+  }
+  auto out = group_state::make(in.runtime(), through, {in.world_rank(0), made.number}, std::move(members), in.rank());
+  mine.keep();
+  return out;
 }
 
 std::string text_of(std::span<const std::uint32_t> ranks) {
@@ -122,6 +148,21 @@ std::string text_of(std::span<const std::uint32_t> ranks) {
   for (const std::uint32_t each : ranks.first(std::min<std::size_t>(ranks.size(), 16)))
     out += fmt::format("{}{}", out.empty() ? "" : ", ", each);
   return ranks.size() > 16 ? out + ", ..." : out;
+}
+
+const group_state& named(const std::shared_ptr<group_state>& of, const char* call) {
+  if (of != nullptr) return *of;
+  throw error{
+      errc::invalid_argument,
+      fmt::format("group::{}: the group is none: it was never made, was moved from, or this rank is in none of a "
+                  "split",
+                  call)};
+}
+
+// Of functions that can't throw.
+const group_state& asked(const std::shared_ptr<group_state>& of) noexcept {
+  if (of == nullptr) base::misuse("a group that is none was asked: is_one() says whether it names a group");
+  return *of;
 }
 
 void check_ranks(const weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag) {
@@ -144,11 +185,12 @@ void check_ranks(const weft::runtime& of, std::span<const std::uint32_t> ranks, 
 
 group runtime::world() { return group{coll::group_state::world(*this)}; }
 
-std::uint32_t group::size() const noexcept { return state_->size(); }
-std::uint32_t group::rank() const noexcept { return state_->rank(); }
-device& group::through() const noexcept { return state_->through(); }
+std::uint32_t group::size() const noexcept { return coll::asked(state_).size(); }
+std::uint32_t group::rank() const noexcept { return coll::asked(state_).rank(); }
+device& group::through() const noexcept { return coll::asked(state_).through(); }
 
 std::uint32_t group::world_rank(std::uint32_t member) const {
+  static_cast<void>(coll::named(state_, "world_rank"));
   if (member < state_->size()) return state_->world_rank(member);
   throw error{errc::invalid_argument,
               fmt::format("group::world_rank: there is no member {}; the group has members 0 to {}", member,
@@ -156,7 +198,7 @@ std::uint32_t group::world_rank(std::uint32_t member) const {
 }
 
 std::optional<std::uint32_t> group::member(std::uint32_t rank) const noexcept {
-  const std::span<const std::uint32_t> members = state_->members();
+  const std::span<const std::uint32_t> members = coll::asked(state_).members();
   if (members.empty()) return rank < state_->size() ? std::optional{rank} : std::nullopt;
   const auto found = std::ranges::find(members, rank);
   if (found == members.end()) return std::nullopt;
@@ -164,7 +206,7 @@ std::optional<std::uint32_t> group::member(std::uint32_t rank) const noexcept {
 }
 
 group group::split(std::optional<std::uint32_t> colour, std::int64_t key, const group_options& options) {
-  const coll::group_state& in = *state_;
+  const coll::group_state& in = coll::named(state_, "split");
   const coll::wish mine{key, colour.value_or(0), colour.has_value()};
   std::vector<coll::wish> wishes(in.size());
   collective::allgather({&mine, sizeof mine}, wishes).run(*this);
@@ -176,17 +218,14 @@ group group::split(std::optional<std::uint32_t> colour, std::int64_t key, const 
 }
 
 group group::dup(const group_options& options) {
-  const coll::group_state& in = *state_;
-  std::uint32_t number = in.rank() == 0 ? coll::group_state::next_group_number(in.runtime()) : 0;
-  collective::broadcast({&number, sizeof number}).run(*this);
+  const coll::group_state& in = coll::named(state_, "dup");
+  device& through = coll::device_of(options, in.through(), in.runtime());
   std::vector<std::uint32_t> members(in.members().begin(), in.members().end());
-  return group{std::make_shared<coll::group_state>(in.runtime(), coll::device_of(options, in.through(), in.runtime()),
-                                                   coll::group_name{in.world_rank(0), number}, std::move(members),
-                                                   in.rank())};
+  return group{coll::agree_on_all(*this, in, std::move(members), through)};
 }
 
 group group::by_node(const group_options& options) {
-  const coll::group_state& in = *state_;
+  const coll::group_state& in = coll::named(state_, "by_node");
   const std::uint32_t node = in.runtime().node_of(in.world_rank(in.rank()));
   std::vector<std::uint32_t> members =
       coll::members_with(in, [&](std::uint32_t member) { return in.runtime().node_of(in.world_rank(member)) == node; });
@@ -199,15 +238,20 @@ group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::u
   device& through = coll::device_of(options, of.default_device(), of);
   std::vector<std::uint32_t> members(ranks.begin(), ranks.end());
   const auto rank = static_cast<std::uint32_t>(std::ranges::find(members, of.rank()) - members.begin());
-  std::uint32_t number = rank == 0 ? coll::group_state::next_group_number(of) : 0;
-  {
-    // A group for one broadcast, with a name of the library's own.
-    const coll::group_name own{coll::group_name::own_leader, tag + 1};
-    group one{std::make_shared<coll::group_state>(of, through, own, members, rank)};
-    collective::broadcast({&number, sizeof number}).run(one);
-  }
-  const coll::group_name name{members.front(), number};
-  return group{std::make_shared<coll::group_state>(of, through, name, std::move(members), rank)};
+  // A group that only makes this one, with a name of the library's own.
+  const coll::group_name own{coll::group_name::own_leader, tag + 1};
+  group maker{std::make_shared<coll::group_state>(of, through, own, nullptr, members, rank)};
+  group out{coll::agree_on_all(maker, *maker.state_, std::move(members), through)};
+  // The next group of these ranks and this tag is made by messages of the same tags: none may overtake.
+  collective::barrier().run(maker);
+  return out;
+}
+
+group group::include(std::span<const std::uint32_t> members, std::uint32_t tag, const group_options& options) const {
+  const coll::group_state& in = coll::named(state_, "include");
+  std::vector<std::uint32_t> ranks;
+  for (const std::uint32_t each : members) ranks.push_back(world_rank(each));
+  return make_group(in.runtime(), ranks, tag, {.through = &coll::device_of(options, in.through(), in.runtime())});
 }
 
 }  // namespace weft

@@ -4,12 +4,14 @@
 // collective in it, and the label of the step.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "coll/group_names.hpp"
 #include "core/door/door.hpp"
 #include "weft/buffer.hpp"
 #include "weft/collectives.hpp"
@@ -21,22 +23,11 @@ namespace weft::coll {
 
 class kept_run;
 
-/// Names a group among all that its members are in: its first member's rank in the job, and that member's count of
-/// groups. Numbers of groups that can't be are names of the library's own.
-struct group_name {
-  static constexpr unsigned leader_bits = 20;
-  static constexpr unsigned number_bits = 20;
-  static constexpr std::uint32_t own_leader = (1U << leader_bits) - 1;
-
-  std::uint32_t leader = own_leader;
-  std::uint32_t number = 0;
-};
-
 class group_state {
  public:
-  /// `members`: ranks of the job; empty for all of them.
-  group_state(weft::runtime& owner, device& through, group_name name, std::vector<std::uint32_t> members,
-              std::uint32_t rank);
+  /// `members`: ranks of the job; empty for all of them. `names`: of this rank; null for a name of the library's own.
+  group_state(weft::runtime& owner, device& through, group_name name, group_names* names,
+              std::vector<std::uint32_t> members, std::uint32_t rank);
   ~group_state();
   group_state(const group_state&) = delete;
   group_state& operator=(const group_state&) = delete;
@@ -54,8 +45,14 @@ class group_state {
 
   /// All ranks of the job, through the default device. One for each runtime. **Errors**: std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<group_state> world(weft::runtime& of);
-  /// A number for a group whose first member this rank is. **Errors**: std::bad_alloc.
-  [[nodiscard]] static std::uint32_t next_group_number(weft::runtime& of);
+  /// The names of the groups of this rank. **Errors**: std::bad_alloc.
+  [[nodiscard]] static group_names& names(weft::runtime& of);
+  /// A group of this name. When its last copy ends while collectives are under way, it lives until they are complete.
+  /// **Errors**: std::bad_alloc.
+  [[nodiscard]] static std::shared_ptr<group_state> make(weft::runtime& of, device& through, group_name name,
+                                                         std::vector<std::uint32_t> members, std::uint32_t rank);
+  /// How many groups have ended whose collectives are not complete yet.
+  [[nodiscard]] static std::size_t ending(weft::runtime& of);
 
   /// WEFT_COLL, or empty.
   [[nodiscard]] std::string_view setting() const noexcept { return setting_; }
@@ -85,6 +82,14 @@ class group_state {
     logged_ = static_cast<std::uint16_t>(logged_ | bit);
     return is_first;
   }
+
+  /// Whether its members compare their calls (checked.hpp).
+  [[nodiscard]] bool is_checked() const noexcept { return is_checked_; }
+  /// Of a checked group: the thread that is in a call which starts collectives; 0: none.
+  [[nodiscard]] std::atomic<std::uintptr_t>& caller() noexcept { return caller_; }
+
+  /// Whether a collective that was posted is not complete. **Threads**: one at a time; none if one is being started.
+  [[nodiscard]] bool is_running() const noexcept;
   /// Runs that are kept for later. **Threads**: one at a time.
   [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
 
@@ -95,9 +100,15 @@ class group_state {
   static_assert(numbers == 1U << number_bits);
   static_assert(group_name::leader_bits + group_name::number_bits + label_bits + number_bits == 64);
 
+  friend class own_groups;
+  [[nodiscard]] static std::shared_ptr<void>& kept_of(weft::runtime& of);
+
   weft::runtime* runtime_;
   device* through_;
   engine_ref engine_;
+  group_name name_;
+  group_names* names_;
+  bool is_checked_;
   std::uint64_t tag_;
   std::vector<std::uint32_t> members_;
   std::uint32_t rank_;
@@ -106,6 +117,8 @@ class group_state {
   std::uint16_t logged_ = 0;
   std::string_view setting_;
   bool is_crowded_;
+  std::atomic<std::uintptr_t> caller_{0};
+  group_state* next_ending_ = nullptr;
   std::unique_ptr<counter> arrived_;
   std::vector<std::unique_ptr<kept_run>> kept_;
 };

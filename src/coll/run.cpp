@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <utility>
+#include <vector>
+
 #include "base/assertion.hpp"
 #include "coll/choose.hpp"
 #include "weft/error.hpp"
@@ -37,7 +41,18 @@ kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const al
       steps_{made(how, of)},
       buffers_{steps_},
       graph_{in.through()} {
-  build();
+  if (in.is_checked()) {
+    comparison_ = std::make_unique<comparison>(in, call_of(of, how, combine));
+    build_checked();
+  } else {
+    build();
+  }
+}
+
+kept_run::kept_run(group_state& in, operation refused)
+    : group_{&in}, how_{nullptr}, shape_{.operation = refused}, buffers_{steps_}, graph_{in.through()} {
+  comparison_ = std::make_unique<comparison>(in, refused_call(refused));
+  static_cast<void>(comparison_->add_to(graph_));
 }
 
 kept_run::~kept_run() {
@@ -65,6 +80,44 @@ void kept_run::build() {
     }
     for (const std::uint32_t before : steps_.before(each)) graph_.add_edge({before}, made);
   }
+}
+
+// As `build`, behind the comparison: steps do nothing if it has refused.
+void kept_run::build_checked() {
+  const graph_node compared = comparison_->add_to(graph_);
+  std::vector<graph_node> nodes, receives;
+  std::vector<const step*> received;
+  for (const step& each : steps_.steps()) {
+    graph_node made;
+    switch (each.action) {
+      case action::send:
+        made = graph_.add_post([this, &each](completion& local) {
+          return comparison_->has_refused() ? status::done() : send(each, local);
+        });
+        break;
+      case action::receive:
+        made = graph_.add_post([this, &each](completion& local) {
+          return comparison_->has_refused() ? status::done() : receive(each, local);
+        });
+        receives.push_back(made);
+        received.push_back(&each);
+        break;
+      case action::reduce:
+        made = graph_.add([this, &each] {
+          if (!comparison_->has_refused()) buffers_.reduce(each, combine_);
+        });
+        break;
+      case action::copy:
+        made = graph_.add([this, &each] {
+          if (!comparison_->has_refused()) buffers_.copy(each);
+        });
+        break;
+    }
+    if (steps_.before(each).empty()) graph_.add_edge(compared, made);
+    for (const std::uint32_t before : steps_.before(each)) graph_.add_edge(nodes[before], made);
+    nodes.push_back(made);
+  }
+  comparison_->refuse_other_sizes(graph_, receives, received);
 }
 
 status kept_run::send(const step& which, completion& local) {
@@ -97,11 +150,21 @@ void kept_run::start_behind_barrier(completion& done, void* context) {
   behind_barrier_->start(done, context);
 }
 
+// The comparison keeps members together, so that no barrier is needed.
+void kept_run::start_checked(completion& done, void* context) {
+  const only_thread mine{*group_, shape_.operation};
+  comparison_->begin(group_->take_tag());
+  tag_ = group_->take_tag();
+  graph_.start(done, context);
+}
+
 void kept_run::start(completion& done, void* context) {
   if (is_running()) {
     throw error{errc::invalid_state, fmt::format("{}: the last start is under way; wait for its completion object",
                                                  name_of(shape_.operation))};
   }
+  if (comparison_) [[unlikely]]
+    return start_checked(done, context);
   if (group_->wants_barrier()) [[unlikely]]
     return start_behind_barrier(done, context);
   tag_ = group_->take_tag();
@@ -115,6 +178,8 @@ void kept_run::run() {
   group_->through().wait(*end_);
   const std::optional<completion_record> end = end_->take();
   if (!end || end->error() == errc::none) return;
+  // A function that has thrown, or calls that differ.
+  if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
   throw error{end->error(),
               fmt::format("{} ({}): an operation with a member has failed", name_of(shape_.operation), how_->name)};
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "coll/checked.hpp"
 #include "coll/group_state.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
@@ -23,6 +24,8 @@ class kept_run {
   /// `keeps`: the group, if it is to live as long; null for a run that the group keeps. **Errors**: std::bad_alloc.
   kept_run(std::shared_ptr<group_state> keeps, group_state& in, const algorithm& how, const shape& of,
            const reduction& combine);
+  /// Of a checked group: tells the other members that this one has refused the arguments of its call.
+  kept_run(group_state& in, operation refused);
   /// Ends a start that is under way early, as the end of a graph does.
   ~kept_run();
   kept_run(const kept_run&) = delete;
@@ -44,7 +47,9 @@ class kept_run {
 
  private:
   void build();
+  void build_checked();
   void start_behind_barrier(completion& done, void* context);
+  void start_checked(completion& done, void* context);
   [[nodiscard]] status send(const step& which, completion& local);
   [[nodiscard]] status receive(const step& which, completion& local);
 
@@ -55,7 +60,8 @@ class kept_run {
   reduction combine_;
   schedule steps_;
   step_buffers buffers_;
-  std::optional<synchronizer> end_;  // of a run that a thread waits for
+  std::optional<synchronizer> end_;         // of a run that a thread waits for
+  std::unique_ptr<comparison> comparison_;  // of a checked group
   weft::graph graph_;
   std::uint64_t tag_ = 0;
   // Made when they are first needed (group_state::wants_barrier).

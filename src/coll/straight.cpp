@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "coll/ranks.hpp"
@@ -154,15 +155,25 @@ class combining {
     combine(is_lower);
   }
 
+  // Throws the exception of the reduction. The others wait for messages of this member: it sends all of them before.
+  void finish() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
  private:
   void combine(bool is_lower) {
     if (!is_lower) std::swap(mine_, theirs_);
-    how_.combine(theirs_->data(), mine_->data(), bytes_ / how_.element_bytes, how_.context);
+    try {
+      how_.combine(theirs_->data(), mine_->data(), bytes_ / how_.element_bytes, how_.context);
+    } catch (...) {
+      if (!thrown_) thrown_ = std::current_exception();
+    }
   }
 
   messages& all_;
   std::size_t bytes_;
   const reduction& how_;
+  std::exception_ptr thrown_;
   alignas(std::max_align_t) std::array<element_room, 2> room_;
   element_room* mine_ = &room_[0];
   element_room* theirs_ = &room_[1];
@@ -182,11 +193,17 @@ void linear_allreduce(group_state& in, const shape& of, const void* from, void* 
   for (std::uint32_t member = 1; member < of.size; ++member) all.expect(member, to_root, room[member].data(), bytes);
   std::memcpy(room[0].data(), from, bytes);
   all.wait();
-  for (std::uint32_t member = 1; member < of.size; ++member)
-    how.combine(room[member - 1].data(), room[member].data(), bytes / how.element_bytes, how.context);
+  std::exception_ptr thrown;  // the others wait for the result: they get one
+  try {
+    for (std::uint32_t member = 1; member < of.size; ++member)
+      how.combine(room[member - 1].data(), room[member].data(), bytes / how.element_bytes, how.context);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
   const void* const result = room[of.size - 1].data();
   for (std::uint32_t member = 1; member < of.size; ++member) all.send(member, from_root, result, bytes);
   std::memcpy(into, result, bytes);
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 // Ranks beyond a power of two hand what they have to a neighbour, which takes part for both.
@@ -212,6 +229,7 @@ void allreduce(group_state& in, const shape& of, const void* from, void* into, c
   }
   if (is_paired) all.send(of.rank - 1, unfolding, mine.bytes(), bytes);
   std::memcpy(into, mine.bytes(), bytes);
+  mine.finish();
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ SECONDS_MAX = 600  # for one seed: far above what it takes, with any sanitizer o
 LEFT_OUT = {
     "a_million_coroutines": "counts memory, and sends nothing",
     "copy_counters": "tells direct copies from others, and here direct copies are denied",
+    "group_costs": "counts messages and memory, of more groups than a bad network makes in the time",
     "list_steps": "is sure of memory that is mapped, and here mappings are denied",
     "steps": "has a script in the place of its peer, and no network",
     "shared_copy": "a receiver has to copy without its sender's progress, and here direct copies are denied",

@@ -1,0 +1,62 @@
+// The names of the groups of a rank: which it gives to groups that it leads, and which of them live.
+//
+// A leader counts its groups, modulo 2^20. A name is given again only when no member of the new group has a group of
+// that name. For its first 2^20 groups a leader need not ask; later the members vote on each number (`group.cpp`).
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_set>
+
+namespace weft::coll {
+
+/// Names a group among all that its members are in: its first member's rank in the job, and that member's count of
+/// groups. Numbers of groups that can't be are names of the library's own.
+struct group_name {
+  static constexpr unsigned leader_bits = 20;
+  static constexpr unsigned number_bits = 20;
+  static constexpr std::uint32_t own_leader = (1U << leader_bits) - 1;
+
+  std::uint32_t leader = own_leader;
+  std::uint32_t number = 0;
+
+  [[nodiscard]] bool is_own() const noexcept { return leader == own_leader; }
+};
+
+/// **Threads**: any.
+class group_names {
+ public:
+  /// Of this rank.
+  explicit group_names(std::uint32_t rank) noexcept : rank_{rank} {}
+
+  /// A number that a leader suggests, as a message has it.
+  struct suggestion {
+    std::uint32_t number = 0;
+    /// Whether the leader has had a group of this number before.
+    std::uint32_t was_used = 0;
+  };
+
+  /// A number for a group whose first member this rank is; the name lives from now on. **Errors**: invalid_state if as
+  /// many groups as there are numbers live; std::bad_alloc.
+  [[nodiscard]] suggestion take();
+  /// Whether a group of this name lives here.
+  [[nodiscard]] bool lives(group_name name) const;
+  /// The name lives from now on, if it does not yet. Names of the library's own do nothing. **Errors**: std::bad_alloc.
+  void begin(group_name name);
+  void end(group_name name) noexcept;
+
+  /// The next number is this one, as if there had been as many groups before.
+  void count_from(std::uint64_t number) noexcept;
+
+ private:
+  [[nodiscard]] static constexpr std::uint64_t key(group_name of) noexcept {
+    return std::uint64_t{of.leader} << group_name::number_bits | of.number;
+  }
+
+  std::uint32_t rank_;
+  mutable std::mutex mutex_;
+  std::uint64_t next_ = 0;
+  std::unordered_set<std::uint64_t> living_;
+};
+
+}  // namespace weft::coll
