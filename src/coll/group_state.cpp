@@ -72,6 +72,14 @@ class own_groups {
   group_state* ending_ = nullptr;
 };
 
+static group_settings settings_of(core::runtime_state& runtime) noexcept {
+  const bool is_crowded = core::door::has_ranks_beyond_processors(runtime);
+  return {.algorithms = core::door::algorithms_of_groups(runtime),
+          .is_checked = core::door::compares_calls(runtime),
+          .is_crowded = is_crowded,
+          .polls_before_wait = is_crowded ? 1U : 8U};
+}
+
 group_state::group_state(weft::runtime& owner, device& through, group_name name, group_names* names,
                          std::vector<std::uint32_t> members, std::uint32_t rank)
     : runtime_{&owner},
@@ -79,13 +87,11 @@ group_state::group_state(weft::runtime& owner, device& through, group_name name,
       engine_{core::door::engine_of_groups(*owner.state_)},
       name_{name},
       names_{names},
-      is_checked_{core::door::compares_calls(*owner.state_)},
-      tag_{(std::uint64_t{name.leader} << group_name::number_bits | name.number) << (label_bits + number_bits)},
+      settings_{settings_of(*owner.state_)},
+      tags_{name},
       members_{std::move(members)},
       rank_{rank},
-      size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())},
-      setting_{core::door::algorithms_of_groups(*owner.state_)},
-      is_crowded_{core::door::has_ranks_beyond_processors(*owner.state_)} {
+      size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())} {
   if (names_ != nullptr) names_->begin(name_);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coll/group_names.hpp"
+#include "coll/group_tags.hpp"
 #include "core/door/door.hpp"
 #include "weft/buffer.hpp"
 #include "weft/collectives.hpp"
@@ -22,6 +23,14 @@
 namespace weft::coll {
 
 class kept_run;
+
+/// The same for all groups of a runtime.
+struct group_settings {
+  std::string_view algorithms;      // WEFT_COLL, or empty
+  bool is_checked;                  // members compare their calls (checked.hpp)
+  bool is_crowded;                  // ranks of the job are more than its processors
+  std::uint32_t polls_before_wait;  // messages of members on other cores arrive within some calls of progress
+};
 
 class group_state {
  public:
@@ -39,8 +48,6 @@ class group_state {
   [[nodiscard]] std::uint32_t world_rank(std::uint32_t member) const noexcept {
     return members_.empty() ? member : members_[member];
   }
-  /// Whether ranks of the job are more than its processors: a wait costs a turn of all ranks of a core then.
-  [[nodiscard]] bool is_crowded() const noexcept { return is_crowded_; }
   [[nodiscard]] std::span<const std::uint32_t> members() const noexcept { return members_; }
 
   /// All ranks of the job, through the default device. One for each runtime. **Errors**: std::bad_alloc.
@@ -54,20 +61,13 @@ class group_state {
   /// How many groups have ended whose collectives are not complete yet.
   [[nodiscard]] static std::size_t ending(weft::runtime& of);
 
-  /// WEFT_COLL, or empty.
-  [[nodiscard]] std::string_view setting() const noexcept { return setting_; }
+  [[nodiscard]] const group_settings& settings() const noexcept { return settings_; }
   /// Whether a collective may use this buffer's memory.
   [[nodiscard]] core::refused_memory check_memory(const const_buffer_ref& of) const noexcept;
   /// The engine of all groups.
   [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
-  /// The tags of the next collective, without a label. **Threads**: one at a time.
-  [[nodiscard]] std::uint64_t take_tag() noexcept {
-    return tag_ | std::uint64_t{next_number_++ & number_mask} << label_bits;
-  }
-  /// Of how many collectives tags are different. A member that is so far ahead of another one has to wait for it.
-  static constexpr std::uint32_t numbers = 1U << 12;
-  /// Whether the next collective is to be preceded by a barrier, which keeps members less than `numbers` apart.
-  [[nodiscard]] bool wants_barrier() const noexcept { return (next_number_ & (numbers / 4 - 1)) == numbers / 4 - 1; }
+  [[nodiscard]] group_tags& tags() noexcept { return tags_; }
+  [[nodiscard]] const group_tags& tags() const noexcept { return tags_; }
 
   /// Counts receives of short collectives; made by the first call. **Threads**: one at a time. **Errors**:
   /// std::bad_alloc.
@@ -83,8 +83,6 @@ class group_state {
     return is_first;
   }
 
-  /// Whether its members compare their calls (checked.hpp).
-  [[nodiscard]] bool is_checked() const noexcept { return is_checked_; }
   /// Of a checked group: the thread that is in a call which starts collectives; 0: none.
   [[nodiscard]] std::atomic<std::uintptr_t>& caller() noexcept { return caller_; }
 
@@ -94,12 +92,6 @@ class group_state {
   [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
 
  private:
-  static constexpr unsigned label_bits = 12;
-  static constexpr unsigned number_bits = 12;
-  static constexpr std::uint32_t number_mask = numbers - 1;
-  static_assert(numbers == 1U << number_bits);
-  static_assert(group_name::leader_bits + group_name::number_bits + label_bits + number_bits == 64);
-
   friend class own_groups;
   [[nodiscard]] static std::shared_ptr<void>& kept_of(weft::runtime& of);
 
@@ -108,15 +100,12 @@ class group_state {
   engine_ref engine_;
   group_name name_;
   group_names* names_;
-  bool is_checked_;
-  std::uint64_t tag_;
+  group_settings settings_;
+  group_tags tags_;
   std::vector<std::uint32_t> members_;
   std::uint32_t rank_;
   std::uint32_t size_;
-  std::uint32_t next_number_ = 0;
   std::uint16_t logged_ = 0;
-  std::string_view setting_;
-  bool is_crowded_;
   std::atomic<std::uintptr_t> caller_{0};
   group_state* next_ending_ = nullptr;
   std::unique_ptr<counter> arrived_;

@@ -41,11 +41,9 @@ kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const al
       steps_{made(how, of)},
       buffers_{steps_},
       graph_{in.through()} {
-  if (in.is_checked()) {
+  if (in.settings().is_checked) {
     comparison_ = std::make_unique<comparison>(in, call_of(of, how, combine));
     build_checked();
-  } else {
-    build();
   }
 }
 
@@ -68,6 +66,7 @@ bool kept_run::is(const algorithm& how, const shape& of, const reduction& combin
 }
 
 void kept_run::build() {
+  is_built_ = true;
   for (const step& each : steps_.steps()) {
     graph_node made;
     switch (each.action) {
@@ -133,8 +132,9 @@ status kept_run::receive(const step& which, completion& local) {
 // No graph inside another one: a start of those allocates.
 void kept_run::start_behind_barrier(completion& done, void* context) {
   if (!behind_barrier_) {
-    const shape of{.rank = group_->rank(), .size = group_->size(), .is_crowded = group_->is_crowded()};
+    const shape of{.rank = group_->rank(), .size = group_->size(), .is_crowded = group_->settings().is_crowded};
     barrier_ = std::make_unique<kept_run>(nullptr, *group_, *choose(of, {}, {}).how, of, reduction{});
+    barrier_->build();
     behind_barrier_.emplace(group_->through());
     const auto starts = [](weft::graph& which) {
       return [&which](completion& local) {
@@ -145,33 +145,39 @@ void kept_run::start_behind_barrier(completion& done, void* context) {
     const graph_node first = behind_barrier_->add_post(starts(barrier_->graph_));
     behind_barrier_->add_edge(first, behind_barrier_->add_post(starts(graph_)));
   }
-  barrier_->tag_ = group_->take_tag();
-  tag_ = group_->take_tag();
+  barrier_->tag_ = group_->tags().take();
+  tag_ = group_->tags().take();
   behind_barrier_->start(done, context);
 }
 
 // The comparison keeps members together, so that no barrier is needed.
 void kept_run::start_checked(completion& done, void* context) {
   const only_thread mine{*group_, shape_.operation};
-  comparison_->begin(group_->take_tag());
-  tag_ = group_->take_tag();
+  comparison_->begin(group_->tags().take());
+  tag_ = group_->tags().take();
   graph_.start(done, context);
 }
 
+void kept_run::refuse_if_running() const {
+  if (!is_running()) return;
+  throw error{errc::invalid_state, fmt::format("{}: the last start is under way; wait for its completion object",
+                                               name_of(shape_.operation))};
+}
+
 void kept_run::start(completion& done, void* context) {
-  if (is_running()) {
-    throw error{errc::invalid_state, fmt::format("{}: the last start is under way; wait for its completion object",
-                                                 name_of(shape_.operation))};
-  }
+  refuse_if_running();
   if (comparison_) [[unlikely]]
     return start_checked(done, context);
-  if (group_->wants_barrier()) [[unlikely]]
+  if (!is_built_) build();
+  if (group_->tags().want_barrier()) [[unlikely]]
     return start_behind_barrier(done, context);
-  tag_ = group_->take_tag();
+  tag_ = group_->tags().take();
   graph_.start(done, context);
 }
 
 void kept_run::run() {
+  refuse_if_running();
+  if (!comparison_ && !group_->tags().want_barrier()) return run_directly();
   if (!end_) end_.emplace(group_->runtime());
   if (end_->is_ready()) end_->reset();
   start(*end_, nullptr);
@@ -180,7 +186,25 @@ void kept_run::run() {
   if (!end || end->error() == errc::none) return;
   // A function that has thrown, or calls that differ.
   if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
-  throw error{end->error(),
+  fail(end->error());
+}
+
+void kept_run::run_directly() {
+  if (!direct_) direct_ = std::make_unique<direct_run>(*group_, steps_, buffers_);
+  // While a fiber waits, others of its thread may start collectives of the group.
+  struct at_work {
+    explicit at_work(bool& flag) noexcept : is_at_work{flag} { is_at_work = true; }
+    ~at_work() { is_at_work = false; }
+    at_work(const at_work&) = delete;
+    at_work& operator=(const at_work&) = delete;
+    bool& is_at_work;
+  } const mine{is_direct_};
+  const errc end = direct_->run(group_->tags().take(), combine_);
+  if (end != errc::none) fail(end);
+}
+
+void kept_run::fail(errc why) const {
+  throw error{why,
               fmt::format("{} ({}): an operation with a member has failed", name_of(shape_.operation), how_->name)};
 }
 

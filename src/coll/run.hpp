@@ -1,6 +1,7 @@
-// A collective of a group, as a graph: built once for its shape and algorithm, and started many times.
+// A collective of a group: made once for its shape and algorithm, and started many times. One that a thread waits for
+// carries out its steps itself (direct_run.hpp); a posted one is a graph, which is built for its first start.
 //
-// Cost of a start: a pass over the steps; each step is a node of a graph (weft/graph.hpp).
+// Cost of a start: a pass over the steps; each step of a posted one is a node of a graph (weft/graph.hpp).
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <optional>
 
 #include "coll/checked.hpp"
+#include "coll/direct_run.hpp"
 #include "coll/group_state.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
@@ -34,7 +36,7 @@ class kept_run {
   /// Whether it does this.
   [[nodiscard]] bool is(const algorithm& how, const shape& of, const reduction& combine) const noexcept;
   [[nodiscard]] bool is_running() const noexcept {
-    return graph_.is_running() || (behind_barrier_ && behind_barrier_->is_running());
+    return is_direct_ || graph_.is_running() || (behind_barrier_ && behind_barrier_->is_running());
   }
   [[nodiscard]] const group_state& group() const noexcept { return *group_; }
 
@@ -47,6 +49,9 @@ class kept_run {
 
  private:
   void build();
+  void run_directly();
+  void refuse_if_running() const;
+  [[noreturn]] void fail(errc why) const;
   void build_checked();
   void start_behind_barrier(completion& done, void* context);
   void start_checked(completion& done, void* context);
@@ -60,11 +65,14 @@ class kept_run {
   reduction combine_;
   schedule steps_;
   step_buffers buffers_;
-  std::optional<synchronizer> end_;         // of a run that a thread waits for
+  std::optional<synchronizer> end_;         // of a graph that a thread waits for
+  std::unique_ptr<direct_run> direct_;      // made for the first thread that waits
+  bool is_direct_ = false;                  // it is at work
+  bool is_built_ = false;                   // the graph
   std::unique_ptr<comparison> comparison_;  // of a checked group
   weft::graph graph_;
   std::uint64_t tag_ = 0;
-  // Made when they are first needed (group_state::wants_barrier).
+  // Made when they are first needed (group_tags::want_barrier).
   std::unique_ptr<kept_run> barrier_;
   std::optional<weft::graph> behind_barrier_;
 };

@@ -19,14 +19,15 @@ namespace {
 constexpr std::size_t bytes_max = detail::inline_bytes_max;
 using element_room = std::array<std::byte, bytes_max>;
 
-// Calls of progress before a wait: messages of members on other cores arrive within some.
-constexpr std::uint32_t polls_max = 8;
-
 // The messages of one collective. Sends go first: they travel while the receive is posted.
 class messages {
  public:
   explicit messages(group_state& in)
-      : in_{in}, arrived_{in.arrived()}, tag_{in.take_tag()}, awaited_{arrived_.value()}, failed_{arrived_.failed()} {}
+      : in_{in},
+        arrived_{in.arrived()},
+        tag_{in.tags().take()},
+        awaited_{arrived_.value()},
+        failed_{arrived_.failed()} {}
 
   // If an exception leaves the collective, its receives are taken back before their buffers go.
   ~messages() {
@@ -64,8 +65,8 @@ class messages {
   }
   void wait() {
     device& through = in_.through();
-    const std::uint32_t polls = in_.is_crowded() ? 1 : polls_max;
-    for (std::uint32_t i = 0; i < polls && arrived_.value() < awaited_; ++i) through.progress();
+    for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && arrived_.value() < awaited_; ++i)
+      through.progress();
     if (arrived_.value() < awaited_) through.wait(arrived_, awaited_);
     expected_ = 0;
     if (arrived_.failed() != failed_) {

@@ -1,0 +1,111 @@
+#include "coll/direct_run.hpp"
+
+#include <optional>
+
+#include "weft/device.hpp"
+#include "weft/error.hpp"
+
+namespace weft::coll {
+
+direct_run::direct_run(group_state& in, const schedule& steps, step_buffers& buffers)
+    : in_{in}, steps_{steps}, buffers_{buffers}, ends_{in.runtime()} {
+  const std::span<const step> all = steps.steps();
+  progress_.resize(all.size());
+  ready_.reserve(all.size());
+  behind_begin_.resize(all.size() + 1);
+  for (const step& each : all) {
+    for (const std::uint32_t before : steps.before(each)) ++behind_begin_[before + 1];
+  }
+  for (std::size_t i = 1; i < behind_begin_.size(); ++i) behind_begin_[i] += behind_begin_[i - 1];
+  behind_.resize(behind_begin_.back());
+  std::vector<std::uint32_t> next{behind_begin_.begin(), behind_begin_.end() - 1};
+  for (std::uint32_t index = 0; index < all.size(); ++index) {
+    for (const std::uint32_t before : steps.before(all[index])) behind_[next[before]++] = index;
+  }
+}
+
+errc direct_run::run(std::uint64_t tag, const reduction& by) {
+  const std::span<const step> all = steps_.steps();
+  ready_.clear();
+  posted_ = 0;
+  failed_ = errc::none;
+  for (std::uint32_t index = 0; index < all.size(); ++index) {
+    const std::uint32_t before = all[index].before_end - all[index].before_begin;
+    progress_[index] = {.waits_for = before};
+    if (before == 0) ready_.push_back(index);
+  }
+  try {
+    for (std::size_t next = 0; next < ready_.size() || posted_ != 0;) {
+      if (next < ready_.size() && failed_ == errc::none) {
+        begin(ready_[next++], tag, by);
+      } else if (posted_ != 0) {
+        take_record();
+      } else {
+        break;
+      }
+    }
+  } catch (...) {
+    cancel_rest();
+    while (posted_ != 0) take_record();
+    throw;
+  }
+  return failed_;
+}
+
+void direct_run::begin(std::uint32_t index, std::uint64_t tag, const reduction& by) {
+  const step& which = steps_.steps()[index];
+  device& through = in_.through();
+  void* const context = reinterpret_cast<void*>(std::uintptr_t{index});
+  status answer = status::done();
+  switch (which.action) {
+    case action::copy: buffers_.copy(which); break;
+    case action::reduce: buffers_.reduce(which, by); break;
+    case action::send:
+      answer = through.post_send(
+          in_.world_rank(which.peer), buffers_.read(which), ends_,
+          {.tag = tag | which.label, .engine = in_.engine(), .context = context, .allow_retry = false});
+      break;
+    case action::receive:
+      answer = through.post_recv(
+          in_.world_rank(which.peer), buffers_.written(which), ends_,
+          {.tag = tag | which.label, .engine = in_.engine(), .context = context, .allow_retry = false});
+      break;
+  }
+  if (!answer.is_posted()) return end(index);
+  progress_[index].is_posted = true;
+  progress_[index].ticket = answer.ticket();
+  ++posted_;
+}
+
+void direct_run::end(std::uint32_t index) {
+  for (std::uint32_t i = behind_begin_[index]; i < behind_begin_[index + 1]; ++i) {
+    if (--progress_[behind_[i]].waits_for == 0) ready_.push_back(behind_[i]);
+  }
+}
+
+// The record of a message that is complete, whichever is first.
+void direct_run::take_record() {
+  device& through = in_.through();
+  std::optional<completion_record> found = ends_.pop();
+  for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && !found; ++i) {
+    through.progress();
+    found = ends_.pop();
+  }
+  if (!found) found = through.wait(ends_);
+  const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(found->context()));
+  --posted_;
+  progress_[index].is_posted = false;
+  if (found->error() == errc::none) return end(index);
+  if (failed_ != errc::none) return;
+  failed_ = found->error();
+  cancel_rest();
+}
+
+// Members that have ended their part early will not send or receive what is left.
+void direct_run::cancel_rest() {
+  for (const progress& each : progress_) {
+    if (each.is_posted) static_cast<void>(in_.through().cancel(each.ticket));
+  }
+}
+
+}  // namespace weft::coll
