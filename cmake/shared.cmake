@@ -3,8 +3,8 @@
 set(WEFT_PUBLIC_NAMES blocking_device buffer_allocator collective completion completion_queue completion_record
   counter detail device error event fiber fiber_barrier fiber_condition fiber_event fiber_mutex fiber_ref
   fiber_scheduler graph group hook layout make_group matched_message matching_engine memory memory_kind memory_region
-  name_of packet persistent_collective progress_thread registration run_loop runtime suspender synchronizer task test
-  this_fiber use_suspender version version_text wait_descriptor)
+  name_of packet persistent_collective progress_thread registration run_loop runtime suspender synchronizer task
+  termination test this_fiber use_suspender version version_text wait_descriptor)
 
 set(patterns "")
 foreach(name IN LISTS WEFT_PUBLIC_NAMES)

@@ -36,6 +36,7 @@
 #include "weft/suspender.hpp"
 #include "weft/synchronizer.hpp"
 #include "weft/task.hpp"
+#include "weft/termination.hpp"
 #include "weft/version.hpp"
 #include "weft/wait.hpp"
 #include "weft/wait_descriptor.hpp"

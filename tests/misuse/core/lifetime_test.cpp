@@ -481,4 +481,17 @@ TEST_F(lifetime, in_the_right_order_ends_well) {
   EXPECT_EXIT(right(), testing::ExitedWithCode(0), "^$");
 }
 
+// It would wait for the return of the signal in which it is destroyed.
+TEST_F(lifetime, of_a_termination_does_not_end_inside_its_signal) {
+  const auto wrong = [] {
+    const auto rt = lone_runtime();
+    weft::group all = rt->world();
+    std::optional<weft::termination> counts{std::in_place, all};
+    weft::handler on_end{*rt, [&](weft::completion_record&&) { counts.reset(); }};
+    static_cast<void>(counts->post(on_end));
+    while (counts) rt->default_device().progress();
+  };
+  EXPECT_DEATH(wrong(), "wrong use: a termination is destroyed inside a handler");
+}
+
 }  // namespace
