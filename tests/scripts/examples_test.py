@@ -50,6 +50,7 @@ RINGS = {
     "fiber_pieces": lambda rank, size: f"rank {rank}: the words of rank {(rank + 1) % size} add up, rightly",
     "fiber_ring": lambda rank, size: f"rank {rank}: 500 tokens came around",
     "graph_barrier": lambda rank, size: f"rank {rank}: 10 barriers passed, (some work done|no work) meanwhile",
+    "graph_search": lambda rank, size: f"rank {rank}: {len(range(rank, 5000, size))} vertices reached, 0 of them wrong",
     "hello": lambda rank, size: f"rank {rank} of {size}: 'hello from rank {previous(rank, size)}'",
     "histogram": lambda rank, size: f"rank {rank}: all bins are right",
     "hook_allreduce": lambda rank, size: f"rank {rank}: the largest is {(size - 1) * 10}",
