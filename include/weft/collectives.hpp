@@ -15,6 +15,7 @@
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
+#include "weft/detail/combine.hpp"
 #include "weft/group.hpp"
 #include "weft/status.hpp"
 
@@ -72,9 +73,8 @@ struct min_located {
   template <class Value, class Index>
   [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
                                                            const located<Value, Index>& b) const noexcept {
-    if (a.value < b.value) return a;
-    if (b.value < a.value) return b;
-    return a.index < b.index ? a : b;
+    const bool takes_a = (a.value < b.value) | (!(b.value < a.value) & (a.index < b.index));
+    return takes_a ? a : b;
   }
 };
 /// The larger value of two, as MPI_MAXLOC.
@@ -83,9 +83,8 @@ struct max_located {
   template <class Value, class Index>
   [[nodiscard]] constexpr located<Value, Index> operator()(const located<Value, Index>& a,
                                                            const located<Value, Index>& b) const noexcept {
-    if (b.value < a.value) return a;
-    if (a.value < b.value) return b;
-    return a.index < b.index ? a : b;
+    const bool takes_a = (b.value < a.value) | (!(a.value < b.value) & (a.index < b.index));
+    return takes_a ? a : b;
   }
 };
 
@@ -93,7 +92,8 @@ struct max_located {
 
 /// How a reduction combines elements. All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 struct reduction {
-  /// Combines `count` elements: each of `inout` becomes its combination with that of `in`, which is of lower ranks.
+  /// Combines `count` elements: each of `inout` becomes its combination with that of `in`, which is of lower ranks. The
+  /// two arrays do not overlap.
   void (*combine)(const void* in, void* inout, std::size_t count, void* context) = nullptr;
   void* context = nullptr;        ///< for `combine`
   std::size_t element_bytes = 1;  ///< of one element
@@ -109,10 +109,8 @@ struct reduction {
       [[nodiscard]] static constexpr reduction by(Callable /*how*/ = {}, bool is_commutative = true) noexcept {
     return {.combine =
                 [](const void* in, void* inout, std::size_t count, void* /*context*/) {
-                  const auto* const from = static_cast<const Element*>(in);
-                  auto* const into = static_cast<Element*>(inout);
-                  const Callable callable{};
-                  for (std::size_t i = 0; i < count; ++i) into[i] = callable(from[i], into[i]);
+                  detail::combine_elements<Element, Callable>(static_cast<const Element*>(in),
+                                                              static_cast<Element*>(inout), count);
                 },
             .context = nullptr,
             .element_bytes = sizeof(Element),

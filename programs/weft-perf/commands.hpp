@@ -27,6 +27,9 @@ void run_points(const options& chosen);
 /// The limits of the machine, without Weft.
 void run_limits(const options& chosen);
 
+/// Reductions of each type and operation beside vectorized loops. Alone.
+void run_reductions(const options& chosen);
+
 /// The library's parts, and tables and queues of other libraries.
 void run_resources(const options& chosen);
 

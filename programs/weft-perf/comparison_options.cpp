@@ -32,6 +32,10 @@ void add_comparisons(CLI::App& app, options& out, texts& text) {
   resources.add_option("--threads", out.threads, "that use a part at a time, 1, 2, 4 … as many as cores unless given")
       ->delimiter(',')
       ->transform(number_from(1, 64));
+  CLI::App& reductions = *app.add_subcommand(
+      "reductions", "reductions of each type and operation beside vectorized loops; runs without a launcher");
+  add_common(reductions, out);
+  reductions.add_option("--sizes,--size", text.sizes, "bytes of both arrays; several with commas")->delimiter(',');
   CLI::App& compare = *app.add_subcommand("compare", "Weft against every peer that is installed; starts what it needs");
   CLI::App& collectives = *app.add_subcommand(
       "collectives", "Weft's collectives, and those of every MPI that is installed; starts what it needs");

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
       {"wait", run_wait},
       {"attentiveness", run_attentiveness},
       {"collectives", run_collectives},
+      {"reductions", run_reductions},
       {"hooks", run_hooks},
       {"fibers", run_fibers},
   };

@@ -205,6 +205,16 @@ class Figures(unittest.TestCase):
         got = self.figures("attentiveness", *TINY, "--threads", "2", "--policies", "adaptive", ranks=2)
         self.assertEqual({each["devices"] for each in got}, {1, 2})
 
+    def test_reductions_beside_vectorized_loops(self):
+        got = self.figures("reductions", *TINY, "--sizes", "4,1000")
+        self.assertLessEqual({"int8 sum", "uint64 logical or", "double min", "complex float product", "int32 max with index"},
+                             {each["what"] for each in got})
+        for each in got:
+            self.assertEqual((each["unit"], each["best_peer"], each["aim"]), ("op/s", "loop", 0.7))
+        self.assertIn(("int8 sum", 4), {(each["what"], each["bytes"]) for each in got})
+        self.assertNotIn(("double sum", 4), {(each["what"], each["bytes"]) for each in got}, "no whole element")
+        self.check_peers(got)
+
     def test_hooks(self):
         got = self.figures("hooks", *TINY[:2], "--duration", "0.02", "--threads", "1,2")
         self.assertEqual({each["what"] for each in got},
