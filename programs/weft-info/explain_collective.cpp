@@ -127,7 +127,7 @@ void print_collective_explanation(const std::string& name, std::uint64_t bytes, 
   if (of.operation == operation::barrier) of.block_bytes = 0;
   // Of all ranks: a count of more than 64 bits would be none.
   if (bytes > ~std::uint64_t{0} / size / size / 32) refuse(fmt::format("{} bytes are too many to be counted", bytes));
-  if (rt.rank() == 0) fmt::print("{}", explanation(rt, of, coll::group_state::world(rt)->setting()));
+  if (rt.rank() == 0) fmt::print("{}", explanation(rt, of, coll::group_state::world(rt)->settings().algorithms));
   rt.barrier();
 }
 
