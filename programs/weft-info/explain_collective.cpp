@@ -124,10 +124,13 @@ void print_collective_explanation(const std::string& name, std::uint64_t bytes, 
                  .size = size,
                  .block_bytes = bytes,
                  .element_bytes = bytes % 8 == 0 ? 8U : 1U};
+  const auto world = coll::group_state::world(rt);
+  of.is_crowded = world->is_crowded();
+  if (size == rt.size()) of.nodes = world->nodes();
   if (of.operation == operation::barrier) of.block_bytes = 0;
   // Of all ranks: a count of more than 64 bits would be none.
   if (bytes > ~std::uint64_t{0} / size / size / 32) refuse(fmt::format("{} bytes are too many to be counted", bytes));
-  if (rt.rank() == 0) fmt::print("{}", explanation(rt, of, coll::group_state::world(rt)->settings().algorithms));
+  if (rt.rank() == 0) fmt::print("{}", explanation(rt, of, world->settings().algorithms));
   rt.barrier();
 }
 

@@ -6,6 +6,7 @@
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/blocks.hpp"
 #include "coll/shape.hpp"
+#include "coll/two_level.hpp"
 
 namespace weft::coll {
 
@@ -15,19 +16,23 @@ constexpr std::array table{
     algorithm{"dissemination", operation::barrier, dissemination_barrier},
     algorithm{"linear", operation::barrier, linear_barrier},
     algorithm{"tree", operation::barrier, tree_barrier},
+    algorithm{"two-level", operation::barrier, two_level_barrier, has_two_levels},
     algorithm{"linear", operation::broadcast, linear_broadcast},
     algorithm{"binomial", operation::broadcast, binomial_broadcast},
     algorithm{"k-nomial", operation::broadcast, knomial_broadcast},
     algorithm{"scatter-allgather", operation::broadcast, scatter_allgather_broadcast, can_scatter_allgather_broadcast},
     algorithm{"chain", operation::broadcast, chain_broadcast},
+    algorithm{"two-level", operation::broadcast, two_level_broadcast, has_two_levels},
     algorithm{"linear", operation::reduce, linear_reduce},
     algorithm{"binomial", operation::reduce, binomial_reduce},
     algorithm{"rabenseifner", operation::reduce, rabenseifner_reduce},
     algorithm{"chain", operation::reduce, chain_reduce, can_chain_reduce},
+    algorithm{"two-level", operation::reduce, two_level_reduce, can_reduce_on_two_levels},
     algorithm{"linear", operation::allreduce, linear_allreduce},
     algorithm{"recursive-doubling", operation::allreduce, recursive_doubling_allreduce},
     algorithm{"rabenseifner", operation::allreduce, rabenseifner_allreduce},
     algorithm{"ring", operation::allreduce, ring_allreduce, can_ring_allreduce},
+    algorithm{"two-level", operation::allreduce, two_level_allreduce, can_reduce_on_two_levels},
     algorithm{"pairwise", operation::reduce_scatter, pairwise_reduce_scatter},
     algorithm{"ring", operation::reduce_scatter, ring_reduce_scatter, can_ring_reduce_scatter},
     algorithm{"recursive-halving", operation::reduce_scatter, recursive_halving_reduce_scatter},
@@ -39,6 +44,7 @@ constexpr std::array table{
     algorithm{"recursive-doubling", operation::allgather, recursive_doubling_allgather,
               can_recursive_doubling_allgather},
     algorithm{"bruck", operation::allgather, bruck_allgather},
+    algorithm{"two-level", operation::allgather, two_level_allgather, can_two_level_allgather},
     algorithm{"linear", operation::alltoall, linear_alltoall},
     algorithm{"pairwise", operation::alltoall, pairwise_alltoall},
     algorithm{"bruck", operation::alltoall, bruck_alltoall, has_equal_blocks},

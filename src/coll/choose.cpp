@@ -1,7 +1,8 @@
 // The order of precedence: the algorithm that the call names, the one that WEFT_COLL names, the first rule that fits.
 //
 // The rules follow the formulas at the heads of the algorithms: few rounds where messages are short, few bytes where
-// they are long.
+// they are long. Algorithms on two levels can be taken where the group has several nodes, and the rules then choose for
+// each of their phases.
 #include <fmt/format.h>
 
 #include <array>
@@ -32,6 +33,12 @@ struct rule {
 };
 
 constexpr std::array rules{
+    // Of groups on several nodes. The rules below choose for each phase.
+    rule{operation::barrier, any, 1, "two-level"},
+    rule{operation::broadcast, any, 1, "two-level"},
+    rule{operation::reduce, any, 1, "two-level"},
+    rule{operation::allreduce, any, 1, "two-level"},
+    rule{operation::allgather, any, 1, "two-level"},
     // Where ranks share cores each wait costs a turn of all ranks of a core: an algorithm in which a rank waits once is
     // best.
     rule{operation::barrier, any, 1, "linear", true},

@@ -95,6 +95,14 @@ group_state::group_state(weft::runtime& owner, device& through, group_name name,
   if (names_ != nullptr) names_->begin(name_);
 }
 
+void group_state::find_nodes() {
+  std::vector<std::uint32_t> by_member(size_);
+  for (std::uint32_t member = 0; member < size_; ++member) by_member[member] = runtime_->node_of(world_rank(member));
+  node_map found{by_member};
+  if (found.has_two_levels()) nodes_ = std::make_unique<node_map>(std::move(found));
+  knows_nodes_ = true;
+}
+
 group_state::~group_state() {
   if (names_ != nullptr) names_->end(name_);
 }

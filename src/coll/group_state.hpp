@@ -13,6 +13,7 @@
 
 #include "coll/group_names.hpp"
 #include "coll/group_tags.hpp"
+#include "coll/node_map.hpp"
 #include "core/door/door.hpp"
 #include "weft/buffer.hpp"
 #include "weft/collectives.hpp"
@@ -61,6 +62,12 @@ class group_state {
   /// How many groups have ended whose collectives are not complete yet.
   [[nodiscard]] static std::size_t ending(weft::runtime& of);
 
+  /// The nodes of the members, if there are several of them, and one has several members; null in other groups. The
+  /// first call asks for all members' nodes. **Threads**: one at a time. **Errors**: std::bad_alloc.
+  [[nodiscard]] const node_map* nodes() {
+    if (!knows_nodes_) find_nodes();
+    return nodes_.get();
+  }
   [[nodiscard]] const group_settings& settings() const noexcept { return settings_; }
   /// Whether a collective may use this buffer's memory.
   [[nodiscard]] core::refused_memory check_memory(const const_buffer_ref& of) const noexcept;
@@ -94,6 +101,7 @@ class group_state {
  private:
   friend class own_groups;
   [[nodiscard]] static std::shared_ptr<void>& kept_of(weft::runtime& of);
+  void find_nodes();
 
   weft::runtime* runtime_;
   device* through_;
@@ -106,8 +114,10 @@ class group_state {
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint16_t logged_ = 0;
+  bool knows_nodes_ = false;
   std::atomic<std::uintptr_t> caller_{0};
   group_state* next_ending_ = nullptr;
+  std::unique_ptr<node_map> nodes_;
   std::unique_ptr<counter> arrived_;
   std::vector<std::unique_ptr<kept_run>> kept_;
 };

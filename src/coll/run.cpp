@@ -132,7 +132,10 @@ status kept_run::receive(const step& which, completion& local) {
 // No graph inside another one: a start of those allocates.
 void kept_run::start_behind_barrier(completion& done, void* context) {
   if (!behind_barrier_) {
-    const shape of{.rank = group_->rank(), .size = group_->size(), .is_crowded = group_->settings().is_crowded};
+    const shape of{.rank = group_->rank(),
+                   .size = group_->size(),
+                   .is_crowded = group_->settings().is_crowded,
+                   .nodes = group_->nodes()};
     barrier_ = std::make_unique<kept_run>(nullptr, *group_, *choose(of, {}, {}).how, of, reduction{});
     barrier_->build();
     behind_barrier_.emplace(group_->through());

@@ -10,6 +10,7 @@
 
 namespace weft::coll {
 
+class node_map;
 class schedule;
 
 // Of each operation, what `in` and `out` are:
@@ -51,6 +52,8 @@ struct shape {
   bool is_crowded = false;
   /// Gather and scatter: the root has a list. The others may do without; `block_bytes` is then of their own block.
   bool root_has_list = false;
+  /// The nodes of the members; null if they all are on one, or each is alone on its own. The group's.
+  const node_map* nodes = nullptr;
 };
 
 /// Writes the steps of this rank. **Errors**: std::bad_alloc.

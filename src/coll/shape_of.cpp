@@ -141,7 +141,7 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
 
 }  // namespace
 
-shape shape_of(const collective::parts& of, const group_state& in) {
+shape shape_of(const collective::parts& of, group_state& in) {
   check_memory(of, in);
   if (of.root >= in.size())
     refuse_call(of.operation,
@@ -154,7 +154,8 @@ shape shape_of(const collective::parts& of, const group_state& in) {
             .is_commutative = of.how.is_commutative,
             .in_blocks = {of.in_blocks.bytes, of.in_blocks.offsets},
             .out_blocks = {of.out_blocks.bytes, of.out_blocks.offsets},
-            .is_crowded = in.settings().is_crowded};
+            .is_crowded = in.settings().is_crowded,
+            .nodes = in.nodes()};
   size(out, of, in);
   refuse_large(of, out);
   refuse_overlap(of, out);
@@ -175,8 +176,8 @@ shape shape_of(const collective::parts& of, const group_state& in) {
   return out;
 }
 
-bool make_straight_shape(shape& out, const collective::parts& of, const group_state& in,
-                         const collective_options& options) noexcept {
+bool make_straight_shape(shape& out, const collective::parts& of, group_state& in, const collective_options& options) {
+  if (in.nodes() != nullptr) return false;
   if (!options.algorithm.empty() || in.tags().want_barrier()) return false;
   if (!in.settings().algorithms.empty() && !base::algorithm_in(in.settings().algorithms, name_of(of.operation)).empty())
     return false;

@@ -236,6 +236,7 @@ void allreduce(group_state& in, const shape& of, const void* from, void* into, c
 }  // namespace
 
 bool can(const shape& of) noexcept {
+  if (of.nodes != nullptr) return false;
   switch (of.operation) {
     case operation::barrier: return true;
     case operation::broadcast:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coll/counts.hpp"
+#include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"
 
 namespace weft::coll {
@@ -189,12 +190,14 @@ TEST(coll_counts_of_reductions, sizes_between_the_powers_cost_no_more_than_their
 
 // A block of more than 2^32 bytes, and more in all.
 TEST(coll_counts_of_reductions, bytes_have_64_bits) {
+  const node_map nodes = test::nodes_of(6, 2);
   for (const algorithm& each : algorithms()) {
     const shape of{.operation = each.operation,
                    .size = 6,
                    .root = 4,
                    .block_bytes = 3 * (std::uint64_t{1} << 40),
-                   .element_bytes = 8};
+                   .element_bytes = 8,
+                   .nodes = &nodes};
     if (each.can != nullptr && !each.can(of)) continue;
     const counts counted = count(each, of);
     EXPECT_EQ(counted.wrong, "");

@@ -1,12 +1,14 @@
 // Broadcast and reductions against the oracle, for random shapes: elements of different sizes, blocks with gaps between
-// them and in any order, in place or not, short segments, 1 to 33 ranks.
+// them and in any order, in place or not, short segments, 1 to 33 ranks on one node or several.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <random>
 
 #include "coll/bytes.hpp"
+#include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"
 
 namespace weft::coll {
@@ -18,6 +20,7 @@ struct random_reduction {
   std::vector<shape> all;  // by rank
   std::vector<std::uint64_t> bytes;
   std::vector<std::vector<std::uint64_t>> offsets;
+  std::shared_ptr<node_map> nodes;
 };
 
 std::uint64_t up_to(std::mt19937& random, std::uint64_t most) { return random() % (most + 1); }
@@ -52,7 +55,10 @@ random_reduction make_random_reduction(operation which, std::mt19937& random) {
   of.block_bytes = up_to(random, random() % 2 == 0 ? 4 : 70) * of.element_bytes;
   of.segment_bytes = random() % 2 == 0 ? up_to(random, 100) : 32768;
   of.is_commutative = random() % 2 == 0;
-  random_reduction out{std::vector<shape>(of.size, of), {}, {}};
+  const auto nodes = std::make_shared<node_map>(test::random_nodes(of.size, random));
+  of.nodes = nodes.get();
+  of.is_crowded = random() % 2 == 0;
+  random_reduction out{std::vector<shape>(of.size, of), {}, {}, nodes};
   const bool mixes = random() % 4 == 0, is_inplace = random() % 2 == 0;
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
     out.all[rank].rank = rank;
@@ -80,7 +86,7 @@ TEST(coll_random_reductions, give_what_the_oracle_gives) {
           << name_of(each.operation) << ' ' << each.name << ": " << one.size << " ranks, root " << one.root << ", "
           << one.block_bytes << " bytes, elements of " << one.element_bytes << ", segments of " << one.segment_bytes
           << ", commutative: " << one.is_commutative << ", rank 0 in place: " << one.is_inplace
-          << ", lists: " << !one.out_blocks.bytes.empty();
+          << ", lists: " << !one.out_blocks.bytes.empty() << ", nodes: " << one.nodes->nodes();
     }
   }
 }

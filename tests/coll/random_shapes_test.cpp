@@ -1,12 +1,14 @@
 // Each algorithm that moves blocks or scans, against the oracle, for random shapes: blocks of different sizes with gaps
-// between them and in any order, in place or not, empty ones, 1 to 33 ranks.
+// between them and in any order, in place or not, empty ones, 1 to 33 ranks on one node or several.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <random>
 
 #include "coll/bytes.hpp"
+#include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"
 
 namespace weft::coll {
@@ -27,6 +29,7 @@ struct shapes {
   std::vector<shape> all;
   std::vector<owned_list> in;
   std::vector<owned_list> out;
+  std::shared_ptr<node_map> nodes;
 };
 
 std::uint64_t below(std::mt19937& random, std::uint64_t end) { return random() % end; }
@@ -102,7 +105,10 @@ shapes random_shapes(operation which, std::mt19937& random) {
   of.block_bytes = below(random, 10) * 8;
   of.is_commutative = random() % 2 == 0;
   of.is_inplace = random() % 2 == 0;
-  shapes out{std::vector<shape>(of.size, of), std::vector<owned_list>(of.size), std::vector<owned_list>(of.size)};
+  const auto nodes = std::make_shared<node_map>(test::random_nodes(of.size, random));
+  of.nodes = nodes.get();
+  shapes out{std::vector<shape>(of.size, of), std::vector<owned_list>(of.size), std::vector<owned_list>(of.size),
+             nodes};
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
     out.all[rank].rank = rank;
     // Of alltoall alone all ranks have to agree.

@@ -111,6 +111,17 @@ class TwoNodes(unittest.TestCase):
         for messages, _ in counts.values():
             self.assertGreater(messages, 0)
 
+    def test_collectives_go_within_nodes_and_between_their_leaders(self):
+        result = self.run_on_nodes(PROCESS / "collectives", WEFT_LOG="debug")
+        lines = re.findall(r"(?m): debug: (\w+)(?: of \d+ bytes?)? among 4 members: (\S+), as", result.stderr)
+        two_levels = {"barrier", "broadcast", "reduce", "allreduce", "allgather"}
+        self.assertEqual({operation for operation, algorithm in lines if algorithm == "two-level"}, two_levels)
+        self.assertEqual({operation for operation, algorithm in lines if algorithm != "two-level"}, {"alltoall"})
+        one_level = "barrier:tree,broadcast:chain,reduce:binomial,allreduce:rabenseifner,allgather:bruck"
+        flat = self.run_on_nodes(PROCESS / "collectives", WEFT_COLL=one_level)
+        fabric_bytes = [sum(sent for _, sent in fabric_counts(each).values()) for each in (result, flat)]
+        self.assertLess(fabric_bytes[0], fabric_bytes[1])
+
     def test_a_node_without_a_network_is_named(self):
         # The other node has a network for a moment; then neither has one, and each would take the loopback.
         for both in (False, True):

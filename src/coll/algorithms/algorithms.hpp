@@ -10,6 +10,10 @@ class schedule;
 void dissemination_barrier(schedule& out, const shape& of);
 void linear_barrier(schedule& out, const shape& of);
 void tree_barrier(schedule& out, const shape& of);
+// Its halves.
+void tree_signals_up(schedule& out, const shape& of);
+void tree_signals_down(schedule& out, const shape& of);
+void two_level_barrier(schedule& out, const shape& of);
 
 void linear_broadcast(schedule& out, const shape& of);
 void binomial_broadcast(schedule& out, const shape& of);
@@ -17,18 +21,21 @@ void knomial_broadcast(schedule& out, const shape& of);
 void scatter_allgather_broadcast(schedule& out, const shape& of);
 bool can_scatter_allgather_broadcast(const shape& of);
 void chain_broadcast(schedule& out, const shape& of);
+void two_level_broadcast(schedule& out, const shape& of);
 
 void linear_reduce(schedule& out, const shape& of);
 void binomial_reduce(schedule& out, const shape& of);
 void rabenseifner_reduce(schedule& out, const shape& of);
 void chain_reduce(schedule& out, const shape& of);
 bool can_chain_reduce(const shape& of);
+void two_level_reduce(schedule& out, const shape& of);
 
 void linear_allreduce(schedule& out, const shape& of);
 void recursive_doubling_allreduce(schedule& out, const shape& of);
 void rabenseifner_allreduce(schedule& out, const shape& of);
 void ring_allreduce(schedule& out, const shape& of);
 bool can_ring_allreduce(const shape& of);
+void two_level_allreduce(schedule& out, const shape& of);
 
 void pairwise_reduce_scatter(schedule& out, const shape& of);
 void ring_reduce_scatter(schedule& out, const shape& of);
@@ -44,6 +51,8 @@ bool can_ring_allgather(const shape& of);
 void recursive_doubling_allgather(schedule& out, const shape& of);
 bool can_recursive_doubling_allgather(const shape& of);
 void bruck_allgather(schedule& out, const shape& of);
+void two_level_allgather(schedule& out, const shape& of);
+bool can_two_level_allgather(const shape& of);
 void linear_alltoall(schedule& out, const shape& of);
 void pairwise_alltoall(schedule& out, const shape& of);
 void bruck_alltoall(schedule& out, const shape& of);

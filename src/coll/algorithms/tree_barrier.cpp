@@ -8,21 +8,40 @@
 
 namespace weft::coll {
 
-void tree_barrier(schedule& out, const shape& of) {
-  constexpr std::uint32_t up = 0, down = 1;
-  const std::uint32_t width = std::bit_ceil(of.size);
-  const std::uint32_t lowest = of.rank == 0 ? width : of.rank & -of.rank;
+namespace {
+
+constexpr std::uint32_t up = 0, down = 1;
+
+// This rank's lowest bit: its parent has it not, and its children have one more below it.
+std::uint32_t lowest_bit(const shape& of) noexcept {
+  return of.rank == 0 ? std::bit_ceil(of.size) : of.rank & -of.rank;
+}
+
+}  // namespace
+
+void tree_signals_up(schedule& out, const shape& of) {
+  const std::uint32_t lowest = lowest_bit(of);
   step_ref last;
   for (std::uint32_t bit = 1; bit < lowest; bit *= 2) {
     if (of.rank + bit < of.size) last = out.receive(of.rank + bit, up, {}, {last});
   }
-  if (of.rank != 0) {
-    out.send(of.rank - lowest, up, {}, {last});
-    last = out.receive(of.rank - lowest, down, {});
-  }
+  if (of.rank != 0) out.send(of.rank - lowest, up, {}, {last});
+}
+
+void tree_signals_down(schedule& out, const shape& of) {
+  const std::uint32_t lowest = lowest_bit(of);
+  // The last step of rank 0 before it; the others wait for their parent alone.
+  step_ref last{of.rank == 0 && !out.steps().empty() ? static_cast<std::uint32_t>(out.steps().size() - 1)
+                                                     : step_ref::none};
+  if (of.rank != 0) last = out.receive(of.rank - lowest, down, {});
   for (std::uint32_t bit = lowest / 2; bit != 0; bit /= 2) {
     if (of.rank + bit < of.size) out.send(of.rank + bit, down, {}, {last});
   }
+}
+
+void tree_barrier(schedule& out, const shape& of) {
+  tree_signals_up(out, of);
+  tree_signals_down(out, of);
 }
 
 }  // namespace weft::coll

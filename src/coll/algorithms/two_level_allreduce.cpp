@@ -1,0 +1,24 @@
+// Allreduce on two levels: reduced within each node at its leader, then an allreduce of the leaders, and a broadcast
+// within each node.
+//
+// Cost, N nodes of at most q ranks, m bytes: rounds of a reduce among q ranks, an allreduce among N, and a broadcast
+// among q. Between nodes as many bytes as an allreduce of N ranks, and within nodes for short blocks 2 (n - N) m. The
+// algorithm of each phase is the one that the rules choose.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/schedule.hpp"
+#include "coll/two_level.hpp"
+
+namespace weft::coll {
+
+void two_level_allreduce(schedule& out, const shape& of) {
+  two_levels levels{out, of, 0};
+  const part result{location::out, 0, of.block_bytes};
+  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
+  if (levels.is_alone()) return levels.between(operation::allreduce, of.block_bytes, of.is_inplace, {own, result});
+  levels.within(phase::within_nodes, operation::reduce, of.block_bytes, levels.is_leader() && of.is_inplace,
+                {own, result});
+  if (levels.is_leader()) levels.between(operation::allreduce, of.block_bytes, true, {result, result});
+  levels.within(phase::within_nodes_again, operation::broadcast, of.block_bytes, false, {result, result});
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,19 @@
+// Broadcast on two levels: from the root to a leader of each node, then within each node.
+//
+// Cost, N nodes of at most q ranks, m bytes: rounds of a broadcast among N ranks and of one among q; (N - 1) m bytes
+// between nodes, and (n - N) m within them. The algorithm of each phase is the one that the rules choose.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/schedule.hpp"
+#include "coll/two_level.hpp"
+
+namespace weft::coll {
+
+void two_level_broadcast(schedule& out, const shape& of) {
+  two_levels levels{out, of, of.root};
+  const part all{location::out, 0, of.block_bytes};
+  const part from{of.rank == of.root ? location::in : location::out, 0, of.block_bytes};
+  if (levels.is_leader()) levels.between(operation::broadcast, of.block_bytes, false, {from, all});
+  levels.within(phase::within_nodes_again, operation::broadcast, of.block_bytes, false, {from, all});
+}
+
+}  // namespace weft::coll

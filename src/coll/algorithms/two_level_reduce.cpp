@@ -1,0 +1,24 @@
+// Reduce on two levels: within each node to its leader, then between the leaders to the root.
+//
+// Cost, N nodes of at most q ranks, m bytes: rounds of a reduce among q ranks and of one among N; for short blocks
+// (n - N) m bytes within nodes, and (N - 1) m between them. A leader holds m more. The algorithm of each phase is the
+// one that the rules choose.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/schedule.hpp"
+#include "coll/two_level.hpp"
+
+namespace weft::coll {
+
+void two_level_reduce(schedule& out, const shape& of) {
+  two_levels levels{out, of, of.root};
+  const bool is_root = of.rank == of.root;
+  const bool is_inplace = is_root && of.is_inplace;
+  const part result{location::out, 0, of.block_bytes};
+  const part own{is_inplace ? location::out : location::in, 0, of.block_bytes};
+  if (levels.is_alone()) return levels.between(operation::reduce, of.block_bytes, is_inplace, {own, result});
+  const part of_node = is_root ? result : levels.is_leader() ? out.temporary(of.block_bytes) : part{};
+  levels.within(phase::within_nodes, operation::reduce, of.block_bytes, is_inplace, {own, of_node});
+  if (levels.is_leader()) levels.between(operation::reduce, of.block_bytes, is_root, {of_node, result});
+}
+
+}  // namespace weft::coll

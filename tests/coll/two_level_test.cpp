@@ -1,0 +1,182 @@
+// Algorithms on two levels: their costs, the messages between nodes, and the groups for which they are chosen.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <vector>
+
+#include "coll/choose.hpp"
+#include "coll/counts.hpp"
+#include "coll/node_map.hpp"
+#include "coll/some_nodes.hpp"
+#include "support/random_seed.hpp"
+
+namespace weft::coll {
+namespace {
+
+using numbers = std::vector<std::uint32_t>;
+
+numbers members(const node_map& of, std::uint32_t node) {
+  const auto all = of.members_of(node);
+  return {all.begin(), all.end()};
+}
+
+TEST(coll_nodes, are_numbered_by_their_lowest_members) {
+  const node_map some{numbers{9, 4, 9, 4, 7}};
+  EXPECT_EQ(some.nodes(), 3U);
+  EXPECT_EQ(some.node_of(3), 1U);
+  EXPECT_EQ(members(some, 0), (numbers{0, 2}));
+  EXPECT_EQ(members(some, 1), (numbers{1, 3}));
+  EXPECT_EQ(members(some, 2), (numbers{4}));
+  EXPECT_EQ(some.members_min(), 1U);
+  EXPECT_EQ(some.members_max(), 2U);
+  EXPECT_FALSE(some.are_in_order());
+  EXPECT_TRUE((node_map{numbers{9, 9, 4, 7, 7}}.are_in_order()));
+}
+
+TEST(coll_nodes, have_two_levels_unless_all_members_are_on_one_or_each_is_alone) {
+  EXPECT_FALSE((node_map{numbers{}}.has_two_levels()));
+  EXPECT_FALSE((node_map{numbers{3}}.has_two_levels()));
+  EXPECT_FALSE((node_map{numbers{3, 3, 3}}.has_two_levels()));
+  EXPECT_FALSE((node_map{numbers{3, 1, 2}}.has_two_levels()));
+  EXPECT_TRUE((node_map{numbers{3, 1, 3}}.has_two_levels()));
+}
+
+std::string_view chosen(const shape& of) { return choose(of, {}, {}).how->name; }
+
+TEST(coll_two_levels, are_chosen_for_groups_on_several_nodes) {
+  const node_map in_order = test::nodes_of(6, 2), mixed{numbers{0, 1, 0, 1, 0, 1}}, one = test::nodes_of(6, 6);
+  for (const operation each :
+       {operation::barrier, operation::broadcast, operation::reduce, operation::allreduce, operation::allgather}) {
+    for (const std::uint64_t bytes : {8ULL, 1ULL << 20}) {
+      shape of{.operation = each, .size = 6, .block_bytes = bytes, .element_bytes = 8, .nodes = &in_order};
+      EXPECT_EQ(chosen(of), "two-level") << name_of(each);
+      of.is_commutative = false;
+      EXPECT_EQ(chosen(of), "two-level") << name_of(each);
+      // Blocks of a node that do not lie together, and operands that are not in the order of nodes.
+      of.nodes = &mixed;
+      const bool needs_order = each == operation::reduce || each == operation::allreduce;
+      EXPECT_EQ(chosen(of) != "two-level", needs_order || each == operation::allgather) << name_of(each);
+      of.is_commutative = true;
+      EXPECT_EQ(chosen(of) != "two-level", each == operation::allgather) << name_of(each);
+      of.nodes = &one;
+      EXPECT_NE(chosen(of), "two-level") << name_of(each);
+      of.nodes = nullptr;
+      EXPECT_NE(chosen(of), "two-level") << name_of(each);
+    }
+  }
+}
+
+const algorithm& two_level(operation which) {
+  for (const algorithm& each : algorithms())
+    if (each.operation == which && each.name == "two-level") return each;
+  throw std::runtime_error{"there is no such algorithm"};
+}
+
+// A phase of an operation: whether it is between nodes, its own operation, and the bytes of a block in it.
+struct expected_phase {
+  bool is_between;
+  operation which;
+  std::uint64_t block_bytes;
+};
+
+std::vector<expected_phase> phases_of(operation which, std::uint64_t m, std::uint64_t n, std::uint64_t q) {
+  switch (which) {
+    case operation::broadcast: return {{true, operation::broadcast, m}, {false, operation::broadcast, m}};
+    case operation::reduce: return {{false, operation::reduce, m}, {true, operation::reduce, m}};
+    case operation::allreduce:
+      return {{false, operation::reduce, m}, {true, operation::allreduce, m}, {false, operation::broadcast, m}};
+    default:
+      return {{false, operation::gather, m}, {true, operation::allgather, q * m}, {false, operation::broadcast, n * m}};
+  }
+}
+
+// Bytes and messages between nodes, in the schedules themselves.
+counts between_nodes(const shape& of) {
+  counts out;
+  shape mine = of;
+  for (mine.rank = 0; mine.rank < of.size; ++mine.rank) {
+    schedule steps;
+    two_level(of.operation).make(steps, mine);
+    for (const step& each : steps.steps()) {
+      if (each.action != action::send || of.nodes->node_of(each.peer) == of.nodes->node_of(mine.rank)) continue;
+      ++out.messages;
+      out.bytes += each.from.bytes;
+    }
+  }
+  return out;
+}
+
+TEST(coll_two_levels, have_a_barrier_whose_signals_go_up_and_down_the_nodes) {
+  for (const std::uint32_t nodes : {2U, 3U, 4U, 7U, 8U, 16U, 128U}) {
+    for (const std::uint32_t q : {2U, 3U, 4U, 8U}) {
+      const node_map map = test::nodes_of(nodes * q, q);
+      const shape of{.operation = operation::barrier, .size = nodes * q, .nodes = &map};
+      const shape leaders{.operation = operation::barrier, .size = nodes};
+      const counts counted = count(two_level(of.operation), of), between = count(*choose(leaders, {}, {}).how, leaders);
+      EXPECT_EQ(counted.wrong, "");
+      EXPECT_EQ(counted.rounds, 2 * static_cast<std::uint32_t>(std::bit_width(q - 1)) + between.rounds);
+      EXPECT_EQ(counted.messages, 2 * nodes * (q - 1) + between.messages);
+      EXPECT_EQ(between_nodes(of).messages, between.messages);
+    }
+  }
+}
+
+// `q` ranks on each of N nodes.
+void expect_costs_of_phases(operation which, std::uint32_t nodes, std::uint32_t q, std::uint64_t m) {
+  const node_map map = test::nodes_of(nodes * q, q);
+  const shape of{.operation = which, .size = nodes * q, .block_bytes = m, .element_bytes = 8, .nodes = &map};
+  SCOPED_TRACE(testing::Message() << name_of(which) << " of " << m << " bytes, " << nodes << " nodes of " << q);
+  counts expected;
+  counts expected_between;
+  for (const expected_phase& each : phases_of(which, m, of.size, q)) {
+    const shape inner{.operation = each.which,
+                      .size = each.is_between ? nodes : q,
+                      .block_bytes = each.block_bytes,
+                      .element_bytes = 8};
+    const counts one = count(*choose(inner, {}, {}).how, inner);
+    const std::uint32_t times = each.is_between ? 1 : nodes;
+    expected.rounds += one.rounds;
+    expected.messages += times * one.messages;
+    expected.bytes += times * one.bytes;
+    if (each.is_between) expected_between = one;
+  }
+  const counts counted = count(two_level(which), of);
+  EXPECT_EQ(counted.wrong, "");
+  EXPECT_EQ(counted.rounds, expected.rounds);
+  EXPECT_EQ(counted.messages, expected.messages);
+  EXPECT_EQ(counted.bytes, expected.bytes);
+  const counts between = between_nodes(of);
+  EXPECT_EQ(between.messages, expected_between.messages);
+  EXPECT_EQ(between.bytes, expected_between.bytes);
+}
+
+TEST(coll_two_levels, cost_what_their_phases_cost_one_after_the_other) {
+  for (const operation which : {operation::broadcast, operation::reduce, operation::allreduce, operation::allgather}) {
+    for (const std::uint64_t m : {8ULL, 4096ULL, 1ULL << 20}) {
+      for (const std::uint32_t nodes : {2U, 3U, 4U, 7U, 8U, 16U}) {
+        for (const std::uint32_t q : {2U, 3U, 4U, 8U}) expect_costs_of_phases(which, nodes, q, m);
+      }
+      if (!weft::test::under_sanitizer) {
+        expect_costs_of_phases(which, 16, 64, m);
+        expect_costs_of_phases(which, 128, 8, m);
+      }
+    }
+  }
+}
+
+TEST(coll_two_levels, send_no_more_between_nodes_where_nodes_have_more_ranks) {
+  for (const operation which : {operation::broadcast, operation::reduce, operation::allreduce}) {
+    const node_map few = test::nodes_of(8, 2), many = test::nodes_of(64, 16);
+    shape of{.operation = which, .size = 8, .block_bytes = 1 << 20, .element_bytes = 8, .nodes = &few};
+    const counts with_few = between_nodes(of);
+    of.size = 64;
+    of.nodes = &many;
+    const counts with_many = between_nodes(of);
+    EXPECT_EQ(with_few.bytes, with_many.bytes) << name_of(which);
+    EXPECT_EQ(with_few.messages, with_many.messages) << name_of(which);
+    EXPECT_GE(with_few.bytes, 3 * of.block_bytes) << name_of(which);
+  }
+}
+
+}  // namespace
+}  // namespace weft::coll
