@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <string>
 
 #include "base/collective_names.hpp"
@@ -71,6 +72,14 @@ constexpr std::array rules{
     rule{operation::exscan, any, 1, "recursive-doubling"},
 };
 
+// Of blocks of different sizes, their mean where all members know them.
+std::uint64_t bytes_of_block(const shape& of) noexcept {
+  const std::span<const std::uint64_t> bytes = of.out_blocks.bytes;
+  const bool all_know = of.operation == operation::allgather || of.operation == operation::reduce_scatter;
+  if (!all_know || bytes.empty()) return of.block_bytes;
+  return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0}) / bytes.size();
+}
+
 // Null: there is none. Otherwise `can` says whether it can do this.
 const algorithm* find(const shape& of, std::string_view name, bool& can) noexcept {
   for (const algorithm& each : algorithms()) {
@@ -107,8 +116,9 @@ choice choose(const shape& of, std::string_view wanted, std::string_view setting
     if (found != nullptr && can) return {.how = found, .why = chosen_by::setting};
     out.unable = named;
   }
+  const std::uint64_t bytes = bytes_of_block(of);
   for (const rule& each : rules) {
-    if (each.operation != of.operation || of.block_bytes > each.bytes_max || of.size < each.members_min) continue;
+    if (each.operation != of.operation || bytes > each.bytes_max || of.size < each.members_min) continue;
     if (each.is_crowded && (!of.is_crowded || of.size > straight::linear_members_max)) continue;
     out.how = find(of, each.algorithm, can);
     if (out.how == nullptr || !can) continue;
