@@ -10,6 +10,7 @@
 #include "coll/choose.hpp"
 #include "coll/counts.hpp"
 #include "coll/group_state.hpp"
+#include "coll/group_store.hpp"
 #include "coll/schedule.hpp"
 #include "coll/straight.hpp"
 #include "weft-info/info.hpp"
@@ -124,8 +125,8 @@ void print_collective_explanation(const std::string& name, std::uint64_t bytes, 
                  .size = size,
                  .block_bytes = bytes,
                  .element_bytes = bytes % 8 == 0 ? 8U : 1U};
-  const auto world = coll::group_state::world(rt);
-  of.is_crowded = world->is_crowded();
+  const auto world = coll::group_store::of(rt).world();
+  of.is_crowded = world->settings().is_crowded;
   if (size == rt.size()) of.nodes = world->nodes();
   if (of.operation == operation::barrier) of.block_bytes = 0;
   // Of all ranks: a count of more than 64 bits would be none.

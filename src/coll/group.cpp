@@ -12,6 +12,7 @@
 #include "base/misuse.hpp"
 #include "coll/group_names.hpp"
 #include "coll/group_state.hpp"
+#include "coll/group_store.hpp"
 #include "coll/run.hpp"
 #include "weft/collectives.hpp"
 #include "weft/runtime.hpp"
@@ -54,7 +55,7 @@ std::vector<std::uint32_t> members_with(const group_state& in, const Condition& 
 // The number that a leader suggests for its group. It is free again unless the group was made.
 class suggested {
  public:
-  explicit suggested(weft::runtime& of) : names_{group_state::names(of)}, rank_{of.rank()} {}
+  explicit suggested(weft::runtime& of) : names_{group_store::of(of).names()}, rank_{of.rank()} {}
   ~suggested() { withdraw(); }
   suggested(const suggested&) = delete;
   suggested& operator=(const suggested&) = delete;
@@ -83,7 +84,7 @@ class suggested {
 
 // Whether a group of this name, which its leader has used before, still lives here.
 bool refuses(const group_state& in, const group_name& name, const group_names::suggestion& made) {
-  return made.was_used != 0 && name.leader != in.runtime().rank() && group_state::names(in.runtime()).lives(name);
+  return made.was_used != 0 && name.leader != in.runtime().rank() && group_store::of(in.runtime()).names().lives(name);
 }
 
 void check_leader(std::uint32_t rank) {
@@ -118,7 +119,7 @@ std::shared_ptr<group_state> agree(weft::group& whole, const group_state& in, st
   const auto me = std::ranges::find(members, in.rank());
   const auto rank = static_cast<std::uint32_t>(me - members.begin());
   for (std::uint32_t& each : members) each = in.world_rank(each);
-  auto out = group_state::make(in.runtime(), through, name, std::move(members), rank);
+  auto out = group_store::of(in.runtime()).make(in.runtime(), through, name, std::move(members), rank);
   mine.keep();
   return out;
 }
@@ -138,7 +139,8 @@ std::shared_ptr<group_state> agree_on_all(weft::group& whole, const group_state&
     collective::allgather({&vote, sizeof vote}, votes).run(whole);
     if (std::ranges::none_of(votes, [](std::uint32_t each) { return each != 0; })) break;
   }
-  auto out = group_state::make(in.runtime(), through, {in.world_rank(0), made.number}, std::move(members), in.rank());
+  auto out = group_store::of(in.runtime())
+                 .make(in.runtime(), through, {in.world_rank(0), made.number}, std::move(members), in.rank());
   mine.keep();
   return out;
 }
@@ -183,7 +185,7 @@ void check_ranks(const weft::runtime& of, std::span<const std::uint32_t> ranks, 
 
 }  // namespace coll
 
-group runtime::world() { return group{coll::group_state::world(*this)}; }
+group runtime::world() { return group{coll::group_store::of(*this).world()}; }
 
 std::uint32_t group::size() const noexcept { return coll::asked(state_).size(); }
 std::uint32_t group::rank() const noexcept { return coll::asked(state_).rank(); }

@@ -59,4 +59,22 @@ class group_names {
   std::unordered_set<std::uint64_t> living_;
 };
 
+/// A name that lives as long as this does. **Errors**: std::bad_alloc.
+class living_name {
+ public:
+  /// Null: a name of the library's own.
+  living_name(group_names* in, group_name of) : in_{in}, name_{of} {
+    if (in_ != nullptr) in_->begin(name_);
+  }
+  ~living_name() {
+    if (in_ != nullptr) in_->end(name_);
+  }
+  living_name(const living_name&) = delete;
+  living_name& operator=(const living_name&) = delete;
+
+ private:
+  group_names* in_;
+  group_name name_;
+};
+
 }  // namespace weft::coll

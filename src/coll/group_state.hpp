@@ -51,17 +51,6 @@ class group_state {
   }
   [[nodiscard]] std::span<const std::uint32_t> members() const noexcept { return members_; }
 
-  /// All ranks of the job, through the default device. One for each runtime. **Errors**: std::bad_alloc.
-  [[nodiscard]] static std::shared_ptr<group_state> world(weft::runtime& of);
-  /// The names of the groups of this rank. **Errors**: std::bad_alloc.
-  [[nodiscard]] static group_names& names(weft::runtime& of);
-  /// A group of this name. When its last copy ends while collectives are under way, it lives until they are complete.
-  /// **Errors**: std::bad_alloc.
-  [[nodiscard]] static std::shared_ptr<group_state> make(weft::runtime& of, device& through, group_name name,
-                                                         std::vector<std::uint32_t> members, std::uint32_t rank);
-  /// How many groups have ended whose collectives are not complete yet.
-  [[nodiscard]] static std::size_t ending(weft::runtime& of);
-
   /// The nodes of the members, if there are several of them, and one has several members; null in other groups. The
   /// first call asks for all members' nodes. **Threads**: one at a time. **Errors**: std::bad_alloc.
   [[nodiscard]] const node_map* nodes() {
@@ -99,15 +88,14 @@ class group_state {
   [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
 
  private:
-  friend class own_groups;
+  friend class group_store;
   [[nodiscard]] static std::shared_ptr<void>& kept_of(weft::runtime& of);
   void find_nodes();
 
   weft::runtime* runtime_;
   device* through_;
   engine_ref engine_;
-  group_name name_;
-  group_names* names_;
+  living_name name_;
   group_settings settings_;
   group_tags tags_;
   std::vector<std::uint32_t> members_;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "coll/group_store.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -46,7 +47,7 @@ struct digits {
 TEST_P(straight_bodies, give_each_member_the_roots_bytes_and_the_result_in_order) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     test::local_job{ranks}.run([](runtime& rt) {
-      group_state& world = *group_state::world(rt);
+      group_state& world = *group_store::of(rt).world();
       const reduction join{.combine = &digits::join, .element_bytes = sizeof(digits), .is_commutative = false};
       std::uint64_t whole = 0;
       for (std::uint32_t member = 0; member < rt.size(); ++member) whole = 10 * whole + member + 1;
@@ -76,7 +77,7 @@ TEST_P(straight_bodies, end_no_barrier_before_all_members_have_begun_it) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     std::array<std::atomic<std::uint32_t>, 20> begun{};
     test::local_job{ranks}.run([&](runtime& rt) {
-      group_state& world = *group_state::world(rt);
+      group_state& world = *group_store::of(rt).world();
       for (std::atomic<std::uint32_t>& each : begun) {
         // relaxed: the barrier orders it before the load.
         each.fetch_add(1, std::memory_order_relaxed);

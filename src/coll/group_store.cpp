@@ -1,0 +1,67 @@
+#include "coll/group_store.hpp"
+
+#include <utility>
+
+#include "coll/run.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::coll {
+
+group_store::group_store(weft::runtime& of)
+    : names_{of.rank()},
+      world_{std::make_shared<group_state>(of, of.default_device(), group_name{}, nullptr, std::vector<std::uint32_t>{},
+                                           of.rank())} {}
+
+group_store::~group_store() {
+  while (group_state* const each = ending_) {
+    ending_ = each->next_ending_;
+    delete each;
+  }
+}
+
+group_store& group_store::of(weft::runtime& owner) {
+  static std::mutex making;
+  const std::scoped_lock lock{making};
+  std::shared_ptr<void>& kept = group_state::kept_of(owner);
+  if (!kept) kept = std::make_shared<group_store>(owner);
+  return *static_cast<group_store*>(kept.get());
+}
+
+std::shared_ptr<group_state> group_store::make(weft::runtime& of, device& through, group_name name,
+                                               std::vector<std::uint32_t> members, std::uint32_t rank) {
+  auto made = std::make_unique<group_state>(of, through, name, &names_, std::move(members), rank);
+  return {made.release(), [this](group_state* last) { end(last); }};
+}
+
+// Takes over a group whose last copy has ended, and destroys those whose collectives are complete.
+void group_store::end(group_state* last) noexcept {
+  group_state* complete = nullptr;
+  {
+    const std::scoped_lock lock{ending_mutex_};
+    last->next_ending_ = ending_;
+    ending_ = last;
+    for (group_state** at = &ending_; *at != nullptr;) {
+      group_state* const each = *at;
+      if (each->is_running()) {
+        at = &each->next_ending_;
+      } else {
+        *at = each->next_ending_;
+        each->next_ending_ = complete;
+        complete = each;
+      }
+    }
+  }
+  while (group_state* const each = complete) {
+    complete = each->next_ending_;
+    delete each;
+  }
+}
+
+std::size_t group_store::ending() noexcept {
+  const std::scoped_lock lock{ending_mutex_};
+  std::size_t out = 0;
+  for (const group_state* each = ending_; each != nullptr; each = each->next_ending_) ++out;
+  return out;
+}
+
+}  // namespace weft::coll
