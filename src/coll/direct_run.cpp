@@ -1,6 +1,7 @@
 #include "coll/direct_run.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "weft/device.hpp"
 #include "weft/error.hpp"
@@ -10,7 +11,7 @@ namespace weft::coll {
 direct_run::direct_run(group_state& in, const schedule& steps, step_buffers& buffers)
     : in_{in}, steps_{steps}, buffers_{buffers}, ends_{in.runtime()} {
   const std::span<const step> all = steps.steps();
-  progress_.resize(all.size());
+  waits_for_.resize(all.size());
   ready_.reserve(all.size());
   behind_begin_.resize(all.size() + 1);
   for (const step& each : all) {
@@ -31,25 +32,26 @@ errc direct_run::run(std::uint64_t tag, const reduction& by) {
   failed_ = errc::none;
   for (std::uint32_t index = 0; index < all.size(); ++index) {
     const std::uint32_t before = all[index].before_end - all[index].before_begin;
-    progress_[index] = {.waits_for = before};
+    waits_for_[index] = before;
     if (before == 0) ready_.push_back(index);
   }
-  try {
-    for (std::size_t next = 0; next < ready_.size() || posted_ != 0;) {
-      if (next < ready_.size() && failed_ == errc::none) {
-        begin(ready_[next++], tag, by);
-      } else if (posted_ != 0) {
-        take_record();
-      } else {
-        break;
-      }
-    }
-  } catch (...) {
-    cancel_rest();
-    while (posted_ != 0) take_record();
-    throw;
+  for (std::size_t next = 0; next < ready_.size() || posted_ != 0;) {
+    if (next < ready_.size())
+      begin_or_fail(ready_[next++], tag, by);
+    else
+      take_record();
   }
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   return failed_;
+}
+
+void direct_run::begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& by) {
+  try {
+    begin(index, tag, by);
+  } catch (...) {
+    if (!thrown_ && failed_ == errc::none) thrown_ = std::current_exception();
+    end(index);
+  }
 }
 
 void direct_run::begin(std::uint32_t index, std::uint64_t tag, const reduction& by) {
@@ -72,14 +74,12 @@ void direct_run::begin(std::uint32_t index, std::uint64_t tag, const reduction& 
       break;
   }
   if (!answer.is_posted()) return end(index);
-  progress_[index].is_posted = true;
-  progress_[index].ticket = answer.ticket();
   ++posted_;
 }
 
 void direct_run::end(std::uint32_t index) {
   for (std::uint32_t i = behind_begin_[index]; i < behind_begin_[index + 1]; ++i) {
-    if (--progress_[behind_[i]].waits_for == 0) ready_.push_back(behind_[i]);
+    if (--waits_for_[behind_[i]] == 0) ready_.push_back(behind_[i]);
   }
 }
 
@@ -94,18 +94,8 @@ void direct_run::take_record() {
   if (!found) found = through.wait(ends_);
   const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(found->context()));
   --posted_;
-  progress_[index].is_posted = false;
-  if (found->error() == errc::none) return end(index);
-  if (failed_ != errc::none) return;
-  failed_ = found->error();
-  cancel_rest();
-}
-
-// Members that have ended their part early will not send or receive what is left.
-void direct_run::cancel_rest() {
-  for (const progress& each : progress_) {
-    if (each.is_posted) static_cast<void>(in_.through().cancel(each.ticket));
-  }
+  if (failed_ == errc::none && !thrown_) failed_ = found->error();
+  end(index);
 }
 
 }  // namespace weft::coll

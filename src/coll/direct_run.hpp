@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 #include "coll/group_state.hpp"
@@ -23,20 +24,14 @@ class direct_run {
   direct_run& operator=(const direct_run&) = delete;
 
   /// Does all steps. `tag`: of their messages. **Blocking**: until they are complete. **Returns** the first error of an
-  /// operation: then the other messages have been cancelled, and later steps not begun. **Errors**: what a post, or the
-  /// function of a reduction, throws, after the same.
+  /// operation. **Errors**: what a post, or the function of a reduction, has thrown first. Steps behind one that fails
+  /// are done as well: other members wait for their messages.
   [[nodiscard]] errc run(std::uint64_t tag, const reduction& by);
 
  private:
-  struct progress {
-    std::uint32_t waits_for = 0;  // steps
-    bool is_posted = false;
-    std::uint64_t ticket = 0;
-  };
-
+  void begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& by);
   void begin(std::uint32_t index, std::uint64_t tag, const reduction& by);
   void end(std::uint32_t index);
-  void cancel_rest();
   void take_record();
 
   group_state& in_;
@@ -44,10 +39,11 @@ class direct_run {
   step_buffers& buffers_;
   std::vector<std::uint32_t> behind_;        // the steps behind each, by step
   std::vector<std::uint32_t> behind_begin_;  // in that list; one more than there are steps
-  std::vector<progress> progress_;           // by step
+  std::vector<std::uint32_t> waits_for_;     // how many steps, by step
   std::vector<std::uint32_t> ready_;         // steps in the order in which they may begin
   std::uint32_t posted_ = 0;                 // messages that are not complete
   errc failed_ = errc::none;
+  std::exception_ptr thrown_;
   completion_queue ends_;
 };
 
