@@ -6,11 +6,10 @@
 #include <cstddef>
 #include <deque>
 #include <mutex>
-#include <optional>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
-
-#include "uts/credit.hpp"
 
 namespace weft_uts {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 // Tags of the messages. A receive takes its tag from any rank.
-enum class tag : std::uint64_t { request = 1, answer, credit, counts };
+enum class tag : std::uint64_t { request = 1, answer };
 
 constexpr auto by_tag = weft::match_policy::tag_only;
 
@@ -26,12 +25,9 @@ constexpr auto by_tag = weft::match_policy::tag_only;
 constexpr std::uint32_t look_every = 64;
 constexpr std::uint32_t tell_every = 1U << 16;
 
-// A thief that has stopped sends this instead of credit.
-constexpr std::uint64_t no_more = ~std::uint64_t{0};
-
 constexpr std::size_t chunk_max = 64;
 
-enum class wish : std::uint32_t { nodes, know_that_it_is_over, end };
+enum class wish : std::uint32_t { nodes, end };
 
 struct request_message {
   std::uint32_t thief;
@@ -40,8 +36,6 @@ struct request_message {
 
 struct answer_message {
   std::uint32_t count;
-  std::uint32_t is_over;
-  credit_power credit;
   std::array<node, chunk_max> nodes;
   [[nodiscard]] std::size_t bytes() const noexcept { return offsetof(answer_message, nodes) + count * sizeof(node); }
 };
@@ -54,6 +48,18 @@ template <class Message>
 weft::buffer_ref in(Message& message) {
   return {&message, sizeof message};
 }
+
+// Of two ranks.
+struct added {
+  search_result operator()(const search_result& a, const search_result& b) const {
+    search_result out = a;
+    out.counts.add(b.counts);
+    out.seconds = std::max(a.seconds, b.seconds);
+    out.steals += b.steals;
+    out.steals_in_vain += b.steals_in_vain;
+    return out;
+  }
+};
 
 // Shared by the fibers of a rank.
 class searcher {
@@ -68,7 +74,7 @@ class searcher {
     options_.chunk = std::clamp<std::uint32_t>(options_.chunk, 1, chunk_max);
     if (rt.rank() == 0) {
       pool_.push_back(tree_.root());
-      credit_ = 0;
+      begin();
     }
   }
 
@@ -83,10 +89,10 @@ class searcher {
     for (std::uint32_t i = 0; i < walkers_; ++i) {
       all.push_back(fibers.spawn([this] { walk(); }, {.worker = i % options_.workers}));
     }
+    all.push_back(fibers.spawn([this] { await_end(); }, {.worker = 0}));
     if (rt_.size() > 1) {
       all.push_back(fibers.spawn([this] { serve(); }, {.worker = 0}));
       all.push_back(fibers.spawn([this] { steal(); }, {.worker = 0}));
-      if (rt_.rank() == 0) all.push_back(fibers.spawn([this] { collect(); }, {.worker = 0}));
     }
     for (weft::fiber& each : all) each.join();
     search_result out;
@@ -94,8 +100,9 @@ class searcher {
     out.counts = counts_;
     out.steals = steals_;
     out.steals_in_vain = steals_in_vain_;
-    fibers.spawn([&] { add_up(out); }, {.worker = 0}).join();
-    return out;
+    search_result sum;
+    weft::collective::allreduce(std::span<const search_result>{&out, 1}, std::span{&sum, 1}, added{}).run(all_ranks_);
+    return sum;
   }
 
  private:
@@ -136,7 +143,7 @@ class searcher {
   void visit(std::uint64_t nodes) noexcept { visited_.fetch_add(nodes, std::memory_order_relaxed); }  // [stat]
 
   // Whether this rank has more nodes than the tree may have: then it drops its nodes and those it steals, so that the
-  // search ends as any other does, with all credit back.
+  // search ends as any other does.
   [[nodiscard]] bool gives_up() const noexcept {
     return visited_.load(std::memory_order_relaxed) > options_.nodes_max;  // [stat]
   }
@@ -153,7 +160,7 @@ class searcher {
     counts_.add(std::exchange(counted, {}));
     tell_(counts_.nodes);
     ++idle_;
-    if (idle_ == walkers_ && pool_.empty()) become_idle(lock);
+    if (idle_ == walkers_ && pool_.empty()) become_idle();
     changed_.wait(lock, [&] { return !pool_.empty() || is_over_; });
     if (is_over_) return false;
     --idle_;
@@ -178,37 +185,22 @@ class searcher {
     wants_more_.store(pool_.size() < walkers_ * options_.chunk, std::memory_order_relaxed);
   }
 
-  // Under the lock: nothing is left here.
-  void become_idle(std::unique_lock<weft::fiber_mutex>& lock) {
-    const std::optional<credit_power> mine = std::exchange(credit_, std::nullopt);
-    if (rt_.size() == 1) {
-      is_over_ = true;
-      changed_.notify_all();
-      return;
-    }
-    lock.unlock();
-    if (mine) through_.send(0, out(*mine), {.tag = number(tag::credit), .policy = by_tag});
-    lock.lock();
+  // A rank has work from its first node on until all its fibers are idle, and while nodes are on their way to it. Under
+  // the lock.
+  void begin() {
+    has_work_ = true;
+    work_.begin_work();
+  }
+  void become_idle() {
+    if (std::exchange(has_work_, false)) work_.end_work();
     changed_.notify_all();  // the thief
   }
 
-  // Rank 0 alone: a rank without nodes sends its credit. When all of it is back, rank 0 tells all; when no rank will
-  // ask any more, the fibers that answer end.
-  void collect() {
-    for (credit_sum back; !back.is_one();) back.add(listen());
-    tell_all(wish::know_that_it_is_over);
-    for (std::uint32_t stopped = 0; stopped < rt_.size(); ++stopped) static_cast<void>(listen());
-    tell_all(wish::end);
-  }
-  std::uint64_t listen() {
-    std::uint64_t out = 0;
-    static_cast<void>(through_.recv(0, in(out), {.tag = number(tag::credit), .policy = by_tag}));
-    return out;
-  }
-  void tell_all(wish wanted) {
-    for (std::uint32_t rank = 0; rank < rt_.size(); ++rank) {
-      through_.send(rank, out(request_message{0, wanted}), {.tag = number(tag::request), .policy = by_tag});
-    }
+  void await_end() {
+    work_.wait();
+    const std::scoped_lock lock{guard_};
+    is_over_ = true;
+    changed_.notify_all();
   }
 
   // Answers ranks without nodes, until no rank asks any more.
@@ -217,32 +209,26 @@ class searcher {
       request_message asked{};
       static_cast<void>(through_.recv(0, in(asked), {.tag = number(tag::request), .policy = by_tag}));
       if (asked.wanted == wish::end) return;
-      if (asked.wanted == wish::know_that_it_is_over) {
-        const std::scoped_lock lock{guard_};
-        is_over_ = true;
-        changed_.notify_all();
-        continue;
-      }
       answer_message answer{};
       split_pool(answer);
       through_.send(asked.thief, {&answer, answer.bytes()}, {.tag = number(tag::answer), .policy = by_tag});
     }
   }
 
-  // Half of the pool's nodes, with half of the credit. The pool keeps some, so that the one to find it empty is always
-  // a walker.
+  // Half of the pool's nodes. The pool keeps some, so that the one to find it empty is always a walker.
   void split_pool(answer_message& with) {
     const std::scoped_lock lock{guard_};
     const std::size_t count = std::min<std::size_t>(options_.chunk, pool_.size() / 2);
     if (count == 0) return;
     with.count = static_cast<std::uint32_t>(count);
-    with.credit = ++credit_.value();
+    work_.sent();
     std::copy_n(pool_.begin(), count, with.nodes.begin());
     pool_.erase(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(count));
     note_size();
   }
 
-  // Asks one rank after the other, drawn at random, while this one has nothing.
+  // Asks one rank after the other, drawn at random, while this one has nothing. When no rank asks any more, the fiber
+  // that answers ends.
   void steal() {
     std::uniform_int_distribution<std::uint32_t> other{1, rt_.size() - 1};
     for (;;) {
@@ -262,31 +248,15 @@ class searcher {
         continue;
       }
       ++steals_;
-      credit_ = got.credit;  // it had none: it asks when its own has gone back
+      begin();
+      work_.handled();
       pool_.insert(pool_.end(), got.nodes.begin(), got.nodes.begin() + got.count);
       note_size();
       changed_.notify_all();
     }
-    through_.send(0, out(no_more), {.tag = number(tag::credit), .policy = by_tag});
-  }
-
-  // Everybody has the sums of all.
-  void add_up(search_result& mine) {
-    if (rt_.rank() != 0) {
-      through_.send(0, out(mine), {.tag = number(tag::counts)});
-      static_cast<void>(through_.recv(0, in(mine), {.tag = number(tag::counts)}));
-      return;
-    }
-    for (std::uint32_t rank = 1; rank < rt_.size(); ++rank) {
-      search_result other;
-      static_cast<void>(through_.recv(rank, in(other), {.tag = number(tag::counts)}));
-      mine.counts.add(other.counts);
-      mine.steals += other.steals;
-      mine.steals_in_vain += other.steals_in_vain;
-      mine.seconds = std::max(mine.seconds, other.seconds);
-    }
-    for (std::uint32_t rank = 1; rank < rt_.size(); ++rank)
-      through_.send(rank, out(mine), {.tag = number(tag::counts)});
+    weft::collective::barrier().run(all_ranks_);
+    through_.send(rt_.rank(), out(request_message{rt_.rank(), wish::end}),
+                  {.tag = number(tag::request), .policy = by_tag});
   }
 
   static std::uint64_t number(tag of) { return static_cast<std::uint64_t>(of); }
@@ -296,6 +266,8 @@ class searcher {
   const std::function<void(std::uint64_t)>& tell_;
   tree tree_;
   weft::blocking_device through_;
+  weft::group all_ranks_ = rt_.world();
+  weft::termination work_{all_ranks_};
   std::minstd_rand random_;  // of the thief
   std::uint32_t walkers_ = 0;
   std::atomic<bool> wants_more_{true};
@@ -304,7 +276,7 @@ class searcher {
   weft::fiber_mutex guard_;  // of the members below
   weft::fiber_condition changed_;
   std::deque<node> pool_;
-  std::optional<credit_power> credit_;
+  bool has_work_ = false;
   std::uint32_t idle_ = 0;
   bool is_over_ = false;
   tree_counts counts_;
