@@ -4,7 +4,8 @@
 
 #include <array>
 #include <cmath>
-#include <span>
+
+#include "other_arguments.hpp"
 
 namespace weft_hpccg {
 
@@ -57,16 +58,9 @@ std::string find_wrong(const solve_result& found, const std::vector<known_residu
 }
 
 std::optional<std::uint32_t> find_other_arguments(weft::runtime& rt, const solve_options& options, int exit_code) {
-  using arguments = std::array<std::int64_t, 5>;
-  const std::array<arguments, 1> mine{
-      {{options.cells.nx, options.cells.ny, options.cells.nz, options.workers, exit_code}}};
-  std::vector<arguments> all(rt.size());
-  weft::group world = rt.world();
-  weft::collective::allgather(mine, all).run(world);
-  for (std::uint32_t rank = 1; rank < rt.size(); ++rank) {
-    if (all[rank] != all[0]) return rank;
-  }
-  return std::nullopt;
+  const std::array<std::int64_t, 5> mine{options.cells.nx, options.cells.ny, options.cells.nz, options.workers,
+                                         exit_code};
+  return weft::find_other_arguments(rt, mine);
 }
 
 }  // namespace weft_hpccg

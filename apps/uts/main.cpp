@@ -1,6 +1,8 @@
 // weft-uts: counts an unbalanced tree on all ranks of a job.
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -8,6 +10,7 @@
 
 #include <weft/weft.hpp>
 
+#include "other_arguments.hpp"
 #include "rank_output.hpp"
 #include "uts/options.hpp"
 #include "uts/search.hpp"
@@ -33,6 +36,23 @@ std::string summary_of(const search_result& found, const command_line& line, std
       "nodes           {}\ndepth           {}\nleaves          {}\nseconds         {:.3f}\nnodes a second  {:.0f}\n"
       "steals          {}, and {} that found nothing\nknown tree      {}\n",
       counts.nodes, counts.depth, counts.leaves, found.seconds, rate, found.steals, found.steals_in_vain, verdict);
+}
+
+// The arguments that all ranks have to give alike.
+std::array<std::int64_t, 11> alike_of(const command_line& line) {
+  const weft_uts::tree_options& tree = line.search.tree;
+  const auto bits = [](double number) { return std::bit_cast<std::int64_t>(number); };
+  return {static_cast<std::int64_t>(tree.type),
+          static_cast<std::int64_t>(tree.shape),
+          bits(tree.root_children),
+          tree.seed,
+          tree.depth,
+          bits(tree.branching),
+          tree.children,
+          bits(tree.shift),
+          static_cast<std::int64_t>(line.search.nodes_max),
+          line.sequential ? 1 : 0,
+          line.exit_code};
 }
 
 int count(weft::runtime& rt, const command_line& line) {
@@ -77,6 +97,10 @@ int main(int argc, char** argv) {
   const command_line line = weft_uts::read_command_line(argc, argv);
   try {
     weft::runtime rt;
+    if (const auto other = weft::find_other_arguments(rt, alike_of(line))) {
+      weft::print_by_rank_0(rt, stderr, fmt::format("weft-uts: rank {} has other arguments than rank 0\n", *other));
+      return 2;
+    }
     if (line.exit_code >= 0) {
       weft::print_by_rank_0(rt, line.exit_code == 0 ? stdout : stderr, line.text);
       return line.exit_code;

@@ -72,6 +72,15 @@ class Known(unittest.TestCase):
         result = run(*T1, "--nodes-max", 4130070, ranks=2)
         self.assertEqual((result.returncode, result.stdout), (1, ""))
 
+    def test_ranks_with_different_arguments_do_not_begin(self):
+        for other in ("-r 5", "-q 0.1", "--nodes-max 5", "--sequential", "--help"):
+            script = f'case $WEFT_RANK$PMI_RANK in 0*) exec "$0";; *) exec "$0" {other};; esac'
+            command = [*LAUNCHERS["weft-run"], 2, "sh", "-c", script, WEFT_UTS]
+            result = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, timeout=RUN_TIMEOUT_S, text=True)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), other)
+            self.assertIn("weft-uts: rank 1 has other arguments than rank 0\n", result.stderr)
+
     def test_what_is_wrong_is_said(self):
         for arguments, word in ((("-t", 3), "-t"), (("-b", -1), "-b"), (("--fibers", 0), "--fibers"), (("x",), "x"),
                                 (("-t", 0, "-q", "nan"), "-q"), (("-t", 0, "-q", 0.5, "-m", 2), "--nodes-max"),
