@@ -135,7 +135,7 @@ class solver {
   void take_greatest() {
     std::array<double, 4> numbers{found_.error, found_.seconds, found_.halo_seconds, found_.sum_seconds};
     weft::group all = rt_.world();
-    weft::collective::allreduce<double>({}, numbers, weft::reductions::max{}).run(all);
+    weft::collective::allreduce({}, numbers, weft::reductions::max{}).run(all);
     found_.error = numbers[0];
     found_.seconds = numbers[1];
     found_.halo_seconds = numbers[2];

@@ -23,7 +23,7 @@ class team {
       : parts_(workers),
         meeting_{workers},
         world_{rt.world()},
-        add_ranks_{weft::collective::allreduce<double>({}, {&sum_, 1}, std::plus<>{}).keep(world_)} {}
+        add_ranks_{weft::collective::allreduce({}, std::span{&sum_, 1}).keep(world_)} {}
 
   /// Waits for all workers of this rank.
   void meet() { meeting_.arrive_and_wait(); }

@@ -42,6 +42,12 @@ template <class... Types>
 template <class Element>
 concept reduced_element = std::is_trivially_copyable_v<Element>;
 
+/// A callable that combines two elements. The callable may not throw.
+template <class Callable, class Element>
+concept combines = reduced_element<Element> && requires(const Callable& callable, const Element& element) {
+  static_cast<Element>(callable(element, element));
+};
+
 namespace reductions {
 
 /// The smaller one of two.
@@ -58,6 +64,16 @@ struct max {
   template <class Element>
   [[nodiscard]] constexpr Element operator()(const Element& a, const Element& b) const noexcept {
     return a < b ? b : a;
+  }
+};
+
+/// Whether one of two is not zero, and the other one is, as MPI_LXOR. The others are std::logical_and and
+/// std::logical_or.
+struct logical_xor {
+  /// Whether they differ so. **Blocking**: never. **Threads**: any. **Errors**: none.
+  template <class Element>
+  [[nodiscard]] constexpr bool operator()(const Element& a, const Element& b) const noexcept {
+    return static_cast<bool>(a) != static_cast<bool>(b);
   }
 };
 
@@ -105,19 +121,75 @@ struct reduction {
   /// The reduction of elements by a callable without state, such as `std::plus<>`. The callable may not
   /// throw.
   template <reduced_element Element, class Callable = std::plus<>>
-  requires(std::is_empty_v<Callable>&& std::is_default_constructible_v<Callable>)  //
+  requires(combines<Callable, Element>&& std::is_empty_v<Callable>&& std::is_default_constructible_v<Callable>)  //
       [[nodiscard]] static constexpr reduction by(Callable /*how*/ = {}, bool is_commutative = true) noexcept {
     return {.combine =
                 [](const void* in, void* inout, std::size_t count, void* /*context*/) {
-                  detail::combine_elements<Element, Callable>(static_cast<const Element*>(in),
-                                                              static_cast<Element*>(inout), count);
+                  detail::combine_elements(static_cast<const Element*>(in), static_cast<Element*>(inout), count,
+                                           Callable{});
                 },
             .context = nullptr,
             .element_bytes = sizeof(Element),
             .is_commutative = is_commutative,
             .identity = detail::number_of_types<Element, Callable>()};
   }
+  /// The reduction by a callable with state. **Buffer**: `how` is the caller's, and must live until the collective is
+  /// complete; several threads may call it at the same time.
+  template <reduced_element Element, class Callable>
+  requires combines<Callable, Element>  //
+  [[nodiscard]] static constexpr reduction by_ref(const Callable& how, bool is_commutative = true) noexcept {
+    return {.combine =
+                [](const void* in, void* inout, std::size_t count, void* callable) {
+                  detail::combine_elements(static_cast<const Element*>(in), static_cast<Element*>(inout), count,
+                                           *static_cast<const Callable*>(callable));
+                },
+            .context = const_cast<Callable*>(&how),
+            .element_bytes = sizeof(Element),
+            .is_commutative = is_commutative,
+            .identity = detail::number_of_types<Element, Callable>()};
+  }
+  template <reduced_element Element, class Callable>
+  static reduction by_ref(const Callable&& how, bool is_commutative = true) = delete;  // ends before the collective
 };
+
+namespace detail {
+
+/// The reduction by a callable of any type, which may be a temporary if it has no state.
+template <class Element, class Callable>
+[[nodiscard]] constexpr reduction reduction_by(Callable&& how) noexcept {
+  using callable = std::remove_cvref_t<Callable>;
+  if constexpr (std::is_empty_v<callable> && std::is_default_constructible_v<callable>) {
+    return reduction::by<Element, callable>();
+  } else {
+    static_assert(std::is_lvalue_reference_v<Callable&&>,
+                  "the callable has state and is a temporary, which ends before the collective: keep it in a variable "
+                  "until the collective is complete");
+    return reduction::by_ref<Element>(how);
+  }
+}
+
+/// A container whose elements can be written, and a callable that combines those.
+template <class Out, class Callable>
+concept reduced_container = byte_container<std::remove_reference_t<Out>> && !std::is_const_v<element_of<Out>> &&
+                            combines<std::remove_cvref_t<Callable>, element_of<Out>>;
+
+/// A container of such elements, or nothing, as in `{}`.
+template <class Element>
+class elements_in {
+ public:
+  constexpr elements_in() noexcept = default;
+  template <class Container>
+  requires(byte_container<std::remove_reference_t<Container>>&&
+               std::is_same_v<std::remove_cv_t<element_of<Container>>, Element>)  //
+      constexpr elements_in(Container&& of) noexcept
+      : bytes_{std::forward<Container>(of)} {}
+  [[nodiscard]] constexpr const const_buffer_ref& bytes() const noexcept { return bytes_; }
+
+ private:
+  const_buffer_ref bytes_;
+};
+
+}  // namespace detail
 
 /// The sizes and places of blocks, one for each member. **Buffer**: both arrays are the caller's, and must live until
 /// the collective is complete.
@@ -239,17 +311,26 @@ class collective {
   [[nodiscard]] static collective allreduce(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
     return collective{{.operation = collective_operation::allreduce, .in = in, .out = out, .how = how}};
   }
-  /// The same of elements: `allreduce(mine, all, std::plus<>{})`.
-  template <reduced_element Element, class Callable = std::plus<>>
-  [[nodiscard]] static collective allreduce(std::span<const Element> in, std::span<Element> out,
-                                            Callable how = {}) noexcept {
-    return allreduce(const_buffer_ref{in.data(), in.size_bytes()}, buffer_ref{out.data(), out.size_bytes()},
-                     reduction::by<Element>(how));
+  /// Of elements: `allreduce(mine, all)` adds, `allreduce({}, all, reductions::max{})` is in place.
+  template <class Out, class Callable = std::plus<>>
+  requires detail::reduced_container<Out, Callable>  //
+  [[nodiscard]] static collective allreduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
+                                            Callable&& how = {}) noexcept {
+    return allreduce(in.bytes(), buffer_ref{std::forward<Out>(out)},
+                     detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
   /// `in` of all members combined, into `out` of member `root`. In place at the root if its `in` is empty.
   [[nodiscard]] static collective reduce(const_buffer_ref in, buffer_ref out, const reduction& how,
                                          std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::reduce, .root = root, .in = in, .out = out, .how = how}};
+  }
+  /// Of elements: `out` of other members than the root may be an empty container.
+  template <class Out, class Callable = std::plus<>>
+  requires detail::reduced_container<Out, Callable>  //
+  [[nodiscard]] static collective reduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
+                                         Callable&& how = {}, std::uint32_t root = 0) noexcept {
+    return reduce(in.bytes(), buffer_ref{std::forward<Out>(out)},
+                  detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), root);
   }
   /// `in` of each member, one behind the other, into `out` of member `root`. In place at the root if its `in` is empty:
   /// its block lies in `out` already.
@@ -296,13 +377,37 @@ class collective {
     return collective{
         {.operation = collective_operation::reduce_scatter, .in = in, .out = out, .how = how, .out_blocks = lists}};
   }
+  /// Of elements: `reduce_scatter(parts, mine)` adds.
+  template <class Out, class Callable = std::plus<>>
+  requires detail::reduced_container<Out, Callable>  //
+  [[nodiscard]] static collective reduce_scatter(detail::elements_in<detail::element_of<Out>> in, Out&& out,
+                                                 Callable&& how = {}, const blocks& lists = {}) noexcept {
+    return reduce_scatter(in.bytes(), buffer_ref{std::forward<Out>(out)},
+                          detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), lists);
+  }
   /// `in` of members 0 to this one combined, into `out`. `in` may be empty: in place.
   [[nodiscard]] static collective scan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
     return collective{{.operation = collective_operation::scan, .in = in, .out = out, .how = how}};
   }
+  /// Of elements: `scan(mine, sums)` adds.
+  template <class Out, class Callable = std::plus<>>
+  requires detail::reduced_container<Out, Callable>  //
+  [[nodiscard]] static collective scan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
+                                       Callable&& how = {}) noexcept {
+    return scan(in.bytes(), buffer_ref{std::forward<Out>(out)},
+                detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
+  }
   /// `in` of the members below this one combined, into `out`, which member 0 leaves as it is.
   [[nodiscard]] static collective exscan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
     return collective{{.operation = collective_operation::exscan, .in = in, .out = out, .how = how}};
+  }
+  /// Of elements: `exscan(mine, sums)` adds.
+  template <class Out, class Callable = std::plus<>>
+  requires detail::reduced_container<Out, Callable>  //
+  [[nodiscard]] static collective exscan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
+                                         Callable&& how = {}) noexcept {
+    return exscan(in.bytes(), buffer_ref{std::forward<Out>(out)},
+                  detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
 
   /// For the library.

@@ -21,6 +21,10 @@ std::string make();
 const std::vector<int> make_const();
 std::vector<const_buffer_ref> make_list();
 struct pair { int first, second; };
+struct adds_to {
+  int to;
+  int operator()(int a, int b) const { return to + a + b; }
+};
 struct packs {
   std::size_t pack(const void*, std::uint64_t, std::byte*, std::size_t bytes) const { return bytes; }
 };
@@ -34,6 +38,8 @@ void use(device& dev, blocking_device& io, run_loop& loop, counter& local, remot
   std::uint64_t word = 0;
   pair both{};
   std::array<int, 3> numbers{};
+  std::vector<pair> pairs;
+  const adds_to state{5};
   std::vector<const_buffer_ref> parts;
   std::vector<buffer_ref> holes;
   std::string text;
@@ -70,6 +76,12 @@ REFUSED = {
     "const layout of_changing{changing};": "no matching function",
     "const layout of_address{&shape};": "no matching function",
     "const layout copied{scattered};": "deleted function",
+    "collective::allreduce(std::vector<int>(3), numbers);": TEMPORARY,
+    "collective::allreduce(numbers, std::array<int, 3>{});": TEMPORARY,
+    "collective::allreduce(numbers, numbers, adds_to{5});": "the callable has state and is a temporary",
+    "static_cast<void>(reduction::by_ref<int>(adds_to{5}));": "deleted function",
+    "collective::allreduce(numbers, text);": "no matching function",
+    "collective::scan({}, pairs, std::plus<>{});": "no matching function",
 }
 RIGHT = """
   dev.post_am(1, {1}, text, local);
@@ -92,6 +104,11 @@ RIGHT = """
   dev.post_get(1, numbers, at, local, {.signal = remote_completion{.id = 5}});
   dev.post_comm(direction::in, 1, buffer_ref{numbers}, local);
   dev.until_accepted([&] { return dev.post_send(1, numbers, local); });
+  static_cast<void>(collective::allreduce(numbers, numbers));
+  static_cast<void>(collective::allreduce({}, std::span{numbers}.first(2), state));
+  static_cast<void>(collective::allreduce(numbers, numbers, reduction::by<int>()));
+  static_cast<void>(collective::scan({&word, 8}, {&word, 8}, reduction::by_ref<int>(state)));
+  static_cast<void>(collective::broadcast(pairs, 1));
   static_cast<void>(loop.post_send(1, make()));
   static_cast<void>(loop.post_recv(1, std::vector<int>(5)));
 """
