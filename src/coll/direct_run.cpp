@@ -12,7 +12,8 @@ direct_run::direct_run(group_state& in, const schedule& steps, step_buffers& buf
     : in_{in}, steps_{steps}, buffers_{buffers}, ends_{in.runtime()} {
   const std::span<const step> all = steps.steps();
   waits_for_.resize(all.size());
-  ready_.reserve(all.size());
+  messages_.steps.reserve(all.size());
+  work_.steps.reserve(all.size());
   behind_begin_.resize(all.size() + 1);
   for (const step& each : all) {
     for (const std::uint32_t before : steps.before(each)) ++behind_begin_[before + 1];
@@ -27,19 +28,26 @@ direct_run::direct_run(group_state& in, const schedule& steps, step_buffers& buf
 
 errc direct_run::run(std::uint64_t tag, const reduction& by) {
   const std::span<const step> all = steps_.steps();
-  ready_.clear();
+  messages_.clear();
+  work_.clear();
   posted_ = 0;
   failed_ = errc::none;
   for (std::uint32_t index = 0; index < all.size(); ++index) {
     const std::uint32_t before = all[index].before_end - all[index].before_begin;
     waits_for_[index] = before;
-    if (before == 0) ready_.push_back(index);
+    if (before == 0) make_ready(index);
   }
-  for (std::size_t next = 0; next < ready_.size() || posted_ != 0;) {
-    if (next < ready_.size())
-      begin_or_fail(ready_[next++], tag, by);
-    else
+  // Messages first: they travel while this member works.
+  for (;;) {
+    if (messages_.has_next()) {
+      begin_or_fail(messages_.take(), tag, by);
+    } else if (work_.has_next()) {
+      begin_or_fail(work_.take(), tag, by);
+    } else if (posted_ != 0) {
       take_record();
+    } else {
+      break;
+    }
   }
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   return failed_;
@@ -77,10 +85,16 @@ void direct_run::begin(std::uint32_t index, std::uint64_t tag, const reduction& 
   ++posted_;
 }
 
-void direct_run::end(std::uint32_t index) {
+void direct_run::end(std::uint32_t index) noexcept {
   for (std::uint32_t i = behind_begin_[index]; i < behind_begin_[index + 1]; ++i) {
-    if (--waits_for_[behind_[i]] == 0) ready_.push_back(behind_[i]);
+    if (--waits_for_[behind_[i]] == 0) make_ready(behind_[i]);
   }
+}
+
+void direct_run::make_ready(std::uint32_t index) noexcept {
+  const action which = steps_.steps()[index].action;
+  queue& in = which == action::send || which == action::receive ? messages_ : work_;
+  in.steps.push_back(index);  // it has room for all
 }
 
 // The record of a message that is complete, whichever is first.

@@ -29,9 +29,23 @@ class direct_run {
   [[nodiscard]] errc run(std::uint64_t tag, const reduction& by);
 
  private:
+  // Steps that may begin, in the order in which they were found.
+  struct queue {
+    std::vector<std::uint32_t> steps;
+    std::size_t next = 0;
+
+    [[nodiscard]] bool has_next() const noexcept { return next < steps.size(); }
+    [[nodiscard]] std::uint32_t take() noexcept { return steps[next++]; }
+    void clear() noexcept {
+      steps.clear();
+      next = 0;
+    }
+  };
+
   void begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& by);
   void begin(std::uint32_t index, std::uint64_t tag, const reduction& by);
-  void end(std::uint32_t index);
+  void end(std::uint32_t index) noexcept;
+  void make_ready(std::uint32_t index) noexcept;
   void take_record();
 
   group_state& in_;
@@ -40,8 +54,9 @@ class direct_run {
   std::vector<std::uint32_t> behind_;        // the steps behind each, by step
   std::vector<std::uint32_t> behind_begin_;  // in that list; one more than there are steps
   std::vector<std::uint32_t> waits_for_;     // how many steps, by step
-  std::vector<std::uint32_t> ready_;         // steps in the order in which they may begin
-  std::uint32_t posted_ = 0;                 // messages that are not complete
+  queue messages_;
+  queue work_;                // reductions and copies
+  std::uint32_t posted_ = 0;  // messages that are not complete
   errc failed_ = errc::none;
   std::exception_ptr thrown_;
   completion_queue ends_;

@@ -7,8 +7,10 @@
 
 #include "base/log.hpp"
 #include "base/ticks.hpp"
+#include "core/matching/engine_state.hpp"
 #include "core/message/shared_copy.hpp"
 #include "core/operation/operation_state.hpp"
+#include "weft/matching_engine.hpp"
 
 namespace weft::core {
 namespace {
@@ -17,6 +19,14 @@ constexpr std::uint8_t short_piece_pages = 8;
 // Longer messages go by both sides: their trials show too little of a copy by both among messages by another way
 // (docs/decisions/long-messages.md).
 constexpr std::uint64_t learned_bytes_max = std::uint64_t{32} << 10;
+
+// Messages of collectives are exchanged one or a few at a time, and both sides of most are busy with another one:
+// whether the receiver copies them or both sides do is learned at all sizes.
+std::uint64_t learned_bytes_max_of(const operation_state& receiving) noexcept {
+  // relaxed: the receive was made with it.
+  const engine_state* const engine = receiving.receiving.engine.load(std::memory_order_relaxed);
+  return engine != nullptr && engine->id == group_matching_engine ? ~std::uint64_t{0} : learned_bytes_max;
+}
 
 // The time that is measured with: so few bits of it are kept that a message that takes half a minute is the longest.
 std::uint64_t time_now() noexcept { return base::ticks() >> 4; }
@@ -73,6 +83,8 @@ class_methods copy_choices::methods_of(std::size_t index) const noexcept {
       asked_pages_ != 0 ? std::uint64_t{asked_pages_} * copy_state::page_bytes : copy_state::piece_bytes_min;
   class_methods out;
   out.allowed = set_of(copy_method::packets) | set_of(copy_method::one_side);
+  // Of collectives alone, whose long bytes are read where they lie.
+  if (packet_bytes_ << index >= learned_bytes_max) out.allowed = set_of(copy_method::one_side);
   if (longest < 2 * piece) return out;
   out.first = copy_method::both_long;
   out.allowed |= set_of(copy_method::both_long);
@@ -103,8 +115,9 @@ timed_copy copy_choices::choose(const operation_state& receiving) noexcept {
   constexpr timed_copy usual{.chosen = {.method = copy_method::both_long}};
   if (how_ != long_messages::automatic) return {.chosen = {.method = forced_by(how_)}};
   const copy_part& copying = receiving.copying;
-  if (receiving.bytes <= packet_bytes_ || receiving.bytes > learned_bytes_max || copying.remote_address == 0 ||
-      copying.remote.pieces != 0 || !receiving.receiving.into.is_ordinary() || receiving.peer == rank_) {
+  if (receiving.bytes <= packet_bytes_ || receiving.bytes > learned_bytes_max_of(receiving) ||
+      copying.remote_address == 0 || copying.remote.pieces != 0 || !receiving.receiving.into.is_ordinary() ||
+      receiving.peer == rank_) {
     return usual;
   }
   peer_choice* const known = of(receiving.peer);
