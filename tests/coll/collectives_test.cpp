@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "coll/shape.hpp"
+#include "support/exchange.hpp"
 #include "support/random_seed.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -18,177 +18,18 @@
 namespace weft {
 namespace {
 
+using test::any_exchange;
+using test::exchange;
+using test::member_side;
 using words = std::vector<std::uint64_t>;
-
-// Word `i` that member `member` gives in collective `number`.
-std::uint64_t given(std::uint32_t number, std::uint32_t member, std::size_t i) {
-  return (number * 0x9e37'79b9'7f4a'7c15ULL) ^ (member * 0xbf58'476d'1ce4'e5b9ULL) ^ (i * 0x94d0'49bb'1331'11ebULL);
-}
-
-words given_words(std::uint32_t number, std::uint32_t member, std::size_t count) {
-  words out(count);
-  for (std::size_t i = 0; i < count; ++i) out[i] = given(number, member, i);
-  return out;
-}
-
-// Combines as composition of affine maps does: x -> a x + b, where a is the low half of a word, and b the high one.
-struct composed {
-  std::uint64_t operator()(std::uint64_t first, std::uint64_t second) const noexcept {
-    const auto a1 = static_cast<std::uint32_t>(first), b1 = static_cast<std::uint32_t>(first >> 32);
-    const auto a2 = static_cast<std::uint32_t>(second), b2 = static_cast<std::uint32_t>(second >> 32);
-    return std::uint64_t{a2 * b1 + b2} << 32 | static_cast<std::uint32_t>(a1 * a2);
-  }
-};
-
-// One collective, as all members know it, and its results.
-struct exchange {
-  collective_operation operation;
-  std::string_view algorithm;
-  std::uint32_t number;
-  std::uint32_t size;
-  std::uint32_t root;
-  std::size_t count;  // words of a block
-  bool in_order;      // the reduction does not commute
-  bool inplace;
-
-  [[nodiscard]] std::uint64_t combined(std::uint32_t first, std::uint32_t last, std::size_t i) const {
-    std::uint64_t out = given(number, last, i);
-    for (std::uint32_t member = last; member-- > first;)
-      out = in_order ? composed{}(given(number, member, i), out) : given(number, member, i) + out;
-    return out;
-  }
-  [[nodiscard]] reduction how() const {
-    return in_order ? reduction::by<std::uint64_t>(composed{}, false) : reduction::by<std::uint64_t>(std::plus<>{});
-  }
-};
-
-// The buffers of one member, and its wanted output.
-class member_side {
- public:
-  member_side(const exchange& of, std::uint32_t me) : of_{of}, me_{me} {
-    const std::size_t n = of.size, count = of.count;
-    const bool is_root = me == of.root;
-    switch (of.operation) {
-      case collective_operation::barrier: break;
-      case collective_operation::broadcast:
-        out_ = is_root ? given_words(of.number, me, count) : words(count);
-        wanted_ = given_words(of.number, of.root, count);
-        break;
-      case collective_operation::reduce:
-        in_ = given_words(of.number, me, count);
-        out_.resize(is_root ? count : 0);
-        wanted_ = reduced(is_root ? count : 0, 0, of.size - 1);
-        break;
-      case collective_operation::allreduce:
-        in_ = given_words(of.number, me, count);
-        out_.resize(count);
-        wanted_ = reduced(count, 0, of.size - 1);
-        break;
-      case collective_operation::scan:
-        in_ = given_words(of.number, me, count);
-        out_.resize(count);
-        wanted_ = reduced(count, 0, me);
-        break;
-      case collective_operation::exscan:
-        in_ = given_words(of.number, me, count);
-        out_.resize(count, 77);
-        wanted_ = me == 0 ? out_ : reduced(count, 0, me - 1);
-        break;
-      case collective_operation::gather:
-      case collective_operation::allgather: {
-        const bool gets = is_root || of.operation == collective_operation::allgather;
-        in_ = given_words(of.number, me, count);
-        out_.resize(gets ? n * count : 0);
-        for (std::uint32_t from = 0; gets && from < n; ++from) append(wanted_, given_words(of.number, from, count));
-        break;
-      }
-      case collective_operation::scatter:
-        if (is_root) in_ = given_words(of.number, me, n * count);
-        out_.resize(count);
-        wanted_ = block(given_words(of.number, of.root, n * count), me);
-        break;
-      case collective_operation::alltoall:
-        in_ = given_words(of.number, me, n * count);
-        out_.resize(n * count);
-        for (std::uint32_t from = 0; from < n; ++from)
-          append(wanted_, block(given_words(of.number, from, n * count), me));
-        break;
-      case collective_operation::reduce_scatter:
-        in_ = given_words(of.number, me, n * count);
-        out_.resize(count);
-        wanted_ = block(reduced(n * count, 0, of.size - 1), me);
-        break;
-    }
-    const bool can_be = of.operation == collective_operation::allreduce || of.operation == collective_operation::scan ||
-                        of.operation == collective_operation::exscan || of.operation == collective_operation::alltoall;
-    is_inplace_ = of.inplace && can_be && !in_.empty() && !(of.operation == collective_operation::exscan && me == 0);
-    if (is_inplace_) out_ = in_;
-  }
-
-  [[nodiscard]] collective what() {
-    return collective{{.operation = of_.operation,
-                       .root = of_.root,
-                       .in = of_.operation == collective_operation::broadcast ? const_buffer_ref{out_}
-                             : is_inplace_                                    ? const_buffer_ref{}
-                                                                              : const_buffer_ref{in_},
-                       .out = out_,
-                       .how = of_.how()}};
-  }
-  void check() const {
-    EXPECT_EQ(out_, wanted_) << name_of(of_.operation) << ' ' << of_.algorithm << ", member " << me_ << " of "
-                             << of_.size << ", root " << of_.root << ", " << of_.count
-                             << " words, in order: " << of_.in_order << ", in place: " << is_inplace_;
-  }
-
- private:
-  [[nodiscard]] words reduced(std::size_t count, std::uint32_t first, std::uint32_t last) const {
-    words out(count);
-    for (std::size_t i = 0; i < count; ++i) out[i] = of_.combined(first, last, i);
-    return out;
-  }
-  [[nodiscard]] words block(const words& of, std::uint32_t which) const {
-    const auto begin = of.begin() + static_cast<std::ptrdiff_t>(which * of_.count);
-    return {begin, begin + static_cast<std::ptrdiff_t>(of_.count)};
-  }
-  static void append(words& to, const words& more) { to.insert(to.end(), more.begin(), more.end()); }
-
-  exchange of_;
-  std::uint32_t me_;
-  words in_, out_, wanted_;
-  bool is_inplace_ = false;
-};
-
-// A collective by chance, for all members of a group of this size.
-exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t size) {
-  const auto all = coll::algorithms();
-  constexpr std::size_t counts[] = {0, 1, 2, 5, 6, 100, 1024, 1025, 9000};
-  for (;;) {
-    const coll::algorithm& one = all[random() % all.size()];
-    const exchange out{.operation = one.operation,
-                       .algorithm = one.name,
-                       .number = number,
-                       .size = size,
-                       .root = static_cast<std::uint32_t>(random() % size),
-                       .count = counts[random() % std::size(counts)],
-                       .in_order = random() % 2 == 0,
-                       .inplace = random() % 3 == 0};
-    const coll::shape shape{.operation = one.operation,
-                            .size = size,
-                            .root = out.root,
-                            .block_bytes = out.count * 8,
-                            .element_bytes = 8,
-                            .is_commutative = !out.in_order};
-    if (one.can == nullptr || one.can(shape)) return out;
-  }
-}
 
 void run_some(group& in, std::uint64_t seed, unsigned count) {
   std::mt19937 random{static_cast<std::uint32_t>(seed)};
   for (unsigned i = 0; i < count; ++i) {
     const exchange of = any_exchange(random, i, in.size());
     member_side mine{of, in.rank()};
-    mine.what().run(in, {.algorithm = of.algorithm});
-    mine.check();
+    mine.call().run(in, {.algorithm = of.algorithm});
+    EXPECT_TRUE(mine.is_right()) << of << ", member " << in.rank();
   }
 }
 
@@ -217,9 +58,9 @@ TEST(collectives, several_of_one_group_are_under_way_at_once) {
       for (std::uint32_t i = 0; i < 12; ++i) {
         // A member may wait for one and post another: the others can't tell.
         if (all.rank() == 2 && i % 3 == 0) {
-          mine[i].what().run(all, {.algorithm = which[i].algorithm});
+          mine[i].call().run(all, {.algorithm = which[i].algorithm});
         } else {
-          static_cast<void>(mine[i].what().post(all, ends, {.algorithm = which[i].algorithm}, &mine[i]));
+          static_cast<void>(mine[i].call().post(all, ends, {.algorithm = which[i].algorithm}, &mine[i]));
         }
       }
       const std::uint32_t posted = all.rank() == 2 ? 8 : 12;
@@ -228,7 +69,7 @@ TEST(collectives, several_of_one_group_are_under_way_at_once) {
         ASSERT_TRUE(end.has_value());
         EXPECT_EQ(end->error(), errc::none);
       }
-      for (const member_side& each : mine) each.check();
+      for (const member_side& each : mine) EXPECT_TRUE(each.is_right()) << each.of() << ", member " << rt.rank();
     }
   });
 }

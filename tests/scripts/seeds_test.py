@@ -28,6 +28,7 @@ LEFT_OUT = {
     "a_million_coroutines": "counts memory, and sends nothing",
     "copy_counters": "tells direct copies from others, and here direct copies are denied",
     "group_costs": "counts messages and memory, of more groups than a bad network makes in the time",
+    "random_jobs": "has seeds and simulated networks of its own",
     "list_steps": "is sure of memory that is mapped, and here mappings are denied",
     "steps": "has a script in the place of its peer, and no network",
     "shared_copy": "a receiver has to copy without its sender's progress, and here direct copies are denied",
