@@ -164,8 +164,9 @@ class Figures(unittest.TestCase):
         got = self.figures("collectives", *TINY, "--ranks", "4", "--sizes", "64", "--claims", "barrier,allreduce",
                            "--algorithms", "all", PATH="/nowhere")
         self.assertEqual({each["claim"]: set(each["peers"]) for each in got},
-                         {"barrier": {"Weft, by dissemination", "Weft, by tree"},
-                          "allreduce": {"Weft, by recursive-doubling", "Weft, by rabenseifner", "Weft, by ring"}})
+                         {"barrier": {"Weft, by dissemination", "Weft, by linear", "Weft, by tree"},
+                          "allreduce": {"Weft, by linear", "Weft, by recursive-doubling", "Weft, by rabenseifner",
+                                        "Weft, by ring"}})
         self.assertEqual({each["best_peer"] for each in got}, {None})
 
     def test_collectives_are_compared_and_have_aims(self):

@@ -22,7 +22,7 @@ namespace {
 constexpr std::array collective_algorithms{
     "dissemination", "tree",         "binomial",           "k-nomial", "scatter-allgather", "chain",
     "linear",        "rabenseifner", "recursive-doubling", "ring",     "pairwise",          "recursive-halving",
-    "bruck"};
+    "bruck",         "two-level"};
 constexpr double component_limit_s = 120;
 constexpr double probe_limit_s = 60;
 constexpr std::string_view limit_word = "limit=";

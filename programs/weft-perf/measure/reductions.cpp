@@ -106,7 +106,7 @@ void run_reductions(const options& chosen) {
   const double seconds = chosen.seconds != 0.1 ? chosen.seconds : 2e-3;
   const std::uint32_t rounds = chosen.rounds == 0 ? 7 : chosen.rounds;
   const std::vector<std::size_t> sizes =
-      chosen.sizes.empty() ? std::vector<std::size_t>{64, 4 * kib, 256 * kib} : chosen.sizes;
+      chosen.sizes.empty() ? std::vector<std::size_t>{512, 4 * kib, 256 * kib} : chosen.sizes;
   for (const measured_reduction& each : all_reductions()) {
     for (const std::size_t bytes : sizes) {
       if (bytes < each.how.element_bytes) continue;
