@@ -417,14 +417,15 @@ static void open_lane(lane* on, const point* of, int index) {
   memset(on, 0, sizeof *on);
   on->of = of;
   on->comm = comms[index];
-  on->begins = rank == 0;
-  on->partner = 1 - rank;
+  on->begins = rank < size / 2;
+  on->partner = on->begins ? rank + size / 2 : rank - size / 2;
   // As in weft-perf: partners side by side, and threads of both processes on each core.
   const int used = core_count == 1 ? 1 : core_count / 2 * 2;
   on->core = (2 * index + 2 * index / used + rank) % used;
   const int crowded = 2 * of->threads > core_count;
   if (crowded && has_spin_phases) on->looks = on->core % 2 != 0 ? looks_awaiting : looks_seeking;
   if (uses_defaults || (crowded && !has_spin_phases)) on->core = -1;
+  if (size > 2) on->core = rank;
   begin_phase(on);
   on->window = of->metric == stream ? chunk : (of->metric == rate || of->metric == bandwidth || of->metric == put_rate) ? of->window : 1;
   const size_t memory = of->block != 0 ? of->bytes / of->block * of->stride : of->bytes;
@@ -563,9 +564,32 @@ static void run_together(int index, const point* of) {
   fflush(stdout);
 }
 
+// Pairs of more than two ranks, the first half of which begins; the last one of an odd number waits for the others.
+static void run_pairs(int index, const point* of) {
+  static lane mine;
+  double sum = 0, value = 0;
+  const int has_partner = rank < size / 2 * 2;
+  if (has_partner) open_lane(&mine, of, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (has_partner) {
+    run_lane(&mine);
+    unpin();
+    if (mine.begins) value = mine.seconds / mine.count * 0.5e9;
+  }
+  MPI_Reduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (has_partner) close_lane(&mine);
+  if (rank != 0) return;
+  printf("sample %d %.6g 0 0 1\n", index, sum / (size / 2));
+  fflush(stdout);
+}
+
 static void run_point(int index, const point* of) {
   if (takes_all_ranks(of)) {
     run_together(index, of);
+    return;
+  }
+  if (size > 2 && of->metric == latency && of->threads == 1) {
+    run_pairs(index, of);
     return;
   }
   if (size != 2) fail("two ranks are needed; is this the launcher of this MPI?");

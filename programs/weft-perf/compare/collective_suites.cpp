@@ -82,6 +82,10 @@ std::vector<suite> suites_of_all_ranks(const options& chosen, double seconds) {
       if (each.threads == 1 && ratio_of(each, ranks) > 0)
         points.push_back(point_of(each.metric, each.bytes, ranks, 1, seconds));
     }
+    if (ranks > 2) {
+      points.push_back(point_of(kind::latency, 8, ranks, 1, 5 * seconds));
+      points.back().mode = mode::threads_dedicated;
+    }
     add(out, chosen, std::move(points), seconds);
   }
   std::vector<point> threaded;

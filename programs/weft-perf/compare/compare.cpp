@@ -49,7 +49,7 @@ class contest {
       like.bytes = of.bytes;
       like.threads = of.threads;
       like.window = of.window;
-      if (of.takes_all_ranks()) like.settings = {{"ranks", of.group.ranks}};
+      if (of.takes_all_ranks() || of.uses_defaults) like.settings = {{"ranks", of.group.ranks}};
       like.more_is_better = !of.is_latency();
       like.absent = absent;
       like.aim = aim_of(of);
@@ -95,7 +95,7 @@ class contest {
   void take(contestant& from, std::uint32_t round) {
     try {
       // More ranks than cores can't measure the hand-over themselves.
-      const bool outside = points_.front().takes_all_ranks() && points_.front().group.ranks > 2;
+      const bool outside = points_.front().group.ranks > 2;
       const double before = outside ? measure_handover_here() : 0;
       const round_result results = from.run(points_);
       const double after = outside ? measure_handover_here() : 0;

@@ -61,7 +61,8 @@ struct mpi_runner {
   // Latency over a network is compared with libfabric's own: the difference is Weft's.
   [[nodiscard]] bool measures(const point& of) const {
     if (spin_phases && !is_crowded(2 * of.threads)) return false;
-    if (of.takes_all_ranks() && !yields && is_crowded(std::uint64_t{of.group.ranks} * of.threads)) return false;
+    const bool is_together = of.takes_all_ranks() || of.group.ranks > 2;
+    if (is_together && !yields && is_crowded(std::uint64_t{of.group.ranks} * of.threads)) return false;
     return !of.over_network() || !of.is_latency();
   }
 

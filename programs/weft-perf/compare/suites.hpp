@@ -17,7 +17,7 @@ struct suite {
   bool alone = false;            ///< Weft against itself: a device shared by all threads against one for each
   bool has_blocks = false;       ///< messages whose bytes lie in blocks
   bool uses_defaults = false;    ///< programs that wait by default, as launchers start them
-  bool takes_all_ranks = false;  ///< points of one number of ranks, which take part together
+  bool takes_all_ranks = false;  ///< points of one number of ranks, which take part together, or are more than two
 };
 
 /// Rings, and the collectives that have an aim, of `compare`; all collectives and sizes, of `collectives`. Claims that

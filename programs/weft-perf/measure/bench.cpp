@@ -170,9 +170,14 @@ traffic sum_of_traffic(const std::vector<double>& of_each_rank) {
 
 }  // namespace
 
+bool can_tell_handover(const team& all, const point& measured) {
+  return all.runtime().size() == 2 || !measured.uses_defaults;
+}
+
 sample run_round(team& all, const point& measured, const bench_options& options) {
   if (measured.takes_all_ranks()) return run_together(all, measured);
-  const double before = all.handover();
+  const bool can_tell = can_tell_handover(all, measured);
+  const double before = can_tell ? all.handover() : 0;
   std::vector<double> mine;
   traffic moved;
   if (!all.has_partner()) {
@@ -186,8 +191,8 @@ sample run_round(team& all, const point& measured, const bench_options& options)
     moved -= moved_before;
   }
   const auto bound = exchange_bounding(measured);
-  const double limit = bound ? all.exchange_ns(*bound) : 0;
-  const double after = all.handover();
+  const double limit = bound && can_tell ? all.exchange_ns(*bound) : 0;
+  const double after = can_tell ? all.handover() : 0;
   const std::vector<double> numbers = all.gather(mine);
   const std::vector<double> moved_by_all = all.gather({moved.values().begin(), moved.values().end()});
   if (all.runtime().rank() != 0) return {};

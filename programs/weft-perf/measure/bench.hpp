@@ -13,6 +13,10 @@ namespace weft::perf {
 /// **Errors**: `transport_failed` where an operation failed or bytes were wrong.
 [[nodiscard]] sample run_round(team& all, const point& measured, const bench_options& options);
 
+/// Whether the hand-over can be measured. More than two plain ranks are in the way of the two that do it: they wait on
+/// the same cores.
+[[nodiscard]] bool can_tell_handover(const team& all, const point& measured);
+
 /// One round of a point in which all ranks take part together, as `run_round`.
 [[nodiscard]] sample run_together(team& all, const point& measured);
 

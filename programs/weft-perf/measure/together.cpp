@@ -152,8 +152,7 @@ double measure_collective(team& all, group& everybody, const point& measured) {
 }  // namespace
 
 sample run_together(team& all, const point& measured) {
-  // Ranks that wait for two others that share cores with them are in the way: then only the caller can tell.
-  const bool can_tell = all.runtime().size() == 2;
+  const bool can_tell = can_tell_handover(all, measured);
   sample out;
   if (can_tell) out.before_ns = all.handover();
   group everybody = all.runtime().world();
