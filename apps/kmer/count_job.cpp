@@ -50,8 +50,7 @@ void shared_job::examine_inputs() {
 void shared_job::compare_with_rank_0() {
   job_view mine;
   attempt([&] { mine = view_of(*options, files); });
-  const std::vector<std::string> said =
-      link->gather(gathering::job_views, link->rank() == 0 ? to_text(mine) : std::string{});
+  const std::vector<std::string> said = link->gather(link->rank() == 0 ? to_text(mine) : std::string{});
   if (link->rank() == 0) return;
   const job_view first = view_in(said[0]);
   const std::string difference = difference_from(first, mine, link->rank(), options->inputs);

@@ -1,8 +1,10 @@
 #include "kmer/exchange.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -14,8 +16,8 @@ namespace weft_kmer {
 
 namespace {
 
-// Ids of inboxes: after those of gatherings the first thread's, which the others' come after.
-constexpr std::uint32_t first_inbox_id = 2;
+// The id of the first thread's inbox; the other threads' follow.
+constexpr std::uint32_t first_inbox_id = 1;
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) noexcept {
@@ -187,44 +189,18 @@ void endpoint::report_progress(std::uint64_t bytes_done) {
   post(0, kind::progress, owner_->rank(), bytes_of(bytes_done));
 }
 
-std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_view mine) {
-  std::vector<std::string> out(rt.size());
-  std::vector<std::uint64_t> missing(rt.size(), ~std::uint64_t{0});  // bytes; at first not known
-  std::uint32_t heard = 0;
-  const auto id = static_cast<std::uint32_t>(topic);
-  weft::completion_queue inbox{rt};
-  weft::counter unused{rt};
-  const weft::registration registered = rt.register_completion(inbox, {.id = id});
-  weft::device& device = rt.default_device();
-  const auto hear = [&] {
-    if (!device.progress()) std::this_thread::yield();
-    while (const auto record = inbox.pop()) {
-      // A tag: how many bytes there are, and where these belong. Messages are not ordered.
-      const std::uint64_t bytes = record->tag() >> 32;
-      std::string& text = out[record->peer()];
-      std::uint64_t& rest = missing[record->peer()];
-      if (rest == ~std::uint64_t{0}) {
-        rest = bytes;
-        text.resize(bytes);
-      }
-      if (!record->data().empty())
-        std::memcpy(text.data() + (record->tag() & 0xffff'ffff), record->data().data(), record->data().size());
-      rest -= record->data().size();
-      if (rest == 0) ++heard;
-    }
-  };
-  // A post of a piece that fits into a packet answers *done*.
-  const std::size_t piece_bytes = std::min<std::size_t>(message_bytes_max, rt.attributes().packet_bytes);
-  for (std::uint32_t to = 0; to < rt.size(); ++to) {
-    std::size_t at = 0;
-    do {
-      const std::string_view piece = mine.substr(at, piece_bytes);
-      const weft::post_am_options options{.tag = std::uint64_t{mine.size()} << 32 | at, .device = device.index()};
-      while (device.post_am(to, {id}, {piece.data(), piece.size()}, unused, options).is_retry()) hear();
-      at += piece.size();
-    } while (at < mine.size());
-  }
-  while (heard < rt.size()) hear();
+std::vector<std::string> gather(weft::runtime& rt, std::string_view mine) {
+  weft::group all = rt.world();
+  const std::array<std::uint64_t, 1> own{mine.size()};
+  std::vector<std::uint64_t> bytes(rt.size()), offsets(rt.size());
+  weft::collective::allgather(own, bytes).run(all);
+  std::exclusive_scan(bytes.begin(), bytes.end(), offsets.begin(), std::uint64_t{0});
+  std::string text(offsets.back() + bytes.back(), ' ');
+  weft::collective::allgather({mine.data(), mine.size()}, {text.data(), text.size()},
+                              {.bytes = bytes, .offsets = offsets})
+      .run(all);
+  std::vector<std::string> out;
+  for (std::uint32_t rank = 0; rank < rt.size(); ++rank) out.push_back(text.substr(offsets[rank], bytes[rank]));
   return out;
 }
 
@@ -234,7 +210,7 @@ std::vector<rank_threads> threads_of_all(weft::runtime& rt, rank_threads own) {
   std::vector<rank_threads> out;
   std::vector<processor_limits> limits;
   std::uint32_t threads = ~std::uint32_t{0};
-  for (const std::string& said : gather(rt, gathering::threads, mine)) {
+  for (const std::string& said : gather(rt, mine)) {
     std::istringstream in{said};
     rank_threads& rank = out.emplace_back();
     std::size_t packet_bytes = 0;

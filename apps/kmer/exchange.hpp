@@ -117,11 +117,8 @@ class endpoint {
   std::uint64_t bytes_sent_ = 0;
 };
 
-/// The gatherings, each once in a job: its value is an id of messages.
-enum class gathering : std::uint32_t { threads, job_views };
-
 /// Collective over the ranks, for one thread of each. Returns: the texts that each has given, by rank, at all of them.
-[[nodiscard]] std::vector<std::string> gather(weft::runtime& rt, gathering topic, std::string_view mine);
+[[nodiscard]] std::vector<std::string> gather(weft::runtime& rt, std::string_view mine);
 
 /// Collective as `gather`. Returns: the threads of each rank, by rank; where it wants 0 threads, as many as all can
 /// have
@@ -138,9 +135,7 @@ class exchange {
   [[nodiscard]] unsigned ranks() const noexcept { return rt_->size(); }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }
   [[nodiscard]] endpoint& at(unsigned thread) { return endpoints_[thread]; }
-  [[nodiscard]] std::vector<std::string> gather(gathering topic, std::string_view mine) {
-    return weft_kmer::gather(*rt_, topic, mine);
-  }
+  [[nodiscard]] std::vector<std::string> gather(std::string_view mine) { return weft_kmer::gather(*rt_, mine); }
 
   /// True once anybody has failed: reading on is of no use.
   [[nodiscard]] bool stop_requested() const noexcept {
