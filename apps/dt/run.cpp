@@ -17,16 +17,17 @@
 #include <vector>
 
 #include "dt/arrays.hpp"
+#include "other_arguments.hpp"
 
 namespace weft_dt {
 namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Parts of tags; a message along an edge has the edge's number in its tag, too.
-enum class tag : std::uint64_t { length, values, checksum, result, arguments, verdict };
+// Parts of tags, beside the number of the edge.
+enum class tag : std::uint64_t { length, values };
 
-std::uint64_t tag_of(tag part, std::uint32_t number = 0) noexcept {
+std::uint64_t tag_of(tag part, std::uint32_t number) noexcept {
   return std::uint64_t{number} << 8 | static_cast<std::uint64_t>(part);
 }
 
@@ -38,6 +39,13 @@ template <class Message>
 weft::buffer_ref in(Message& message) {
   return {&message, sizeof message};
 }
+
+// The results of two ranks.
+struct together {
+  run_result operator()(const run_result& a, const run_result& b) const {
+    return {.seconds = std::max(a.seconds, b.seconds), .checksum = a.checksum + b.checksum};
+  }
+};
 
 // An array's length travels before its values.
 using length_message = std::int32_t;
@@ -94,11 +102,12 @@ class rank_nodes {
   }
 
   run_result run() {
-    run_result found;
-    found.seconds = run_fibers();
-    found.checksum = checksum_;
+    run_result mine, found;
+    mine.seconds = run_fibers();
+    mine.checksum = checksum_;
+    weft::group all = rt_.world();
+    weft::collective::allreduce(std::span<const run_result>{&mine, 1}, std::span{&found, 1}, together{}).run(all);
     if (!options_.is_alone) count_bytes(found);
-    exchange(found);
     return found;
   }
 
@@ -107,16 +116,13 @@ class rank_nodes {
     std::array<weft::device*, 1> served{&rt_.default_device()};
     const auto nodes = static_cast<std::uint32_t>(own_.size());
     weft::fiber_scheduler fibers{
-        {.workers = options_.workers, .fibers_per_worker = nodes / options_.workers + 2, .devices = served}};
+        {.workers = options_.workers, .fibers_per_worker = nodes / options_.workers + 1, .devices = served}};
     store_.reserve(arrays_needed());
     std::vector<weft::fiber> all;
     rt_.barrier();
     const auto begin = clock::now();
     for (std::uint32_t i = 0; i < nodes; ++i) {
       all.push_back(fibers.spawn([this, i] { run_node(i); }, {.worker = i % options_.workers}));
-    }
-    if (rt_.rank() == 0 && !options_.is_alone) {
-      all.push_back(fibers.spawn([this] { end_on_failure([this] { collect(); }); }, {.worker = 0}));
     }
     for (weft::fiber& each : all) each.join();
     return std::chrono::duration<double>(clock::now() - begin).count();
@@ -173,7 +179,9 @@ class rank_nodes {
       with_input(number, [&](std::span<const double> input) { sum += add_up(input, id); });
     }
     sum = sink_checksum(sum, edges.size(), id);
-    if (!options_.is_alone) through_.send(0, out(sum), {.tag = tag_of(tag::checksum, id)});
+    if (options_.is_alone) return;
+    const std::scoped_lock lock{telling_};
+    checksum_ += sum;
   }
 
   // Calls `use` with the array that comes along edge `number`; without messages, with another one of its length.
@@ -205,16 +213,6 @@ class rank_nodes {
     }
   }
 
-  // Rank 0 alone.
-  void collect() {
-    for (std::uint32_t id = 0; id < graph_.nodes().size(); ++id) {
-      if (!graph_.nodes()[id].out.empty()) continue;
-      std::int64_t of_sink = 0;
-      static_cast<void>(through_.recv(rank_of(id), in(of_sink), {.tag = tag_of(tag::checksum, id)}));
-      checksum_ += of_sink;
-    }
-  }
-
   // A worker looks for messages when none of its fibers is ready: after milliseconds of arithmetic, others may wait.
   void serve_others() {
     if (!options_.is_alone) through_.through().progress();
@@ -237,22 +235,6 @@ class rank_nodes {
       to.bytes += bytes;
       if (rank_of(each.from) != rank_of(each.to)) to.bytes_between_ranks += bytes;
     }
-  }
-
-  // All ranks have rank 0's checksum, and the longest time.
-  void exchange(run_result& mine) {
-    if (rt_.rank() != 0) {
-      through_.send(0, out(mine), {.tag = tag_of(tag::result)});
-      static_cast<void>(through_.recv(0, in(mine), {.tag = tag_of(tag::result)}));
-      return;
-    }
-    for (std::uint32_t rank = 1; rank < rt_.size(); ++rank) {
-      run_result other;
-      static_cast<void>(through_.recv(rank, in(other), {.tag = tag_of(tag::result)}));
-      mine.seconds = std::max(mine.seconds, other.seconds);
-    }
-    for (std::uint32_t rank = 1; rank < rt_.size(); ++rank)
-      through_.send(rank, out(mine), {.tag = tag_of(tag::result)});
   }
 
   // While a worker uses one, another one may arrive.
@@ -286,10 +268,10 @@ class rank_nodes {
   std::vector<std::uint32_t> own_;           // nodes of this rank
   std::deque<weft::fiber_event> has_ended_;  // of each of them
   permits inputs_;
-  feature_array stand_in_;     // for each input, if there are no messages
-  std::int64_t checksum_ = 0;  // written by the fiber that collects
+  feature_array stand_in_;  // for each input, if there are no messages
 
-  std::mutex telling_;  // of the members below
+  std::mutex telling_;         // of the members below
+  std::int64_t checksum_ = 0;  // of the sinks of this rank
   std::uint32_t done_ = 0;
 };
 
@@ -300,24 +282,9 @@ run_result run_graph(weft::runtime& rt, const run_options& options, const tell_p
 }
 
 std::optional<std::uint32_t> find_other_arguments(weft::runtime& rt, const run_options& options, int exit_code) {
-  const std::array<std::int32_t, 4> mine{static_cast<std::int32_t>(options.kind),
-                                         static_cast<std::int32_t>(options.size), options.is_alone ? 1 : 0, exit_code};
-  weft::blocking_device through{rt.default_device()};
-  std::uint32_t found = 0;  // rank 0 differs from itself in nothing
-  if (rt.rank() != 0) {
-    through.send(0, out(mine), {.tag = tag_of(tag::arguments)});
-    static_cast<void>(through.recv(0, in(found), {.tag = tag_of(tag::verdict)}));
-  } else {
-    for (std::uint32_t rank = rt.size() - 1; rank > 0; --rank) {
-      std::array<std::int32_t, 4> other{};
-      static_cast<void>(through.recv(rank, in(other), {.tag = tag_of(tag::arguments)}));
-      if (other != mine) found = rank;
-    }
-    for (std::uint32_t rank = 1; rank < rt.size(); ++rank) {
-      through.send(rank, out(found), {.tag = tag_of(tag::verdict)});
-    }
-  }
-  return found != 0 ? std::optional{found} : std::nullopt;
+  const std::array<std::int64_t, 4> mine{static_cast<std::int64_t>(options.kind),
+                                         static_cast<std::int64_t>(options.size), options.is_alone ? 1 : 0, exit_code};
+  return weft::find_other_arguments(rt, mine);
 }
 
 }  // namespace weft_dt
