@@ -58,8 +58,9 @@ TEST(choice_of_algorithm, is_the_rules_where_the_settings_algorithm_can_not_do_i
   EXPECT_NE(coll::reason_of(chosen).find("WEFT_COLL names ring, which can't do this"), std::string::npos);
   // A call has no second choice.
   EXPECT_NE(refusal(of, "ring", {}).find("this can't be done by algorithm 'ring'"), std::string::npos);
-  EXPECT_NE(refusal(of, "rign", "allreduce:ring").find("there is no algorithm 'rign'; there are recursive-doubling"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(of, "rign", "allreduce:ring").find("there is no algorithm 'rign'; there are linear, recursive-doubling"),
+      std::string::npos);
 }
 
 TEST(choice_of_algorithm, is_the_first_that_can_where_no_rule_fits) {

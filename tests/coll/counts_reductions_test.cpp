@@ -53,7 +53,7 @@ const std::vector<expected_cost> expected_costs{
      }},
     {operation::barrier, "linear", sizes_of::all, false,
      [](const group_numbers& of) -> cost {
-       return {of.n, 2 * (of.n - 1), 0, 0};
+       return {2 * (of.n - 1), 2 * (of.n - 1), 0, 0};
      }},
     {operation::barrier, "tree", sizes_of::all, false,
      [](const group_numbers& of) -> cost {
@@ -95,7 +95,7 @@ const std::vector<expected_cost> expected_costs{
     {operation::reduce, "chain", sizes_of::all, false, pipeline},
     {operation::allreduce, "linear", sizes_of::all, false,
      [](const group_numbers& of) -> cost {
-       return {of.n, 2 * (of.n - 1), 2 * (of.n - 1) * of.bytes, (of.n - 1) * of.bytes};
+       return {2 * (of.n - 1), 2 * (of.n - 1), 2 * (of.n - 1) * of.bytes, (of.n - 1) * of.bytes};
      }},
     {operation::allreduce, "recursive-doubling", sizes_of::all, false,
      [](const group_numbers& of) -> cost {

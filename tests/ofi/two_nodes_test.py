@@ -121,6 +121,11 @@ class TwoNodes(unittest.TestCase):
         flat = self.run_on_nodes(PROCESS / "collectives", WEFT_COLL=one_level)
         fabric_bytes = [sum(sent for _, sent in fabric_counts(each).values()) for each in (result, flat)]
         self.assertLess(fabric_bytes[0], fabric_bytes[1])
+        told = self.run_on_nodes(BUILD / "bin/weft-info", "--explain", "allreduce", 8).stdout
+        self.assertIn("algorithm two-level: the rule for any number of bytes\n", told)
+        # Of rank 0, which leads its node: to and from its neighbour by shared memory, and the other leader by the fabric.
+        for peer, transport in ((1, "shm"), (2, "ofi")):
+            self.assertRegex(told, rf"rank 0 and rank {peer}: 2 messages of 8 bytes\n(  .*\n)*  transport {transport} ")
 
     def test_a_node_without_a_network_is_named(self):
         # The other node has a network for a moment; then neither has one, and each would take the loopback.

@@ -1,7 +1,7 @@
 // Allreduce at rank 0: all others send it their input, in the order of ranks, and it sends them the result. Each of the
 // others waits for one message alone, which is best where ranks share cores.
 //
-// Cost, n ranks, m bytes: n rounds, 2 (n - 1) messages, 2 (n - 1) m bytes; rank 0 reduces n - 1 times.
+// Cost, n ranks, m bytes: 2 (n - 1) rounds, 2 (n - 1) messages, 2 (n - 1) m bytes; rank 0 reduces n - 1 times.
 #include "coll/accumulator.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/ordered.hpp"

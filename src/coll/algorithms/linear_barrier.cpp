@@ -1,7 +1,7 @@
 // Barrier at rank 0: all others signal it, and it signals them. Each of the others waits for one message alone, which
 // is best where ranks share cores.
 //
-// Cost, n ranks: n rounds, 2 (n - 1) messages of no bytes.
+// Cost, n ranks: 2 (n - 1) rounds, 2 (n - 1) messages of no bytes.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/schedule.hpp"
 
