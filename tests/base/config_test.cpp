@@ -137,7 +137,7 @@ TEST(config, algorithms_of_collectives_have_to_be_ones_that_there_are) {
   const auto expect_refused = [](const char* entry, const char* why) {
     expect_words(refusal({entry}),
                  {entry + sizeof "WEFT_COLL", why, "allowed: operation:algorithm, separated by commas",
-                  "allreduce: recursive-doubling, rabenseifner, ring"});
+                  "allreduce: linear, recursive-doubling, rabenseifner, ring, two-level"});
   };
   expect_refused("WEFT_COLL=allreduce:rign", "names 'rign', which is no algorithm of allreduce");
   expect_refused("WEFT_COLL=allreduce:", "names '', which is no algorithm of allreduce");

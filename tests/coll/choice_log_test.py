@@ -70,7 +70,7 @@ class ChoiceInTheLog(unittest.TestCase):
         result = run(2, WEFT_COLL="allreduce:rign")
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("WEFT_COLL='allreduce:rign' names 'rign', which is no algorithm of allreduce", result.stderr)
-        self.assertIn("allreduce: recursive-doubling, rabenseifner, ring", result.stderr)
+        self.assertIn("allreduce: linear, recursive-doubling, rabenseifner, ring, two-level", result.stderr)
 
 
 if __name__ == "__main__":
