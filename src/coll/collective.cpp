@@ -52,6 +52,7 @@ kept_run& checked_run(group_state& in, const collective::parts& parts, std::stri
   try {
     return free_run(in, coll::shape_of(parts, in), parts, algorithm);
   } catch (const error&) {
+    std::erase_if(in.kept(), [](const auto& each) { return each->tells_refusal() && !each->is_running(); });
     const auto& told = in.kept().emplace_back(std::make_unique<kept_run>(in, parts.operation));
     told->start(in.arrived(), nullptr);
     throw;

@@ -38,6 +38,8 @@ class kept_run {
   [[nodiscard]] bool is_running() const noexcept {
     return is_direct_ || graph_.is_running() || (behind_barrier_ && behind_barrier_->is_running());
   }
+  /// Whether it only tells others that this member has refused its arguments.
+  [[nodiscard]] bool tells_refusal() const noexcept { return how_ == nullptr; }
   [[nodiscard]] const group_state& group() const noexcept { return *group_; }
 
   /// **Errors**: std::bad_alloc, for other than ordinary memory.
