@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -129,8 +130,17 @@ status kept_run::receive(const step& which, completion& local) {
                                      {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
 }
 
+// Tags are used again after `group_tags::numbers` collectives: their messages have to be gone by then.
+void kept_run::refuse_if_many_run(std::size_t most) const {
+  const auto running = std::ranges::count_if(group_->kept(), [](const auto& each) { return each->is_running(); });
+  if (static_cast<std::size_t>(running) <= most) return;
+  throw error{errc::backlog_full, fmt::format("{}: {} collectives of this group are under way: wait for some of them",
+                                              name_of(shape_.operation), running)};
+}
+
 // No graph inside another one: a start of those allocates.
 void kept_run::start_behind_barrier(completion& done, void* context) {
+  refuse_if_many_run(group_tags::numbers / 2);
   if (!behind_barrier_) {
     const shape of{.rank = group_->rank(),
                    .size = group_->size(),
@@ -156,6 +166,8 @@ void kept_run::start_behind_barrier(completion& done, void* context) {
 // The comparison keeps members together, so that no barrier is needed.
 void kept_run::start_checked(completion& done, void* context) {
   const only_thread mine{*group_, shape_.operation};
+  constexpr std::size_t most = group_tags::numbers / 4;  // each has two numbers
+  if (group_->kept().size() > most) refuse_if_many_run(most);
   comparison_->begin(group_->tags().take());
   tag_ = group_->tags().take();
   graph_.start(done, context);

@@ -56,6 +56,7 @@ class kept_run {
   [[noreturn]] void fail(errc why) const;
   void build_checked();
   void start_behind_barrier(completion& done, void* context);
+  void refuse_if_many_run(std::size_t most) const;
   void start_checked(completion& done, void* context);
   [[nodiscard]] status send(const step& which, completion& local);
   [[nodiscard]] status receive(const step& which, completion& local);

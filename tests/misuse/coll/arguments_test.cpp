@@ -184,6 +184,39 @@ TEST(wrong_collectives, are_started_while_the_last_start_runs) {
   });
 }
 
+// Tags tell 4096 collectives of a group apart: a member that posts without end is refused before that.
+TEST(wrong_collectives, that_are_posted_without_end_are_refused_until_some_are_complete) {
+  for (const bool is_checked : {false, true}) {
+    test::local_job{2, {.check = is_checked}}.run([](runtime& rt) {
+      group all = rt.world();
+      counter ends{rt};
+      if (rt.rank() == 0) {
+        std::uint32_t posted = 0;
+        outcome end;
+        for (; end.code == errc::none && posted < 5000; ++posted)
+          end = outcome_of([&] { static_cast<void>(collective::barrier().post(all, ends)); });
+        --posted;  // the last one was refused
+        EXPECT_EQ(end.code, errc::backlog_full);
+        EXPECT_THAT(end.text, HasSubstr("collectives of this group are under way"));
+        EXPECT_LT(posted, 4096U);
+        device& dev = rt.default_device();
+        const bool is_told = test::post(dev, [&] {
+                               return dev.post_send(1, {&posted, sizeof posted}, ends);
+                             }).is_done();
+        ASSERT_TRUE(test::eventually(dev, [&] { return ends.value() == posted + (is_told ? 0 : 1); }));
+        EXPECT_EQ(ends.failed(), 0U);
+      } else {
+        std::uint32_t count = 0;
+        device& dev = rt.default_device();
+        static_cast<void>(test::post(dev, [&] { return dev.post_recv(0, {&count, sizeof count}, ends); }));
+        ASSERT_TRUE(test::eventually(dev, [&] { return ends.value() == 1; }));
+        for (std::uint32_t i = 0; i < count; ++i) collective::barrier().run(all);
+      }
+      collective::barrier().run(all);
+    });
+  }
+}
+
 TEST(wrong_collectives, are_waited_for_inside_a_node) {
   test::local_job{1}.run([](runtime& rt) {
     group all = rt.world();
