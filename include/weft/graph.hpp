@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "weft/completion.hpp"
+#include "weft/error.hpp"
 #include "weft/status.hpp"
 
 namespace weft {
@@ -117,6 +118,10 @@ class graph {
   /// taken before. **Threads**: one at a time, between runs, or in a node behind `of`. **Errors**: `invalid_argument`
   /// for a node that does not exist.
   [[nodiscard]] std::optional<completion_record> take(graph_node of);
+
+  /// The first error of a node in this run, or in the last one; `none` if no node has failed. A node sees the errors of
+  /// the nodes before it. **Threads**: any.
+  [[nodiscard]] errc first_error() const noexcept;
 
   /// The first exception that a node threw in the last run; null if none did. A graph inside keeps its own.
   /// **Threads**: one at a time, between runs.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/log.hpp"
+#include "coll/failed_message.hpp"
 #include "coll/ranks.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
@@ -168,6 +169,7 @@ void comparison::refuse_other_sizes(graph& of, const std::vector<graph_node>& re
       const std::optional<completion_record> end = of.take(receives[i]);
       const bool is_long = end && end->error() == errc::truncated;
       if (!end || (end->error() != errc::none && !is_long)) continue;
+      if (is_failed_message(*end, steps[i]->into.bytes)) continue;
       const std::uint64_t arrived = is_long ? end->message_bytes() : end->bytes();
       if (arrived == steps[i]->into.bytes) continue;
       const std::string text = fmt::format(

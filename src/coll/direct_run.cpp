@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "coll/failed_message.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
 
@@ -68,11 +69,15 @@ void direct_run::begin(std::uint32_t index, std::uint64_t tag, const reduction& 
   void* const context = reinterpret_cast<void*>(std::uintptr_t{index});
   status answer = status::done();
   switch (which.action) {
-    case action::copy: buffers_.copy(which); break;
-    case action::reduce: buffers_.reduce(which, by); break;
+    case action::copy:
+      if (!has_failed()) buffers_.copy(which);
+      break;
+    case action::reduce:
+      if (!has_failed()) buffers_.reduce(which, by);
+      break;
     case action::send:
       answer = through.post_send(
-          in_.world_rank(which.peer), buffers_.read(which), ends_,
+          in_.world_rank(which.peer), has_failed() ? failed_message(which.from.bytes) : buffers_.read(which), ends_,
           {.tag = tag | which.label, .engine = in_.engine(), .context = context, .allow_retry = false});
       break;
     case action::receive:
@@ -108,7 +113,10 @@ void direct_run::take_record() {
   if (!found) found = through.wait(ends_);
   const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(found->context()));
   --posted_;
-  if (failed_ == errc::none && !thrown_) failed_ = found->error();
+  if (failed_ == errc::none && !thrown_ && found->error() != errc::none) {
+    const bool is_told = is_failed_message(*found, steps_.steps()[index].into.bytes);
+    failed_ = is_told ? errc::peer_failed : found->error();
+  }
   end(index);
 }
 

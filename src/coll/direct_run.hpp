@@ -24,8 +24,8 @@ class direct_run {
   direct_run& operator=(const direct_run&) = delete;
 
   /// Does all steps. `tag`: of their messages. **Blocking**: until they are complete. **Returns** the first error of an
-  /// operation. **Errors**: what a post, or the function of a reduction, has thrown first. Steps behind one that fails
-  /// are done as well: other members wait for their messages.
+  /// operation. **Errors**: what a post, or the function of a reduction, has thrown first. Members that wait for
+  /// messages behind such a step have been told (failed_message.hpp).
   [[nodiscard]] errc run(std::uint64_t tag, const reduction& by);
 
  private:
@@ -43,6 +43,7 @@ class direct_run {
   };
 
   void begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& by);
+  [[nodiscard]] bool has_failed() const noexcept { return failed_ != errc::none || thrown_ != nullptr; }
   void begin(std::uint32_t index, std::uint64_t tag, const reduction& by);
   void end(std::uint32_t index) noexcept;
   void make_ready(std::uint32_t index) noexcept;

@@ -9,6 +9,7 @@
 
 #include "base/assertion.hpp"
 #include "coll/choose.hpp"
+#include "coll/failed_message.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll {
@@ -75,8 +76,8 @@ void kept_run::build() {
       case action::receive:
         made = graph_.add_post([this, &each](completion& local) { return receive(each, local); });
         break;
-      case action::reduce: made = graph_.add([this, &each] { buffers_.reduce(each, combine_); }); break;
-      case action::copy: made = graph_.add([this, &each] { buffers_.copy(each); }); break;
+      case action::reduce: made = graph_.add([this, &each] { reduce(each); }); break;
+      case action::copy: made = graph_.add([this, &each] { copy(each); }); break;
     }
     for (const std::uint32_t before : steps_.before(each)) graph_.add_edge({before}, made);
   }
@@ -104,12 +105,12 @@ void kept_run::build_checked() {
         break;
       case action::reduce:
         made = graph_.add([this, &each] {
-          if (!comparison_->has_refused()) buffers_.reduce(each, combine_);
+          if (!comparison_->has_refused()) reduce(each);
         });
         break;
       case action::copy:
         made = graph_.add([this, &each] {
-          if (!comparison_->has_refused()) buffers_.copy(each);
+          if (!comparison_->has_refused()) copy(each);
         });
         break;
     }
@@ -120,8 +121,10 @@ void kept_run::build_checked() {
   comparison_->refuse_other_sizes(graph_, receives, received);
 }
 
+// All messages are sent, also behind a step that has failed (failed_message.hpp).
 status kept_run::send(const step& which, completion& local) {
-  return group_->through().post_send(group_->world_rank(which.peer), buffers_.read(which), local,
+  const const_buffer_ref bytes = has_failed() ? failed_message(which.from.bytes) : buffers_.read(which);
+  return group_->through().post_send(group_->world_rank(which.peer), bytes, local,
                                      {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
 }
 
@@ -136,6 +139,14 @@ void kept_run::refuse_if_many_run(std::size_t most) const {
   if (static_cast<std::size_t>(running) <= most) return;
   throw error{errc::backlog_full, fmt::format("{}: {} collectives of this group are under way: wait for some of them",
                                               name_of(shape_.operation), running)};
+}
+
+void kept_run::reduce(const step& which) {
+  if (!has_failed()) buffers_.reduce(which, combine_);
+}
+
+void kept_run::copy(const step& which) {
+  if (!has_failed()) buffers_.copy(which);
 }
 
 // No graph inside another one: a start of those allocates.

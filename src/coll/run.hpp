@@ -60,6 +60,10 @@ class kept_run {
   void start_checked(completion& done, void* context);
   [[nodiscard]] status send(const step& which, completion& local);
   [[nodiscard]] status receive(const step& which, completion& local);
+  void reduce(const step& which);
+  void copy(const step& which);
+  // Whether a step before the one that asks has failed.
+  [[nodiscard]] bool has_failed() const noexcept { return graph_.first_error() != errc::none; }
 
   std::shared_ptr<group_state> keeps_;
   group_state* group_;

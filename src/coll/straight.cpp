@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "coll/failed_message.hpp"
 #include "coll/ranks.hpp"
 #include "weft/counter.hpp"
 #include "weft/detail/raw_record.hpp"
@@ -43,25 +44,25 @@ class messages {
   void expect(std::uint32_t member, std::uint32_t label, void* into, std::size_t bytes) {
     device& through = in_.through();
     const std::uint32_t peer = in_.world_rank(member);
-    for (;;) {
-      const status answer =
-          through.post_recv(peer, buffer_ref{into, bytes}, arrived_, {.tag = tag_ | label, .engine = in_.engine()});
-      if (!answer.is_retry()) {
-        tickets_[expected_++] = answer.ticket();
-        break;
+    try {
+      for (;;) {
+        const status answer =
+            through.post_recv(peer, buffer_ref{into, bytes}, arrived_, {.tag = tag_ | label, .engine = in_.engine()});
+        if (!answer.is_retry()) {
+          tickets_[expected_++] = answer.ticket();
+          break;
+        }
+        through.progress();
       }
-      through.progress();
+    } catch (...) {
+      return fail(std::current_exception());
     }
     ++awaited_;
   }
   void send(std::uint32_t member, std::uint32_t label, const void* from, std::size_t bytes) {
-    device& through = in_.through();
-    const std::uint32_t peer = in_.world_rank(member);
-    const auto post = [&] {
-      return through.post_send(peer, const_buffer_ref{from, bytes}, arrived_,
-                               {.tag = tag_ | label, .engine = in_.engine()});
-    };
-    while (post().is_retry()) through.progress();
+    if (failure_ != nullptr) [[unlikely]]
+      return post(member, label, failed_message(bytes));
+    post(member, label, const_buffer_ref{from, bytes});
   }
   void wait() {
     device& through = in_.through();
@@ -69,17 +70,42 @@ class messages {
       through.progress();
     if (arrived_.value() < awaited_) through.wait(arrived_, awaited_);
     expected_ = 0;
-    if (arrived_.failed() != failed_) {
-      throw error{errc::peer_failed, "a collective: the message of a member will not come, as its rank has ended"};
+    if (arrived_.failed() != failed_) [[unlikely]] {
+      fail(std::make_exception_ptr(
+          error{errc::peer_failed,
+                "a collective: the message of a member has failed, as its rank has ended, or as it "
+                "has not got a message itself"}));
     }
   }
 
+  // The other members wait for messages of this one: it sends all of them, and throws at the end.
+  void fail(std::exception_ptr why) noexcept {
+    if (failure_ == nullptr) failure_ = std::move(why);
+  }
+  [[nodiscard]] bool has_failed() const noexcept { return failure_ != nullptr; }
+  void finish() const {
+    if (failure_ != nullptr) [[unlikely]]
+      std::rethrow_exception(failure_);
+  }
+
  private:
+  void post(std::uint32_t member, std::uint32_t label, const const_buffer_ref& bytes) {
+    device& through = in_.through();
+    const std::uint32_t peer = in_.world_rank(member);
+    try {
+      while (through.post_send(peer, bytes, arrived_, {.tag = tag_ | label, .engine = in_.engine()}).is_retry())
+        through.progress();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+
   group_state& in_;
   counter& arrived_;
   std::uint64_t tag_;
   std::uint64_t awaited_;
   std::uint64_t failed_;  // before
+  std::exception_ptr failure_;
   std::uint32_t expected_ = 0;
   std::array<std::uint64_t, linear_members_max> tickets_;  // of receives since the last wait
 };
@@ -92,11 +118,13 @@ void linear_barrier(group_state& in) {
   if (in.rank() != 0) {
     all.send(0, to_root, &none, 0);
     all.expect(0, from_root, &none, 0);
-    return all.wait();
+    all.wait();
+    return all.finish();
   }
   for (std::uint32_t member = 1; member < in.size(); ++member) all.expect(member, to_root, &none, 0);
   all.wait();
   for (std::uint32_t member = 1; member < in.size(); ++member) all.send(member, from_root, &none, 0);
+  all.finish();
 }
 
 void barrier(group_state& in) {
@@ -109,6 +137,7 @@ void barrier(group_state& in) {
     all.expect((in.rank() + size - distance) % size, round, &none, 0);
     all.wait();
   }
+  all.finish();
 }
 
 void linear_broadcast(group_state& in, const shape& of, const void* from, void* into) {
@@ -116,9 +145,11 @@ void linear_broadcast(group_state& in, const shape& of, const void* from, void* 
   const auto bytes = static_cast<std::size_t>(of.block_bytes);
   if (of.rank != of.root) {
     all.expect(of.root, 0, into, bytes);
-    return all.wait();
+    all.wait();
+    return all.finish();
   }
   for (std::uint32_t each = 1; each < of.size; ++each) all.send(rank_of_relative(of, each), 0, from, bytes);
+  all.finish();
 }
 
 void broadcast(group_state& in, const shape& of, const void* from, void* into) {
@@ -134,6 +165,7 @@ void broadcast(group_state& in, const shape& of, const void* from, void* into) {
   for (std::uint32_t bit = lowest / 2; bit != 0; bit /= 2) {
     if (mine + bit < of.size) all.send(rank_of_relative(of, mine + bit), 0, from, bytes);
   }
+  all.finish();
 }
 
 // What a member has combined so far, and its exchange with others.
@@ -156,25 +188,21 @@ class combining {
     combine(is_lower);
   }
 
-  // Throws the exception of the reduction. The others wait for messages of this member: it sends all of them before.
-  void finish() const {
-    if (thrown_) std::rethrow_exception(thrown_);
-  }
-
  private:
   void combine(bool is_lower) {
+    if (all_.has_failed()) [[unlikely]]
+      return;
     if (!is_lower) std::swap(mine_, theirs_);
     try {
       how_.combine(theirs_->data(), mine_->data(), bytes_ / how_.element_bytes, how_.context);
     } catch (...) {
-      if (!thrown_) thrown_ = std::current_exception();
+      all_.fail(std::current_exception());
     }
   }
 
   messages& all_;
   std::size_t bytes_;
   const reduction& how_;
-  std::exception_ptr thrown_;
   alignas(std::max_align_t) std::array<element_room, 2> room_;
   element_room* mine_ = &room_[0];
   element_room* theirs_ = &room_[1];
@@ -189,22 +217,22 @@ void linear_allreduce(group_state& in, const shape& of, const void* from, void* 
   if (of.rank != 0) {
     all.send(0, to_root, from, bytes);
     all.expect(0, from_root, into, bytes);
-    return all.wait();
+    all.wait();
+    return all.finish();
   }
   for (std::uint32_t member = 1; member < of.size; ++member) all.expect(member, to_root, room[member].data(), bytes);
   std::memcpy(room[0].data(), from, bytes);
   all.wait();
-  std::exception_ptr thrown;  // the others wait for the result: they get one
   try {
-    for (std::uint32_t member = 1; member < of.size; ++member)
+    for (std::uint32_t member = 1; member < of.size && !all.has_failed(); ++member)
       how.combine(room[member - 1].data(), room[member].data(), bytes / how.element_bytes, how.context);
   } catch (...) {
-    thrown = std::current_exception();
+    all.fail(std::current_exception());
   }
   const void* const result = room[of.size - 1].data();
   for (std::uint32_t member = 1; member < of.size; ++member) all.send(member, from_root, result, bytes);
+  all.finish();
   std::memcpy(into, result, bytes);
-  if (thrown) std::rethrow_exception(thrown);
 }
 
 // Ranks beyond a power of two hand what they have to a neighbour, which takes part for both.
@@ -220,7 +248,7 @@ void allreduce(group_state& in, const shape& of, const void* from, void* into, c
     all.send(of.rank + 1, folding, mine.bytes(), bytes);
     all.expect(of.rank + 1, unfolding, into, bytes);
     all.wait();
-    return;
+    return all.finish();
   }
   if (is_paired) mine.take(of.rank - 1, folding, true);
   const std::uint32_t number = is_paired ? of.rank / 2 : of.rank - rest;
@@ -229,8 +257,8 @@ void allreduce(group_state& in, const shape& of, const void* from, void* into, c
     mine.exchange(other < rest ? 2 * other + 1 : other + rest, round, other < number);
   }
   if (is_paired) all.send(of.rank - 1, unfolding, mine.bytes(), bytes);
+  all.finish();
   std::memcpy(into, mine.bytes(), bytes);
-  mine.finish();
 }
 
 }  // namespace

@@ -218,10 +218,10 @@ bool graph_state::try_start(completion& done, void* context) {
 
 void graph_state::reset() noexcept {
   WEFT_ASSERT_CHECKED(is_running());
-  error_.store(errc::none, std::memory_order_relaxed);    // [own] as below
-  has_thrown_.store(false, std::memory_order_relaxed);    // [own]
-  is_abandoned_.store(false, std::memory_order_relaxed);  // [own]
-  exception_ = nullptr;
+  failure_.error.store(errc::none, std::memory_order_relaxed);  // [own] as below
+  failure_.has_thrown.store(false, std::memory_order_relaxed);  // [own]
+  is_abandoned_.store(false, std::memory_order_relaxed);        // [own]
+  failure_.exception = nullptr;
   for (graph_part& part : parts_) {
     part.record_.reset();
     part.has_failed_.store(false, std::memory_order_relaxed);            // [own]
@@ -316,7 +316,7 @@ void graph_state::fire_end() noexcept {
   detail::raw_record raw;
   raw.peer = runtime.rank();
   raw.opcode = operation::graph;
-  raw.error = error_.load(std::memory_order_relaxed);  // [own] every node has ended before
+  raw.error = failure_.error.load(std::memory_order_relaxed);  // [own] every node has ended before
   raw.location = detail::payload_location::borrowed;
   raw.refer({nullptr, 0, nullptr, context_});
   // [graph.giving] relaxed: [graph.end] hands it on.
@@ -355,8 +355,8 @@ void graph_state::retry(graph_part& part) noexcept { door::try_again(state_of_de
 
 void graph_state::fail(graph_part& part, errc why) noexcept {
   errc first = errc::none;
-  // [graph.error] relaxed: [graph.half] and [graph.left] hand it on to the graph's end.
-  error_.compare_exchange_strong(first, why, std::memory_order_relaxed);
+  // [graph.error] relaxed -> [graph.seen]: [graph.half] and [graph.left] hand it on to the graph's end.
+  failure_.error.compare_exchange_strong(first, why, std::memory_order_relaxed);
   // [graph.failed] relaxed: [graph.half] hands it on, or this thread completes the node.
   part.has_failed_.store(true, std::memory_order_relaxed);
 }
@@ -369,7 +369,7 @@ void graph_state::fail_by(graph_part& part, const std::exception& thrown) noexce
     why = errc::out_of_memory;
   }
   // [graph.thrown] relaxed: decides which node writes the exception; [graph.left] hands it on.
-  if (!has_thrown_.exchange(true, std::memory_order_relaxed)) exception_ = std::current_exception();
+  if (!failure_.has_thrown.exchange(true, std::memory_order_relaxed)) failure_.exception = std::current_exception();
   fail(part, why);
 }
 
@@ -399,8 +399,8 @@ void graph_state::abandon(const graph_part* for_part) noexcept {
     return;
   }
   errc first = errc::none;
-  // [graph.error] relaxed: [graph.left] hands it on to the graph's end.
-  error_.compare_exchange_strong(first, errc::cancelled, std::memory_order_relaxed);
+  // [graph.error] relaxed -> [graph.seen]: [graph.left] hands it on to the graph's end.
+  failure_.error.compare_exchange_strong(first, errc::cancelled, std::memory_order_relaxed);
   canceller_.tries = 0;
   static_cast<void>(canceller_.try_again());
 }
@@ -503,6 +503,7 @@ void graph::abandon() noexcept {
 bool graph::is_running() const noexcept { return state_->is_running(); }
 std::optional<completion_record> graph::take(graph_node of) { return state_->take(of); }
 std::exception_ptr graph::exception() const noexcept { return state_->exception(); }
+errc graph::first_error() const noexcept { return state_->first_error(); }
 std::uint32_t graph::size() const noexcept { return state_->size(); }
 
 }  // namespace weft

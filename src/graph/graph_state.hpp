@@ -69,6 +69,13 @@ enum class known_edges : std::uint8_t {
   no_circle,
 };
 
+/// The first failures of a run.
+struct failure_of_run {
+  std::atomic<errc> error{errc::none};
+  std::atomic<bool> has_thrown{false};
+  std::exception_ptr exception;
+};
+
 class graph_state {
  public:
   graph_state(device& through, const graph_options& options);
@@ -102,7 +109,11 @@ class graph_state {
   /// Returns once it doesn't run any more.
   void wait() noexcept;
   [[nodiscard]] std::optional<completion_record> take(graph_node of);
-  [[nodiscard]] std::exception_ptr exception() const noexcept { return exception_; }
+  [[nodiscard]] std::exception_ptr exception() const noexcept { return failure_.exception; }
+  [[nodiscard]] errc first_error() const noexcept {
+    // [graph.seen] relaxed <- [graph.error]: [graph.edge] hands it on to the nodes behind.
+    return failure_.error.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(parts_.size()); }
 
  private:
@@ -155,9 +166,7 @@ class graph_state {
   std::atomic<bool> running_{false};
   std::atomic<std::uint32_t> left_{0};
   std::atomic<bool> is_abandoned_{false};
-  std::atomic<errc> error_{errc::none};
-  std::atomic<bool> has_thrown_{false};
-  std::exception_ptr exception_;
+  failure_of_run failure_;
   completion* done_ = nullptr;
   void* context_ = nullptr;
   detail::copy_mark copy_;

@@ -118,7 +118,7 @@ TEST(wrong_collectives, that_need_more_memory_than_there_is_say_so) {
   });
 }
 
-// A function that throws is an error at its member alone: the others get that member's messages, and end.
+// A function that throws is the error of its member. No other member waits for ever, nor takes a sum that is wrong.
 TEST(wrong_collectives, whose_function_throws_end_at_all_members) {
   const reduction throwing{.combine =
                                [](const void* /*in*/, void* /*inout*/, std::size_t /*count*/, void* context) {
@@ -144,11 +144,15 @@ TEST(wrong_collectives, whose_function_throws_end_at_all_members) {
             outcome end;
             if (waits) {
               end = outcome_of([&] { sum.run(all); });
-              EXPECT_EQ(end.text, has_thrown ? "no sum today" : "");
+              EXPECT_EQ(end.text == "no sum today", has_thrown);
             } else {
               end.code = end_of(sum, all);
             }
-            EXPECT_EQ(end.code, has_thrown ? errc::user_exception : errc::none) << count << " words";
+            if (has_thrown) {
+              EXPECT_EQ(end.code, errc::user_exception) << count << " words";
+            } else {
+              EXPECT_TRUE(end.code == errc::peer_failed || end.code == errc::truncated) << count << " words";
+            }
             thrown.fetch_add(has_thrown, std::memory_order_relaxed);  // [stat]
           }
         }

@@ -1,0 +1,23 @@
+// The messages of a member whose part of a collective has failed. Other members wait for them, so it sends all of them,
+// each longer than its receive: the receive ends with `truncated`, and so its member fails, too.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/buffer.hpp"
+#include "weft/completion.hpp"
+
+namespace weft::coll {
+
+/// Bytes that no other message has too many. With those of a straight body (straight.hpp) they fit into any packet.
+inline constexpr std::uint64_t failed_message_excess = 23;
+
+/// In place of a message of `bytes` bytes. It has no memory.
+[[nodiscard]] const_buffer_ref failed_message(std::uint64_t bytes);
+
+/// Whether a receive of `bytes` bytes has met one.
+[[nodiscard]] inline bool is_failed_message(const completion_record& received, std::uint64_t bytes) noexcept {
+  return received.error() == errc::truncated && received.message_bytes() == bytes + failed_message_excess;
+}
+
+}  // namespace weft::coll
