@@ -30,7 +30,8 @@ struct rule {
   std::uint64_t bytes_max;    // of a block
   std::uint32_t members_min;  // of the group
   std::string_view algorithm;
-  bool is_crowded = false;  // of groups whose ranks share cores alone
+  bool is_crowded = false;  // of groups whose ranks share cores alone, up to so many members
+  std::uint32_t members_max = straight::linear_members_max;
 };
 
 constexpr std::array rules{
@@ -46,6 +47,14 @@ constexpr std::array rules{
     rule{operation::broadcast, 4 * kib, 1, "linear", true},
     rule{operation::reduce, 4 * kib, 1, "linear", true},
     rule{operation::allreduce, 4 * kib, 1, "linear", true},
+    // By measurements of 4 ranks on two cores: with few members this holds as long as a core that works alone at the
+    // root loses less than the other members' waits.
+    rule{operation::broadcast, 1024 * kib, 1, "binomial", true, 8},
+    rule{operation::reduce, 256 * kib, 1, "linear", true, 8},
+    rule{operation::reduce, 1024 * kib, 1, "binomial", true, 8},
+    rule{operation::allreduce, 256 * kib, 1, "linear", true, 8},
+    rule{operation::alltoall, any, 1, "linear", true, 8},
+    rule{operation::reduce_scatter, kib, 1, "pairwise", true, 8},
     rule{operation::barrier, any, 1, "dissemination"},
     rule{operation::broadcast, 64 * kib, 1, "binomial"},
     rule{operation::broadcast, any, 4, "scatter-allgather"},
@@ -59,7 +68,8 @@ constexpr std::array rules{
     rule{operation::gather, any, 1, "linear"},
     rule{operation::scatter, kib, 4, "binomial"},
     rule{operation::scatter, any, 1, "linear"},
-    rule{operation::allgather, 4 * kib, 1, "recursive-doubling"},
+    // The bytes of a ring, in fewer rounds.
+    rule{operation::allgather, 64 * kib, 1, "recursive-doubling"},
     rule{operation::allgather, 4 * kib, 1, "bruck"},
     rule{operation::allgather, any, 1, "ring"},
     rule{operation::allgather, any, 1, "bruck"},
@@ -119,13 +129,14 @@ choice choose(const shape& of, std::string_view wanted, std::string_view setting
   const std::uint64_t bytes = bytes_of_block(of);
   for (const rule& each : rules) {
     if (each.operation != of.operation || bytes > each.bytes_max || of.size < each.members_min) continue;
-    if (each.is_crowded && (!of.is_crowded || of.size > straight::linear_members_max)) continue;
+    if (each.is_crowded && (!of.is_crowded || of.size > each.members_max)) continue;
     out.how = find(of, each.algorithm, can);
     if (out.how == nullptr || !can) continue;
     out.why = chosen_by::rule;
     out.bytes_max = each.bytes_max;
     out.members_min = each.members_min;
     out.is_crowded = each.is_crowded;
+    out.members_max = each.members_max;
     return out;
   }
   // Lists of blocks and order leave fewer algorithms: the first that can.
@@ -147,7 +158,7 @@ std::string reason_of(const choice& of) {
     case chosen_by::rule:
       out = of.bytes_max == any ? "the rule for any number of bytes"
                                 : fmt::format("the rule for blocks of up to {} bytes", of.bytes_max);
-      if (of.is_crowded) out += " where ranks share cores";
+      if (of.is_crowded) out += fmt::format(" where up to {} ranks share cores", of.members_max);
       if (of.members_min > 1) out += fmt::format(" and {} members or more", of.members_min);
       break;
   }

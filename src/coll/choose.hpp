@@ -20,10 +20,11 @@ struct choice {
   const algorithm* how = nullptr;
   chosen_by why = chosen_by::rule;
   // Of the rule: it is for blocks up to so many bytes, and groups of so many members or more; or for groups alone whose
-  // ranks share cores.
+  // ranks share cores, of so many members or fewer.
   std::uint64_t bytes_max = 0;
   std::uint32_t members_min = 0;
   bool is_crowded = false;
+  std::uint32_t members_max = 0;
   // The algorithm that WEFT_COLL names, if it can't do this.
   std::string_view unable = {};
 };

@@ -36,7 +36,7 @@ class ChoiceInTheLog(unittest.TestCase):
         # In the order of ranks, and in any order.
         self.assertEqual([line for line, _ in lines].count("allreduce of 800 bytes among 3 members"), 2)
         for _, (_, why) in lines:
-            self.assertRegex(why, r"^the rule for (any number of bytes|blocks of up to \d+ bytes)( where ranks share cores)?"
+            self.assertRegex(why, r"^the rule for (any number of bytes|blocks of up to \d+ bytes)( where up to \d+ ranks share cores)?"
                                   r"( and \d+ members or more)?$")
 
     def test_the_setting_takes_precedence_over_the_rules(self):

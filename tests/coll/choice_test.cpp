@@ -63,6 +63,20 @@ TEST(choice_of_algorithm, is_the_rules_where_the_settings_algorithm_can_not_do_i
       std::string::npos);
 }
 
+TEST(choice_of_algorithm, of_few_ranks_that_share_cores_lets_one_rank_do_more_so_that_others_wait_less) {
+  shape of = sum_of(64 * 1024, 4);
+  EXPECT_EQ(coll::choose(of, {}, {}).how->name, "rabenseifner");
+  of.is_crowded = true;
+  const choice chosen = coll::choose(of, {}, {});
+  EXPECT_EQ(chosen.how->name, "linear");
+  EXPECT_EQ(coll::reason_of(chosen), "the rule for blocks of up to 262144 bytes where up to 8 ranks share cores");
+  of.size = 9;
+  EXPECT_EQ(coll::choose(of, {}, {}).how->name, "rabenseifner");
+  of.size = 4;
+  of.block_bytes = 1024 * 1024;
+  EXPECT_EQ(coll::choose(of, {}, {}).how->name, "rabenseifner");
+}
+
 TEST(choice_of_algorithm, is_the_first_that_can_where_no_rule_fits) {
   const std::uint64_t bytes[] = {8, 16}, offsets[] = {0, 8};
   shape of{.operation = collective_operation::scatter, .size = 2, .in_blocks = {bytes, offsets}, .root_has_list = true};
